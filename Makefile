@@ -1,0 +1,42 @@
+# The work is done in scripts/, by people and CI alike. PYTHON=python3.12 names another interpreter.
+export PYTHON
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+# Targets share .venv and build/.
+.NOTPARALLEL:
+.PHONY: help install demo test bench docs lint format sanitize wheel clean
+
+help: ## show this list
+	@echo "make TARGET [PYTHON=python3.12], where TARGET is one of"
+	@sed -nE 's/^([a-z]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+
+install: ## make .venv and compile TruBLEU into it (the other targets do so themselves)
+	@scripts/install.sh
+
+demo: ## score the example in examples/
+	@scripts/demo.sh
+
+test: ## everything CI runs: style, types, documentation, wheel, sanitizers, tests
+	@scripts/test.sh
+
+bench: ## compare speed with sacreBLEU and NLTK
+	@scripts/bench.sh
+
+docs: ## build the documentation into site/
+	@scripts/docs.sh
+
+lint: ## check style and types
+	@scripts/lint.sh
+
+format: ## repair style where that can be done by a program
+	@scripts/lint.sh --fix
+
+sanitize: ## run the kernels' tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@scripts/sanitize.sh
+
+wheel: ## build sdist and wheel into dist/ and try the wheel in an empty environment
+	@scripts/wheel-check.sh dist
+
+clean: ## remove everything that can be made again
+	@rm -rf .venv build dist site out .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@find src tests benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} +

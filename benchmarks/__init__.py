@@ -1,0 +1,1 @@
+"""How fast TruBLEU is beside sacreBLEU and NLTK: ``python -m benchmarks --out FILE.json``."""

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Score the example that the project brings: three chat systems, some references good and some bad.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+installed
+
+mkdir -p out
+call=(trubleu score --refs examples/refs.jsonl examples/good.txt examples/dull.txt examples/parrot.txt
+  -m bleu-2 -m sbleu-2 -m dbleu-2 -m chrf --ci --test --seed 7)
+echo "\$ ${call[*]}"
+echo
+"${call[@]}" | tee out/demo.txt
+"${call[@]}" --format json --out out/demo.json --quiet
+cat <<'TEXT'
+
+The references were rated: some are good answers, some are bad ones (the message said back, "i don't know").
+BLEU rewards a match with either kind, so parrot, which repeats what it was told, comes out first.
+ΔBLEU lets a match with a bad reference cost, and good comes out first.
+
+out/demo.txt    this table
+out/demo.json   the same numbers for programs, with signatures
+examples/       the references with their weights and the three outputs
+TEXT

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Everything that must hold before a change goes in. All checks run even when one fails; pytest comes last, and the
+# last line says how many passed and failed.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+installed
+
+failed=()
+for check in lint docs wheel-check sanitize; do
+  say "=== $check"
+  "scripts/$check.sh" || failed+=("$check")
+done
+
+say "=== pytest, with the examples in docstrings"
+mkdir -p build/test
+log=build/test/pytest.log
+python -m pytest -n auto --doctest-modules src tests "$@" 2>&1 | tee "$log" || failed+=(pytest)
+[ ${#failed[@]} -gt 0 ] || exit 0
+
+# Something failed: close with a line that counts pytest's failures and the other checks together.
+count() { tail -n 1 "$log" | { grep -oE "[0-9]+ $1" || true; } | awk '{ n += $1 } END { print n + 0 }'; }
+broken=$(($(count failed) + $(count error)))
+for check in "${failed[@]}"; do
+  if [ "$check" != pytest ] || [ "$broken" = 0 ]; then broken=$((broken + 1)); fi
+done
+echo "failed: ${failed[*]}"
+echo "$(count passed) passed, $broken failed"
+exit 1

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Build the sdist, from it the wheel, and use the wheel where there is neither a compiler nor this source tree.
+# With a folder as argument, put the checked files there.
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+installed
+
+here=$ROOT/build/wheel-check
+rm -rf "$here"
+mkdir -p "$here/elsewhere"
+quietly "building sdist and wheel" python -m build --outdir "$here/dist" .
+
+say "looking into them"
+python - "$here/dist" <<'PY'
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+dist = Path(sys.argv[1])
+(wheel,) = dist.glob("*.whl")
+(sdist,) = dist.glob("*.tar.gz")
+with zipfile.ZipFile(wheel) as file:
+    names = file.namelist()
+with tarfile.open(sdist) as file:
+    sources = [name.split("/", 1)[-1] for name in file.getnames()]
+
+
+def must(condition: bool, message: str) -> None:
+    if not condition:
+        sys.exit(f"error: {message}")
+
+
+must("trubleu/py.typed" in names, f"{wheel.name} has no py.typed.")
+must(any(n.startswith("trubleu/native/_kernels.") and n.endswith((".so", ".pyd")) for n in names), f"{wheel.name} has no kernels.")
+must(any(n.endswith("LICENSE") for n in names), f"{wheel.name} has no LICENSE.")
+odd = [n for n in names if n.endswith((".cpp", ".hpp", ".pyc")) or not n.startswith(("trubleu/", "trubleu-"))]
+must(not odd, f"{wheel.name} holds what it should not: {', '.join(odd)}.")
+for name in ("pyproject.toml", "CMakeLists.txt", "LICENSE", "README.md", "src/trubleu/native/module.cpp", "examples/refs.jsonl"):
+    must(name in sources, f"{sdist.name} lacks {name}.")
+odd = [n for n in sources if n.split("/")[0] in {".ci", ".venv", "build", "dist", "out", "site"} or n.endswith((".so", ".pyc"))]
+must(not odd, f"{sdist.name} holds what it should not: {', '.join(odd)}.")
+PY
+
+quietly "making an empty environment" python -m venv "$here/venv"
+# From here on PATH holds this environment and nothing else.
+alone() {
+  (cd "$here/elsewhere" && env -u PYTHONPATH -u VIRTUAL_ENV CC=/nonexistent CXX=/nonexistent PATH="$here/venv/bin" "$@")
+}
+quietly "installing the wheel without a compiler" \
+  alone "$here/venv/bin/python" -m pip --disable-pip-version-check install --only-binary :all: "$here"/dist/*.whl
+say "using it"
+alone trubleu --version
+alone trubleu score --refs "$ROOT/examples/refs.jsonl" "$ROOT"/examples/{good,dull,parrot}.txt -m bleu-2 -m dbleu-2 -m chrf --ci --seed 7
+
+if [ -n "${1:-}" ]; then
+  mkdir -p "$1"
+  cp "$here"/dist/* "$1"
+  (cd "$1" && echo "$PWD:" && ls) >&2
+fi

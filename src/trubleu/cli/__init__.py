@@ -1,0 +1,57 @@
+"""The command line: ``trubleu COMMAND``. Commands live in one file each and import what they need when they run."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+from trubleu._version import __version__
+from trubleu.cli import score
+from trubleu.errors import TrubleuError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+EXIT_BAD_INPUT = 2
+EXIT_INTERRUPTED = 130
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that says what is wrong in one sentence, without printing the usage first."""
+
+    def error(self, message: str) -> NoReturn:
+        """Leave with exit code 2."""
+        self.exit(EXIT_BAD_INPUT, f"trubleu: {message}; see {self.prog} --help\n")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
+    parser = Parser(
+        prog="trubleu",
+        description="Score generated text with weighted references, and stay true to human judgement.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"trubleu {__version__}")
+    commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
+    score.add_parser(commands)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code: 0, 2 for bad input, 130 after Ctrl-C."""
+    try:
+        options = build_parser().parse_args(arguments)
+        options.run(options)
+        sys.stdout.flush()
+    except TrubleuError as error:
+        sys.stderr.write(f"trubleu: {error}\n")
+        return EXIT_BAD_INPUT
+    except KeyboardInterrupt:
+        sys.stderr.write("trubleu: interrupted; nothing was written\n")
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output, such as head, has seen enough. What is left in the buffer must not raise again.
+        sys.stdout = None
+        return 0
+    return 0

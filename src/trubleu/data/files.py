@@ -1,0 +1,353 @@
+"""Reading lines and writing files, so that every reader and writer behaves the same.
+
+Files are UTF-8, plain or gzip, and ``-`` is standard input or output. Lines end at ``\\n`` and nowhere else: Python's
+own ``splitlines`` would also cut at U+2028, U+0085 or a form feed inside a sentence, and shift every line after it.
+"""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import io
+import os
+import secrets
+import stat
+import sys
+import zlib
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TextIO, TypeAlias, cast, overload
+
+from trubleu.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from contextlib import AbstractContextManager
+
+PathLike: TypeAlias = str | os.PathLike[str]
+
+STDIN = "<stdin>"
+
+_BLOCK = 1 << 24  # bytes read at once: large enough for C speed, small enough never to matter beside the lines
+_BOM = b"\xef\xbb\xbf"
+_GZIP = b"\x1f\x8b"
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_FULL = {errno.ENOSPC, errno.EDQUOT}  # raised by writing, which knows no file name
+
+
+def is_standard(path: PathLike) -> bool:
+    """Return whether a path means standard input or output."""
+    return os.fspath(path) == "-"
+
+
+def name_of(path: PathLike) -> str:
+    """Return a path as messages show it.
+
+    Examples
+    --------
+    >>> name_of("refs.txt"), name_of("-")
+    ('refs.txt', '<stdin>')
+    """
+    return STDIN if is_standard(path) else os.fspath(path) or "''"
+
+
+def check_standard_input_once(paths: Iterable[PathLike]) -> None:
+    """Refuse ``-`` for more than one input: the second reader would find nothing left.
+
+    Raises
+    ------
+    DataError
+        If ``-`` is there twice.
+    """
+    if sum(map(is_standard, paths)) > 1:
+        raise DataError(
+            "- (standard input) is given more than once but can be read only once; put the others into files"
+        )
+
+
+def iterate_lines(path: PathLike) -> Iterator[str]:
+    r"""Yield the lines of a text file one by one, without their ends, in little memory.
+
+    The same rules as in `read_text_lines`; errors come when the iteration reaches them.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "hello.txt"
+    >>> _ = path.write_bytes(b"hello\r\nworld\xe2\x80\xa8still world")
+    >>> list(iterate_lines(path))
+    ['hello', 'world\u2028still world']
+    """
+    for lines in _line_blocks(path):
+        yield from lines
+
+
+def read_text_lines(path: PathLike) -> list[str]:
+    r"""Read the lines of a text file, without their ends.
+
+    Parameters
+    ----------
+    path
+        A plain or gzip-compressed UTF-8 file (told apart by its first bytes, whatever its name), or ``-`` for standard
+        input.
+
+    Returns
+    -------
+    list of str
+        Lines end at ``\n`` only; one ``\r`` before it and a byte order mark at the start of the file are dropped. A
+        last line without ``\n`` counts. An empty file has no lines.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, is damaged, or is not UTF-8 (with the line and the offset of the first wrong byte,
+        counted after decompression).
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "hello.txt"
+    >>> _ = path.write_bytes(b"hello\n\nworld")
+    >>> read_text_lines(path)
+    ['hello', '', 'world']
+    """
+    lines: list[str] = []
+    for block in _line_blocks(path):
+        lines += block
+    return lines
+
+
+def _line_blocks(path: PathLike) -> Iterator[list[str]]:
+    name = name_of(path)
+    offset = 0
+    number = 0
+    pieces: list[bytes] = []  # of a line that has not ended yet; joined once, so that one huge line stays linear
+    for block in _byte_blocks(path):
+        cut = block.rfind(b"\n") + 1
+        if cut:
+            data = b"".join([*pieces, block[:cut]])
+            lines = _decode(data, name, offset, number)
+            offset += len(data)
+            number += len(lines)
+            pieces = []
+            yield lines
+        pieces.append(block[cut:])
+    if last := b"".join(pieces):
+        yield _decode(last, name, offset, number)
+
+
+def _decode(data: bytes, name: str, offset: int, number: int) -> list[str]:
+    """Split whole lines of bytes; ``offset`` and ``number`` are the bytes and lines before them."""
+    start = len(_BOM) if offset == 0 and data.startswith(_BOM) else 0
+    try:
+        text = data[start:].decode() if start else data.decode()
+    except UnicodeDecodeError as error:
+        at = start + error.start
+        line = number + data.count(b"\n", 0, at) + 1
+        raise DataError(
+            f"{name}:{line}: byte {offset + at} (0x{data[at]:02x}) is not valid UTF-8; convert the file to UTF-8"
+        ) from error
+    lines = text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    if "\r" in text:
+        lines = [line.removesuffix("\r") for line in lines]
+    return lines
+
+
+class _Rejoined(io.RawIOBase):
+    """A stream whose first bytes were taken to look at, whole again: a pipe cannot seek back."""
+
+    def __init__(self, head: bytes, rest: BinaryIO) -> None:
+        self._head = memoryview(head)
+        self._rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        size = len(buffer)
+        chunk = self._head[:size] if self._head else self._rest.read(size)
+        self._head = self._head[size:]
+        buffer[: len(chunk)] = chunk
+        return len(chunk)
+
+
+def _byte_blocks(path: PathLike) -> Iterator[bytes]:
+    name = name_of(path)
+    try:
+        with ExitStack() as stack:
+            stream = _standard_input() if is_standard(path) else stack.enter_context(Path(path).open("rb"))
+            block = stream.read(_BLOCK)
+            if block.startswith(_ZSTD):
+                raise DataError(f"{name} is compressed with zstd, which is not read here; decompress it with zstd -d")
+            if block.startswith(_GZIP):
+                whole = io.BufferedReader(_Rejoined(block, stream))
+                stream = cast("BinaryIO", stack.enter_context(gzip.GzipFile(fileobj=whole, mode="rb")))
+                block = stream.read(_BLOCK)
+            while block:
+                yield block
+                block = stream.read(_BLOCK)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise DataError(f"{name}: the gzip data is damaged or ends early; copy or compress the file again") from error
+    except OSError as error:
+        raise DataError(_unreadable(name, error)) from error
+
+
+def _standard_input() -> BinaryIO:
+    stream = getattr(sys.stdin, "buffer", None)
+    if stream is None:
+        raise DataError("standard input is closed, so - cannot be read; give a file instead")
+    return cast("BinaryIO", stream)
+
+
+def _unreadable(name: str, error: OSError) -> str:
+    match error:
+        case FileNotFoundError():
+            return f"{name}: there is no such file; check the path"
+        case IsADirectoryError():
+            return f"{name} is a folder, but a file is needed"
+        case PermissionError():
+            return f"{name} may not be read; check its permissions"
+    return f"{name} cannot be read: {error.strerror or error}"
+
+
+def check_writable(path: PathLike) -> None:
+    """Refuse a path that could not be written, before hours of work are spent on what goes there.
+
+    Raises
+    ------
+    DataError
+        If the path is a folder, its folder does not exist, or either may not be written.
+
+    Examples
+    --------
+    >>> check_writable("no/such/out.json")
+    Traceback (most recent call last):
+    trubleu.errors.DataError: no/such/out.json cannot be written: there is no folder no/such; create it first
+    """
+    if is_standard(path):
+        return
+    shown = os.fspath(path) or "''"
+    try:
+        _check_target(shown, Path(path).parent, _target(path))
+    except OSError as error:  # such as a name that is too long
+        raise DataError(f"{shown} cannot be written: {error.strerror or error}") from error
+
+
+def _check_target(shown: str, folder: Path, target: Path) -> None:
+    if target.is_dir():
+        raise DataError(f"{shown} cannot be written: it is a folder; give the name of a file")
+    if not target.parent.is_dir():
+        raise DataError(f"{shown} cannot be written: there is no folder {folder}; create it first")
+    # The file itself would be replaced, which needs no right to write to it; but who took that right away meant it.
+    if target.exists() and not os.access(target, os.W_OK):
+        raise DataError(f"{shown} may not be written; check its permissions")
+    if not _is_special(target) and not os.access(target.parent, os.W_OK | os.X_OK):
+        raise DataError(f"{shown} cannot be written: the folder {folder} may not be written; check its permissions")
+
+
+@overload
+def atomic_writer(path: PathLike, mode: Literal["w"] = "w") -> AbstractContextManager[TextIO]: ...
+@overload
+def atomic_writer(path: PathLike, mode: Literal["wb"]) -> AbstractContextManager[BinaryIO]: ...
+def atomic_writer(path: PathLike, mode: Literal["w", "wb"] = "w") -> AbstractContextManager[TextIO | BinaryIO]:
+    r"""Open a file that appears whole or not at all.
+
+    What is written goes to a temporary file in the same folder, which takes the place of the target when the block ends
+    without an exception. Otherwise, Ctrl-C included, it is removed and an older file stays as it was.
+
+    Parameters
+    ----------
+    path
+        The target, or ``-`` for standard output. A link is followed. A device or a pipe is written to directly.
+    mode
+        ``"w"`` for text: UTF-8, ``\n`` as given, gzip-compressed if the name ends in ``.gz``. ``"wb"`` for bytes as
+        they are.
+
+    Raises
+    ------
+    DataError
+        If the target cannot be written (see `check_writable`) or the disk is full.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "numbers.txt"
+    >>> with atomic_writer(path) as stream:
+    ...     _ = stream.write("1\n")
+    >>> path.read_text()
+    '1\n'
+    """
+    if is_standard(path):
+        return _standard_output(mode)
+    check_writable(path)
+    target = _target(path)
+    if _is_special(target):
+        return _opened(target, "wb", mode)
+    return _replacing(target, os.fspath(path), mode)
+
+
+@contextmanager
+def _replacing(target: Path, shown: str, mode: str) -> Iterator[TextIO | BinaryIO]:
+    # Not tempfile: it makes files private (0600), whereas a new file here should get the rights the umask gives.
+    temporary = target.parent / f".trubleu-{secrets.token_hex(8)}.tmp"
+    try:
+        with _opened(temporary, "xb", mode, compress=target.suffix == ".gz") as stream:
+            yield stream
+        with temporary.open("r+b") as written:
+            os.fsync(written.fileno())
+        if target.exists():
+            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+        temporary.replace(target)
+    except BaseException as error:
+        with suppress(OSError):  # whatever hinders the removal must not hide the first error
+            temporary.unlink()
+        # Only what is about this file: the block may have failed with some other one.
+        if isinstance(error, OSError) and (error.errno in _FULL or str(error.filename) == str(temporary)):
+            raise DataError(f"{shown} cannot be written: {error.strerror}; nothing was changed") from error
+        raise
+
+
+@contextmanager
+def _opened(path: Path, flags: str, mode: str, *, compress: bool = False) -> Iterator[TextIO | BinaryIO]:
+    with ExitStack() as stack:
+        binary = cast("BinaryIO", stack.enter_context(path.open(flags)))
+        if mode == "wb":
+            yield binary
+            return
+        if compress:
+            # No name and no time inside: the same text gives the same bytes. Level 9 is slow for no gain.
+            packed = gzip.GzipFile(filename="", fileobj=binary, mode="wb", compresslevel=6, mtime=0)
+            binary = cast("BinaryIO", stack.enter_context(packed))
+        yield stack.enter_context(io.TextIOWrapper(binary, encoding="utf-8", newline="\n"))
+
+
+@contextmanager
+def _standard_output(mode: str) -> Iterator[TextIO | BinaryIO]:
+    if sys.stdout is None:
+        raise DataError("standard output is closed, so - cannot be written; give a file instead")
+    sys.stdout.flush()  # what was printed before comes first
+    binary = getattr(sys.stdout, "buffer", None)
+    if mode == "wb" and binary is not None:
+        yield binary
+        binary.flush()
+    elif binary is not None:
+        # A data file is UTF-8 whatever the terminal speaks.
+        text = io.TextIOWrapper(binary, encoding="utf-8", newline="\n")
+        try:
+            yield text
+        finally:
+            text.detach()
+    else:
+        yield sys.stdout
+
+
+def _target(path: PathLike) -> Path:
+    # The file behind a link, so that the link stays; but behind /dev/stdout there may be a pipe without a path.
+    return Path(path) if _is_special(Path(path)) else Path(os.path.realpath(path))
+
+
+def _is_special(target: Path) -> bool:
+    """Whether a path is a device or a pipe, such as /dev/null, which must be written to and never replaced."""
+    return target.exists() and not target.is_file() and not target.is_dir()

@@ -1,0 +1,211 @@
+"""Segments laid flat: one list of texts, offsets into it, and a column for whatever else is known."""
+
+from __future__ import annotations
+
+from itertools import repeat
+from operator import index as as_index
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from trubleu.data.columns import (
+    Columns,
+    check_ids,
+    check_segments,
+    checked_column,
+    checked_offsets,
+    checked_weights,
+    exact_texts,
+)
+from trubleu.data.segments import Reference, Segment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+
+class FlatSegments:
+    """The storage under `References`: what there is of each segment, checked once and never changed.
+
+    Parameters
+    ----------
+    texts
+        All references, one segment after the other.
+    offsets
+        One more than there are segments: segment ``i`` owns ``texts[offsets[i]:offsets[i + 1]]``.
+    weights
+        One for each text, from -1 to 1, NaN for "not rated yet"; None if there are no weights at all.
+    ids
+        One for each segment; None for ``"1"``, ``"2"``, …, which are made only when asked for.
+    origins
+        One for each text, or None.
+    messages, contexts
+        One for each segment, or None.
+    source
+        Where the references come from, for messages.
+
+    Raises
+    ------
+    DataError
+        If the parts do not fit together, a segment has no reference, or a weight is outside [-1, 1].
+    """
+
+    __slots__ = ("_cache", "_contexts", "_ids", "_messages", "_offsets", "_origins", "_source", "_texts", "_weights")
+
+    def __init__(
+        self,
+        texts: Sequence[str],
+        offsets: ArrayLike,
+        weights: ArrayLike | None = None,
+        *,
+        ids: Sequence[str] | None = None,
+        origins: Sequence[str | None] | None = None,
+        messages: Sequence[str | None] | None = None,
+        contexts: Sequence[tuple[str, ...] | None] | None = None,
+        source: str = "references",
+    ) -> None:
+        self._texts = exact_texts(texts)
+        self._offsets = checked_offsets(offsets, len(self._texts))
+        segments = len(self._offsets) - 1
+        self._ids = None if ids is None else check_ids(ids, segments)
+        check_segments(self._offsets, self._ids)
+        self._weights = None if weights is None else checked_weights(weights, len(self._texts))
+        self._origins: tuple[str | None, ...] | None = checked_column(origins, len(self._texts), "origins")
+        self._messages: tuple[str | None, ...] | None = checked_column(messages, segments, "messages")
+        self._contexts: tuple[tuple[str, ...] | None, ...] | None = checked_column(contexts, segments, "contexts")
+        self._source = source
+        self._cache: dict[Any, Any] = {}
+
+    @property
+    def texts(self) -> list[str]:
+        """All references, flat; shared, not to be changed."""
+        return self._texts
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """Where each segment begins in ``texts``, and the end of the last."""
+        return self._offsets
+
+    @property
+    def weights(self) -> NDArray[np.float64] | None:
+        """One weight for each text, NaN if not rated yet; None if there are none."""
+        return self._weights
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """One name for each segment."""
+        if self._ids is None:
+            self._ids = tuple(map(str, range(1, len(self) + 1)))
+        return self._ids
+
+    @property
+    def origins(self) -> tuple[str | None, ...] | None:
+        """Where each text comes from, or None."""
+        return self._origins
+
+    @property
+    def messages(self) -> tuple[str | None, ...] | None:
+        """What each segment's references answer to, or None."""
+        return self._messages
+
+    @property
+    def contexts(self) -> tuple[tuple[str, ...] | None, ...] | None:
+        """The turns before each message, or None."""
+        return self._contexts
+
+    @property
+    def source(self) -> str:
+        """Where the references come from, for messages."""
+        return self._source
+
+    @property
+    def count(self) -> int:
+        """How many references there are in all segments together."""
+        return len(self._texts)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Through the constructor, so that copies are read-only too and nobody has to pickle what was cached.
+        return self._from_columns, (self._columns(),)
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1
+
+    def __getitem__(self, index: int) -> Segment:
+        return self.segment(index)
+
+    def __iter__(self) -> Iterator[Segment]:
+        return map(self.segment, range(len(self)))
+
+    def segment(self, index: int) -> Segment:
+        """Return one segment; a negative index counts from the end."""
+        index = range(len(self))[as_index(index)]
+        span = slice(int(self._offsets[index]), int(self._offsets[index + 1]))
+        weights = (
+            repeat(None) if self._weights is None else (None if w != w else w for w in self._weights[span].tolist())
+        )
+        origins = repeat(None) if self._origins is None else self._origins[span]
+        return Segment(
+            id=str(index + 1) if self._ids is None else self._ids[index],
+            references=tuple(map(Reference, self._texts[span], weights, origins)),
+            message=None if self._messages is None else self._messages[index],
+            context=None if self._contexts is None else self._contexts[index],
+        )
+
+    def positions(self) -> Mapping[str, int]:
+        """Return the index of each id."""
+        if "positions" not in self._cache:
+            self._cache["positions"] = {name: index for index, name in enumerate(self.ids)}
+        positions: Mapping[str, int] = self._cache["positions"]
+        return positions
+
+    def reference_counts(self) -> NDArray[np.int64]:
+        """Return how many references each segment has."""
+        return np.diff(self._offsets)
+
+    def take(self, indices: ArrayLike) -> Self:
+        """Return some of the segments, in the order given.
+
+        Parameters
+        ----------
+        indices
+            Indices of segments, none twice, or one truth value for each segment.
+
+        Examples
+        --------
+        >>> from trubleu.data import References
+        >>> [segment.id for segment in References.from_lists([["a"], ["b"], ["c"]]).take([2, 0])]
+        ['3', '1']
+        """
+        chosen = np.arange(len(self))[np.asarray(indices, dtype=None if np.size(indices) else np.int64)]
+        counts = self.reference_counts()[chosen]
+        offsets = np.concatenate(([0], np.cumsum(counts)))
+        # Each flat position is shifted by how far its segment moved.
+        flat = np.repeat(self._offsets[chosen] - offsets[:-1], counts) + np.arange(offsets[-1])
+        rows, items = chosen.tolist(), flat.tolist()
+        return type(self)(
+            list(map(self._texts.__getitem__, items)),
+            offsets,
+            None if self._weights is None else self._weights[flat],
+            ids=[str(row + 1) for row in rows] if self._ids is None else list(map(self._ids.__getitem__, rows)),
+            origins=None if self._origins is None else list(map(self._origins.__getitem__, items)),
+            messages=None if self._messages is None else list(map(self._messages.__getitem__, rows)),
+            contexts=None if self._contexts is None else list(map(self._contexts.__getitem__, rows)),
+            source=self._source,
+        )
+
+    @classmethod
+    def _from_columns(cls, columns: Columns) -> Self:
+        return cls(**columns._asdict())
+
+    def _columns(self) -> Columns:
+        return Columns(
+            self._texts,
+            self._offsets,
+            self._weights,
+            self._ids,
+            self._origins,
+            self._messages,
+            self._contexts,
+            self._source,
+        )

@@ -1,0 +1,107 @@
+"""Plain files of references, one a line, with weights beside them or without; and telling them from JSON lines."""
+
+from __future__ import annotations
+
+from itertools import chain, compress
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trubleu.data.columns import Columns
+from trubleu.data.files import PathLike, check_standard_input_once, iterate_lines, name_of, read_text_lines
+from trubleu.data.jsonl import is_json_name, read_references
+from trubleu.data.weights import shown, weight_problem
+from trubleu.errors import DataError, some
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+
+def read_any(path: PathLike) -> Columns:
+    """Read one file of references, whichever form it has (see `References.read`)."""
+    name = name_of(path)
+    lines = iterate_lines(path)
+    first = next(lines, None)
+    if first is None:
+        return Columns([], np.zeros(1, dtype=np.int64), source=name)
+    lines = chain([first], lines)
+    if is_json_name(name) or (first.lstrip().startswith("{") and '"references"' in first):
+        return read_references(lines, name)
+    texts = list(lines)
+    return Columns(texts, np.arange(len(texts) + 1), source=name)
+
+
+def read_parallel(references: Sequence[PathLike], weights: Sequence[PathLike] = ()) -> Columns:
+    """Read parallel files of references and of weights (see `References.read_parallel`)."""
+    for paths in (references, weights):
+        # A string is a sequence of strings to every type checker, so only this says it.
+        if isinstance(paths, str):
+            raise DataError(f"files must be given as a list, not as the string {shown(paths)}; wrap it in a list")
+    if not references:
+        raise DataError("there are no files of references; give at least one")
+    if weights and len(weights) != len(references):
+        raise DataError(
+            f"there are {len(references)} files of references but {len(weights)} of weights "
+            f"({some(map(name_of, weights))}); give one for each or none at all"
+        )
+    check_standard_input_once([*references, *weights])
+    names = [name_of(path) for path in references]
+    columns = [read_text_lines(path) for path in references]
+    for name, column in zip(names, columns, strict=True):
+        _check_length(name, len(column), names[0], len(columns[0]))
+    segments = len(columns[0])
+    source = ", ".join(names)
+    texts = list(chain.from_iterable(zip(*columns, strict=True)))
+    if not weights:
+        return Columns(texts, np.arange(segments + 1) * len(columns), source=source)
+
+    table = np.empty((segments, len(columns)))
+    for index, path in enumerate(weights):
+        lines = read_text_lines(path)
+        _check_length(name_of(path), len(lines), names[index], segments)
+        table[:, index] = _weights(lines, name_of(path))
+    there = ~np.isnan(table)
+    counts = there.sum(axis=1)
+    empty = np.flatnonzero(counts == 0)
+    if len(empty):
+        word = "line" if len(empty) == 1 else "lines"
+        raise DataError(
+            f"{some(map(name_of, weights))}: no reference has a weight on {word} {some((empty + 1).tolist())}; "
+            "give each segment at least one or leave the line out everywhere"
+        )
+    offsets = np.concatenate(([0], np.cumsum(counts)))
+    return Columns(list(compress(texts, there.ravel().tolist())), offsets, table[there], source=source)
+
+
+def _weights(lines: list[str], name: str) -> NDArray[np.float64]:
+    """Return one weight a line, NaN for an empty line."""
+    try:
+        weights = np.fromiter((float(line) if line else np.nan for line in lines), np.float64, len(lines))
+    except ValueError:
+        weights = None
+    # A line "nan" is a number to float() but not a weight, so NaN must come from empty lines alone.
+    if weights is not None and np.count_nonzero(np.abs(weights) <= 1) + lines.count("") == len(lines):
+        return weights
+    return np.array([_weight(line, f"{name}:{number}") for number, line in enumerate(lines, 1)])
+
+
+def _weight(line: str, place: str) -> float:
+    if not line.strip():
+        return float("nan")
+    try:
+        weight = float(line)
+    except ValueError:
+        raise DataError(
+            f"{place}: a weight must be a number from -1 to 1, not {shown(line)}; "
+            "leave the line empty where there is no reference"
+        ) from None
+    if problem := weight_problem(weight, null="nothing"):
+        raise DataError(f"{place}: a weight {problem}")
+    return weight
+
+
+def _check_length(name: str, length: int, other: str, expected: int) -> None:
+    if length != expected:
+        raise DataError(f"{name} has {length} lines but {other} has {expected}; every file needs one line a segment")

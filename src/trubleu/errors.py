@@ -1,0 +1,72 @@
+"""What can go wrong, as one tree.
+
+::
+
+    TrubleuError
+    ├── UsageError          an option, a metric or a tokenizer that does not exist or does not fit
+    ├── DataError           a file, a line, a field or a list that cannot be used as it is
+    └── MissingExtraError   something optional is not installed; the message gives the pip command
+    TrubleuWarning          a number was computed, but something about the data should be known
+
+Every message is one sentence that names the place (file, line, field, segment) and what to do about it.
+The command line prints it after ``trubleu:`` and leaves with exit code 2.
+"""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class TrubleuError(Exception):
+    """The base of every error that TruBLEU raises on purpose."""
+
+
+class UsageError(TrubleuError, ValueError):
+    """An option, a metric or a tokenizer that does not exist or does not fit."""
+
+
+class DataError(TrubleuError, ValueError):
+    """A file, a line, a field or a list that cannot be used as it is."""
+
+
+class MissingExtraError(TrubleuError, ImportError):
+    """Something optional is not installed; the message gives the command that installs it."""
+
+
+class TrubleuWarning(UserWarning):
+    """A number was computed, but something about the data should be known."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return a hint that names the known words closest to a wrong one, to end an error message with.
+
+    Examples
+    --------
+    >>> nearest("dbleau", ["bleu", "dbleu", "chrf"])
+    'did you mean dbleu or bleu?'
+    >>> nearest("qqq", ["bleu", "chrf"])
+    'known: bleu, chrf'
+    """
+    choices = list(known)
+    close = difflib.get_close_matches(word, choices, n=3)
+    if close:
+        return f"did you mean {' or '.join(close)}?"
+    return f"known: {', '.join(choices)}"
+
+
+def some(items: Iterable[object], limit: int = 10) -> str:
+    """Join up to ``limit`` items for a message and say how many more there are.
+
+    Examples
+    --------
+    >>> some(["a", "b", "c"], limit=2)
+    'a, b and 1 more'
+    """
+    listed = [str(item) for item in items]
+    shown = ", ".join(listed[:limit])
+    hidden = len(listed) - limit
+    return f"{shown} and {hidden} more" if hidden > 0 else shown

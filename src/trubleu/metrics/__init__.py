@@ -1,0 +1,24 @@
+"""Metrics under one contract: statistics that add up, and a score of their sum."""
+
+from __future__ import annotations
+
+from trubleu.metrics.bleu import Bleu, BleuResult
+from trubleu.metrics.contract import Metric, Result
+from trubleu.metrics.dbleu import DeltaBleu
+from trubleu.metrics.peers import ChrF, Ter
+from trubleu.metrics.registry import metric, names
+from trubleu.metrics.sentence import SentenceBleu, SentenceDeltaBleu
+
+__all__ = [
+    "Bleu",
+    "BleuResult",
+    "ChrF",
+    "DeltaBleu",
+    "Metric",
+    "Result",
+    "SentenceBleu",
+    "SentenceDeltaBleu",
+    "Ter",
+    "metric",
+    "names",
+]

@@ -1,0 +1,170 @@
+"""The one contract: a metric is statistics that add up and a score of their sum."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from trubleu.data import PreparedReferences, References
+from trubleu.errors import DataError
+from trubleu.stats import total
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from trubleu.signature import Signature
+
+AnyReferences = References | PreparedReferences | Sequence[Sequence[str]]
+"""References, prepared references, or plain lists with the references of each segment."""
+
+Progress = Callable[[int], object]
+"""Told how many more segments are done."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """The score of a system and how it was made.
+
+    Attributes
+    ----------
+    metric
+        The metric's name, such as ``dbleu-2``.
+    score
+        The score, on the metric's usual scale (0 to 100 for all of TruBLEU's own).
+    segments
+        How many segments were scored.
+    signature
+        Every option that can change the number.
+    """
+
+    metric: str
+    score: float
+    segments: int
+    signature: Signature
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all fields as plain values, ready for JSON."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()} | {
+            "signature": str(self.signature)
+        }
+
+    def __str__(self) -> str:
+        return f"{self.metric} = {self.score:.2f}"
+
+
+class Metric(ABC):
+    """Statistics per segment that add up, and a score of their sum.
+
+    A subclass says what its statistics are and how a sum of them is scored; corpus scores, segment scores, intervals
+    and tests follow. `score` takes any number of leading axes and returns one score for each row of statistics.
+
+    Attributes
+    ----------
+    name
+        What the metric is called in tables, with its order.
+    higher_is_better
+        False for error rates.
+    """
+
+    name: str
+    higher_is_better: ClassVar[bool] = True
+
+    @abstractmethod
+    def statistics(
+        self,
+        outputs: Sequence[str],
+        references: AnyReferences,
+        *,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> NDArray[np.float64]:
+        """Return ``float64[segments, k]``, a row of statistics for each segment.
+
+        Parameters
+        ----------
+        outputs
+            One text a segment.
+        references
+            The references of each segment.
+        threads
+            How many threads to use; None for all cores if there is enough to do. It never changes a number.
+        progress
+            Called with the number of segments done since the last call.
+        """
+
+    @abstractmethod
+    def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the score of each row of (summed) statistics: ``float64[..., k]`` to ``float64[...]``."""
+
+    @abstractmethod
+    def signature(self, references: AnyReferences | None = None) -> Signature:
+        """Return how a number is made; with references, how many there are is part of it."""
+
+    def segments(
+        self, outputs: Sequence[str], references: AnyReferences, *, threads: int | None = None
+    ) -> NDArray[np.float64]:
+        """Return the score of each segment alone; NaN for one that the metric was told to skip."""
+        references = as_references(references, outputs)
+        return self.segment_scores(self.statistics(outputs, references, threads=threads), references)
+
+    def segment_scores(
+        self, statistics: NDArray[np.float64], references: References | PreparedReferences
+    ) -> NDArray[np.float64]:
+        """Return the score of each row alone; NaN for a segment that the metric was told to skip."""
+        scores = self.score(statistics)
+        scores[self.skipped(references)] = np.nan
+        return scores
+
+    def skipped(self, references: References | PreparedReferences) -> NDArray[np.int64]:  # noqa: ARG002
+        """Return the segments that the metric was told to skip; their statistics are 0."""
+        return np.zeros(0, dtype=np.int64)
+
+    def corpus(self, outputs: Sequence[str], references: AnyReferences, *, threads: int | None = None) -> Result:
+        """Score a system."""
+        # Once, so that lists are looked through only once for the statistics and the signature.
+        references = as_references(references, outputs)
+        return self.result(self.statistics(outputs, references, threads=threads), references)
+
+    def result(self, statistics: NDArray[np.float64], references: AnyReferences | None = None) -> Result:
+        """Score a system from its statistics."""
+        return Result(
+            metric=self.name,
+            score=float(self.score(total(statistics))),
+            segments=len(statistics),
+            signature=self.signature(references),
+        )
+
+    def __repr__(self) -> str:
+        return f"<{self.signature()}>"
+
+
+def as_references(references: AnyReferences, outputs: Sequence[str]) -> References | PreparedReferences:
+    """Return references as an object, and make sure that there is one output for each segment."""
+    if isinstance(outputs, str):
+        raise DataError("outputs is one string; pass a list with one text for each segment")
+    if not isinstance(references, References | PreparedReferences):
+        references = References.from_lists(references, outputs_count=len(outputs))
+    if len(references) != len(outputs):
+        raise DataError(
+            f"there are {len(outputs)} outputs but references for {len(references)} segments; "
+            "give one output for each segment"
+        )
+    return references
+
+
+def reference_number(references: AnyReferences | None) -> str | None:
+    """Return how many references each segment has, or ``var`` where that differs, for a signature."""
+    if references is None:
+        return None
+    if isinstance(references, PreparedReferences):
+        references = references.references
+    counts = references.reference_counts() if isinstance(references, References) else list(map(len, references))
+    if len(counts) == 0:
+        return "0"
+    low, high = np.min(counts), np.max(counts)
+    return str(low) if low == high else "var"

@@ -1,0 +1,160 @@
+"""ΔBLEU (Galley et al. 2015): matching a good reference pays, matching a bad one costs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trubleu.errors import DataError
+from trubleu.metrics.bleu import Bleu
+from trubleu.metrics.contract import AnyReferences, Progress, as_references
+from trubleu.metrics.options import check_choice
+from trubleu.metrics.precision import BleuParts, Counts, bleu
+from trubleu.metrics.weights import WeightPolicy, parse_negative
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from trubleu.data import PreparedReferences, References
+    from trubleu.metrics.matching import Matching
+    from trubleu.signature import Signature
+    from trubleu.text.registry import Spec
+
+
+class DeltaBleu(Bleu):
+    """Corpus-level ΔBLEU: BLEU with references that carry weights from −1 to +1.
+
+    An n-gram of the hypothesis earns the largest product of a reference's weight and the clipped count there, over the
+    references that hold it; the best it could have earned is the segment's largest weight times its count. With all
+    weights 1 this is BLEU.
+
+    Parameters
+    ----------
+    order, tokenize, lowercase, smoothing, smoothing_value, effective_order, reference_length
+        As for `Bleu`. Smoothing constants are multiplied by the mean best weight.
+    definition
+        ``paper``, or ``fork2019``: the largest weight times the largest clipped count, which may come from two
+        different references, with smoothing constants as they are.
+    negative
+        What a sum of matches below 0 becomes: ``clamp`` makes it 0, ``floor:E`` makes it the constant E (multiplied
+        like a smoothing constant), ``error`` refuses.
+    length_references
+        Which references may set the reference length: ``all``, or ``positive`` ones only.
+    no_positive
+        ``error`` if a segment has no reference of positive weight, or ``skip`` to leave such segments out.
+    unrated_as
+        The weight of references that are not rated yet; without it they are an error.
+
+    Examples
+    --------
+    >>> from trubleu import References
+    >>> references = References.from_lists([["it was great", "it was awful"]], [[1.0, -0.5]])
+    >>> metric = DeltaBleu(order=1)
+    >>> round(metric.corpus(["it was great"], references).score, 2)
+    100.0
+    >>> round(metric.corpus(["it was awful"], references).score, 2)
+    50.0
+    """
+
+    def __init__(
+        self,
+        order: int = 4,
+        *,
+        tokenize: Spec = "13a",
+        lowercase: bool = False,
+        smoothing: str = "exp",
+        smoothing_value: float | None = None,
+        effective_order: bool = False,
+        reference_length: str = "closest",
+        definition: str = "paper",
+        negative: str = "clamp",
+        length_references: str = "all",
+        no_positive: str = "error",
+        unrated_as: float | None = None,
+    ) -> None:
+        super().__init__(
+            order,
+            tokenize=tokenize,
+            lowercase=lowercase,
+            smoothing=smoothing,
+            smoothing_value=smoothing_value,
+            effective_order=effective_order,
+            reference_length=reference_length,
+        )
+        self.name = f"dbleu-{order}"
+        self.definition = check_choice("definition", definition, ("paper", "fork2019"))
+        self.negative, self.negative_floor = parse_negative(negative)
+        self.policy = WeightPolicy.checked(no_positive, unrated_as)
+        self.matching = weighted_matching(self.matching, definition, length_references)
+
+    def statistics(
+        self,
+        outputs: Sequence[str],
+        references: AnyReferences,
+        *,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> NDArray[np.float64]:
+        """Return lengths, signed weighted matches, weighted totals and plain totals; zeros for a skipped segment."""
+        references = as_references(references, outputs)
+        weights, skipped = self.policy.weights(references)
+        rows = self.matching.statistics(outputs, references, weights, threads, progress)
+        rows[skipped] = 0.0
+        return rows
+
+    def skipped(self, references: References | PreparedReferences) -> NDArray[np.int64]:
+        """Return the segments that have no reference of positive weight."""
+        return self.policy.weights(references)[1]
+
+    def parts(self, counts: Counts) -> BleuParts:
+        """Return scores with their precisions and brevity penalties."""
+        scaled = self.definition == "paper"
+        matches = settle_negative(counts, self.negative, self.negative_floor, scaled)
+        counts = counts._replace(matches=matches)
+        return bleu(counts, self.smoothing, self.smoothing_value, self.effective_order, scaled)
+
+    def signature(self, references: AnyReferences | None = None) -> Signature:
+        """Return how a number is made."""
+        negative = self.negative if self.negative != "floor" else f"floor[{self.negative_floor:g}]"
+        pairs = weighted_pairs(self.definition, self.matching, self.policy)
+        return super().signature(references).extended(**pairs, neg=negative)
+
+
+def weighted_matching(matching: Matching, definition: str, length_references: str) -> Matching:
+    """Return a matching that credits weights."""
+    check_choice("length_references", length_references, ("all", "positive"))
+    return replace(
+        matching,
+        credit="products" if definition == "paper" else "fork2019",
+        positive_lengths=length_references == "positive",
+    )
+
+
+def weighted_pairs(definition: str, matching: Matching, policy: WeightPolicy) -> dict[str, object]:
+    """Return what weights add to a signature."""
+    pairs: dict[str, object] = {
+        "def": definition,
+        "lenrefs": "positive" if matching.positive_lengths else "all",
+        "nopos": policy.no_positive,
+    }
+    if policy.unrated_as is not None:
+        pairs["unrated"] = float(policy.unrated_as)
+    return pairs
+
+
+def settle_negative(counts: Counts, negative: str, floor: float, scaled: bool) -> NDArray[np.float64]:
+    """Return the matches with sums below 0 put right."""
+    if negative == "error" and np.any(counts.matches < 0):
+        below = np.argwhere(counts.matches < 0)[0]
+        raise DataError(
+            f"the matches of order {below[-1] + 1} sum to {counts.matches[tuple(below)]:g}, which is below 0, "
+            "because more bad references were matched than good ones; use negative=clamp to count that as 0"
+        )
+    if negative == "floor":
+        unit = counts.mean_best_weight() if scaled else 1.0
+        return np.where(counts.matches < 0, floor * unit, counts.matches)
+    return np.maximum(counts.matches, 0.0)

@@ -1,0 +1,99 @@
+"""From texts to n-gram statistics: the Python side of the matching kernels."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from trubleu.data import PreparedReferences, References
+from trubleu.data.prepared import SLICE, kernel_texts
+from trubleu.errors import DataError, TrubleuWarning
+from trubleu.native import kernels, resolve_threads
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from trubleu.metrics.contract import Progress
+    from trubleu.text import Tokenizer
+
+Credit = Literal["counts", "products", "fork2019"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matching:
+    """What is counted and how: everything that decides a row of n-gram statistics.
+
+    The columns are hypothesis length, reference length, matches of order 1 to N, then (for weighted credit) totals
+    multiplied by the segment's best weight, and last the totals themselves.
+    """
+
+    tokenizer: Tokenizer
+    lowercase: bool
+    order: int
+    credit: Credit
+    reference_length: str
+    positive_lengths: bool = False
+
+    def statistics(
+        self,
+        outputs: Sequence[str],
+        references: References | PreparedReferences,
+        weights: NDArray[np.float64] | None,
+        threads: int | None,
+        progress: Progress | None,
+    ) -> NDArray[np.float64]:
+        """Return a row of statistics for each segment, from prepared references where there are such."""
+        prepared: PreparedReferences | None = None
+        if isinstance(references, PreparedReferences):
+            prepared, references = references, references.references
+        if prepared is None or not prepared.fits(self.tokenizer, self.lowercase, self.order):
+            prepared = references.prepared(self.tokenizer, self.lowercase, self.order)
+        warn_of_empty(references)
+        texts, native, lowercase = self._output_texts(outputs)
+        options = kernels.Options(
+            native, lowercase, self.order, self.credit, self.reference_length, self.positive_lengths
+        )
+        reference_texts = () if prepared else references.kernel_texts(self.tokenizer, self.lowercase)[0]
+        threads = resolve_threads(threads, len(texts) if prepared else len(texts) + references.count)
+        rows = np.empty((len(texts), options.columns))
+        for first in range(0, len(texts), SLICE):
+            last = min(first + SLICE, len(texts))
+            if prepared:
+                rows[first:last] = prepared.statistics(texts, weights, options, first, last, threads)
+            else:
+                rows[first:last] = kernels.statistics(
+                    texts, reference_texts, references.offsets, weights, options, first, last, threads
+                )
+            if progress:
+                progress(last - first)
+        return rows
+
+    def _output_texts(self, outputs: Sequence[str]) -> tuple[tuple[str, ...], str, bool]:
+        check_texts(outputs)
+        return kernel_texts(outputs, self.tokenizer, self.lowercase)
+
+
+def check_texts(outputs: Sequence[object]) -> None:
+    """Refuse outputs that are no strings."""
+    if set(map(type, outputs)) <= {str}:  # at C speed; which one it is takes a loop
+        return
+    for number, text in enumerate(outputs, 1):
+        if not isinstance(text, str):
+            kind = type(text).__name__
+            raise DataError(f"output {number} is of type {kind}; make it a string, an empty one for no output")
+
+
+def warn_of_empty(references: References) -> None:
+    """Say it if some references are empty: they count, as texts of length 0."""
+    if empty := references.empty_count():
+        plural = "references are" if empty > 1 else "reference is"
+        warnings.warn(
+            f"{empty} {plural} empty in {references.source}; an empty text counts as a reference of length 0",
+            TrubleuWarning,
+            stacklevel=2,
+        )

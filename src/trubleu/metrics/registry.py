@@ -1,0 +1,176 @@
+"""From what people write to a metric: ``bleu``, ``dbleu-2``, ``dbleu-2[tokenize=chat]``, ``package.module:Class``."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from trubleu.errors import UsageError, nearest
+from trubleu.metrics.contract import Metric
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+# The module and class of each name, whether it has an order, and options that the name stands for.
+_METRICS: Final[dict[str, tuple[str, str, bool, dict[str, Any]]]] = {
+    "bleu": ("trubleu.metrics.bleu", "Bleu", True, {}),
+    "sbleu": ("trubleu.metrics.sentence", "SentenceBleu", True, {}),
+    "dbleu": ("trubleu.metrics.dbleu", "DeltaBleu", True, {}),
+    "sdbleu": ("trubleu.metrics.sentence", "SentenceDeltaBleu", True, {}),
+    "chrf": ("trubleu.metrics.peers", "ChrF", False, {}),
+    "chrf++": ("trubleu.metrics.peers", "ChrF", False, {"word_order": 2}),
+    "ter": ("trubleu.metrics.peers", "Ter", False, {}),
+}
+
+_SPEC: Final = re.compile(r"(?P<name>[a-z]+\+*)(?:-(?P<order>-?\d+))?(?:\[(?P<options>.*)\])?", re.DOTALL)
+_OWN: Final = re.compile(r"(?P<module>[A-Za-z_][\w.]*):(?P<name>[A-Za-z_]\w*)(?:\[(?P<options>.*)\])?", re.DOTALL)
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all metrics, without orders."""
+    return tuple(_METRICS)
+
+
+@dataclass(frozen=True, slots=True)
+class MetricSpec:
+    """A metric as it was written: what makes it and with which options.
+
+    Attributes
+    ----------
+    text
+        What was written.
+    factory
+        The class.
+    options
+        The options in brackets, and the order.
+    """
+
+    text: str
+    factory: Callable[..., Metric]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def accepts(self, option: str) -> bool:
+        """Return whether the metric has this option and it was not written in brackets."""
+        return option in _options_of(self.factory) and option not in self.options
+
+    def build(self, **options: Any) -> Metric:
+        """Make the metric, with more options."""
+        known = _options_of(self.factory)
+        for option in options:
+            if option in self.options:
+                raise UsageError(f"{option} is given twice, in {self.text} and beside it; give it once")
+        for option in {**self.options, **options}:
+            if option not in known:
+                raise UsageError(f"{self.text} has no option {option}; {nearest(option, known)}")
+        built = self.factory(**{**self.options, **options})
+        for needed in ("statistics", "score", "name"):
+            if not hasattr(built, needed):
+                raise UsageError(f"{self.text} is no metric: it has no {needed}; derive it from trubleu.Metric")
+        return built
+
+
+def metric(spec: str | Metric, **options: Any) -> Metric:
+    """Make a metric from its name and options.
+
+    Parameters
+    ----------
+    spec
+        ``name``, ``name-N`` for another order than 4, ``name-N[option=value,…]``, or ``package.module:Class``. A metric
+        is returned as it is.
+    options
+        The metric's options by name.
+
+    Examples
+    --------
+    >>> metric("dbleu-2", tokenize="chat").name
+    'dbleu-2'
+    >>> metric("bleu[smoothing=floor,smoothing_value=0.01]").smoothing_value
+    0.01
+    """
+    if isinstance(spec, Metric):
+        if options:
+            raise UsageError("options go with a metric's name; this one is made already")
+        return spec
+    return parse(spec).build(**options)
+
+
+def parse(text: str) -> MetricSpec:
+    """Read what people write for a metric."""
+    if own := _OWN.fullmatch(text):
+        return MetricSpec(text, _load(text, own["module"], own["name"]), _read_options(text, own["options"], {}))
+    written = _SPEC.fullmatch(text)
+    if written is None:
+        raise UsageError(
+            f"{text!r} is no metric; write a name such as bleu-4 or dbleu-2[tokenize=chat] ({', '.join(_METRICS)})"
+        )
+    name, order = written["name"], written["order"]
+    if name not in _METRICS:
+        raise UsageError(f"there is no metric {name!r}; {nearest(name, _METRICS)}")
+    module, class_name, ordered, implied = _METRICS[name]
+    if order is not None and not ordered:
+        raise UsageError(f"{name} has no order; write {name}")
+    factory: Callable[..., Metric] = getattr(importlib.import_module(module), class_name)
+    options = {**implied, **_read_options(text, written["options"], _options_of(factory))}
+    if order is not None:
+        if "order" in options:
+            raise UsageError(f"the order is given twice in {text}; give it once")
+        options["order"] = int(order)
+    return MetricSpec(text, factory, options)
+
+
+def _load(text: str, module: str, name: str) -> Callable[..., Metric]:
+    """Import somebody's own metric; as with ``python -m``, modules in the current folder are found."""
+    sys.path.insert(0, "")
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except ModuleNotFoundError as error:
+        raise UsageError(f"{text} cannot be loaded, as there is no module {error.name}; is it installed?") from error
+    except AttributeError as error:
+        raise UsageError(f"{text} cannot be loaded, as the module {module} has no {name}") from error
+    finally:
+        sys.path.remove("")
+    if not callable(found):
+        raise UsageError(f"{text} is no class; name one that is derived from trubleu.Metric")
+    return found  # type: ignore[no-any-return]
+
+
+def _options_of(factory: Callable[..., Metric]) -> dict[str, inspect.Parameter]:
+    return dict(inspect.signature(factory).parameters)
+
+
+def _read_options(text: str, written: str | None, known: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    for part in (written or "").split(","):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if not name and not equals and not (written or "").strip():
+            continue
+        if not equals or not name:
+            raise UsageError(f"{part.strip()!r} in {text} is no option; write option=value, separated by commas")
+        if name in options:
+            raise UsageError(f"{name} is given twice in {text}; give it once")
+        options[name] = _read_value(text, name, value, known.get(name))
+    return options
+
+
+def _read_value(text: str, name: str, value: str, parameter: inspect.Parameter | None) -> object:
+    """Turn a written value into what the option is annotated with; options of other people's metrics are guessed."""
+    annotation = str(parameter.annotation) if parameter is not None else ""
+    lowered = value.lower()
+    if lowered in ("true", "yes", "false", "no") and (not annotation or "bool" in annotation):
+        return lowered in ("true", "yes")
+    try:
+        if "int" in annotation or (not annotation and re.fullmatch(r"[+-]?\d+", value)):
+            return int(value)
+        if "float" in annotation or (
+            not annotation and re.fullmatch(r"[+-]?(\d+\.\d*|\.\d+|\d+)(e[+-]?\d+)?", lowered)
+        ):
+            return float(value)
+    except ValueError:
+        raise UsageError(f"{name}={value} in {text} must be a number") from None
+    if "bool" in annotation:
+        raise UsageError(f"{name}={value} in {text} must be true or false")
+    return value

@@ -1,0 +1,64 @@
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+@final
+class Options:
+    def __init__(
+        self,
+        tokenizer: str,
+        lowercase: bool,
+        order: int,
+        credit: str,
+        reference_length: str,
+        positive_lengths: bool,
+    ) -> None: ...
+    @property
+    def columns(self) -> int: ...
+
+@final
+class PreparedBuilder:
+    def __init__(self, options: Options) -> None: ...
+    def add(self, references: tuple[str, ...], offsets: NDArray[np.int64], first: int, last: int) -> None: ...
+    def finish(self) -> dict[str, NDArray[np.generic]]: ...
+
+@final
+class Prepared:
+    def __init__(self, arrays: dict[str, NDArray[np.generic]]) -> None: ...
+    @property
+    def arrays(self) -> dict[str, NDArray[np.generic]]: ...
+    @property
+    def segments(self) -> int: ...
+    def layer(self, weights: NDArray[np.float64], threads: int) -> tuple[NDArray[np.float64], NDArray[np.uint32]]: ...
+    def statistics(
+        self,
+        outputs: tuple[str, ...],
+        weights: NDArray[np.float64] | None,
+        values: NDArray[np.float64] | None,
+        counts: NDArray[np.uint32] | None,
+        options: Options,
+        first: int,
+        last: int,
+        threads: int,
+    ) -> NDArray[np.float64]: ...
+
+def supports_v3() -> bool: ...
+def count_empty(texts: tuple[str, ...]) -> int: ...
+def tokens(text: str, tokenizer: str, lowercase: bool) -> list[str]: ...
+def statistics(
+    outputs: tuple[str, ...],
+    references: tuple[str, ...],
+    offsets: NDArray[np.int64],
+    weights: NDArray[np.float64] | None,
+    options: Options,
+    first: int,
+    last: int,
+    threads: int,
+) -> NDArray[np.float64]: ...
+def resample_sums(
+    statistics: NDArray[np.float64], resamples: int, first: int, seed: int, threads: int
+) -> NDArray[np.float64]: ...
+def permute_sums(
+    difference: NDArray[np.float64], trials: int, first: int, seed: int, threads: int
+) -> NDArray[np.float64]: ...

@@ -1,0 +1,122 @@
+// One hypothesis against its references, straight from text and with nothing kept.
+#pragma once
+
+#include <vector>
+
+#include "ngrams.hpp"
+
+namespace trubleu {
+
+// Matches hypotheses of up to `longest_hypothesis` tokens with references of up to `longest_reference`.
+//
+// A word is known by the position where the hypothesis first has it. How many words before a reference token agree with
+// those before a position of the hypothesis says which n-grams end there in both: four 16-bit positions fit a register,
+// so that is one exclusive or. Only the longest agreement is counted, by (its length, position); the counts of shorter
+// n-grams are sums over the longer ones, and n-grams that occur again are added to their first place. Nearly everything
+// runs without branches or in vectors, which is what makes it fast.
+class WindowMatcher {
+  public:
+    static constexpr size_t longest_hypothesis = 255;
+    static constexpr size_t longest_reference = 32767;  // counts have 16 bits
+
+    explicit WindowMatcher(const Options &options);
+    void build(const Line &line);
+    void walk(const Line &line);
+    void settle(double weight);
+    void collect(double *matches) const;
+
+  private:
+    struct Slot {
+        uint64_t word;
+        uint32_t tag;       // stamp << 16 | size, sizes above 65,535 cut down
+        uint16_t position;  // the first of this word
+        uint16_t last;      // the latest of this word
+    };
+    struct Repeat {
+        uint32_t from, to;  // counters of an n-gram's later and of its first place
+    };
+
+    static constexpr size_t margin = max_order;  // before the first token nothing agrees
+    static constexpr uint16_t unknown = 0xFFFF, outside = 0xFFFE;
+
+    uint32_t find(const Token &token) const;
+    uint32_t search(const Token &token) const;
+    bool holds(const Slot &slot, const Token &token) const;
+    uint32_t tag_of(const Token &token) const { return stamp_ << 16 | std::min(token.size, 0xFFFFu); }
+    void note_repeats(size_t position, const Slot &slot);
+    template <bool deep> void walk_with(const Line &line);
+    int16_t *row(std::vector<int16_t> &counters, size_t agreed) const { return counters.data() + agreed * width_; }
+
+    Credit credit_;
+    size_t order_;
+    const Line *hypothesis_ = nullptr;
+    size_t length_ = 0, width_ = 0;  // width: positions a row of counters has, for whole vectors
+    std::vector<Slot> table_;
+    unsigned bits_ = 0;
+    uint32_t stamp_ = 0;
+    std::vector<uint16_t> ids_;   // margin, the hypothesis, and one place for all unknown words
+    std::vector<uint16_t> next_;  // the next position of the same word; 0: none
+    std::vector<Repeat> repeats_;
+    // By n-gram length and position; row 0 of the reference's counts takes what agrees with nothing.
+    std::vector<int16_t> hypothesis_counts_, reference_counts_, best_counts_;
+    std::vector<double> best_values_;
+    std::vector<uint16_t> reference_ids_;
+};
+
+// Matches hypotheses of any length: every n-gram is a node of a trie, found through a hash table.
+class TrieMatcher {
+  public:
+    explicit TrieMatcher(const Options &options) : credit_(options.credit), order_(static_cast<size_t>(options.order)) {}
+    void build(const Line &line);
+    void walk(const Line &line);
+    void settle(double weight);
+    void collect(double *matches) const;
+
+  private:
+    struct Node {
+        uint32_t hypothesis_count, reference_count, order;
+        Best best;
+    };
+
+    uint32_t token(const Line &line, const Span &span, bool add);
+    uint32_t edge(uint32_t parent, uint32_t token, uint32_t order, bool add);
+    uint32_t add_node(uint32_t order);
+
+    static constexpr uint32_t none = 0xFFFFFFFF;
+
+    Credit credit_;
+    size_t order_;
+    const Line *hypothesis_ = nullptr;
+    struct TokenSlot {
+        Span span{0, 0};
+        uint32_t node = none;
+    };
+    struct EdgeSlot {
+        uint64_t key = 0;
+        uint32_t node = none;
+    };
+    std::vector<TokenSlot> tokens_;
+    std::vector<EdgeSlot> edges_;
+    unsigned token_bits_ = 0, edge_bits_ = 0;
+    std::vector<Node> nodes_;
+    std::vector<uint32_t> touched_;
+};
+
+class DirectScorer {
+  public:
+    explicit DirectScorer(const Options &options) : options_(options), window_(options), trie_(options) {}
+
+    // `weights` may be null; a NaN weight says that the reference does not take part.
+    void score(const Text &hypothesis, const Text *references, const double *weights, size_t count, double *row);
+
+  private:
+    template <typename Matcher>
+    void match(Matcher &matcher, const Text *references, const double *weights, size_t count, double *row);
+
+    Options options_;
+    Line hypothesis_, reference_;
+    WindowMatcher window_;
+    TrieMatcher trie_;
+};
+
+}  // namespace trubleu

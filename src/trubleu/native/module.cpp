@@ -1,0 +1,316 @@
+// The Python face of the n-gram kernels. No logic lives here: arguments in, arrays out, the GIL released in between.
+#include "direct.hpp"
+#include "prepared.hpp"
+#include "python.hpp"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <any>
+
+void bind_resample(nanobind::module_ &m);
+
+namespace trubleu {
+
+Texts::Texts(nb::tuple texts, size_t first, size_t last, bool lowercase) : owner_(texts) {
+    texts_.resize(last - first);
+    for (size_t i = first; i < last; ++i) {
+        PyObject *object = PyTuple_GET_ITEM(owner_.ptr(), static_cast<Py_ssize_t>(i));
+        if (i + 16 < last) __builtin_prefetch(PyTuple_GET_ITEM(owner_.ptr(), static_cast<Py_ssize_t>(i + 16)));
+        if (!PyUnicode_Check(object)) throw nb::type_error("texts must be strings");
+#if PY_VERSION_HEX < 0x030C0000
+        if (PyUnicode_READY(object) != 0) throw nb::python_error();
+#endif
+        if (lowercase && !PyUnicode_IS_ASCII(object)) {
+            lowered_.push_back(nb::borrow(object).attr("lower")());
+            object = lowered_.back().ptr();
+            if (!PyUnicode_Check(object)) throw nb::type_error("lower() of a text must return a string");
+        }
+        texts_[i - first] = Text{PyUnicode_DATA(object), static_cast<size_t>(PyUnicode_GET_LENGTH(object)),
+                                 static_cast<uint8_t>(PyUnicode_KIND(object)), PyUnicode_IS_ASCII(object) != 0};
+    }
+}
+
+namespace {
+
+constexpr size_t segments_a_block = 256;
+
+Tokenizer tokenizer_named(const std::string &name) {
+    if (name == "13a") return Tokenizer::mteval13a;
+    if (name == "none") return Tokenizer::whitespace;
+    throw nb::value_error("the kernel has the tokenizers 13a and none");
+}
+
+ReferenceLength reference_length_named(const std::string &name) {
+    if (name == "closest") return ReferenceLength::closest;
+    if (name == "shortest") return ReferenceLength::shortest;
+    if (name == "longest") return ReferenceLength::longest;
+    if (name == "average") return ReferenceLength::average;
+    throw nb::value_error("reference length is closest, shortest, longest or average");
+}
+
+Credit credit_named(const std::string &name) {
+    if (name == "counts") return Credit::counts;
+    if (name == "products") return Credit::products;
+    if (name == "fork2019") return Credit::fork2019;
+    throw nb::value_error("credit is counts, products or fork2019");
+}
+
+Options make_options(const std::string &tokenizer, bool lowercase, int order, const std::string &credit,
+                     const std::string &reference_length, bool positive_lengths) {
+    if (order < 1 || order > max_order) throw nb::value_error("the order must lie between 1 and 9");
+    Options options;
+    options.tokenizer = tokenizer_named(tokenizer);
+    options.lowercase = lowercase;
+    options.order = order;
+    options.credit = credit_named(credit);
+    options.reference_length = reference_length_named(reference_length);
+    options.positive_lengths = positive_lengths;
+    return options;
+}
+
+void check_slice(size_t first, size_t last, size_t size) {
+    if (first > last || last > size) throw nb::index_error("the slice of segments lies outside the data");
+}
+
+void check_offsets(const InArray<int64_t> &offsets, size_t references) {
+    size_t n = offsets.shape(0);
+    if (n == 0 || offsets.data()[0] != 0 || offsets.data()[n - 1] != static_cast<int64_t>(references))
+        throw nb::value_error("offsets do not fit the references");
+    for (size_t i = 1; i < n; ++i)
+        if (offsets.data()[i] < offsets.data()[i - 1]) throw nb::value_error("offsets must not fall");
+}
+
+OutMatrix<double> statistics(nb::tuple outputs, nb::tuple references, InArray<int64_t> offsets,
+                             std::optional<InArray<double>> weights, const Options &options, size_t first, size_t last,
+                             int threads) {
+    check_offsets(offsets, references.size());
+    check_slice(first, last, std::min(outputs.size(), offsets.shape(0) - 1));
+    if (weights && weights->shape(0) != references.size()) throw nb::value_error("one weight a reference is needed");
+    if (options.weighted() && !weights) throw nb::value_error("weighted statistics need weights");
+    size_t base = static_cast<size_t>(offsets.data()[first]);
+    Texts hypothesis_texts(outputs, first, last, options.lowercase);
+    Texts reference_texts(references, base, static_cast<size_t>(offsets.data()[last]), options.lowercase);
+    const double *weight = weights ? weights->data() + base : nullptr;
+    const int64_t *offset = offsets.data() + first;
+    Matrix<double> rows(last - first, options.columns());
+    {
+        nb::gil_scoped_release release;
+        parallel_blocks(
+            last - first, segments_a_block, threads, [&] { return DirectScorer(options); },
+            [&](DirectScorer &scorer, size_t begin, size_t end) {
+                for (size_t i = begin; i < end; ++i) {
+                    size_t from = static_cast<size_t>(offset[i]) - base, to = static_cast<size_t>(offset[i + 1]) - base;
+                    scorer.score(hypothesis_texts.data()[i], reference_texts.data() + from,
+                                 weight ? weight + from : nullptr, to - from, rows.data.get() + i * rows.columns);
+                }
+            });
+    }
+    return rows.release();
+}
+
+// Texts without a token, by any tokenizer: nothing, or nothing but white space.
+size_t count_empty(nb::tuple texts) {
+    size_t empty = 0;
+    for (nb::handle text : texts) {
+        if (!PyUnicode_Check(text.ptr())) throw nb::type_error("texts must be strings");
+        Py_ssize_t length = PyUnicode_GET_LENGTH(text.ptr()), at = 0;
+        while (at < length && Py_UNICODE_ISSPACE(PyUnicode_READ_CHAR(text.ptr(), at))) ++at;
+        empty += at == length;
+    }
+    return empty;
+}
+
+std::vector<std::string> tokens(nb::str text, const std::string &tokenizer, bool lowercase) {
+    Texts texts(nb::make_tuple(text), 0, 1, lowercase);
+    Line line;
+    line.load(texts.data()[0], tokenizer_named(tokenizer), lowercase);
+    std::vector<std::string> result;
+    for (const Span &span : line)
+        result.emplace_back(reinterpret_cast<const char *>(line.bytes()) + span.begin, span.size());
+    return result;
+}
+
+// Prepared references as Python holds them: the arrays (NumPy's, maybe mapped from a file) and the kernels' view of them.
+class PreparedHandle {
+  public:
+    explicit PreparedHandle(nb::dict arrays) : arrays_(arrays) {
+        view_.token_table = view<uint64_t>("token_table");
+        view_.token_begins = view<uint64_t>("token_begins");
+        view_.token_bytes = view<uint8_t>("token_bytes");
+        view_.slot_begins = view<uint64_t>("slot_begins");
+        view_.keys = view<uint64_t>("keys");
+        view_.counts = view<uint32_t>("counts");
+        view_.owners = view<uint32_t>("owners");
+        view_.posting_begins = view<uint64_t>("posting_begins");
+        view_.postings = view<uint32_t>("postings");
+        view_.reference_begins = view<uint64_t>("reference_begins");
+        view_.lengths = view<uint32_t>("lengths");
+        check();
+    }
+
+    nb::dict arrays() const { return arrays_; }
+    size_t segments() const { return view_.reference_begins.size() - 1; }
+    const Prepared &prepared() const { return view_; }
+
+    nb::tuple layer(InArray<double> weights, int threads) const {
+        check_weights(weights);
+        Matrix<double> values(1, view_.keys.size());
+        Matrix<uint32_t> counts(1, view_.keys.size());
+        {
+            nb::gil_scoped_release release;
+            parallel_blocks(
+                segments(), segments_a_block, threads, [] { return 0; },
+                [&](int, size_t begin, size_t end) {
+                    fill_layer(view_, {weights.data(), weights.shape(0)}, values.data.get(), counts.data.get(), begin, end);
+                });
+        }
+        return nb::make_tuple(values.release(), counts.release());
+    }
+
+    OutMatrix<double> statistics(nb::tuple outputs, std::optional<InArray<double>> weights,
+                                 std::optional<InMatrix<double>> values, std::optional<InMatrix<uint32_t>> counts,
+                                 const Options &options, size_t first, size_t last, int threads) const {
+        check_slice(first, last, std::min(segments(), outputs.size()));
+        if (options.weighted() && !(weights && values && counts)) throw nb::value_error("weighted statistics need a layer");
+        Layer layer{{}, {}, view_.counts};
+        if (weights) {
+            check_weights(*weights);
+            if (!values || !counts || values->size() != view_.keys.size() || counts->size() != view_.keys.size())
+                throw nb::value_error("the layer was made for other references");
+            layer = Layer{{weights->data(), weights->shape(0)},
+                          {values->data(), values->size()},
+                          {counts->data(), counts->size()}};
+        }
+        Texts texts(outputs, first, last, options.lowercase);
+        Matrix<double> rows(last - first, options.columns());
+        {
+            nb::gil_scoped_release release;
+            parallel_blocks(
+                last - first, segments_a_block, threads, [&] { return PreparedScorer(options, view_, layer); },
+                [&](PreparedScorer &scorer, size_t begin, size_t end) {
+                    for (size_t i = begin; i < end; ++i)
+                        scorer.score(first + i, texts.data()[i], rows.data.get() + i * rows.columns);
+                });
+        }
+        return rows.release();
+    }
+
+  private:
+    template <typename T> View<T> view(const char *name) {
+        auto array = nb::cast<InArray<T>>(arrays_[name]);
+        held_.emplace_back(array);
+        return View<T>(array.data(), array.shape(0));
+    }
+
+    void check() const {
+        size_t table = view_.token_table.size() / 2, slots = view_.keys.size();
+        bool fits = table >= 2 && (table & (table - 1)) == 0 && !view_.reference_begins.empty() &&
+                    view_.slot_begins.size() == view_.reference_begins.size() &&
+                    view_.posting_begins.size() == view_.reference_begins.size() && view_.counts.size() == slots &&
+                    view_.owners.size() == slots && view_.slot_begins.back() == slots &&
+                    view_.posting_begins.back() == view_.postings.size() &&
+                    view_.reference_begins.back() == view_.lengths.size() && !view_.token_begins.empty() &&
+                    view_.token_begins.back() == view_.token_bytes.size();
+        if (!fits) throw nb::value_error("the arrays of the prepared references do not fit each other");
+    }
+
+    void check_weights(const InArray<double> &weights) const {
+        if (weights.shape(0) != view_.lengths.size()) throw nb::value_error("one weight a reference is needed");
+    }
+
+    nb::dict arrays_;
+    std::vector<std::any> held_;  // what the view looks at: the dict may change, and an array of another type is converted
+    Prepared view_;
+};
+
+void add_segments(PreparedBuilder &builder, nb::tuple references, InArray<int64_t> offsets, size_t first, size_t last) {
+    check_offsets(offsets, references.size());
+    check_slice(first, last, offsets.shape(0) - 1);
+    size_t base = static_cast<size_t>(offsets.data()[first]);
+    Texts texts(references, base, static_cast<size_t>(offsets.data()[last]), builder.options().lowercase);
+    nb::gil_scoped_release release;
+    for (size_t i = first; i < last; ++i) {
+        size_t from = static_cast<size_t>(offsets.data()[i]), to = static_cast<size_t>(offsets.data()[i + 1]);
+        builder.add_segment(texts.data() + (from - base), to - from);
+    }
+}
+
+nb::dict finish(PreparedBuilder &builder) {
+    PreparedData data = builder.finish();
+    nb::dict arrays;
+    arrays["token_table"] = to_numpy(std::move(data.token_table));
+    arrays["token_begins"] = to_numpy(std::move(data.token_begins));
+    arrays["token_bytes"] = to_numpy(std::move(data.token_bytes));
+    arrays["slot_begins"] = to_numpy(std::move(data.slot_begins));
+    arrays["keys"] = to_numpy(std::move(data.keys));
+    arrays["counts"] = to_numpy(std::move(data.counts));
+    arrays["owners"] = to_numpy(std::move(data.owners));
+    arrays["posting_begins"] = to_numpy(std::move(data.posting_begins));
+    arrays["postings"] = to_numpy(std::move(data.postings));
+    arrays["reference_begins"] = to_numpy(std::move(data.reference_begins));
+    arrays["lengths"] = to_numpy(std::move(data.lengths));
+    return arrays;
+}
+
+}  // namespace
+
+}  // namespace trubleu
+
+namespace {
+
+// Whether this machine runs what the x86-64-v3 build of the kernels is made of.
+bool supports_v3() {
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+           __builtin_cpu_supports("fma") && __builtin_cpu_supports("popcnt");
+#else
+    return false;
+#endif
+}
+
+}  // namespace
+
+// The macro pastes its argument, so the build's module name needs one more round of expansion.
+#define TRUBLEU_NB_MODULE(name, variable) NB_MODULE(name, variable)
+
+TRUBLEU_NB_MODULE(TRUBLEU_MODULE, m) {
+    using namespace trubleu;
+    m.def("supports_v3", &supports_v3);
+    nb::set_leak_warnings(false);
+    nb::class_<Options>(m, "Options")
+        .def("__init__",
+             [](Options *self, const std::string &tokenizer, bool lowercase, int order, const std::string &credit,
+                const std::string &reference_length, bool positive_lengths) {
+                 new (self) Options(make_options(tokenizer, lowercase, order, credit, reference_length, positive_lengths));
+             },
+             nb::arg("tokenizer"), nb::arg("lowercase"), nb::arg("order"), nb::arg("credit"),
+             nb::arg("reference_length"), nb::arg("positive_lengths"))
+        .def_prop_ro("columns", &Options::columns);
+    m.def("statistics", &statistics, nb::arg("outputs"), nb::arg("references"), nb::arg("offsets"),
+          nb::arg("weights").none(), nb::arg("options"), nb::arg("first"), nb::arg("last"), nb::arg("threads"));
+    m.def("count_empty", &count_empty, nb::arg("texts"));
+    m.def(
+        "tokens",
+        [](nb::str text, const std::string &tokenizer, bool lowercase) {
+            nb::list result;
+            // Lone surrogates have no place in strict UTF-8; they came in as three bytes and leave the same way.
+            for (const std::string &token : tokens(text, tokenizer, lowercase))
+                result.append(nb::steal(PyUnicode_DecodeUTF8(token.data(), static_cast<Py_ssize_t>(token.size()), "surrogatepass")));
+            return result;
+        },
+        nb::arg("text"), nb::arg("tokenizer"), nb::arg("lowercase"));
+    nb::class_<PreparedBuilder>(m, "PreparedBuilder")
+        .def(nb::init<const Options &>(), nb::arg("options"))
+        .def("add", &add_segments, nb::arg("references"), nb::arg("offsets"), nb::arg("first"), nb::arg("last"))
+        .def("finish", &finish);
+    nb::class_<PreparedHandle>(m, "Prepared")
+        .def(nb::init<nb::dict>(), nb::arg("arrays"))
+        .def_prop_ro("arrays", &PreparedHandle::arrays)
+        .def_prop_ro("segments", &PreparedHandle::segments)
+        .def("layer", &PreparedHandle::layer, nb::arg("weights"), nb::arg("threads"))
+        .def("statistics", &PreparedHandle::statistics, nb::arg("outputs"), nb::arg("weights").none(),
+             nb::arg("values").none(), nb::arg("counts").none(), nb::arg("options"), nb::arg("first"), nb::arg("last"),
+             nb::arg("threads"));
+    bind_resample(m);
+}

@@ -1,0 +1,80 @@
+// What the bindings share: Python strings as kernel texts, arrays out, threads.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "text.hpp"
+
+namespace trubleu {
+
+namespace nb = nanobind;
+
+template <typename T> using InArray = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <typename T> using InMatrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <typename T> using OutArray = nb::ndarray<nb::numpy, T, nb::ndim<1>, nb::c_contig>;
+template <typename T> using OutMatrix = nb::ndarray<nb::numpy, T, nb::ndim<2>, nb::c_contig>;
+
+// A matrix that NumPy will own.
+template <typename T> struct Matrix {
+    explicit Matrix(size_t rows, size_t columns) : rows(rows), columns(columns), data(new T[rows * columns]) {}
+    OutMatrix<T> release() {
+        T *raw = data.release();
+        nb::capsule owner(raw, [](void *p) noexcept { delete[] static_cast<T *>(p); });
+        return OutMatrix<T>(raw, {rows, columns}, owner);
+    }
+    size_t rows, columns;
+    std::unique_ptr<T[]> data;
+};
+
+// A vector handed over to NumPy without a copy.
+template <typename T> OutArray<T> to_numpy(std::vector<T> &&values) {
+    auto *held = new std::vector<T>(std::move(values));
+    nb::capsule owner(held, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
+    return OutArray<T>(held->data(), {held->size()}, owner);
+}
+
+// A slice of a tuple of Python strings, usable without the GIL: the tuple cannot change and keeps its strings alive.
+class Texts {
+  public:
+    Texts(nb::tuple texts, size_t first, size_t last, bool lowercase);
+    const Text *data() const { return texts_.data(); }
+    size_t size() const { return texts_.size(); }
+
+  private:
+    nb::tuple owner_;
+    std::vector<nb::object> lowered_;
+    std::vector<Text> texts_;
+};
+
+// Runs work(begin, end, worker) over blocks of [0, count). Which worker takes which block does not matter to any caller.
+// `make` builds each worker's scratch memory.
+template <typename Make, typename Work> void parallel_blocks(size_t count, size_t block, int threads, Make make, Work work) {
+    std::atomic<size_t> next{0};
+    std::exception_ptr failure;
+    std::mutex guard;
+    auto run = [&] {
+        try {
+            auto worker = make();
+            for (size_t begin; (begin = next.fetch_add(block)) < count;) work(worker, begin, std::min(begin + block, count));
+        } catch (...) {
+            std::lock_guard lock(guard);
+            if (!failure) failure = std::current_exception();
+        }
+    };
+    size_t useful = (count + block - 1) / block;
+    std::vector<std::thread> others;
+    for (size_t i = 1; i < std::min(useful, static_cast<size_t>(std::max(threads, 1))); ++i) others.emplace_back(run);
+    run();
+    for (std::thread &other : others) other.join();
+    if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace trubleu

@@ -1,0 +1,239 @@
+#include "text.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+#include <string>
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+namespace trubleu {
+
+namespace {
+
+bool is_wide_space(uint32_t c) {
+    switch (c) {
+        case 0x85: case 0xA0: case 0x1680: case 0x2028: case 0x2029: case 0x202F: case 0x205F: case 0x3000: return true;
+        default: return c >= 0x2000 && c <= 0x200A;
+    }
+}
+
+bool is_ascii_space(uint8_t c) { return c == ' ' || (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x1F); }
+bool is_digit(uint8_t c) { return c >= '0' && c <= '9'; }
+bool is_point(uint8_t c) { return c == '.' || c == ','; }
+
+template <typename CodePoint> uint8_t *encode(const CodePoint *from, size_t length, uint8_t *to) {
+    for (size_t i = 0; i < length; ++i) {
+        uint32_t c = from[i];
+        if (c < 0x80) {
+            *to++ = static_cast<uint8_t>(c);
+        } else if (is_wide_space(c)) {
+            *to++ = ' ';
+        } else if (c < 0x800) {
+            *to++ = static_cast<uint8_t>(0xC0 | c >> 6);
+            *to++ = static_cast<uint8_t>(0x80 | (c & 0x3F));
+        } else if (c < 0x10000) {
+            *to++ = static_cast<uint8_t>(0xE0 | c >> 12);
+            *to++ = static_cast<uint8_t>(0x80 | (c >> 6 & 0x3F));
+            *to++ = static_cast<uint8_t>(0x80 | (c & 0x3F));
+        } else {
+            *to++ = static_cast<uint8_t>(0xF0 | c >> 18);
+            *to++ = static_cast<uint8_t>(0x80 | (c >> 12 & 0x3F));
+            *to++ = static_cast<uint8_t>(0x80 | (c >> 6 & 0x3F));
+            *to++ = static_cast<uint8_t>(0x80 | (c & 0x3F));
+        }
+    }
+    return to;
+}
+
+// What the bytes of one block of 64 are, a bit each.
+struct Block {
+    uint64_t space = 0;   // ASCII white space
+    uint64_t single = 0;  // punctuation that 13a always makes a token of its own
+    uint64_t point = 0;   // . and ,
+    uint64_t dash = 0;
+    uint64_t digit = 0;
+};
+
+#if defined(__SSE2__)
+
+__m128i in_range(__m128i bytes, uint8_t low, uint8_t high) {
+    __m128i shifted = _mm_sub_epi8(bytes, _mm_set1_epi8(static_cast<char>(low)));
+    return _mm_cmpeq_epi8(_mm_min_epu8(shifted, _mm_set1_epi8(static_cast<char>(high - low))), shifted);
+}
+
+__m128i equals(__m128i bytes, char value) { return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(value)); }
+
+uint64_t bits_of(__m128i mask, int position) {
+    return static_cast<uint64_t>(static_cast<uint32_t>(_mm_movemask_epi8(mask))) << position;
+}
+
+template <bool punctuation> Block classify(const uint8_t *bytes) {
+    Block block;
+    for (int i = 0; i < 64; i += 16) {
+        __m128i chunk = _mm_loadu_si128(reinterpret_cast<const __m128i *>(bytes + i));
+        block.space |= bits_of(_mm_or_si128(in_range(chunk, 0x09, 0x0D), in_range(chunk, 0x1C, 0x20)), i);
+        if constexpr (punctuation) {
+            __m128i low = _mm_or_si128(in_range(chunk, '!', '&'), in_range(chunk, '(', '+'));
+            __m128i middle = _mm_or_si128(equals(chunk, '/'), in_range(chunk, ':', '@'));
+            __m128i high = _mm_or_si128(in_range(chunk, '[', '`'), in_range(chunk, '{', '~'));
+            block.single |= bits_of(_mm_or_si128(_mm_or_si128(low, middle), high), i);
+            block.point |= bits_of(_mm_or_si128(equals(chunk, '.'), equals(chunk, ',')), i);
+            block.dash |= bits_of(equals(chunk, '-'), i);
+            block.digit |= bits_of(in_range(chunk, '0', '9'), i);
+        }
+    }
+    return block;
+}
+
+#else
+
+bool is_single(uint8_t c) {
+    return (c >= '!' && c <= '&') || (c >= '(' && c <= '+') || c == '/' || (c >= ':' && c <= '@') ||
+           (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
+}
+
+template <bool punctuation> Block classify(const uint8_t *bytes) {
+    Block block;
+    for (int i = 0; i < 64; ++i) {
+        uint8_t c = bytes[i];
+        block.space |= uint64_t{is_ascii_space(c)} << i;
+        if constexpr (punctuation) {
+            block.single |= uint64_t{is_single(c)} << i;
+            block.point |= uint64_t{is_point(c)} << i;
+            block.dash |= uint64_t{c == '-'} << i;
+            block.digit |= uint64_t{is_digit(c)} << i;
+        }
+    }
+    return block;
+}
+
+#endif
+
+// Whether a point or comma that has a digit behind it stays joined to that digit.
+//
+// mteval-v13a pads points twice: first every (non-digit, point) pair, then every (point, non-digit) pair, each from left
+// to right without overlap. In a run of points the first rule takes them by twos, beginning with the character in front
+// of the run if that is no digit. So the last point is left over, and joined to the digit behind it, when the run is odd
+// behind a digit ("3.5", "3...5") or even behind anything else ("a..5"). All other points stand alone.
+bool joins_next_digit(const uint8_t *line, size_t position) {
+    size_t first = position;
+    while (first > 0 && is_point(line[first - 1])) --first;
+    bool odd = ((position - first + 1) & 1) != 0;
+    bool behind_digit = first > 0 && is_digit(line[first - 1]);
+    return odd == behind_digit;
+}
+
+// Writes the positions of the set bits. Eight at a time whether they are there or not: how many words a block holds is
+// hard to foresee, and what is written too much is written over by the next block.
+Span *write_positions(Span *to, uint32_t Span::*field, uint64_t bits, uint32_t offset) {
+    Span *end = to + std::popcount(bits);
+    do {
+        for (int i = 0; i < 8; ++i, bits &= bits - 1)
+            to[i].*field = offset + static_cast<uint32_t>(std::countr_zero(bits));
+        to += 8;
+    } while (to < end);
+    return end;
+}
+
+// Like Python's str.replace: one pass, left to right, linear in the text however many hits there are.
+std::string replaced(const std::string &text, const char *from, const char *to) {
+    std::string result;
+    size_t size = std::strlen(from), copied = 0;
+    for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, copied)) {
+        result.append(text, copied, at - copied).append(to);
+        copied = at + size;
+    }
+    return result.append(text, copied, std::string::npos);
+}
+
+}  // namespace
+
+void Line::reserve(size_t length) {
+    if (length > (uint64_t{1} << 31)) throw std::length_error("a single text is longer than 2^31 bytes");
+    size_t blocks = length / 64 + 1;
+    if (bytes_.size() < blocks * 64 + padding) bytes_.resize(2 * (blocks * 64 + padding));
+    // A token takes at least one byte; a little more because spans are written before the count is known.
+    if (spans_.size() < length + 64) spans_.resize(2 * (length + 64));
+}
+
+void Line::transcode(const Text &text) {
+    reserve(text.ascii ? text.length : text.length * 4);
+    uint8_t *to = bytes_.data();
+    if (text.ascii) {
+        if (text.length) std::memcpy(to, text.data, text.length);
+        length_ = text.length;
+        return;
+    }
+    uint8_t *end;
+    if (text.width == 1) end = encode(static_cast<const uint8_t *>(text.data), text.length, to);
+    else if (text.width == 2) end = encode(static_cast<const uint16_t *>(text.data), text.length, to);
+    else end = encode(static_cast<const uint32_t *>(text.data), text.length, to);
+    length_ = static_cast<size_t>(end - to);
+}
+
+// The replacements that mteval-v13a makes before it splits. Lines without any of their first characters are left alone.
+void Line::unescape_13a() {
+    const uint8_t *bytes = bytes_.data();
+    bool ampersand = std::memchr(bytes, '&', length_) != nullptr;
+    if (!ampersand && !std::memchr(bytes, '<', length_) && !std::memchr(bytes, '\n', length_)) return;
+    size_t length = length_;
+    while (length > 0 && is_ascii_space(bytes[length - 1])) --length;
+    std::string text(reinterpret_cast<const char *>(bytes), length);
+    text = replaced(text, "<skipped>", "");
+    text = replaced(text, "-\n", "");
+    if (ampersand) {
+        text = replaced(text, "&quot;", "\"");
+        text = replaced(text, "&amp;", "&");
+        text = replaced(text, "&lt;", "<");
+        text = replaced(text, "&gt;", ">");
+    }
+    std::memcpy(bytes_.data(), text.data(), text.size());
+    length_ = text.size();
+}
+
+template <Tokenizer tokenizer> void Line::split() {
+    constexpr bool punctuation = tokenizer == Tokenizer::mteval13a;
+    const uint8_t *line = bytes_.data();
+    Span *opened = spans_.data(), *closed = spans_.data();
+    uint64_t space_before = 1, alone_before = 0, digit_before = 0;
+    for (size_t base = 0; base <= length_; base += 64) {
+        Block block = classify<punctuation>(line + base);
+        uint64_t alone = 0;
+        if constexpr (punctuation) {
+            alone = block.single | (block.dash & (block.digit << 1 | digit_before)) | block.point;
+            uint64_t next_digit = block.digit >> 1 | uint64_t{is_digit(line[base + 64])} << 63;
+            for (uint64_t points = block.point & next_digit; points; points &= points - 1) {
+                int i = std::countr_zero(points);
+                if (joins_next_digit(line, base + static_cast<size_t>(i))) alone &= ~(uint64_t{1} << i);
+            }
+            digit_before = block.digit >> 63;
+        }
+        uint64_t after_space = block.space << 1 | space_before;
+        uint64_t begin = ~block.space & (after_space | alone | (alone << 1 | alone_before));
+        uint64_t end = (block.space | begin) & ~after_space;
+        space_before = block.space >> 63;
+        alone_before = alone >> 63;
+        uint32_t offset = static_cast<uint32_t>(base);
+        opened = write_positions(opened, &Span::begin, begin, offset);
+        closed = write_positions(closed, &Span::end, end, offset);
+    }
+    count_ = static_cast<size_t>(closed - spans_.data());
+}
+
+void Line::load(const Text &text, Tokenizer tokenizer, bool lowercase) {
+    transcode(text);
+    if (lowercase) {
+        uint8_t *bytes = bytes_.data();
+        for (size_t i = 0; i < length_; ++i) bytes[i] |= static_cast<uint8_t>(bytes[i] >= 'A' && bytes[i] <= 'Z') << 5;
+    }
+    if (tokenizer == Tokenizer::mteval13a) unescape_13a();
+    size_t blocks = length_ / 64 + 1;
+    std::memset(bytes_.data() + length_, ' ', blocks * 64 + padding - length_);
+    if (tokenizer == Tokenizer::mteval13a) split<Tokenizer::mteval13a>();
+    else split<Tokenizer::whitespace>();
+}
+
+}  // namespace trubleu

@@ -1,0 +1,103 @@
+// Text to tokens without the interpreter: Python strings become byte lines, lines become token boundaries.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+namespace trubleu {
+
+enum class Tokenizer : uint8_t { whitespace, mteval13a };
+
+// A Python str as the kernels see it: code points of 1, 2 or 4 bytes each. The string object is kept alive elsewhere.
+struct Text {
+    const void *data = nullptr;
+    size_t length = 0;
+    uint8_t width = 1;
+    bool ascii = true;
+};
+
+// Where a token lies in its line.
+struct Span {
+    uint32_t begin, end;
+    uint32_t size() const { return end - begin; }
+};
+
+// One line as bytes, and where its tokens are. Reused from line to line.
+//
+// The bytes are UTF-8, except that lone surrogates keep their three-byte form (so that distinct strings stay distinct)
+// and that every white space character outside ASCII becomes a plain space (nothing but splitting ever looks at it).
+// Behind the bytes there are at least `padding` readable spaces, so loads of whole words and blocks need no bounds check.
+class Line {
+  public:
+    static constexpr size_t padding = 64;
+
+    // Loads and tokenizes; `lowercase` folds ASCII letters only: the caller lower-cases other texts, as Python does.
+    void load(const Text &text, Tokenizer tokenizer, bool lowercase);
+
+    const uint8_t *bytes() const { return bytes_.data(); }
+    const Span *begin() const { return spans_.data(); }
+    const Span *end() const { return spans_.data() + count_; }
+    size_t size() const { return count_; }
+
+  private:
+    void transcode(const Text &text);
+    void unescape_13a();
+    template <Tokenizer tokenizer> void split();
+    void reserve(size_t length);
+
+    std::vector<uint8_t> bytes_;
+    size_t length_ = 0;
+    std::vector<Span> spans_;
+    size_t count_ = 0;
+};
+
+inline uint64_t load_word(const uint8_t *bytes) {
+    uint64_t word;
+    std::memcpy(&word, bytes, sizeof word);
+    return word;
+}
+
+// A token's identity: its first eight bytes (zero-filled) and its length say all about short tokens, longer ones are
+// compared byte by byte behind that. The hash is only for finding a slot.
+struct Token {
+    uint64_t word;
+    uint64_t hash;
+    const uint8_t *bytes;
+    uint32_t size;
+
+    Token(const uint8_t *begin, uint32_t length) : bytes(begin), size(length) {
+        constexpr uint64_t odd = 0x9E3779B97F4A7C15u;
+        // The length of words is hard to foresee: a shift costs less than a branch that is taken wrong every third time.
+        word = load_word(begin) & ~uint64_t{0} >> (64 - 8 * std::min(length, 8u));
+        hash = (word ^ (uint64_t{length} << 56)) * odd;
+        if (length > 8) {
+            for (uint32_t i = 8; i + 8 < length; i += 8) hash = ((hash ^ (hash >> 31)) + load_word(begin + i)) * odd;
+            hash = ((hash ^ (hash >> 31)) + load_word(begin + length - 8)) * odd;
+        }
+        hash ^= hash >> 32;
+        hash *= 0xD6E8FEB86659FD93u;
+    }
+
+    bool rest_equals(const uint8_t *other) const { return size <= 8 || std::memcmp(bytes + 8, other + 8, size - 8) == 0; }
+};
+
+// The slot of a hash in a table of 2^bits entries.
+inline size_t slot_of(uint64_t hash, unsigned bits) { return hash >> (64 - bits); }
+
+// How many bits a table needs to hold `entries` at most half full.
+inline unsigned table_bits(size_t entries) {
+    unsigned bits = 4;
+    while ((size_t{1} << bits) < 2 * entries) ++bits;
+    return bits;
+}
+
+inline uint64_t hash_edge(uint32_t parent, uint32_t token) {
+    uint64_t mixed = ((uint64_t{parent} << 32) | token) * 0x9E3779B97F4A7C15u;
+    mixed ^= mixed >> 29;
+    return mixed * 0xD6E8FEB86659FD93u;
+}
+
+}  // namespace trubleu

@@ -1,0 +1,37 @@
+"""Intervals and tests from statistics that add up.
+
+Nothing here knows a metric: every function takes an array ``float64[segments, k]`` and the function that turns a sum of
+its rows into a score.
+"""
+
+from __future__ import annotations
+
+from trubleu.stats.blocking import BLOCK_COUNT, BLOCK_THRESHOLD, blocks
+from trubleu.stats.bootstrap import bootstrap_interval, bootstrap_scores
+from trubleu.stats.correction import holm
+from trubleu.stats.family import compare
+from trubleu.stats.paired import paired_bootstrap, paired_randomisation
+from trubleu.stats.resample import Progress
+from trubleu.stats.results import Comparison, Interval, PairedTest, TestName
+from trubleu.stats.scoring import ScoreFunction
+from trubleu.stats.sums import CHUNK_ROWS, total
+
+__all__ = [
+    "BLOCK_COUNT",
+    "BLOCK_THRESHOLD",
+    "CHUNK_ROWS",
+    "Comparison",
+    "Interval",
+    "PairedTest",
+    "Progress",
+    "ScoreFunction",
+    "TestName",
+    "blocks",
+    "bootstrap_interval",
+    "bootstrap_scores",
+    "compare",
+    "holm",
+    "paired_bootstrap",
+    "paired_randomisation",
+    "total",
+]

