@@ -44,7 +44,7 @@ def corpus_score(
     >>> round(corpus_score(outputs, references, "bleu-2").score, 2)
     100.0
     >>> round(corpus_score(outputs, references, "dbleu-2", weights=[[1.0, -0.8], [0.9, -0.2]]).score, 2)
-    48.11
+    42.11
     """
     if isinstance(references, References | PreparedReferences):
         if weights is not None:

@@ -38,10 +38,21 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """Read the arguments; files may stand anywhere between the options, not only in one row as argparse wants them."""
+    parser = build_parser()
+    options, left = parser.parse_known_args(arguments)
+    files = [argument for argument in left if argument == "-" or not argument.startswith("-")]
+    if unknown := [argument for argument in left if argument not in files]:
+        parser.error(f"there is no option {' or '.join(unknown)}")
+    options.systems += files
+    return options
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code: 0, 2 for bad input, 130 after Ctrl-C."""
     try:
-        options = build_parser().parse_args(arguments)
+        options = parse(arguments)
         options.run(options)
         sys.stdout.flush()
     except TrubleuError as error:

@@ -161,7 +161,7 @@ def _weight(item: dict[str, Any], place: str, path: str) -> float:
     if weight is not None:
         if type(weight) is not float and type(weight) is not int:
             raise DataError(f"{place}: {path}weight must be a number from -1 to 1 or null, not {kind_of(weight)}")
-        if problem := weight_problem(weight, null="null"):
+        if problem := weight_problem(weight, "write null for a reference that is not rated yet"):
             raise DataError(f"{place}: {path}weight {problem}")
     ratings = item.get("ratings")
     if not ratings and (ratings is None or type(ratings) is list):

@@ -97,7 +97,7 @@ def _weight(line: str, place: str) -> float:
             f"{place}: a weight must be a number from -1 to 1, not {shown(line)}; "
             "leave the line empty where there is no reference"
         ) from None
-    if problem := weight_problem(weight, null="nothing"):
+    if problem := weight_problem(weight, "leave the line empty if there is no reference"):
         raise DataError(f"{place}: a weight {problem}")
     return weight
 

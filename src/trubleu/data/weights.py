@@ -68,15 +68,15 @@ def agrees(weight: float, ratings: Sequence[int]) -> bool:
     return abs(weight - weight_from_ratings(ratings)) <= WEIGHT_TOLERANCE + _ROUNDING
 
 
-def weight_problem(weight: object, null: str = "None") -> str | None:
+def weight_problem(weight: object, remedy: str = "write None for a reference that is not rated yet") -> str | None:
     """Say what is wrong with one weight, to go on from the name of its place; None if nothing is.
 
     Parameters
     ----------
     weight
         Anything.
-    null
-        How "not rated yet" is written where the weight comes from.
+    remedy
+        What to write instead of NaN where the weight comes from.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def weight_problem(weight: object, null: str = "None") -> str | None:
         return f"must be a number from -1 to 1, not {shown(weight)}"
     number: Any = weight  # numbers.Real knows no comparison with int, as far as type checkers are told
     if number != number:  # NaN of any numeric type, without a conversion that could overflow
-        return f"must be a number from -1 to 1, not NaN; write {null} for a reference that is not rated yet"
+        return f"must be a number from -1 to 1, not NaN; {remedy}"
     if not -1 <= number <= 1:
         return f"must be from -1 to 1, not {shown(weight)}; ratings from 1 to 5 become weights by (sum - 3n) / (2n)"
     return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from trubleu.metrics.matching import Matching
     from trubleu.signature import Signature
     from trubleu.text.registry import Spec
+
+ROUNDING: Final = 1e-12
+"""A sum of matches up to this share of the total is a rounding error."""
 
 
 class DeltaBleu(Bleu):
@@ -148,6 +151,8 @@ def weighted_pairs(definition: str, matching: Matching, policy: WeightPolicy) ->
 
 def settle_negative(counts: Counts, negative: str, floor: float, scaled: bool) -> NDArray[np.float64]:
     """Return the matches with sums below 0 put right."""
+    # 0.1 + 0.2 - 0.3 is 5e-17: such a sum is no match, or smoothing would pass it by and its logarithm ruin the score.
+    counts = counts._replace(matches=np.where(np.abs(counts.matches) <= ROUNDING * counts.totals, 0.0, counts.matches))
     if negative == "error" and np.any(counts.matches < 0):
         below = np.argwhere(counts.matches < 0)[0]
         raise DataError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from trubleu.data import References
-from trubleu.errors import DataError, UsageError, nearest
+from trubleu.errors import DataError, TrubleuWarning, UsageError, nearest
 from trubleu.metrics.contract import Metric, as_references
 from trubleu.stats import bootstrap_interval, compare
 
@@ -177,6 +178,8 @@ def score_systems(
         raise UsageError("a test needs at least two systems; name another one, or leave the test out")
     if (sampling.interval or sampling.test) and not len(references):
         raise DataError("there are no segments, so neither an interval nor a test can be made")
+    if not len(references):
+        warnings.warn("there are no segments, and the score of nothing is 0", TrubleuWarning, stacklevel=2)
     scores: list[ScoreRow] = []
     tests: list[TestRow] = []
     segment_rows: list[SegmentRow] = []

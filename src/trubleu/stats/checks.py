@@ -28,15 +28,15 @@ def usable(statistics: ArrayLike, name: str) -> NDArray[np.float64]:
 def two_dimensional(array: NDArray[np.float64], name: str) -> None:
     """Refuse anything but a table."""
     if array.ndim != 2:
-        raise DataError(f"{name} must be a table with one row a segment, but the array has {array.ndim} dimension(s).")
+        raise DataError(f"{name} must be a table with one row a segment, but the array has {array.ndim} dimension(s)")
     if array.shape[1] == 0:
-        raise DataError(f"{name} has no statistics, only {len(array)} empty rows.")
+        raise DataError(f"{name} has no statistics, only {len(array)} empty rows")
 
 
 def not_empty(array: NDArray[np.float64], name: str) -> None:
     """Refuse a corpus without segments: nothing can be drawn from it."""
     if len(array) == 0:
-        raise DataError(f"{name} has no segments, and an empty corpus has neither an interval nor a test.")
+        raise DataError(f"{name} has no segments, and an empty corpus has neither an interval nor a test")
 
 
 def finite(array: NDArray[np.float64], name: str) -> None:
@@ -48,7 +48,7 @@ def finite(array: NDArray[np.float64], name: str) -> None:
             return
     bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
     if len(bad):
-        raise DataError(f"{name} has a value that is not finite in segment {bad[0]} (counted from 0); leave it out.")
+        raise DataError(f"{name} has a value that is not finite in segment {bad[0]} (counted from 0); leave it out")
 
 
 def same_shape(arrays: Sequence[NDArray[np.float64]], names: Sequence[str]) -> None:
@@ -58,62 +58,62 @@ def same_shape(arrays: Sequence[NDArray[np.float64]], names: Sequence[str]) -> N
         if len(array) != len(first):
             raise DataError(
                 f"{name} has {len(array)} segments but {names[0]} has {len(first)}; "
-                "a paired test needs outputs for the same segments."
+                "a paired test needs outputs for the same segments"
             )
         if array.shape[1] != first.shape[1]:
             raise DataError(
                 f"{name} has {array.shape[1]} statistics a segment but {names[0]} has {first.shape[1]}; "
-                "score both with the same metric."
+                "score both with the same metric"
             )
 
 
 def at_least_one(number: int, name: str) -> None:
     """Refuse zero and negative numbers of something."""
     if number < 1:
-        raise UsageError(f"{name} must be 1 or more, not {number}.")
+        raise UsageError(f"{name} must be 1 or more, not {number}")
 
 
 def confidence_level(confidence: float) -> None:
     """Refuse a confidence level that is not strictly between 0 and 1."""
     if not 0.0 < confidence < 1.0:
-        raise UsageError(f"confidence must lie between 0 and 1, for example 0.95, not {confidence:g}.")
+        raise UsageError(f"confidence must lie between 0 and 1, for example 0.95, not {confidence:g}")
 
 
 def seed_range(seed: int) -> None:
     """Refuse a seed that the generators cannot take."""
     if not 0 <= seed < 2**64:
-        raise UsageError(f"seed must be between 0 and 2^64 - 1, not {seed}.")
+        raise UsageError(f"seed must be between 0 and 2^64 - 1, not {seed}")
 
 
 def test_name(test: str) -> None:
     """Refuse a test that does not exist."""
     if test not in TESTS:
-        raise UsageError(f"There is no test {test!r}; {nearest(test, TESTS)}")
+        raise UsageError(f"there is no test {test!r}; {nearest(test, TESTS)}")
 
 
 def baseline_name(baseline: str, systems: Iterable[str]) -> None:
     """Refuse a baseline that is not one of the systems."""
     names = list(systems)
     if baseline not in names:
-        raise UsageError(f"There is no system {baseline!r} to serve as the baseline; {nearest(baseline, names)}")
+        raise UsageError(f"there is no system {baseline!r} to serve as the baseline; {nearest(baseline, names)}")
 
 
 def enough_systems(number: int) -> None:
     """Refuse a comparison without a pair."""
     if number < 2:
-        raise UsageError(f"A comparison needs at least two systems, not {number}.")
+        raise UsageError(f"a comparison needs at least two systems, not {number}")
 
 
 def block_count(count: int, segments: int) -> None:
     """Refuse empty blocks."""
     if not 1 <= count <= segments:
-        raise UsageError(f"{segments} segments can be cut into 1 to {segments} blocks, not {count}.")
+        raise UsageError(f"{segments} segments can be cut into 1 to {segments} blocks, not {count}")
 
 
 def probabilities(p_values: NDArray[np.float64]) -> None:
     """Refuse what is not a list of probabilities."""
     if p_values.ndim != 1:
-        raise DataError(f"p-values must be a flat list, but the array has {p_values.ndim} dimension(s).")
+        raise DataError(f"p-values must be a flat list, but the array has {p_values.ndim} dimension(s)")
     bad = np.flatnonzero(~((p_values >= 0.0) & (p_values <= 1.0)))
     if len(bad):
-        raise DataError(f"p-value {bad[0]} (counted from 0) is {p_values[bad[0]]:g}, which is not between 0 and 1.")
+        raise DataError(f"p-value {bad[0]} (counted from 0) is {p_values[bad[0]]:g}, which is not between 0 and 1")

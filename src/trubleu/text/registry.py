@@ -165,7 +165,7 @@ def tokenizer(spec: Spec | Tokenizer) -> Tokenizer:
     if callable(spec):
         name = _name(spec)
         return Tokenizer(name, None, spec, functools.partial(_call, spec, name), _escape=True)
-    raise UsageError(f"A tokenizer is a name or a callable, not {type(spec).__name__}; known: {', '.join(names())}")
+    raise UsageError(f"a tokenizer is a name or a callable, not {type(spec).__name__}; known: {', '.join(names())}")
 
 
 def _named(name: str) -> Tokenizer:
@@ -176,7 +176,7 @@ def _named(name: str) -> Tokenizer:
     if name in sacre.NAMES:
         signature, split = sacre.load(name)
         return Tokenizer(signature, None, name, split, _escape=False)
-    raise UsageError(f"There is no tokenizer {name!r}; {nearest(name, names())}")
+    raise UsageError(f"there is no tokenizer {name!r}; {nearest(name, names())}")
 
 
 def _late(name: str, text: str) -> list[str]:
