@@ -59,7 +59,7 @@ def test_json_lines(tmp_path: Path, name: str, packed: bool) -> None:
 def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"references": [{"text": "a"}]}'), "ascii"))
     references = References.read("-")
-    assert (references.texts, references.ids, references.source) == (["a"], ("<stdin>:1",), "<stdin>")
+    assert (references.texts, references.ids, references.source) == (("a",), ("<stdin>:1",), "<stdin>")
 
 
 def test_integer_ids(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_weight_rounded_either_way_agrees(tmp_path: Path, rounded: float) -> N
 
 def test_lone_surrogates(tmp_path: Path) -> None:
     references = References.read(write(tmp_path / "r.jsonl", r'{"references": [{"text": "\ud83d x"}]}'))
-    assert references.texts == ["\ud83d x"]
+    assert references.texts == ("\ud83d x",)
     references.to_jsonl(tmp_path / "again.jsonl")
     assert References.read(tmp_path / "again.jsonl").texts == references.texts
 
@@ -166,7 +166,7 @@ def test_broken_json_without_a_telling_name(tmp_path: Path) -> None:
 
 def test_plain_text(tmp_path: Path) -> None:
     references = References.read(write(tmp_path / "refs.en", '{"a"}', "", "b\u2028c"))
-    assert references.texts == ['{"a"}', "", "b\u2028c"]
+    assert references.texts == ('{"a"}', "", "b\u2028c")
     assert references.offsets.tolist() == [0, 1, 2, 3]
     assert (references.weights, references.ids) == (None, ("1", "2", "3"))
 
@@ -179,7 +179,7 @@ def test_empty_file(tmp_path: Path, name: str) -> None:
 def test_parallel(tmp_path: Path) -> None:
     first, second = write(tmp_path / "1", "a", "b", ""), write(tmp_path / "2", "c", "", "d")
     references = References.read_parallel([first, second])
-    assert references.texts == ["a", "c", "b", "", "", "d"]
+    assert references.texts == ("a", "c", "b", "", "", "d")
     assert references.weights is None
     assert references.reference_counts().tolist() == [2, 2, 2]
     assert references.source == f"{first}, {second}"

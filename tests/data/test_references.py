@@ -26,7 +26,7 @@ def nested(references: References) -> list[list[tuple[str, float | None]]]:
 
 def test_flat_form() -> None:
     references = References.from_lists([["a", "b"], ["c"]], [[1, -0.5], [None]])
-    assert references.texts == ["a", "b", "c"]
+    assert references.texts == ("a", "b", "c")
     assert references.offsets.dtype == np.int64
     assert references.offsets.tolist() == [0, 2, 3]
     assert references.weights is not None

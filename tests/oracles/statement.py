@@ -77,7 +77,7 @@ def credit(
 def segment(
     hypothesis: Tokens,
     references: Sequence[Tokens],
-    weights: Sequence[float] | None = None,
+    weights: Sequence[float | Fraction] | None = None,
     *,
     order: int = 4,
     definition: str = "paper",

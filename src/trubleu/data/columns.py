@@ -8,6 +8,7 @@ import numpy as np
 
 from trubleu.data.weights import shown, weight_problem
 from trubleu.errors import DataError, some
+from trubleu.native import kernels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 class Columns(NamedTuple):
     """What `References` is made of; each field is the parameter of the same name there."""
 
-    texts: list[str]
+    texts: Sequence[str]
     offsets: NDArray[np.int64]
     weights: NDArray[np.float64] | None = None
     ids: Sequence[str] | None = None
@@ -54,16 +55,15 @@ def check_ids(ids: Sequence[str], count: int) -> tuple[str, ...]:
     return ids
 
 
-def exact_texts(texts: Iterable[str]) -> list[str]:
-    """Return a new list of plain ``str``: subclasses such as ``np.str_`` are turned into what they hold."""
-    plain = list(texts)
-    kinds = set(map(type, plain))
-    if kinds <= {str}:
+def exact_texts(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return plain strings: subclasses such as ``np.str_`` are turned into what they hold."""
+    plain = tuple(texts)
+    if kernels.all_strings(plain):
         return plain
     for index, text in enumerate(plain):
         if not isinstance(text, str):
             raise DataError(f"reference {index + 1} must be a string, not {shown(text)}")
-    return list(map(str.__str__, plain))
+    return tuple(map(str.__str__, plain))
 
 
 def checked_offsets(offsets: ArrayLike, count: int) -> NDArray[np.int64]:

@@ -78,8 +78,8 @@ class FlatSegments:
         self._cache: dict[Any, Any] = {}
 
     @property
-    def texts(self) -> list[str]:
-        """All references, flat; shared, not to be changed."""
+    def texts(self) -> tuple[str, ...]:
+        """All references, flat."""
         return self._texts
 
     @property
@@ -184,7 +184,7 @@ class FlatSegments:
         flat = np.repeat(self._offsets[chosen] - offsets[:-1], counts) + np.arange(offsets[-1])
         rows, items = chosen.tolist(), flat.tolist()
         return type(self)(
-            list(map(self._texts.__getitem__, items)),
+            tuple(map(self._texts.__getitem__, items)),
             offsets,
             None if self._weights is None else self._weights[flat],
             ids=[str(row + 1) for row in rows] if self._ids is None else list(map(self._ids.__getitem__, rows)),

@@ -1,7 +1,6 @@
 """From nested lists to flat columns, at C speed.
 
-The normal case never runs Python code per text: types are checked as a set, lengths and weights through
-``np.fromiter``. Only when something is wrong does a loop look for the first culprit, to name it.
+The normal case never runs Python code per text: a kernel lays lists of strings flat, weights go through ``np.fromiter``. Only when something is wrong does a loop look for the first culprit, to name it.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ import numpy as np
 from trubleu.data.columns import Columns, check_ids, check_segments
 from trubleu.data.weights import shown, weight_problem
 from trubleu.errors import DataError
+from trubleu.native import kernels
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,20 +66,23 @@ def flatten_lists(
             f"there are {outputs_count} outputs but references for {len(references)} segments; "
             "give one list of references for each output"
         )
+    if weights is None and (flat := kernels.flatten(references)) is not None:
+        check_segments(flat[1], ids)
+        return Columns(flat[0], flat[1], None, ids)
     given = _offsets(references)
-    found: list[str | None] = list(chain.from_iterable(references))
-    kinds = set(map(type, found))
+    found: tuple[str | None, ...] = tuple(chain.from_iterable(references))
+    kinds = {str} if kernels.all_strings(found) else set(map(type, found))
     if not all(issubclass(kind, str | NoneType) for kind in kinds):
         at = next(index for index, text in enumerate(found) if not isinstance(text, str | NoneType))
         raise DataError(f"{_place('reference', at, given, ids)} must be a string or None, not {shown(found[at])}")
     values = None if weights is None else _flat_weights(weights, given, ids)
 
     keep = np.ones(len(found), dtype=bool)
-    texts: list[str] = found  # type: ignore[assignment]
+    texts: tuple[str, ...] = found  # type: ignore[assignment]
     offsets = given
     if NoneType in kinds:
         keep = np.fromiter((text is not None for text in found), bool, len(found))
-        texts = [text for text in found if text is not None]
+        texts = tuple(text for text in found if text is not None)
         # Counted before each offset, not per segment: right for segments of any size, empty ones included.
         offsets = np.concatenate(([0], np.cumsum(keep)))[given]
         values = None if values is None else list(compress(values, keep.tolist()))

@@ -31,8 +31,7 @@ class References(FlatSegments):
     """References of many segments, checked once and kept flat, so that kernels can read them without a detour.
 
     Make one with `from_lists`, `from_streams`, `read` or `read_parallel`; the constructor takes the flat form itself
-    (its parameters: `FlatSegments`). Nothing in it changes afterwards: arrays are read-only, and the list ``texts`` is
-    shared, not to be written to. No segments at all are fine, a segment without a reference is not.
+    (its parameters: `FlatSegments`). Nothing in it changes afterwards: arrays are read-only. No segments at all are fine, a segment without a reference is not.
 
     Examples
     --------
@@ -180,7 +179,7 @@ class References(FlatSegments):
         >>> _ = (folder / "a").write_text("hello\\nbye\\n"), (folder / "b").write_text("hi\\n\\n")
         >>> _ = (folder / "a.w").write_text("1\\n0.5\\n"), (folder / "b.w").write_text("0.7\\n\\n")
         >>> References.read_parallel([folder / "a", folder / "b"], [folder / "a.w", folder / "b.w"]).texts
-        ['hello', 'hi', 'bye']
+        ('hello', 'hi', 'bye')
         """
         return cls._from_columns(read_parallel(references, weights))
 
@@ -264,7 +263,7 @@ class References(FlatSegments):
     def empty_count(self) -> int:
         """Return how many references have no text, or nothing but white space."""
         if "empty" not in self._cache:
-            self._cache["empty"] = kernels.count_empty(tuple(self._texts))
+            self._cache["empty"] = kernels.count_empty(self._texts)
         empty: int = self._cache["empty"]
         return empty
 

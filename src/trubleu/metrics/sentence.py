@@ -155,6 +155,8 @@ class SentenceDeltaBleu(SentenceBleu):
         references = as_references(references, outputs)
         weights, skipped = self.policy.weights(references)
         counts = Counts.of(self.matching.statistics(outputs, references, weights, threads, progress), self.order)
+        if self.definition == "fork2019":  # smoothing constants as they are: no best weight to multiply them by
+            counts = counts._replace(plain_totals=counts.totals)
         matches = settle_negative(counts, "clamp", 0.0, scaled=True)
         scores = self.sentence_scores(counts._replace(matches=matches))
         rows = np.stack([scores, np.ones(len(scores))], axis=1)

@@ -52,6 +52,13 @@ class WeightPolicy:
                 f"{some(references.ids[i] for i in skipped)}; add one to each, "
                 "or leave them out with --no-positive skip"
             )
+        if len(skipped):
+            warnings.warn(
+                f"{len(skipped)} of {len(references)} segments in {references.source} have no reference of positive "
+                "weight and are left out of ΔBLEU",
+                TrubleuWarning,
+                stacklevel=2,
+            )
         if duplicates := references.duplicates():
             warnings.warn(
                 f"{duplicates} references in {references.source} repeat another one's text with a different weight; "

@@ -12,28 +12,23 @@ void bind_resample(nanobind::module_ &m);
 
 namespace trubleu {
 
-Texts::Texts(nb::tuple texts, size_t first, size_t last, bool lowercase) : owner_(texts) {
-    texts_.resize(last - first);
-    for (size_t i = first; i < last; ++i) {
-        PyObject *object = PyTuple_GET_ITEM(owner_.ptr(), static_cast<Py_ssize_t>(i));
-        if (i + 16 < last) __builtin_prefetch(PyTuple_GET_ITEM(owner_.ptr(), static_cast<Py_ssize_t>(i + 16)));
+Texts::Texts(nb::tuple texts, size_t first, size_t last, bool lowercase)
+    : owner_(texts), items_(&PyTuple_GET_ITEM(texts.ptr(), 0) + first), size_(last - first) {
+    if (!lowercase) return;
+    replaced_.assign(items_, items_ + size_);
+    for (PyObject *&object : replaced_) {
         if (!PyUnicode_Check(object)) throw nb::type_error("texts must be strings");
-#if PY_VERSION_HEX < 0x030C0000
-        if (PyUnicode_READY(object) != 0) throw nb::python_error();
-#endif
-        if (lowercase && !PyUnicode_IS_ASCII(object)) {
-            lowered_.push_back(nb::borrow(object).attr("lower")());
-            object = lowered_.back().ptr();
-            if (!PyUnicode_Check(object)) throw nb::type_error("lower() of a text must return a string");
-        }
-        texts_[i - first] = Text{PyUnicode_DATA(object), static_cast<size_t>(PyUnicode_GET_LENGTH(object)),
-                                 static_cast<uint8_t>(PyUnicode_KIND(object)), PyUnicode_IS_ASCII(object) != 0};
+        if (PyUnicode_IS_ASCII(object)) continue;
+        lowered_.push_back(nb::borrow(object).attr("lower")());
+        object = lowered_.back().ptr();
     }
+    items_ = replaced_.data();
 }
 
 namespace {
 
 constexpr size_t segments_a_block = 256;
+constexpr size_t prefetch_distance = 12;
 
 Tokenizer tokenizer_named(const std::string &name) {
     if (name == "13a") return Tokenizer::mteval13a;
@@ -96,13 +91,23 @@ OutMatrix<double> statistics(nb::tuple outputs, nb::tuple references, InArray<in
     Matrix<double> rows(last - first, options.columns());
     {
         nb::gil_scoped_release release;
+        struct Worker {
+            DirectScorer scorer;
+            std::vector<Text> references;
+        };
         parallel_blocks(
-            last - first, segments_a_block, threads, [&] { return DirectScorer(options); },
-            [&](DirectScorer &scorer, size_t begin, size_t end) {
+            last - first, segments_a_block, threads, [&] { return Worker{DirectScorer(options), {}}; },
+            [&](Worker &worker, size_t begin, size_t end) {
                 for (size_t i = begin; i < end; ++i) {
                     size_t from = static_cast<size_t>(offset[i]) - base, to = static_cast<size_t>(offset[i + 1]) - base;
-                    scorer.score(hypothesis_texts.data()[i], reference_texts.data() + from,
-                                 weight ? weight + from : nullptr, to - from, rows.data.get() + i * rows.columns);
+                    worker.references.clear();
+                    for (size_t j = from; j < to; ++j) {
+                        reference_texts.prefetch(j + prefetch_distance);
+                        worker.references.push_back(reference_texts[j]);
+                    }
+                    hypothesis_texts.prefetch(i + 2);
+                    worker.scorer.score(hypothesis_texts[i], worker.references.data(), weight ? weight + from : nullptr,
+                                        to - from, rows.data.get() + i * rows.columns);
                 }
             });
     }
@@ -112,19 +117,62 @@ OutMatrix<double> statistics(nb::tuple outputs, nb::tuple references, InArray<in
 // Texts without a token, by any tokenizer: nothing, or nothing but white space.
 size_t count_empty(nb::tuple texts) {
     size_t empty = 0;
-    for (nb::handle text : texts) {
-        if (!PyUnicode_Check(text.ptr())) throw nb::type_error("texts must be strings");
-        Py_ssize_t length = PyUnicode_GET_LENGTH(text.ptr()), at = 0;
-        while (at < length && Py_UNICODE_ISSPACE(PyUnicode_READ_CHAR(text.ptr(), at))) ++at;
+    PyObject *const *items = &PyTuple_GET_ITEM(texts.ptr(), 0);
+    for (size_t i = 0, n = texts.size(); i < n; ++i) {
+        if (i + prefetch_distance < n) __builtin_prefetch(items[i + prefetch_distance]);
+        if (!PyUnicode_Check(items[i])) throw nb::type_error("texts must be strings");
+        Py_ssize_t length = PyUnicode_GET_LENGTH(items[i]), at = 0;
+        while (at < length && Py_UNICODE_ISSPACE(PyUnicode_READ_CHAR(items[i], at))) ++at;
         empty += at == length;
     }
     return empty;
 }
 
+// Lays lists of plain strings flat: the strings and where each list begins. None if anything else is among them, for
+// Python to say what.
+nb::object flatten(nb::object rows) {
+    if (!PyList_CheckExact(rows.ptr()) && !PyTuple_CheckExact(rows.ptr())) return nb::none();
+    size_t count = static_cast<size_t>(PySequence_Fast_GET_SIZE(rows.ptr()));
+    PyObject **row = PySequence_Fast_ITEMS(rows.ptr());
+    std::vector<int64_t> offsets(count + 1, 0);
+    for (size_t i = 0; i < count; ++i) {
+        if (i + prefetch_distance < count) __builtin_prefetch(row[i + prefetch_distance]);
+        if (!PyList_CheckExact(row[i]) && !PyTuple_CheckExact(row[i])) return nb::none();
+        offsets[i + 1] = offsets[i] + PySequence_Fast_GET_SIZE(row[i]);
+    }
+    nb::object flat = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(offsets[count])));
+    if (!flat.is_valid()) throw nb::python_error();
+    PyObject **to = &PyTuple_GET_ITEM(flat.ptr(), 0);
+    for (size_t i = 0; i < count; ++i) {
+        PyObject **items = PySequence_Fast_ITEMS(row[i]);
+        if (i + 4 < count) {
+            PyObject **ahead = PySequence_Fast_ITEMS(row[i + 4]);
+            for (int64_t j = 0, n = std::min<int64_t>(offsets[i + 5] - offsets[i + 4], 32); j < n; ++j)
+                __builtin_prefetch(ahead[j]);
+        }
+        for (int64_t j = 0, n = offsets[i + 1] - offsets[i]; j < n; ++j) {
+            if (!PyUnicode_CheckExact(items[j])) return nb::none();
+            Py_INCREF(items[j]);
+            *to++ = items[j];
+        }
+    }
+    return nb::make_tuple(flat, to_numpy(std::move(offsets)));
+}
+
+// Whether all are plain strings, neither None nor of a subclass.
+bool all_strings(nb::tuple texts) {
+    PyObject *const *items = &PyTuple_GET_ITEM(texts.ptr(), 0);
+    for (size_t i = 0, n = texts.size(); i < n; ++i) {
+        if (i + prefetch_distance < n) __builtin_prefetch(items[i + prefetch_distance]);
+        if (!PyUnicode_CheckExact(items[i])) return false;
+    }
+    return true;
+}
+
 std::vector<std::string> tokens(nb::str text, const std::string &tokenizer, bool lowercase) {
     Texts texts(nb::make_tuple(text), 0, 1, lowercase);
     Line line;
-    line.load(texts.data()[0], tokenizer_named(tokenizer), lowercase);
+    line.load(texts[0], tokenizer_named(tokenizer), lowercase);
     std::vector<std::string> result;
     for (const Span &span : line)
         result.emplace_back(reinterpret_cast<const char *>(line.bytes()) + span.begin, span.size());
@@ -189,8 +237,10 @@ class PreparedHandle {
             parallel_blocks(
                 last - first, segments_a_block, threads, [&] { return PreparedScorer(options, view_, layer); },
                 [&](PreparedScorer &scorer, size_t begin, size_t end) {
-                    for (size_t i = begin; i < end; ++i)
-                        scorer.score(first + i, texts.data()[i], rows.data.get() + i * rows.columns);
+                    for (size_t i = begin; i < end; ++i) {
+                        texts.prefetch(i + 4);
+                        scorer.score(first + i, texts[i], rows.data.get() + i * rows.columns);
+                    }
                 });
         }
         return rows.release();
@@ -230,9 +280,12 @@ void add_segments(PreparedBuilder &builder, nb::tuple references, InArray<int64_
     size_t base = static_cast<size_t>(offsets.data()[first]);
     Texts texts(references, base, static_cast<size_t>(offsets.data()[last]), builder.options().lowercase);
     nb::gil_scoped_release release;
+    std::vector<Text> segment;
     for (size_t i = first; i < last; ++i) {
-        size_t from = static_cast<size_t>(offsets.data()[i]), to = static_cast<size_t>(offsets.data()[i + 1]);
-        builder.add_segment(texts.data() + (from - base), to - from);
+        segment.clear();
+        for (int64_t j = offsets.data()[i]; j < offsets.data()[i + 1]; ++j)
+            segment.push_back(texts[static_cast<size_t>(j) - base]);
+        builder.add_segment(segment.data(), segment.size());
     }
 }
 
@@ -290,6 +343,8 @@ TRUBLEU_NB_MODULE(TRUBLEU_MODULE, m) {
     m.def("statistics", &statistics, nb::arg("outputs"), nb::arg("references"), nb::arg("offsets"),
           nb::arg("weights").none(), nb::arg("options"), nb::arg("first"), nb::arg("last"), nb::arg("threads"));
     m.def("count_empty", &count_empty, nb::arg("texts"));
+    m.def("all_strings", &all_strings, nb::arg("texts"));
+    m.def("flatten", &flatten, nb::arg("rows"));
     m.def(
         "tokens",
         [](nb::str text, const std::string &tokenizer, bool lowercase) {

@@ -41,17 +41,39 @@ template <typename T> OutArray<T> to_numpy(std::vector<T> &&values) {
     return OutArray<T>(held->data(), {held->size()}, owner);
 }
 
-// A slice of a tuple of Python strings, usable without the GIL: the tuple cannot change and keeps its strings alive.
+// A slice of a tuple of Python strings, usable without the GIL: the tuple cannot change and keeps its strings alive, and
+// strings never change. Reading them where they are needed lets every thread wait for its own cache misses.
 class Texts {
   public:
+    // Lower-casing beyond ASCII is Python's business and done here, while the GIL is held.
     Texts(nb::tuple texts, size_t first, size_t last, bool lowercase);
-    const Text *data() const { return texts_.data(); }
-    size_t size() const { return texts_.size(); }
+
+    Text operator[](size_t index) const {
+        PyObject *object = items_[index];
+        if (!PyUnicode_Check(object)) throw nb::type_error("texts must be strings");
+#if PY_VERSION_HEX < 0x030C0000
+        // Only C code of old can make such strings, and completing them takes the GIL.
+        if (!PyUnicode_IS_READY(object)) throw nb::type_error("a text is a legacy string that was never made ready");
+#endif
+        return Text{PyUnicode_DATA(object), static_cast<size_t>(PyUnicode_GET_LENGTH(object)),
+                    static_cast<uint8_t>(PyUnicode_KIND(object)), PyUnicode_IS_ASCII(object) != 0};
+    }
+
+    // Asks for the memory of a string that will soon be read.
+    void prefetch(size_t index) const {
+        if (index >= size_) return;
+        const char *object = reinterpret_cast<const char *>(items_[index]);
+        __builtin_prefetch(object);
+        __builtin_prefetch(object + 64);
+        __builtin_prefetch(object + 128);
+    }
 
   private:
     nb::tuple owner_;
     std::vector<nb::object> lowered_;
-    std::vector<Text> texts_;
+    std::vector<PyObject *> replaced_;
+    PyObject *const *items_;
+    size_t size_;
 };
 
 // Runs work(begin, end, worker) over blocks of [0, count). Which worker takes which block does not matter to any caller.

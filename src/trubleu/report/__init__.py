@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from trubleu.report.scores import ScoreReport, ScoreRow, SegmentRow, TestRow, score_systems
+from trubleu.report.scores import Sampling, ScoreReport, ScoreRow, SegmentRow, TestRow, score_systems
 
-__all__ = ["ScoreReport", "ScoreRow", "SegmentRow", "TestRow", "score_systems"]
+__all__ = ["Sampling", "ScoreReport", "ScoreRow", "SegmentRow", "TestRow", "score_systems"]

@@ -1,0 +1,114 @@
+"""chrF, chrF++ and TER equal sacreBLEU's, under the contract of all metrics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from corpora import Corpus, corpora, odd_texts, plain_texts, streams
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sacrebleu.metrics import CHRF, TER
+
+from trubleu import ChrF, DataError, References, Ter, TrubleuWarning, UsageError, metric
+from trubleu.stats import total
+
+pytestmark = pytest.mark.filterwarnings("ignore::trubleu.errors.TrubleuWarning")
+
+NEAR = {"rel": 1e-11, "abs": 1e-9}
+texts = odd_texts(6) | plain_texts(8)
+
+
+@st.composite
+def chrf_pairs(draw: st.DrawFn) -> tuple[ChrF, Any]:
+    options: dict[str, Any] = {
+        "char_order": draw(st.integers(1, 7)),
+        "word_order": draw(st.integers(0, 3)),
+        "beta": draw(st.integers(1, 3)),
+        **{name: draw(st.booleans()) for name in ("lowercase", "whitespace", "eps_smoothing")},
+    }
+    return ChrF(**options), CHRF(**options)
+
+
+@st.composite
+def ter_pairs(draw: st.DrawFn) -> tuple[Ter, Any]:
+    options = {
+        name: draw(st.booleans()) for name in ("normalized", "no_punct", "asian_support", "case_sensitive")
+    }
+    return Ter(**options), TER(**options)
+
+
+@given(corpora(texts), chrf_pairs() | ter_pairs())
+@settings(max_examples=250)
+def test_equals_sacrebleu(corpus: Corpus, pair: tuple[Any, Any]) -> None:
+    ours, peer = pair
+    result = ours.corpus(corpus.outputs, corpus.references)
+    assert result.score == pytest.approx(peer.corpus_score(corpus.outputs, streams(corpus.references)).score, **NEAR)
+    assert result.segments == len(corpus.outputs)
+    sentences = [
+        peer.sentence_score(output, row).score for output, row in zip(corpus.outputs, corpus.references, strict=True)
+    ]
+    assert ours.segments(corpus.outputs, corpus.references).tolist() == pytest.approx(sentences, **NEAR)
+
+
+@given(corpora(texts, segments=8), chrf_pairs() | ter_pairs(), st.data())
+@settings(max_examples=60)
+def test_rows_add_up_and_any_number_is_scored_at_once(
+    corpus: Corpus, pair: tuple[Any, Any], data: st.DataObject
+) -> None:
+    ours, peer = pair
+    rows = ours.statistics(corpus.outputs, corpus.references)
+    alone = [float(ours.score(row)) for row in rows]
+    assert ours.score(rows).tolist() == pytest.approx(alone, **NEAR)
+    assert ours.score(np.stack([rows, rows[::-1]])).ravel().tolist() == pytest.approx([*alone, *alone[::-1]], **NEAR)
+    picked = data.draw(st.lists(st.integers(0, len(rows) - 1), min_size=1, max_size=12))
+    outputs, references = [corpus.outputs[i] for i in picked], [corpus.references[i] for i in picked]
+    theirs = peer.corpus_score(outputs, streams(references)).score
+    assert float(ours.score(total(rows[picked]))) == pytest.approx(theirs, **NEAR)
+
+
+def test_more_segments_than_one_slice() -> None:
+    outputs = [f"the cat {i} sat" for i in range(150)]
+    references = [[f"the cat {i} sat down"] + [f"a cat {i}"] * (i % 3) for i in range(150)]
+    seen: list[int] = []
+    rows = ChrF().statistics(outputs, references, progress=seen.append)
+    assert (sum(seen), len(seen)) == (150, 3)
+    assert float(ChrF().score(total(rows))) == pytest.approx(CHRF().corpus_score(outputs, streams(references)).score)
+
+
+def test_names_and_defaults() -> None:
+    outputs, references = ["the cat sat"], [["the cat sat down", "cats sat"]]
+    for name, peer in (("chrf", CHRF()), ("chrf++", CHRF(word_order=2)), ("ter", TER())):
+        ours = metric(name)
+        assert ours.name == name
+        expected = peer.corpus_score(outputs, streams(references)).score
+        assert ours.corpus(outputs, references).score == pytest.approx(expected, **NEAR)
+    assert (ChrF.higher_is_better, Ter.higher_is_better) == (True, False)
+    assert ChrF(word_order=1).name == "chrf+"
+
+
+def test_references_in_any_form() -> None:
+    outputs, lists = ["a b", "c"], [["a b c", "a"], ["c d"]]
+    references = References.from_lists(lists)
+    for ours in (ChrF(), Ter()):
+        expected = ours.corpus(outputs, lists)
+        assert ours.corpus(outputs, references) == expected
+        assert ours.corpus(outputs, references.prepare()) == expected
+
+
+def test_edges() -> None:
+    assert ChrF().corpus([], []).score == 0.0
+    assert Ter().corpus([], []).score == 0.0
+    with pytest.warns(TrubleuWarning, match="1 reference is empty"):
+        assert Ter().corpus(["a b"], [[""]]).score == 100.0
+    with pytest.raises(DataError, match="output 2 is of type int"):
+        Ter().corpus(["a", 1], [["a"], ["b"]])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    "options", [{"char_order": 0}, {"word_order": -1}, {"beta": 0}, {"beta": 2.0}, {"char_order": True}, {"lowercase": 1}]
+)
+def test_options_that_make_no_sense(options: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=next(iter(options))):
+        ChrF(**options)
