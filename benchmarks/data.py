@@ -27,13 +27,15 @@ runs between are replaced, shortened or lengthened.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Ids = NDArray[np.int64]
 
@@ -61,7 +63,7 @@ class Corpus:
 
     name: str
     systems: Sequence[list[str]]
-    streams: Sequence[list[str | None]]
+    streams: Sequence[Sequence[str | None]]
     references: list[list[str]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -104,7 +106,7 @@ class Writer:
         """Return two systems and references of about 12 words that have little in common."""
         topics = self._draw(segments * _TOPIC_WORDS).reshape(segments, _TOPIC_WORDS)
         texts = [self._answers(topics) for _ in range(2 + references)]
-        return Corpus(f"{segments:,} × {references}, dialogue", texts[:2], list(texts[2:]))
+        return Corpus(f"{segments:,} × {references}, dialogue", texts[:2], texts[2:])
 
     def translation(self, segments: int, references: int) -> Corpus:
         """Return two systems and references of about 19 words that agree in half of them."""
@@ -112,7 +114,7 @@ class Writer:
         source = self._draw(int(lengths.sum()))
         texts = [self._edit(source, lengths) for _ in range(2 + references)]
         plural = "" if references == 1 else "s"
-        return Corpus(f"{segments:,} × {references}, translation{plural}", texts[:2], list(texts[2:]))
+        return Corpus(f"{segments:,} × {references}, translation{plural}", texts[:2], texts[2:])
 
     def _words(self) -> list[str]:
         """Return all words, the commonest first: short ones are common, but not all of them."""
@@ -150,8 +152,9 @@ class Writer:
         lengths = self._lengths(len(topics), mean=12.0, spread=0.6)
         total = int(lengths.sum())
         on_topic = self._random.random(total) < 0.10
-        topic = np.repeat(np.arange(len(topics)), lengths) * _TOPIC_WORDS + self._random.integers(_TOPIC_WORDS, size=total)
-        return self._sentences(np.where(on_topic, topics.ravel()[topic], self._draw(total)), lengths)
+        segments = np.repeat(np.arange(len(topics)), lengths)
+        topic = topics[segments, self._random.integers(_TOPIC_WORDS, size=total)]
+        return self._sentences(np.where(on_topic, topic, self._draw(total)), lengths)
 
     def _edit(self, source: Ids, lengths: Ids) -> list[str]:
         """Keep about two thirds of the words in runs of six on average; write anew what is between them."""
@@ -191,9 +194,9 @@ def _dstc7(folder: Path) -> Corpus:
     golds: dict[str, list[str | None]] = {}
     for line in _lines(folder / "dstc7-task2-gold_responses.tsv")[1:]:
         identity, *texts = line.split("\t")
-        found: list[str | None] = [text for text in texts if text.strip()][:16]
+        found = [text for text in texts if text.strip()][:16]
         if found:
-            golds[identity] = found + [None] * (16 - len(found))
+            golds[identity] = [*found, *[None] * (16 - len(found))]
     systems: dict[str, dict[str, str]] = {"TeamG": {}, "TeamB": {}}
     for line in _lines(folder / "dstc7-task2-system_responses.tsv")[1:]:
         name, identity, text = line.split("\t")
@@ -207,7 +210,7 @@ def _dstc7(folder: Path) -> Corpus:
 def _newstest(folder: Path) -> Corpus:
     names = ("uedin-jhu-phrase.4102", "online-A.0")
     systems = [_lines(folder / "system-outputs" / "de-en" / f"newstest2015.{name}.de-en") for name in names]
-    references: list[str | None] = list(_lines(folder / "references" / "newstest2015-deen-ref.en"))
+    references = _lines(folder / "references" / "newstest2015-deen-ref.en")
     return Corpus(f"{len(references):,} × 1, newstest2015 de-en", systems, [references])
 
 

@@ -31,7 +31,8 @@ def figures(corpus: Corpus) -> dict[str, str]:
         result[f"the commonest {count}"] = f"{sum(n for _, n in common[:count]) / len(words):.1%}"
     for name in ("none", "13a"):
         result[f"in one reference, {name}"] = f"{_shared(corpus, name):.1%}"
-        result[f"score, {name}"] = str(trubleu.metric("bleu-4", tokenize=name).corpus(corpus.systems[0], corpus.references))
+        metric = trubleu.metric("bleu-4", tokenize=name)
+        result[f"score, {name}"] = str(metric.corpus(corpus.systems[0], corpus.references))
     return result
 
 
@@ -50,7 +51,8 @@ def _shared(corpus: Corpus, tokenize: str) -> float:
 def main() -> None:
     """Print the figures of made and of real text."""
     writer = Writer(seed=1)
-    for corpus in [writer.dialogue(2114, 16), writer.translation(3000, 1), writer.translation(3000, 5), *real_corpora()]:
+    made = [writer.dialogue(2114, 16), writer.translation(3000, 1), writer.translation(3000, 5)]
+    for corpus in made + real_corpora():
         print(corpus.name)
         for name, value in figures(corpus).items():
             print(f"  {name:26} {value}")

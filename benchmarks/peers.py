@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from nltk.translate.bleu_score import corpus_bleu
-from numpy.typing import NDArray
 from sacrebleu import significance
-from sacrebleu.metrics import BLEU
+from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
 
-Streams = Sequence[Sequence[str | None]]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+    from sacrebleu.metrics.base import Metric
+
+Streams = Any  # sacreBLEU takes None for "no reference here", but its types do not say so
 
 
 def forget_tokens() -> None:
@@ -35,9 +39,11 @@ def sacrebleu_prepared(streams: Streams, tokenize: str) -> Any:
     return BLEU(tokenize=tokenize, force=True, references=streams)
 
 
-def nltk_score(outputs: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]) -> float:
+def nltk_score(
+    outputs: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]], order: int = 4
+) -> float:
     """Score a system from tokens."""
-    return 100.0 * float(corpus_bleu(references, outputs))
+    return 100.0 * float(corpus_bleu(references, outputs, weights=(1.0 / order,) * order))
 
 
 class SacrebleuTest:
@@ -52,17 +58,19 @@ class SacrebleuTest:
         rows = baseline.astype(np.int64).tolist()
         result = significance.Result(metric._aggregate_and_compute(rows).score)  # noqa: SLF001
         self._known = {"BLEU": (rows, result)}
-        self._metrics = {"BLEU": metric}
+        self._metrics: dict[str, Metric] = {"BLEU": metric}
         self._outputs = [""] * len(rows)
 
     def run(self, resamples: int) -> float:
         """Return the p-value."""
         run = significance._paired_bs_test  # noqa: SLF001
         _, results = run(self._known, "system", self._outputs, None, self._metrics, resamples, seed=12345)
-        return float(results["BLEU"].p_value)
+        p_value = results["BLEU"].p_value
+        assert p_value is not None  # noqa: S101
+        return p_value
 
 
-class _GivenStatistics(BLEU):  # type: ignore[misc]
+class _GivenStatistics(BLEU):
     """BLEU that finds its statistics already extracted."""
 
     def __init__(self, rows: list[list[int]]) -> None:

@@ -34,10 +34,10 @@ def best(
         Called before each run, outside the measurement.
     """
     least = float("inf")
+    gc.collect()
     for _ in range(repeats):
         if before:
             before()
-        gc.collect()
         start = clock()
         result = work()
         least = min(least, clock() - start)

@@ -1,4 +1,4 @@
-"""What all tests share: the folder of oracles on the path, and how hypothesis looks for counterexamples."""
+"""What all tests share: the project on the path, and how hypothesis looks for counterexamples."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Tests import the plain statements of the formulas by name: `from statement import ...`.
-sys.path.insert(0, str(Path(__file__).parent / "oracles"))
+# Tests import the plain statements of the formulas by name: `from tests.oracles.statement import ...`.
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
 _QUIET = [HealthCheck.too_slow]
 settings.register_profile("local", deadline=None, suppress_health_check=_QUIET)

@@ -6,17 +6,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from corpora import Corpus, corpora, odd_texts, plain_texts, streams
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sacrebleu.metrics import CHRF, TER
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
 
+from tests.oracles.corpora import Corpus, corpora, odd_texts, plain_texts, streams
+from tests.oracles.near import near
 from trubleu import ChrF, DataError, References, Ter, TrubleuWarning, UsageError, metric
 from trubleu.stats import total
 
 pytestmark = pytest.mark.filterwarnings("ignore::trubleu.errors.TrubleuWarning")
 
-NEAR = {"rel": 1e-11, "abs": 1e-9}
 texts = odd_texts(6) | plain_texts(8)
 
 
@@ -33,7 +34,7 @@ def chrf_pairs(draw: st.DrawFn) -> tuple[ChrF, Any]:
 
 @st.composite
 def ter_pairs(draw: st.DrawFn) -> tuple[Ter, Any]:
-    options = {
+    options: dict[str, Any] = {
         name: draw(st.booleans()) for name in ("normalized", "no_punct", "asian_support", "case_sensitive")
     }
     return Ter(**options), TER(**options)
@@ -44,12 +45,12 @@ def ter_pairs(draw: st.DrawFn) -> tuple[Ter, Any]:
 def test_equals_sacrebleu(corpus: Corpus, pair: tuple[Any, Any]) -> None:
     ours, peer = pair
     result = ours.corpus(corpus.outputs, corpus.references)
-    assert result.score == pytest.approx(peer.corpus_score(corpus.outputs, streams(corpus.references)).score, **NEAR)
+    assert result.score == near(peer.corpus_score(corpus.outputs, streams(corpus.references)).score)
     assert result.segments == len(corpus.outputs)
     sentences = [
         peer.sentence_score(output, row).score for output, row in zip(corpus.outputs, corpus.references, strict=True)
     ]
-    assert ours.segments(corpus.outputs, corpus.references).tolist() == pytest.approx(sentences, **NEAR)
+    assert ours.segments(corpus.outputs, corpus.references).tolist() == near(sentences)
 
 
 @given(corpora(texts, segments=8), chrf_pairs() | ter_pairs(), st.data())
@@ -60,12 +61,12 @@ def test_rows_add_up_and_any_number_is_scored_at_once(
     ours, peer = pair
     rows = ours.statistics(corpus.outputs, corpus.references)
     alone = [float(ours.score(row)) for row in rows]
-    assert ours.score(rows).tolist() == pytest.approx(alone, **NEAR)
-    assert ours.score(np.stack([rows, rows[::-1]])).ravel().tolist() == pytest.approx([*alone, *alone[::-1]], **NEAR)
+    assert ours.score(rows).tolist() == near(alone)
+    assert ours.score(np.stack([rows, rows[::-1]])).ravel().tolist() == near([*alone, *alone[::-1]])
     picked = data.draw(st.lists(st.integers(0, len(rows) - 1), min_size=1, max_size=12))
     outputs, references = [corpus.outputs[i] for i in picked], [corpus.references[i] for i in picked]
     theirs = peer.corpus_score(outputs, streams(references)).score
-    assert float(ours.score(total(rows[picked]))) == pytest.approx(theirs, **NEAR)
+    assert float(ours.score(total(rows[picked]))) == near(theirs)
 
 
 def test_more_segments_than_one_slice() -> None:
@@ -83,7 +84,7 @@ def test_names_and_defaults() -> None:
         ours = metric(name)
         assert ours.name == name
         expected = peer.corpus_score(outputs, streams(references)).score
-        assert ours.corpus(outputs, references).score == pytest.approx(expected, **NEAR)
+        assert ours.corpus(outputs, references).score == near(expected)
     assert (ChrF.higher_is_better, Ter.higher_is_better) == (True, False)
     assert ChrF(word_order=1).name == "chrf+"
 
@@ -107,7 +108,8 @@ def test_edges() -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"char_order": 0}, {"word_order": -1}, {"beta": 0}, {"beta": 2.0}, {"char_order": True}, {"lowercase": 1}]
+    "options",
+    [{"char_order": 0}, {"word_order": -1}, {"beta": 0}, {"beta": 2.0}, {"char_order": True}, {"lowercase": 1}],
 )
 def test_options_that_make_no_sense(options: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=next(iter(options))):

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from corpora import SMOOTHINGS, streams
-from sacrebleu.metrics import BLEU, CHRF, TER
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.metrics.ter import TER
 
+from tests.oracles.corpora import SMOOTHINGS, streams
 from trubleu import Bleu, ChrF, References, SentenceBleu, Ter
 from trubleu.stats import total
 
@@ -42,12 +44,8 @@ def test_wmt15(real_data: Path, pair: str, system: int, tokenize: str) -> None:
     if tokenize == "char":  # slow in sacreBLEU, and the same code for every segment
         outputs, references = outputs[:300], references[:300]
     order = 9 if tokenize == "13a" else 4
-    rows = np.array(
-        BLEU(tokenize=tokenize, force=True, max_ngram_order=order)._extract_corpus_statistics(
-            outputs, streams(references)
-        ),
-        dtype=float,
-    )
+    counting = BLEU(tokenize=tokenize, force=True, max_ngram_order=order)
+    rows = np.array(counting._extract_corpus_statistics(outputs, streams(references)), dtype=np.float64)
     assert Bleu(order, tokenize=tokenize).statistics(outputs, references).tolist() == rows.tolist()
     sums = [int(value) for value in rows.sum(axis=0)]
     for smoothing, effective in product(SMOOTHINGS, (False, True)):
@@ -106,7 +104,7 @@ def test_dstc7_with_many_references(real_data: Path) -> None:
         assert ours.score > 20
         assert [*ours.matches, *ours.totals] == [*theirs.counts, *theirs.totals]
         assert (ours.hypothesis_length, ours.reference_length) == (theirs.sys_len, theirs.ref_len)
-        prepared = References.from_lists(references).prepare(tokenize=tokenize, lowercase=lowercase, order=order)
+        prepared = References.from_lists(references).prepare(tokenize=tokenize, lowercase=lowercase)
         assert metric.corpus(outputs, prepared) == ours
 
 

@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from corpora import DEFINITIONS, LENGTH_RULES, VARIANTS, Corpus, corpora, odd_texts, plain_texts
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from statement import segment, sentence
 
+from tests.oracles.corpora import DEFINITIONS, LENGTH_RULES, VARIANTS, Corpus, corpora, odd_texts, plain_texts
+from tests.oracles.near import near
+from tests.oracles.statement import segment, sentence
 from trubleu import DataError, References, SentenceBleu, SentenceDeltaBleu, UsageError
 from trubleu.stats import total
 
 pytestmark = pytest.mark.filterwarnings("ignore::trubleu.errors.TrubleuWarning")
 
-NEAR = {"rel": 1e-11, "abs": 1e-9}
 LATE = math.exp(1 - 3 / 2)  # nakov's brevity penalty of two words against two
 
 
@@ -76,7 +76,7 @@ def test_delta_by_hand() -> None:
     # below 0, so 0; with the best weight added to both, 0.5 of 1.5.
     references = References.from_lists([["it was great", "was awful"]], [[0.5, -1.0]])
     metric = SentenceDeltaBleu(2, tokenize="none")
-    row = segment("it was awful".split(), [["it", "was", "great"], ["was", "awful"]], [0.5, -1.0], order=2)
+    row = segment(["it", "was", "awful"], [["it", "was", "great"], ["was", "awful"]], [0.5, -1.0], order=2)
     assert [float(match) for match in row.matches] == [0.0, -0.5]
     assert metric.segments(["it was awful"], references).tolist() == [0.0]
     assert metric.segments(["it was great great"], references).tolist() == [
@@ -96,9 +96,9 @@ def test_equals_the_statement(corpus: Corpus, variant: str, order: int, rule: st
         for output, row in zip(corpus.outputs, corpus.references, strict=True)
     ]
     metric = SentenceBleu(order, tokenize="none", variant=variant, reference_length=rule)
-    assert metric.segments(corpus.outputs, corpus.references).tolist() == pytest.approx(expected, **NEAR)
+    assert metric.segments(corpus.outputs, corpus.references).tolist() == near(expected)
     mean = sum(expected) / len(expected)
-    assert metric.corpus(corpus.outputs, corpus.references).score == pytest.approx(mean, **NEAR)
+    assert metric.corpus(corpus.outputs, corpus.references).score == near(mean)
 
 
 @st.composite
@@ -133,9 +133,9 @@ def test_delta_equals_the_statement(corpus: Corpus, chosen: dict[str, Any]) -> N
     ]
     metric = SentenceDeltaBleu(tokenize="none", **chosen)
     references = References.from_lists(corpus.references, corpus.weights)
-    assert metric.segments(corpus.outputs, references).tolist() == pytest.approx(expected, **NEAR)
+    assert metric.segments(corpus.outputs, references).tolist() == near(expected)
     mean = sum(expected) / len(expected)
-    assert metric.corpus(corpus.outputs, references).score == pytest.approx(mean, **NEAR)
+    assert metric.corpus(corpus.outputs, references).score == near(mean)
     assert all(0 <= score <= 100 + 1e-9 for score in metric.segments(corpus.outputs, references))
 
 
@@ -153,7 +153,7 @@ def test_a_factor_on_all_weights_changes_nothing(corpus: Corpus, chosen: dict[st
     scaled = [[weight * factor / 64 for weight in row] for row in corpus.weights]
     before = metric.segments(corpus.outputs, References.from_lists(corpus.references, corpus.weights))
     after = metric.segments(corpus.outputs, References.from_lists(corpus.references, scaled))
-    assert after.tolist() == pytest.approx(before.tolist(), **NEAR)
+    assert after.tolist() == near(before.tolist())
 
 
 @given(corpora(plain_texts(12)), st.integers(1, 9), st.sampled_from(("lin-och", "sacrebleu")))

@@ -11,11 +11,10 @@ import argparse
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "oracles"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
-from strings13a import expected, strings  # noqa: E402
-
-from trubleu.native import kernels  # noqa: E402
+from tests.oracles.strings13a import expected, strings
+from trubleu.native import kernels
 
 
 def main() -> int:

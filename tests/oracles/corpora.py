@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
@@ -77,7 +77,7 @@ def corpora(
     return Corpus(outputs, reference_lists, weight_lists)
 
 
-def streams(references: list[list[str]]) -> list[list[str | None]]:
+def streams(references: list[list[str]]) -> Any:
     """Turn references per segment into sacreBLEU's parallel lists, None where a segment has fewer."""
     most = max(map(len, references))
     return [[row[k] if k < len(row) else None for row in references] for k in range(most)]

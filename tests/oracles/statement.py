@@ -26,8 +26,15 @@ class Row(NamedTuple):
 
     def columns(self, *, weighted: bool) -> list[float]:
         """Return the row as the kernels write it."""
-        exact = [self.hypothesis_length, self.reference_length, *self.matches]
-        return [float(value) for value in (*exact, *(self.totals if weighted else ()), *self.counts)]
+        totals = self.totals if weighted else ()
+        exact: list[int | Fraction] = [
+            self.hypothesis_length,
+            self.reference_length,
+            *self.matches,
+            *totals,
+            *self.counts,
+        ]
+        return [float(value) for value in exact]
 
 
 class Score(NamedTuple):
@@ -62,10 +69,16 @@ def reference_length(hypothesis: int, lengths: Sequence[int], rule: str) -> Frac
 
 
 def credit(
-    gram: tuple[str, ...], count: int, references: Sequence[Counter[tuple[str, ...]]], weights: Sequence[Fraction], how: str
+    gram: tuple[str, ...],
+    count: int,
+    references: Sequence[Counter[tuple[str, ...]]],
+    weights: Sequence[Fraction],
+    how: str,
 ) -> Fraction:
     """Return what the occurrences of one n-gram of the hypothesis earn: paper (§4) or fork2019."""
-    holders = [(weight, min(count, held[gram])) for held, weight in zip(references, weights, strict=True) if gram in held]
+    holders = [
+        (weight, min(count, held[gram])) for held, weight in zip(references, weights, strict=True) if gram in held
+    ]
     if not holders:
         return Fraction(0)
     if how == "paper":

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 from sacrebleu.tokenizers.tokenizer_none import NoneTokenizer
 from sacrebleu.tokenizers.tokenizer_re import TokenizerRegexp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 ALL_SPACES: Final = tuple(chr(c) for c in range(sys.maxunicode + 1) if chr(c).isspace())
 """Every character that `str.split` splits at."""
@@ -19,18 +21,49 @@ _ENTITIES = (
     "&quot;", "&amp;", "&lt;", "&gt;", "&amp;quot;", "&amp;amp;lt;", "&amp;gt;", "&apos;", "&#39;", "&nbsp;", "&quot",
     "&", "&&", "&q", "&am", "p;", "&lt;skipped&gt;", "&QUOT;",
 )  # fmt: skip
-_MARKUP = ("<skipped>", "<skip", "ped>", "<ski<skipped>pped>", "<SKIPPED>", "<", ">", "-\n", "--\n\n", "-", "\n", "-\r\n")
+_MARKUP = (
+    "<skipped>",
+    "<skip",
+    "ped>",
+    "<ski<skipped>pped>",
+    "<SKIPPED>",
+    "<",
+    ">",
+    "-\n",
+    "--\n\n",
+    "-",
+    "\n",
+    "-\r\n",
+)
 _NUMBERS = (
     "3...5", "a..5", "1-2", "1--2", ",,.", "3.5", "1,000.5", ".5", "5.", "5,,5", "a.5", "5.a", "-1", "1-", "a-1", "..",
     "...", "0", "9", "1.2.3", "5-.5", ".,.,5", "3.,5", "٣.٥", "५.५", "３．５", "1.²",
 )  # fmt: skip
-_WORDS = ("a", "the", "Don't", "x_y", "(a)", "[b]", "{c}", "a/b", "$%^*", "~`", "a@b", "#tag", "!", "?", "'", '"', "A:b;c")
+_WORDS = (
+    "a",
+    "the",
+    "Don't",
+    "x_y",
+    "(a)",
+    "[b]",
+    "{c}",
+    "a/b",
+    "$%^*",
+    "~`",
+    "a@b",
+    "#tag",
+    "!",
+    "?",
+    "'",
+    '"',
+    "A:b;c",
+)
 _WIDE = (
     "é", "ß", "\x80", "\x85", "\xa0", "\xad", "\xff", "Ā", "İ", "ŉ", "ǰ", "Σ", "中", "文。", "、", "\u200b", "\u200d",
-    "\u2028", "\u3000", "\ufeff", "\uffff", "\ud800", "\udfff", "\ud83d", "🙂", "𝒳", "\U0001d7d9", "\U0010ffff", "👩‍👩‍👧",
-    "e\u0301", "\u180e", "’", "«", "…", "–",
+    "\u2028", "\u3000", "\ufeff", "\uffff", "\ud800", "\udfff", "\ud83d", "🙂", "𝒳", "\U0001d7d9", "\U0010ffff",
+    "👩‍👩‍👧", "e\u0301", "\u180e", "’", "«", "…", "–",
 )  # fmt: skip
-_CONTROLS = tuple(map(chr, range(32))) + ("\x7f",)
+_CONTROLS = (*map(chr, range(32)), "\x7f")
 
 _LATIN = (*_ENTITIES, *_MARKUP, *_NUMBERS[:22], *_WORDS, *_CONTROLS, *(c for c in _WIDE if c <= "\xff"))
 _POINTS = (".", ",", "-", "0", "1", "9", "a", " ", ".", ",", "5")
@@ -68,10 +101,10 @@ def strings(seed: int, count: int) -> Iterator[str]:
 
 def _uncached_13a() -> Callable[[str], str]:
     # A cache of 65,536 strings never hits here, and only costs time and memory.
-    tokenizer: object = Tokenizer13a()
-    post = TokenizerRegexp()
-    tokenizer._post_tokenizer = partial(TokenizerRegexp.__call__.__wrapped__, post)  # type: ignore[attr-defined]
-    return partial(Tokenizer13a.__call__.__wrapped__, tokenizer)
+    classes: Any = (Tokenizer13a, TokenizerRegexp)
+    outer, inner = (each() for each in classes)
+    outer._post_tokenizer = partial(classes[1].__call__.__wrapped__, inner)
+    return partial(classes[0].__call__.__wrapped__, outer)
 
 
 _13A: Final = _uncached_13a()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -10,12 +11,11 @@ if TYPE_CHECKING:
 
     from trubleu.data import References
     from trubleu.metrics import Metric
-    from trubleu.text import Tokenizer
 
 DEFAULT_METRIC: Final = "bleu-4"
 
-PREPARE_FROM: Final = 12
-"""Scorings of the same tokens from which on counting the references beforehand pays; see docs/performance.md."""
+PREPARE_FROM: Final = 3
+"""Scorings of the same tokens from which on preparing the references pays; see docs/performance.md."""
 
 # Options of metrics that may be given for all metrics at once: name, what it is, and the argument's own settings.
 METRIC_OPTIONS: Final[dict[str, dict[str, Any]]] = {
@@ -173,14 +173,11 @@ def build_metrics(options: argparse.Namespace) -> dict[str, Metric]:
 
 
 def prepare(references: References, metrics: Iterable[Metric], systems: int) -> None:
-    """Count the references beforehand where enough scorings share their tokens."""
+    """Tokenise the references once where several scorings share their tokens."""
     from trubleu.metrics.matching import Matching
 
-    shared: dict[tuple[Tokenizer, bool], list[int]] = {}
-    for metric in metrics:
-        matching = getattr(metric, "matching", None)
-        if isinstance(matching, Matching):
-            shared.setdefault((matching.tokenizer, matching.lowercase), []).append(matching.order)
-    for (tokenizer, lowercase), orders in shared.items():
-        if len(orders) * systems >= PREPARE_FROM:
-            references.prepare(tokenize=tokenizer, lowercase=lowercase, order=max(orders))
+    matchings = [metric.matching for metric in metrics if isinstance(getattr(metric, "matching", None), Matching)]
+    uses = Counter((matching.tokenizer, matching.lowercase) for matching in matchings)
+    for (tokenizer, lowercase), metrics_of_these in uses.items():
+        if metrics_of_these * systems >= PREPARE_FROM:
+            references.prepare(tokenize=tokenizer, lowercase=lowercase)

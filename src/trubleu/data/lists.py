@@ -1,6 +1,7 @@
 """From nested lists to flat columns, at C speed.
 
-The normal case never runs Python code per text: a kernel lays lists of strings flat, weights go through ``np.fromiter``. Only when something is wrong does a loop look for the first culprit, to name it.
+The normal case never runs Python code per text: a kernel lays lists of strings flat, and weights go through
+``np.fromiter``. Only when something is wrong does a loop look for the first culprit, to name it.
 """
 
 from __future__ import annotations

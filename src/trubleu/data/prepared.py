@@ -1,16 +1,15 @@
-"""References that were tokenised and counted once, for any number of systems and metrics."""
+"""References that were tokenised and numbered once, for any number of systems and metrics."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
-from trubleu.native import kernels, resolve_threads
+from trubleu.native import kernels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from trubleu.data.references import References
@@ -28,10 +27,10 @@ def kernel_texts(texts: Sequence[str], tokenizer: Tokenizer, lowercase: bool) ->
 
 
 class PreparedReferences:
-    """References tokenised and counted once; made by `References.prepare`.
+    """References tokenised and numbered once; made by `References.prepare`.
 
-    Any metric takes it in place of the references. A metric that needs other tokens or longer n-grams than were
-    prepared works from the texts instead, with the same result.
+    Any metric takes it in place of the references. One that needs other tokens works from the texts instead, with the
+    same result.
 
     Attributes
     ----------
@@ -39,35 +38,31 @@ class PreparedReferences:
         The references themselves.
     tokenizer, lowercase
         How they were tokenised.
-    order
-        The longest n-grams that were counted.
     """
 
-    __slots__ = ("_kernel", "_layer", "lowercase", "order", "references", "tokenizer")
+    __slots__ = ("_kernel", "lowercase", "references", "tokenizer")
 
-    def __init__(self, references: References, tokenizer: Tokenizer, lowercase: bool, order: int) -> None:
+    def __init__(self, references: References, tokenizer: Tokenizer, lowercase: bool) -> None:
         self.references = references
         self.tokenizer = tokenizer
         self.lowercase = lowercase
-        self.order = order
         texts, native, lowercase_there = references.kernel_texts(tokenizer, lowercase)
-        options = kernels.Options(native, lowercase_there, order, "counts", "closest", False)
+        options = kernels.Options(native, lowercase_there, 1, "counts", "closest", False)
         builder = kernels.PreparedBuilder(options)
         for first in range(0, len(references), SLICE):
             builder.add(texts, references.offsets, first, min(first + SLICE, len(references)))
         self._kernel = kernels.Prepared(builder.finish())
-        self._layer: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.uint32]] | None = None
 
     def __len__(self) -> int:
         return len(self.references)
 
     def __repr__(self) -> str:
         case = "lower case" if self.lowercase else "cased"
-        return f"<PreparedReferences: {len(self)} segments, {self.tokenizer.name}, {case}, order {self.order}>"
+        return f"<PreparedReferences: {len(self)} segments, {self.tokenizer.name}, {case}>"
 
-    def fits(self, tokenizer: Tokenizer, lowercase: bool, order: int) -> bool:
-        """Return whether the tokens are these and the n-grams long enough."""
-        return self.tokenizer == tokenizer and self.lowercase == lowercase and self.order >= order
+    def fits(self, tokenizer: Tokenizer, lowercase: bool) -> bool:
+        """Return whether the tokens are these."""
+        return self.tokenizer == tokenizer and self.lowercase == lowercase
 
     def statistics(
         self,
@@ -79,15 +74,4 @@ class PreparedReferences:
         threads: int,
     ) -> NDArray[np.float64]:
         """Return the statistics of some segments; outputs as `kernel_texts` returns them."""
-        if weights is None:
-            return self._kernel.statistics(outputs, None, None, None, options, first, last, threads)
-        values, counts = self._layer_of(weights)
-        return self._kernel.statistics(outputs, weights, values, counts, options, first, last, threads)
-
-    def _layer_of(self, weights: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.uint32]]:
-        """Return what these weights make of the counted n-grams; the latest is kept, as weights seldom change."""
-        layer = self._layer
-        if layer is None or not np.array_equal(layer[0], weights, equal_nan=True):
-            values, counts = self._kernel.layer(weights, resolve_threads(None, len(weights)))
-            layer = self._layer = (weights.copy(), values, counts)
-        return layer[1], layer[2]
+        return self._kernel.statistics(outputs, weights, options, first, last, threads)

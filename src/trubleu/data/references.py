@@ -13,8 +13,8 @@ from trubleu.data.lists import flatten_lists, transpose_streams
 from trubleu.data.plain import read_any, read_parallel
 from trubleu.data.prepared import PreparedReferences, kernel_texts
 from trubleu.data.weights import weight_problem
-from trubleu.errors import DataError, UsageError
-from trubleu.native import MAX_ORDER, kernels
+from trubleu.errors import DataError
+from trubleu.native import kernels
 from trubleu.text import tokenizer
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ class References(FlatSegments):
     """References of many segments, checked once and kept flat, so that kernels can read them without a detour.
 
     Make one with `from_lists`, `from_streams`, `read` or `read_parallel`; the constructor takes the flat form itself
-    (its parameters: `FlatSegments`). Nothing in it changes afterwards: arrays are read-only. No segments at all are fine, a segment without a reference is not.
+    (its parameters: `FlatSegments`). Nothing in it changes afterwards. No segments at all are fine, a segment without a
+    reference is not.
 
     Examples
     --------
@@ -279,10 +280,8 @@ class References(FlatSegments):
         texts: tuple[str, ...] = self._cache[key]
         return (texts, tokenizer.native, lowercase) if tokenizer.native else (texts, "none", False)
 
-    def prepare(
-        self, *, tokenize: Spec | Tokenizer = "13a", lowercase: bool = False, order: int = 4
-    ) -> PreparedReferences:
-        """Tokenise and count once, for any number of systems and metrics.
+    def prepare(self, *, tokenize: Spec | Tokenizer = "13a", lowercase: bool = False) -> PreparedReferences:
+        """Tokenise and number once, for any number of systems, metrics and orders.
 
         The result is also kept here: metrics that are given these references find it by themselves.
 
@@ -292,27 +291,23 @@ class References(FlatSegments):
             The tokenizer's name, or a callable.
         lowercase
             Whether texts are lower-cased first.
-        order
-            The longest n-grams to count, up to 9; metrics of lower orders use them too.
 
         Examples
         --------
         >>> references = References.from_lists([["hello there", "hi"]])
         >>> references.prepare(tokenize="none")
-        <PreparedReferences: 1 segments, none, cased, order 4>
+        <PreparedReferences: 1 segments, none, cased>
         """
-        if not 1 <= order <= MAX_ORDER:
-            raise UsageError(f"the order is {order}, but must lie between 1 and {MAX_ORDER}")
         chosen = tokenizer(tokenize)
-        prepared = self.prepared(chosen, lowercase, order)
+        prepared = self.prepared(chosen, lowercase)
         if prepared is None:
-            prepared = self._cache["prepared", chosen, lowercase] = PreparedReferences(self, chosen, lowercase, order)
+            prepared = self._cache["prepared", chosen, lowercase] = PreparedReferences(self, chosen, lowercase)
         return prepared
 
-    def prepared(self, tokenizer: Tokenizer, lowercase: bool, order: int) -> PreparedReferences | None:
-        """Return what `prepare` kept, if it serves these tokens and this order."""
+    def prepared(self, tokenizer: Tokenizer, lowercase: bool) -> PreparedReferences | None:
+        """Return what `prepare` kept for these tokens, if anything."""
         found: PreparedReferences | None = self._cache.get(("prepared", tokenizer, lowercase))
-        return found if found is not None and found.fits(tokenizer, lowercase, order) else None
+        return found
 
     def to_jsonl(self, path: PathLike) -> None:
         """Write a file that `read` reads back to the same references; it appears whole or not at all.

@@ -130,6 +130,11 @@ class Bleu(Metric):
         """Return scores with their precisions and brevity penalties."""
         return bleu(counts, self.smoothing, self.smoothing_value, self.effective_order)
 
+    def corpus(self, outputs: Sequence[str], references: AnyReferences, *, threads: int | None = None) -> BleuResult:
+        """Score a system."""
+        references = as_references(references, outputs)
+        return self.result(self.statistics(outputs, references, threads=threads), references)
+
     def result(self, statistics: NDArray[np.float64], references: AnyReferences | None = None) -> BleuResult:
         """Score a system from its statistics."""
         counts = Counts.of(total(statistics), self.order)

@@ -10,7 +10,7 @@ import numpy as np
 from trubleu.errors import DataError
 from trubleu.metrics.bleu import Bleu
 from trubleu.metrics.contract import AnyReferences, Progress, as_references
-from trubleu.metrics.options import check_choice
+from trubleu.metrics.options import check_choice, number_text
 from trubleu.metrics.precision import BleuParts, Counts, bleu
 from trubleu.metrics.weights import WeightPolicy, parse_negative
 
@@ -122,7 +122,7 @@ class DeltaBleu(Bleu):
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
         """Return how a number is made."""
-        negative = self.negative if self.negative != "floor" else f"floor[{self.negative_floor:g}]"
+        negative = self.negative if self.negative != "floor" else f"floor[{number_text(self.negative_floor)}]"
         pairs = weighted_pairs(self.definition, self.matching, self.policy)
         return super().signature(references).extended(**pairs, neg=negative)
 

@@ -51,8 +51,8 @@ class Matching:
         prepared: PreparedReferences | None = None
         if isinstance(references, PreparedReferences):
             prepared, references = references, references.references
-        if prepared is None or not prepared.fits(self.tokenizer, self.lowercase, self.order):
-            prepared = references.prepared(self.tokenizer, self.lowercase, self.order)
+        if prepared is None or not prepared.fits(self.tokenizer, self.lowercase):
+            prepared = references.prepared(self.tokenizer, self.lowercase)
         warn_of_empty(references)
         texts, native, lowercase = self._output_texts(outputs)
         options = kernels.Options(

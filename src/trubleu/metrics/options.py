@@ -60,4 +60,16 @@ def smoothing_text(smoothing: str, value: float | None) -> str:
     >>> smoothing_text("floor", 0.1), smoothing_text("exp", None)
     ('floor[0.1]', 'exp')
     """
-    return smoothing if value is None else f"{smoothing}[{value:g}]"
+    return smoothing if value is None else f"{smoothing}[{number_text(value)}]"
+
+
+def number_text(value: float) -> str:
+    """Return the shortest form that no other number shares.
+
+    Examples
+    --------
+    >>> number_text(1.0), number_text(0.1000000001)
+    ('1', '0.1000000001')
+    """
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)

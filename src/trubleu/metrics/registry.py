@@ -139,7 +139,10 @@ def _load(text: str, module: str, name: str) -> Callable[..., Metric]:
 
 
 def _options_of(factory: Callable[..., Metric]) -> dict[str, inspect.Parameter]:
-    return dict(inspect.signature(factory).parameters)
+    try:
+        return dict(inspect.signature(factory).parameters)
+    except ValueError:  # classes written in C need not say what they take
+        return {}
 
 
 def _read_options(text: str, written: str | None, known: Mapping[str, inspect.Parameter]) -> dict[str, Any]:

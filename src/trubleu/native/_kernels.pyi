@@ -30,13 +30,10 @@ class Prepared:
     def arrays(self) -> dict[str, NDArray[np.generic]]: ...
     @property
     def segments(self) -> int: ...
-    def layer(self, weights: NDArray[np.float64], threads: int) -> tuple[NDArray[np.float64], NDArray[np.uint32]]: ...
     def statistics(
         self,
         outputs: tuple[str, ...],
         weights: NDArray[np.float64] | None,
-        values: NDArray[np.float64] | None,
-        counts: NDArray[np.uint32] | None,
         options: Options,
         first: int,
         last: int,

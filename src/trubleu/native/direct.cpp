@@ -211,101 +211,34 @@ void WindowMatcher::collect(double *matches) const {
     }
 }
 
-uint32_t TrieMatcher::add_node(uint32_t order) {
-    nodes_.push_back(Node{0, 0, order, {}});
-    return static_cast<uint32_t>(nodes_.size() - 1);
-}
-
-uint32_t TrieMatcher::token(const Line &line, const Span &span, bool add) {
+uint32_t LocalVocabulary::find(const Line &line, const Span &span, bool add) {
     Token token(line.bytes() + span.begin, span.size());
-    size_t mask = (size_t{1} << token_bits_) - 1;
-    for (size_t at = slot_of(token.hash, token_bits_);; at = (at + 1) & mask) {
-        TokenSlot &slot = tokens_[at];
-        if (slot.node == none) {
-            if (add) slot = TokenSlot{span, add_node(0)};
-            return slot.node;
+    size_t mask = (size_t{1} << bits_) - 1;
+    for (size_t at = slot_of(token.hash, bits_);; at = (at + 1) & mask) {
+        Slot &slot = slots_[at];
+        if (slot.id == unknown_id) {
+            if (add) slot = Slot{span, known_++};
+            return slot.id;
         }
         const uint8_t *known = hypothesis_->bytes() + slot.span.begin;
-        if (slot.span.size() == token.size && std::memcmp(known, token.bytes, token.size) == 0) return slot.node;
+        if (slot.span.size() == token.size && std::memcmp(known, token.bytes, token.size) == 0) return slot.id;
     }
 }
 
-uint32_t TrieMatcher::edge(uint32_t parent, uint32_t token, uint32_t order, bool add) {
-    uint64_t key = uint64_t{parent} << 32 | token;
-    size_t mask = (size_t{1} << edge_bits_) - 1;
-    for (size_t at = slot_of(hash_edge(parent, token), edge_bits_);; at = (at + 1) & mask) {
-        EdgeSlot &slot = edges_[at];
-        if (slot.node == none) {
-            if (add) slot = EdgeSlot{key, add_node(order)};
-            return slot.node;
-        }
-        if (slot.key == key) return slot.node;
-    }
+const std::vector<uint32_t> &LocalVocabulary::number(const Line &hypothesis) {
+    hypothesis_ = &hypothesis;
+    bits_ = table_bits(hypothesis.size());
+    slots_.assign(size_t{1} << bits_, {});
+    known_ = 0;
+    hypothesis_ids_.clear();
+    for (const Span &span : hypothesis) hypothesis_ids_.push_back(find(hypothesis, span, true));
+    return hypothesis_ids_;
 }
 
-void TrieMatcher::build(const Line &line) {
-    hypothesis_ = &line;
-    token_bits_ = table_bits(line.size());
-    edge_bits_ = table_bits(line.size() * (order_ - 1));
-    tokens_.assign(size_t{1} << token_bits_, {});
-    edges_.assign(size_t{1} << edge_bits_, {});
-    nodes_.clear();
-    uint32_t ending[max_order] = {};  // ending[n]: the (n+1)-gram that ends at the previous token
-    size_t active = 0;
-    for (const Span &span : line) {
-        uint32_t id = token(line, span, true), previous = ending[0];
-        size_t grams = std::min(active + 1, order_);
-        ending[0] = id;
-        ++nodes_[id].hypothesis_count;
-        for (size_t n = 1; n < grams; ++n) {
-            uint32_t node = edge(previous, id, static_cast<uint32_t>(n), true);
-            previous = ending[n];
-            ending[n] = node;
-            ++nodes_[node].hypothesis_count;
-        }
-        active = grams;
-    }
-}
-
-// An n-gram can only be known if the shorter one with the same end is.
-void TrieMatcher::walk(const Line &line) {
-    touched_.clear();
-    auto count = [&](uint32_t node) {
-        if (nodes_[node].reference_count++ == 0) touched_.push_back(node);
-    };
-    uint32_t ending[max_order] = {};
-    size_t active = 0;
-    for (const Span &span : line) {
-        uint32_t id = token(line, span, false), previous = ending[0];
-        if (id == none) {
-            active = 0;
-            continue;
-        }
-        size_t grams = std::min(active + 1, order_), found = 1;
-        ending[0] = id;
-        count(id);
-        for (; found < grams; ++found) {
-            uint32_t node = edge(previous, id, 0, false);
-            if (node == none) break;
-            previous = ending[found];
-            ending[found] = node;
-            count(node);
-        }
-        active = found;
-    }
-}
-
-void TrieMatcher::settle(double weight) {
-    for (uint32_t index : touched_) {
-        Node &node = nodes_[index];
-        node.best.add(credit_, std::min(node.reference_count, node.hypothesis_count), weight);
-        node.reference_count = 0;
-    }
-}
-
-// Nodes are numbered by the position where the n-gram first ends: sums run in the same order in every kernel.
-void TrieMatcher::collect(double *matches) const {
-    for (const Node &node : nodes_) matches[node.order] += node.best.credited(credit_);
+const std::vector<uint32_t> &LocalVocabulary::look_up(const Line &reference) {
+    reference_ids_.clear();
+    for (const Span &span : reference) reference_ids_.push_back(find(reference, span, false));
+    return reference_ids_;
 }
 
 template <typename Matcher>
@@ -332,7 +265,7 @@ void DirectScorer::score(const Text &hypothesis, const Text *references, const d
     bool fits = hypothesis_.size() <= WindowMatcher::longest_hypothesis;
     for (size_t j = 0; fits && j < count; ++j) fits = references[j].length <= WindowMatcher::longest_reference;
     if (fits) match(window_, references, weights, count, row);
-    else match(trie_, references, weights, count, row);
+    else match(long_, references, weights, count, row);
 }
 
 }  // namespace trubleu

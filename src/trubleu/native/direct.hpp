@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "ngrams.hpp"
+#include "trie.hpp"
 
 namespace trubleu {
 
@@ -63,48 +63,43 @@ class WindowMatcher {
     std::vector<uint16_t> reference_ids_;
 };
 
-// Matches hypotheses of any length: every n-gram is a node of a trie, found through a hash table.
-class TrieMatcher {
+// Numbers the words of one hypothesis, and finds them in references; for hypotheses too long for WindowMatcher.
+class LocalVocabulary {
   public:
-    explicit TrieMatcher(const Options &options) : credit_(options.credit), order_(static_cast<size_t>(options.order)) {}
-    void build(const Line &line);
-    void walk(const Line &line);
-    void settle(double weight);
-    void collect(double *matches) const;
+    const std::vector<uint32_t> &number(const Line &hypothesis);
+    const std::vector<uint32_t> &look_up(const Line &reference);
 
   private:
-    struct Node {
-        uint32_t hypothesis_count, reference_count, order;
-        Best best;
-    };
+    uint32_t find(const Line &line, const Span &span, bool add);
 
-    uint32_t token(const Line &line, const Span &span, bool add);
-    uint32_t edge(uint32_t parent, uint32_t token, uint32_t order, bool add);
-    uint32_t add_node(uint32_t order);
-
-    static constexpr uint32_t none = 0xFFFFFFFF;
-
-    Credit credit_;
-    size_t order_;
-    const Line *hypothesis_ = nullptr;
-    struct TokenSlot {
+    struct Slot {
         Span span{0, 0};
-        uint32_t node = none;
+        uint32_t id = unknown_id;
     };
-    struct EdgeSlot {
-        uint64_t key = 0;
-        uint32_t node = none;
-    };
-    std::vector<TokenSlot> tokens_;
-    std::vector<EdgeSlot> edges_;
-    unsigned token_bits_ = 0, edge_bits_ = 0;
-    std::vector<Node> nodes_;
-    std::vector<uint32_t> touched_;
+    const Line *hypothesis_ = nullptr;
+    std::vector<Slot> slots_;
+    unsigned bits_ = 0;
+    uint32_t known_ = 0;
+    std::vector<uint32_t> hypothesis_ids_, reference_ids_;
+};
+
+// The same steps as WindowMatcher for texts of any length.
+class LongMatcher {
+  public:
+    explicit LongMatcher(const Options &options) : trie_(options) {}
+    void build(const Line &line) { trie_.build(vocabulary_.number(line)); }
+    void walk(const Line &line) { trie_.walk(vocabulary_.look_up(line)); }
+    void settle(double weight) { trie_.settle(weight); }
+    void collect(double *matches) const { trie_.collect(matches); }
+
+  private:
+    LocalVocabulary vocabulary_;
+    TrieMatcher trie_;
 };
 
 class DirectScorer {
   public:
-    explicit DirectScorer(const Options &options) : options_(options), window_(options), trie_(options) {}
+    explicit DirectScorer(const Options &options) : options_(options), window_(options), long_(options) {}
 
     // `weights` may be null; a NaN weight says that the reference does not take part.
     void score(const Text &hypothesis, const Text *references, const double *weights, size_t count, double *row);
@@ -116,7 +111,7 @@ class DirectScorer {
     Options options_;
     Line hypothesis_, reference_;
     WindowMatcher window_;
-    TrieMatcher trie_;
+    LongMatcher long_;
 };
 
 }  // namespace trubleu

@@ -186,56 +186,29 @@ class PreparedHandle {
         view_.token_table = view<uint64_t>("token_table");
         view_.token_begins = view<uint64_t>("token_begins");
         view_.token_bytes = view<uint8_t>("token_bytes");
-        view_.slot_begins = view<uint64_t>("slot_begins");
-        view_.keys = view<uint64_t>("keys");
-        view_.counts = view<uint32_t>("counts");
-        view_.owners = view<uint32_t>("owners");
-        view_.posting_begins = view<uint64_t>("posting_begins");
-        view_.postings = view<uint32_t>("postings");
+        view_.ids = view<uint32_t>("ids");
+        view_.id_begins = view<uint64_t>("id_begins");
         view_.reference_begins = view<uint64_t>("reference_begins");
-        view_.lengths = view<uint32_t>("lengths");
         check();
     }
 
     nb::dict arrays() const { return arrays_; }
     size_t segments() const { return view_.reference_begins.size() - 1; }
-    const Prepared &prepared() const { return view_; }
 
-    nb::tuple layer(InArray<double> weights, int threads) const {
-        check_weights(weights);
-        Matrix<double> values(1, view_.keys.size());
-        Matrix<uint32_t> counts(1, view_.keys.size());
-        {
-            nb::gil_scoped_release release;
-            parallel_blocks(
-                segments(), segments_a_block, threads, [] { return 0; },
-                [&](int, size_t begin, size_t end) {
-                    fill_layer(view_, {weights.data(), weights.shape(0)}, values.data.get(), counts.data.get(), begin, end);
-                });
-        }
-        return nb::make_tuple(values.release(), counts.release());
-    }
-
-    OutMatrix<double> statistics(nb::tuple outputs, std::optional<InArray<double>> weights,
-                                 std::optional<InMatrix<double>> values, std::optional<InMatrix<uint32_t>> counts,
-                                 const Options &options, size_t first, size_t last, int threads) const {
+    OutMatrix<double> statistics(nb::tuple outputs, std::optional<InArray<double>> weights, const Options &options,
+                                 size_t first, size_t last, int threads) const {
         check_slice(first, last, std::min(segments(), outputs.size()));
-        if (options.weighted() && !(weights && values && counts)) throw nb::value_error("weighted statistics need a layer");
-        Layer layer{{}, {}, view_.counts};
-        if (weights) {
-            check_weights(*weights);
-            if (!values || !counts || values->size() != view_.keys.size() || counts->size() != view_.keys.size())
-                throw nb::value_error("the layer was made for other references");
-            layer = Layer{{weights->data(), weights->shape(0)},
-                          {values->data(), values->size()},
-                          {counts->data(), counts->size()}};
-        }
+        if (options.weighted() && !weights) throw nb::value_error("weighted statistics need weights");
+        if (weights && weights->shape(0) != view_.reference_begins.back())
+            throw nb::value_error("one weight a reference is needed");
+        std::span<const double> weight;
+        if (weights) weight = {weights->data(), weights->shape(0)};
         Texts texts(outputs, first, last, options.lowercase);
         Matrix<double> rows(last - first, options.columns());
         {
             nb::gil_scoped_release release;
             parallel_blocks(
-                last - first, segments_a_block, threads, [&] { return PreparedScorer(options, view_, layer); },
+                last - first, segments_a_block, threads, [&] { return PreparedScorer(options, view_, weight); },
                 [&](PreparedScorer &scorer, size_t begin, size_t end) {
                     for (size_t i = begin; i < end; ++i) {
                         texts.prefetch(i + 4);
@@ -253,20 +226,15 @@ class PreparedHandle {
         return View<T>(array.data(), array.shape(0));
     }
 
+    // What can be checked at once; that the contents are as they were written is a checksum's business.
     void check() const {
-        size_t table = view_.token_table.size() / 2, slots = view_.keys.size();
-        bool fits = table >= 2 && (table & (table - 1)) == 0 && !view_.reference_begins.empty() &&
-                    view_.slot_begins.size() == view_.reference_begins.size() &&
-                    view_.posting_begins.size() == view_.reference_begins.size() && view_.counts.size() == slots &&
-                    view_.owners.size() == slots && view_.slot_begins.back() == slots &&
-                    view_.posting_begins.back() == view_.postings.size() &&
-                    view_.reference_begins.back() == view_.lengths.size() && !view_.token_begins.empty() &&
-                    view_.token_begins.back() == view_.token_bytes.size();
+        size_t table = view_.token_table.size() / 2;
+        bool fits = table >= 2 && (table & (table - 1)) == 0 && view_.token_table.size() == 2 * table &&
+                    !view_.token_begins.empty() && view_.token_begins.back() == view_.token_bytes.size() &&
+                    !view_.id_begins.empty() && view_.id_begins.back() + id_padding == view_.ids.size() &&
+                    !view_.reference_begins.empty() &&
+                    view_.reference_begins.back() == view_.id_begins.size() - 1;
         if (!fits) throw nb::value_error("the arrays of the prepared references do not fit each other");
-    }
-
-    void check_weights(const InArray<double> &weights) const {
-        if (weights.shape(0) != view_.lengths.size()) throw nb::value_error("one weight a reference is needed");
     }
 
     nb::dict arrays_;
@@ -295,14 +263,9 @@ nb::dict finish(PreparedBuilder &builder) {
     arrays["token_table"] = to_numpy(std::move(data.token_table));
     arrays["token_begins"] = to_numpy(std::move(data.token_begins));
     arrays["token_bytes"] = to_numpy(std::move(data.token_bytes));
-    arrays["slot_begins"] = to_numpy(std::move(data.slot_begins));
-    arrays["keys"] = to_numpy(std::move(data.keys));
-    arrays["counts"] = to_numpy(std::move(data.counts));
-    arrays["owners"] = to_numpy(std::move(data.owners));
-    arrays["posting_begins"] = to_numpy(std::move(data.posting_begins));
-    arrays["postings"] = to_numpy(std::move(data.postings));
+    arrays["ids"] = to_numpy(std::move(data.ids));
+    arrays["id_begins"] = to_numpy(std::move(data.id_begins));
     arrays["reference_begins"] = to_numpy(std::move(data.reference_begins));
-    arrays["lengths"] = to_numpy(std::move(data.lengths));
     return arrays;
 }
 
@@ -363,9 +326,7 @@ TRUBLEU_NB_MODULE(TRUBLEU_MODULE, m) {
         .def(nb::init<nb::dict>(), nb::arg("arrays"))
         .def_prop_ro("arrays", &PreparedHandle::arrays)
         .def_prop_ro("segments", &PreparedHandle::segments)
-        .def("layer", &PreparedHandle::layer, nb::arg("weights"), nb::arg("threads"))
         .def("statistics", &PreparedHandle::statistics, nb::arg("outputs"), nb::arg("weights").none(),
-             nb::arg("values").none(), nb::arg("counts").none(), nb::arg("options"), nb::arg("first"), nb::arg("last"),
-             nb::arg("threads"));
+             nb::arg("options"), nb::arg("first"), nb::arg("last"), nb::arg("threads"));
     bind_resample(m);
 }
