@@ -218,13 +218,18 @@ def test_many_systems_are_scored_from_prepared_references(
 ) -> None:
     prepared = []
     real = trubleu.References.prepare
-    monkeypatch.setattr(trubleu.References, "prepare", lambda self, **o: prepared.append(o["order"]) or real(self, **o))
+
+    def spy(self: trubleu.References, **options: Any) -> trubleu.PreparedReferences:
+        prepared.append(options["lowercase"])
+        return real(self, **options)
+
+    monkeypatch.setattr(trubleu.References, "prepare", spy)
     systems = [f"s{i}=good.txt" for i in range(8)]
     call = ("--refs", "refs.jsonl", *systems, "-m", "bleu-2", "-m", "dbleu-3", "-m", "chrf", "--format", "json")
     many = scores(run(*call)[1])
-    assert prepared == [3]
+    assert prepared == [False]
     one = scores(run("--refs", "refs.jsonl", "good.txt", "-m", "bleu-2", "-m", "dbleu-3", "--format", "json")[1])
-    assert prepared == [3]
+    assert prepared == [False]
     for metric in ("bleu-2", "dbleu-3"):
         assert {many[f"s{i}", metric]["score"] for i in range(8)} == {one["good", metric]["score"]}
 
