@@ -18,10 +18,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Compare speed with sacreBLEU and NLTK.")
     parser.add_argument("--only", action="append", choices=CASES, metavar="NAME", help=f"one of {', '.join(CASES)}")
     parser.add_argument("--quick", action="store_true", help="little data, few runs, no bars: does everything work?")
+    parser.add_argument("--whole", action="store_true", help="let sacreBLEU score all of (c): minutes, 7 GB of memory")
     parser.add_argument("--out", type=Path, metavar="FILE.json", help="write all rows there")
     arguments = parser.parse_args()
     print(f"{versions()}; {cpu()}\n{HEADER}", flush=True)
-    bench = Bench(quick=arguments.quick)
+    bench = Bench(quick=arguments.quick, whole=arguments.whole)
     rows: list[Row] = []
     for name in arguments.only or CASES:
         for found in CASES[name](bench):

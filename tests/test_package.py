@@ -24,6 +24,7 @@ from trubleu import (
     ChrF,
     DataError,
     DeltaBleu,
+    IBleu,
     Metric,
     References,
     Result,
@@ -99,7 +100,7 @@ def test_the_version_is_the_installed_one() -> None:
 
 
 def test_names_of_metrics() -> None:
-    assert names() == ("bleu", "sbleu", "dbleu", "sdbleu", "chrf", "chrf++", "ter")
+    assert names() == ("bleu", "sbleu", "dbleu", "sdbleu", "ibleu", "chrf", "chrf++", "ter")
     for name in names():
         ordered = "bleu" in name
         assert metric(name).name == (f"{name}-4" if ordered else name)
@@ -123,6 +124,7 @@ def test_names_of_metrics() -> None:
         ("dbleu[negative=floor:0.1,definition=fork2019]", DeltaBleu(negative="floor:0.1", definition="fork2019")),
         ("dbleu[no_positive=skip,unrated_as=-1]", DeltaBleu(no_positive="skip", unrated_as=-1.0)),
         ("sdbleu-1[length_references=positive]", SentenceDeltaBleu(1, length_references="positive")),
+        ("ibleu-2[alpha=.8,tokenize=chat]", IBleu(2, alpha=0.8, tokenize="chat")),
         ("chrf[beta=3,whitespace=yes]", ChrF(beta=3, whitespace=True)),
         ("chrf++", ChrF(word_order=2)),
         ("ter[normalized=true,case_sensitive=no]", Ter(normalized=True)),
@@ -151,7 +153,7 @@ def test_options_beside_the_name() -> None:
     [
         ("blue", r"no metric 'blue'; did you mean .*\bbleu\b"),
         ("dbleau-2", r"no metric 'dbleau'; did you mean dbleu"),
-        ("xyzzy", r"known: bleu, sbleu, dbleu, sdbleu, chrf, chrf\+\+, ter"),
+        ("xyzzy", r"known: bleu, sbleu, dbleu, sdbleu, ibleu, chrf, chrf\+\+, ter"),
         ("bleu-10", r"the order is 10, but must be a whole number from 1 to 9"),
         ("bleu-0", r"the order is 0, "),
         ("bleu--1", r"the order is -1, "),
@@ -365,6 +367,7 @@ OPTIONS: dict[Any, dict[str, list[Any]]] = {
     SentenceBleu: SENTENCE,
     DeltaBleu: {**BLEU, **WEIGHTED, "negative": ["clamp", "error", "floor:0.1", "floor:0.1000000001"]},
     SentenceDeltaBleu: {**SENTENCE, **WEIGHTED},
+    IBleu: {**BLEU, "alpha": [0.9, 0.0, 1.0, 0.8, 0.8 + 1e-12]},
     ChrF: {
         "char_order": [6, 5, 1],
         "word_order": [0, 1, 2, 3],
@@ -441,8 +444,11 @@ def test_defaults_by_name_are_the_defaults() -> None:
 @pytest.mark.parametrize("kind", OPTIONS)
 def test_the_number_of_references_is_in_the_signature_of_a_score(kind: Any) -> None:
     ours: Metric = kind()
-    same, varied = [["a", "b"], ["c", "d"]], [["a", "b"], ["c"]]
+    same, varied = (
+        References.from_lists(lists).with_messages(["x", "y"])
+        for lists in ([["a", "b"], ["c", "d"]], [["a", "b"], ["c"]])
+    )
     assert ours.corpus(["a", "c"], same).signature.to_dict()["nrefs"] == "2"
     assert ours.corpus(["a", "c"], varied).signature.to_dict()["nrefs"] == "var"
-    assert ours.corpus(["a", "c"], References.from_lists(varied).prepare()).signature.to_dict()["nrefs"] == "var"
+    assert ours.corpus(["a", "c"], varied.prepare()).signature.to_dict()["nrefs"] == "var"
     assert "nrefs" not in ours.signature().to_dict()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from trubleu._version import __version__
 
 if TYPE_CHECKING:
-    from trubleu import data, metrics, stats, text
+    from trubleu import data, explain, metrics, stats, text
     from trubleu.data import PreparedReferences, References
     from trubleu.errors import DataError, MissingExtraError, TrubleuError, TrubleuWarning, UsageError
     from trubleu.hurry import corpus_score
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
         BleuResult,
         ChrF,
         DeltaBleu,
+        IBleu,
+        IBleuResult,
         Metric,
         Result,
         SentenceBleu,
@@ -33,6 +35,8 @@ _HOMES = {
     "ChrF": "trubleu.metrics",
     "DataError": "trubleu.errors",
     "DeltaBleu": "trubleu.metrics",
+    "IBleu": "trubleu.metrics",
+    "IBleuResult": "trubleu.metrics",
     "Metric": "trubleu.metrics",
     "MissingExtraError": "trubleu.errors",
     "PreparedReferences": "trubleu.data",
@@ -48,7 +52,7 @@ _HOMES = {
     "corpus_score": "trubleu.hurry",
     "metric": "trubleu.metrics",
 }
-_MODULES = ("data", "metrics", "stats", "text")
+_MODULES = ("data", "explain", "metrics", "stats", "text")
 
 __all__ = [
     "Bleu",
@@ -56,6 +60,8 @@ __all__ = [
     "ChrF",
     "DataError",
     "DeltaBleu",
+    "IBleu",
+    "IBleuResult",
     "Metric",
     "MissingExtraError",
     "PreparedReferences",
@@ -71,6 +77,7 @@ __all__ = [
     "__version__",
     "corpus_score",
     "data",
+    "explain",
     "metric",
     "metrics",
     "stats",

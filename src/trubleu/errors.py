@@ -7,6 +7,7 @@
     ├── DataError           a file, a line, a field or a list that cannot be used as it is
     └── MissingExtraError   something optional is not installed; the message gives the pip command
     TrubleuWarning          a number was computed, but something about the data should be known
+    └── CountedWarning      the same with a number of cases, which adds up over the parts of a large corpus
 
 Every message is one sentence that names the place (file, line, field, segment) and what to do about it.
 The command line prints it after ``trubleu:`` and leaves with exit code 2.
@@ -39,6 +40,24 @@ class MissingExtraError(TrubleuError, ImportError):
 
 class TrubleuWarning(UserWarning):
     """A number was computed, but something about the data should be known."""
+
+
+class CountedWarning(TrubleuWarning):
+    """A warning about a number of cases, which add up over the parts of a large corpus.
+
+    Examples
+    --------
+    >>> str(CountedWarning("empty references in refs.txt", 3))
+    'empty references in refs.txt: 3'
+    """
+
+    def __init__(self, what: str, count: int) -> None:
+        super().__init__(what, count)
+        self.what = what
+        self.count = count
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.count}"
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -234,6 +234,27 @@ def test_many_systems_are_scored_from_prepared_references(
         assert {many[f"s{i}", metric]["score"] for i in range(8)} == {one["good", metric]["score"]}
 
 
+def test_large_files_are_streamed_to_the_same_bytes(
+    folder: Path, run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "a").write_text("".join(f"the {i % 7} cat sat on {i % 3} mats\n" for i in range(50)))
+    (folder / "b").write_text("".join("\n" if i % 5 else f"no {i}\n" for i in range(50)))
+    (folder / "wa").write_text("0.5\n" * 50)
+    (folder / "wb").write_text("".join("\n" if i % 2 else "-0.5\n" for i in range(50)))
+    (folder / "s").write_text("".join(f"the {i % 5} cat sat on {i % 4} mats\n" for i in range(50)))
+    (folder / "t").write_text("".join(f"no {i}\n" for i in range(50)))
+    call = ["--ref", "a", "--ref", "b", "--weight", "wa", "--weight", "wb", "s", "t", "-m", "bleu-2", "-m", "dbleu-2"]
+    call += ["-m", "sdbleu-2", "-m", "chrf", "--ci", "--test", "--resamples", "200", "--format", "json"]
+    whole = run(*call)
+    monkeypatch.setattr("trubleu.data.stream.WORTH_STREAMING", 1)
+    monkeypatch.setattr("trubleu.data.stream.PART", 16)
+    monkeypatch.setattr("trubleu.report.scores.score_systems", None)
+    streamed = run(*call)
+    assert whole == streamed
+    assert whole[0] == 0
+    assert "empty references in a, b, each counted as a reference of length 0: 20\n" in streamed[2]
+
+
 def test_own_metric_from_the_current_folder(folder: Path, run: Callable[..., tuple[int, str, str]]) -> None:
     (folder / "mine_metric.py").write_text(
         "import numpy as np\n"
@@ -268,9 +289,7 @@ def test_warnings_are_sentences_told_once_and_not_when_quiet(
     (folder / "holes.txt").write_text("the food\n\nwe will\n")
     call = ("--ref", "holes.txt", "good.txt", "bad.txt", "-m", "bleu-1", "-m", "chrf")
     err = run(*call)[2]
-    assert err == (
-        "trubleu: warning: 1 reference is empty in holes.txt; an empty text counts as a reference of length 0\n"
-    )
+    assert err == ("trubleu: warning: empty references in holes.txt, each counted as a reference of length 0: 1\n")
     assert run(*call, "--quiet")[2] == ""
 
 
@@ -280,7 +299,7 @@ def test_duplicates_with_different_weights_are_told(folder: Path, run: Callable[
     (folder / "s.txt").write_text("a\n")
     code, out, err = run("--refs", "twice.jsonl", "s.txt", "-m", "dbleu-1", "-m", "sdbleu-1", "--format", "json")
     assert code == 0
-    assert err.count("repeat another one's text") == 1
+    assert err.count("repeat another one's text with a different weight, of which the largest counts: 2") == 1
     assert scores(out)["s", "dbleu-1"]["score"] == 100.0
 
 

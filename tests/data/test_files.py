@@ -179,13 +179,6 @@ def test_damaged_gzip(tmp_path: Path, harm: str) -> None:
         read_text_lines(path)
 
 
-def test_zstd(tmp_path: Path) -> None:
-    path = tmp_path / "refs.zst"
-    path.write_bytes(b"\x28\xb5\x2f\xfd\x00")
-    with pytest.raises(DataError, match=r"refs\.zst is compressed with zstd"):
-        read_text_lines(path)
-
-
 def test_an_abandoned_iteration_closes_the_file(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("a\nb\n")

@@ -66,7 +66,7 @@ def both(
     tokenize=st.sampled_from(TOKENIZERS),
     lowercase=st.booleans(),
     smoothing=st.sampled_from(
-        [("exp", None), ("none", None), *itertools.product(("floor", "add-k"), (None, 0.0, 0.01, 1.0))]
+        [("exp", None), ("none", None), *itertools.product(("floor", "add-k"), (None, 0.0, 0.01, 1.0, 5.0))]
     ),
     effective=st.booleans(),
 )

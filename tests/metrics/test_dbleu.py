@@ -244,7 +244,7 @@ def test_fork2019_keeps_its_smoothing_constants() -> None:
     assert fork.precisions == pytest.approx((100.0, 50.0))  # ½ out of 2 · 0.5
 
 
-@given(corpora(plain_texts(12), any_weights), options(), negatives)
+@given(corpora(plain_texts(12), any_weights), options(definition="paper"), negatives)
 @settings(max_examples=200)
 def test_no_score_is_above_100(corpus: Corpus, chosen: dict[str, Any], negative: tuple[str, float]) -> None:
     kind, floor = negative
@@ -395,14 +395,14 @@ def test_unrated_references_are_refused_or_given_a_weight() -> None:
 
 def test_the_largest_weight_of_a_duplicate_counts_and_it_is_said_once() -> None:
     references = References.from_lists([["a b", "a b", "c"]], [[0.25, 0.5, 1.0]])
-    with pytest.warns(TrubleuWarning, match="2 references .* the largest weight counts") as caught:
+    with pytest.warns(TrubleuWarning, match=r"repeat another one's text .* the largest counts: 2$") as caught:
         result = DeltaBleu(1).corpus(["a b"], references)
     assert len(caught) == 1
     assert result.matches == (1.0,)
 
 
 def test_an_empty_reference_counts_and_it_is_said() -> None:
-    with pytest.warns(TrubleuWarning, match="1 reference is empty"):
+    with pytest.warns(TrubleuWarning, match=r"empty references in .*: 1$"):
         result = Bleu(1).corpus(["a"], [["", "a b c"]])
     assert result.reference_length == 0.0  # as close as 2 would be, and shorter
 

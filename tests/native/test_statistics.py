@@ -187,6 +187,16 @@ def test_long_words_that_begin_alike(sizes: tuple[int, ...]) -> None:
     check(outputs, references, [[0.25, -0.5], [1.0]], order=2)
 
 
+@pytest.mark.parametrize("length", [200, 600])
+def test_many_words_that_only_differ_at_their_ends(length: int) -> None:
+    """Words of one size and one beginning: where their hashes meet, only their last bytes tell them apart."""
+    rng = random.Random(length)
+    words = [f"{'samestart' * 2}{i:04d}" for i in range(8_000)]
+    outputs = [" ".join(rng.sample(words, length)) for _ in range(4)]
+    references = [[" ".join(rng.sample(words, 3_000)) for _ in range(2)] for _ in outputs]
+    check(outputs, references, [[0.5, -0.25]] * 4, order=2, tokenizer="13a")
+
+
 def test_words_that_only_differ_in_zero_bytes() -> None:
     words = ["a", "a\x00", "a\x00\x00", "\x00", "\x00\x00", "a" * 8, "a" * 8 + "\x00", "a" * 7 + "\x00"]
     check([" ".join(words), " ".join(words[:4])], [[" ".join(words[::2])], [" ".join(words[4:])]])

@@ -188,7 +188,7 @@ def bleu(
             match = scale / 2**halvings
         elif match == 0 and smoothing == "floor":
             match = constant * scale
-        precisions[n] = min(float(100 * match / total), 100.0)
+        precisions[n] = float(100 * match / total)
     return Score(penalty * geometric_mean(precisions[:used]), tuple(precisions), penalty)
 
 

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, NoReturn
 
 from trubleu._version import __version__
-from trubleu.cli import score
+from trubleu.cli import compare, explain, refs, score
 from trubleu.errors import TrubleuError
 
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"trubleu {__version__}")
     commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
     score.add_parser(commands)
+    refs.add_parser(commands)
+    compare.add_parser(commands)
+    explain.add_parser(commands)
     return parser
 
 
@@ -45,7 +48,9 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     files = [argument for argument in left if argument == "-" or not argument.startswith("-")]
     if unknown := [argument for argument in left if argument not in files]:
         parser.error(f"there is no option {' or '.join(unknown)}")
-    options.systems += files
+    # What a command takes any number of: systems, or just files.
+    given = options.systems if "systems" in options else options.files
+    given += files
     return options
 
 

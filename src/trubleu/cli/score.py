@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
+from trubleu.cli.output import add_output_options, check_output, write_output
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
     from trubleu.data import References
     from trubleu.metrics import Metric
 
 DEFAULT_METRIC: Final = "bleu-4"
-
-PREPARE_FROM: Final = 3
-"""Scorings of the same tokens from which on preparing the references pays; see docs/performance.md."""
 
 # Options of metrics that may be given for all metrics at once: name, what it is, and the argument's own settings.
 METRIC_OPTIONS: Final[dict[str, dict[str, Any]]] = {
@@ -31,6 +29,7 @@ METRIC_OPTIONS: Final[dict[str, dict[str, Any]]] = {
     "length_references": {"metavar": "WHICH", "help": "who sets ΔBLEU's reference length: all (default) or positive"},
     "no_positive": {"metavar": "RULE", "help": "segments without a positive weight: error (default) or skip"},
     "unrated_as": {"metavar": "W", "type": float, "help": "the weight of references that are not rated yet"},
+    "alpha": {"metavar": "A", "type": float, "help": "the share of the references in iBLEU, from 0 to 1 (0.9)"},
 }
 
 EPILOG = """\
@@ -39,8 +38,8 @@ examples:
   trubleu score --ref a.txt --ref b.txt --weight wa.txt --weight wb.txt system.txt -m dbleu-2
   trubleu score --refs refs.jsonl sysA.txt B=sysB.txt -m bleu-4 -m 'dbleu-2[tokenize=chat]' --ci --test --baseline sysA
 
-metrics: bleu-N, sbleu-N, dbleu-N, sdbleu-N (N from 1 to 9, 4 if left out), chrf, chrf++, ter, or your own as
-package.module:Class; options of one metric stand in brackets behind its name.
+metrics: bleu-N, sbleu-N, dbleu-N, sdbleu-N, ibleu-N (N from 1 to 9, 4 if left out), chrf, chrf++, ter, or your own
+as package.module:Class; options of one metric stand in brackets behind its name.
 """
 
 
@@ -55,6 +54,19 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         allow_abbrev=False,
     )
     parser.set_defaults(run=run)
+    add_corpus_options(parser, DEFAULT_METRIC)
+    drawn = parser.add_argument_group("intervals and tests")
+    drawn.add_argument("--ci", action="store_true", help="add bootstrap intervals")
+    drawn.add_argument("--test", action="store_true", help="test the differences between systems")
+    drawn.add_argument("--baseline", metavar="NAME", help="test every system against this one instead of all pairs")
+    add_sampling_options(drawn)
+    out = add_output_options(parser)
+    out.add_argument("--segments", action="store_true", help="add the score of every segment")
+    out.add_argument("--threads", type=int, metavar="N", help="threads to use (all cores); no number depends on it")
+
+
+def add_corpus_options(parser: argparse.ArgumentParser, default_metric: str) -> None:
+    """Add the arguments that name systems, references and metrics, the same in every command."""
     parser.add_argument(
         "systems",
         nargs="+",
@@ -70,49 +82,44 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         metavar="FILE",
         help="the weights of a --ref, in the same order: a number from -1 to 1 a line, or nothing for no reference",
     )
+    given.add_argument(
+        "--source",
+        metavar="FILE",
+        help="what the outputs answer to, translate or shorten, one text a line, for ibleu; else the message in --refs",
+    )
     chosen = parser.add_argument_group("metrics")
     chosen.add_argument(
-        "-m", "--metric", action="append", metavar="METRIC", help=f"a metric; give it again for more ({DEFAULT_METRIC})"
+        "-m", "--metric", action="append", metavar="METRIC", help=f"a metric; give it again for more ({default_metric})"
     )
     for name, settings in METRIC_OPTIONS.items():
         chosen.add_argument(f"--{name.replace('_', '-')}", **settings)
-    drawn = parser.add_argument_group("intervals and tests")
-    drawn.add_argument("--ci", action="store_true", help="add bootstrap intervals")
-    drawn.add_argument("--test", action="store_true", help="test the differences between systems")
-    drawn.add_argument("--method", choices=("bootstrap", "randomisation"), default="bootstrap", help="the paired test")
-    drawn.add_argument("--baseline", metavar="NAME", help="test every system against this one instead of all pairs")
-    drawn.add_argument("--resamples", type=int, default=10_000, metavar="N", help="draws (10000)")
-    drawn.add_argument("--confidence", type=float, default=0.95, metavar="C", help="of intervals (0.95)")
-    drawn.add_argument("--seed", type=int, default=12345, metavar="N", help="of all draws (12345)")
-    out = parser.add_argument_group("output")
-    out.add_argument("--format", choices=("text", "json"), default="text", help="text (default) or json")
-    out.add_argument("--segments", action="store_true", help="add the score of every segment")
-    out.add_argument("--digits", type=int, default=2, metavar="N", help="decimals in text (2)")
-    out.add_argument("--out", metavar="FILE", default="-", help="write there instead of standard output")
-    out.add_argument("--threads", type=int, metavar="N", help="threads to use (all cores); no number depends on it")
-    out.add_argument("--quiet", action="store_true", help="no progress bars and no warnings")
+
+
+def add_sampling_options(group: argparse._ArgumentGroup) -> None:
+    """Add how intervals and tests are made, the same in every command."""
+    group.add_argument("--method", choices=("bootstrap", "randomisation"), default="bootstrap", help="the paired test")
+    group.add_argument("--resamples", type=int, default=10_000, metavar="N", help="draws (10000)")
+    group.add_argument("--confidence", type=float, default=0.95, metavar="C", help="of intervals (0.95)")
+    group.add_argument("--seed", type=int, default=12345, metavar="N", help="of all draws (12345)")
 
 
 def run(options: argparse.Namespace) -> None:
     """Score and print."""
     from trubleu.cli.progress import Bars, told_once
-    from trubleu.data import atomic_writer, check_writable, read_outputs
     from trubleu.errors import UsageError
-    from trubleu.report.scores import Sampling, score_systems
+    from trubleu.report.score_tables import render
+    from trubleu.report.scores import Sampling, score_parts
 
     if options.baseline is not None and not options.test:
         raise UsageError("--baseline needs --test; add it, or leave the baseline out")
-    if not 0 <= options.digits <= 17:
-        raise UsageError(f"--digits {options.digits} must lie between 0 and 17")
-    check_writable(options.out)
+    check_output(options)
     metrics = build_metrics(options)
     with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
-        references = read_references(options)
-        systems = {system.name: system.texts for system in read_outputs(options.systems, references)}
-        prepare(references, metrics.values(), len(systems))
-        report = score_systems(
+        parts, systems, count = open_corpus(options)
+        report = score_parts(
+            parts,
             systems,
-            references,
+            count,
             metrics,
             sampling=Sampling(
                 interval=options.ci,
@@ -126,32 +133,45 @@ def run(options: argparse.Namespace) -> None:
             threads=options.threads,
             steps=bars.stage,
         )
-    if options.format == "json":
-        import json
-
-        text = json.dumps(report.to_dict(), ensure_ascii=False, indent=1) + "\n"
-    else:
-        from trubleu.report.text import render
-
-        text = render(report, options.digits)
-    with atomic_writer(options.out) as file:
-        file.write(text)
+    write_output(options, render(report, options.format, options.digits))
 
 
-def read_references(options: argparse.Namespace) -> References:
-    """Read the references from whichever options name them."""
-    from trubleu.data import References, check_standard_input_once, parse_system
+def open_corpus(
+    options: argparse.Namespace,
+) -> tuple[Iterable[tuple[References, Mapping[str, Sequence[str]]]], tuple[str, ...], int]:
+    """Return the parts of the corpus, the names of the systems and the number of segments.
+
+    Large plain files come part by part, so that they need not fit into memory; anything else is one part.
+    """
+    from trubleu.data import (
+        LineStream,
+        References,
+        check_standard_input_once,
+        name_systems,
+        read_outputs,
+        read_text_lines,
+    )
+    from trubleu.data.files import name_of
+    from trubleu.data.stream import worth_streaming
     from trubleu.errors import UsageError
 
     if (options.refs is None) == (options.ref is None):
         raise UsageError("references are given with --refs FILE, or with one or more --ref FILE")
-    files = [options.refs] if options.refs is not None else options.ref + (options.weight or [])
-    check_standard_input_once([*files, *(parse_system(system)[1] for system in options.systems)])
-    if options.refs is not None:
-        if options.weight:
-            raise UsageError("--weight goes with --ref; a file given with --refs holds its weights itself")
-        return References.read(options.refs)
-    return References.read_parallel(options.ref, options.weight or ())
+    if options.refs is not None and options.weight:
+        raise UsageError("--weight goes with --ref; a file given with --refs holds its weights itself")
+    files, weights = ([options.refs], []) if options.refs is not None else (options.ref, options.weight or [])
+    paths = name_systems(options.systems)
+    sources = [] if options.source is None else [options.source]
+    check_standard_input_once([*files, *weights, *sources, *paths.values()])
+    fit_together = not weights or len(weights) == len(files)
+    if fit_together and not options.segments and worth_streaming(files, [*weights, *sources, *paths.values()]):
+        stream = LineStream.open(files, weights, paths, options.source)
+        return stream, tuple(paths), stream.segments
+    whole = References.read(options.refs) if options.refs is not None else References.read_parallel(files, weights)
+    for path in sources:
+        whole = whole.with_messages(read_text_lines(path), what=f"lines in {name_of(path)}")
+    outputs = {system.name: system.texts for system in read_outputs(options.systems, whole)}
+    return [(whole, outputs)], tuple(outputs), len(whole)
 
 
 def build_metrics(options: argparse.Namespace) -> dict[str, Metric]:
@@ -159,7 +179,9 @@ def build_metrics(options: argparse.Namespace) -> dict[str, Metric]:
     from trubleu.errors import UsageError
     from trubleu.metrics.registry import parse
 
-    given = {name: getattr(options, name) for name in METRIC_OPTIONS if getattr(options, name) not in (None, False)}
+    # By identity: 0 is a value, though it equals False.
+    values = {name: getattr(options, name) for name in METRIC_OPTIONS}
+    given = {name: value for name, value in values.items() if value is not None and value is not False}
     specs = [parse(text) for text in options.metric or [DEFAULT_METRIC]]
     for name in given:
         if not any(spec.accepts(name) for spec in specs):
@@ -169,15 +191,6 @@ def build_metrics(options: argparse.Namespace) -> dict[str, Metric]:
         if spec.text in metrics:
             raise UsageError(f"the metric {spec.text} is given twice; give it once")
         metrics[spec.text] = spec.build(**{name: value for name, value in given.items() if spec.accepts(name)})
+    if options.source is not None and not any(getattr(metric, "needs_source", False) for metric in metrics.values()):
+        raise UsageError("--source changes nothing, as none of the metrics looks at it; leave it out, or add ibleu-4")
     return metrics
-
-
-def prepare(references: References, metrics: Iterable[Metric], systems: int) -> None:
-    """Tokenise the references once where several scorings share their tokens."""
-    from trubleu.metrics.matching import Matching
-
-    matchings = [metric.matching for metric in metrics if isinstance(getattr(metric, "matching", None), Matching)]
-    uses = Counter((matching.tokenizer, matching.lowercase) for matching in matchings)
-    for (tokenizer, lowercase), metrics_of_these in uses.items():
-        if metrics_of_these * systems >= PREPARE_FROM:
-            references.prepare(tokenize=tokenizer, lowercase=lowercase)

@@ -27,6 +27,7 @@ class Columns(NamedTuple):
     messages: Sequence[str | None] | None = None
     contexts: Sequence[tuple[str, ...] | None] | None = None
     source: str = "references"
+    before: int = 0
 
 
 def check_segments(offsets: NDArray[np.int64], ids: Sequence[str] | None) -> None:

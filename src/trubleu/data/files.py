@@ -1,23 +1,23 @@
 """Reading lines and writing files, so that every reader and writer behaves the same.
 
-Files are UTF-8, plain or gzip, and ``-`` is standard input or output. Lines end at ``\\n`` and nowhere else: Python's
-own ``splitlines`` would also cut at U+2028, U+0085 or a form feed inside a sentence, and shift every line after it.
+Files are UTF-8, plain or compressed with gzip or zstd, and ``-`` is standard input or output. Lines end at ``\\n`` and
+nowhere else: Python's own ``splitlines`` would also cut at U+2028, U+0085 or a form feed inside a sentence, and shift
+every line after it.
 """
 
 from __future__ import annotations
 
 import errno
-import gzip
 import io
 import os
 import secrets
 import stat
 import sys
-import zlib
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TextIO, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, BinaryIO, Literal, TextIO, TypeAlias, cast, overload
 
+from trubleu.data.compression import check_packable, packed, unpacked
 from trubleu.errors import DataError
 
 if TYPE_CHECKING:
@@ -29,9 +29,7 @@ PathLike: TypeAlias = str | os.PathLike[str]
 STDIN = "<stdin>"
 
 _BLOCK = 1 << 24  # bytes read at once: large enough for C speed, small enough never to matter beside the lines
-_BOM = b"\xef\xbb\xbf"
-_GZIP = b"\x1f\x8b"
-_ZSTD = b"\x28\xb5\x2f\xfd"
+BOM = b"\xef\xbb\xbf"
 _FULL = {errno.ENOSPC, errno.EDQUOT}  # raised by writing, which knows no file name
 
 
@@ -78,7 +76,7 @@ def iterate_lines(path: PathLike) -> Iterator[str]:
     >>> list(iterate_lines(path))
     ['hello', 'world\u2028still world']
     """
-    for lines in _line_blocks(path):
+    for lines in line_blocks(path):
         yield from lines
 
 
@@ -88,8 +86,8 @@ def read_text_lines(path: PathLike) -> list[str]:
     Parameters
     ----------
     path
-        A plain or gzip-compressed UTF-8 file (told apart by its first bytes, whatever its name), or ``-`` for standard
-        input.
+        A UTF-8 file, plain or compressed with gzip or zstd (told apart by its first bytes, whatever its name), or ``-``
+        for standard input.
 
     Returns
     -------
@@ -102,6 +100,8 @@ def read_text_lines(path: PathLike) -> list[str]:
     DataError
         If the file cannot be read, is damaged, or is not UTF-8 (with the line and the offset of the first wrong byte,
         counted after decompression).
+    MissingExtraError
+        If it is compressed with zstd, and the package for that is missing.
 
     Examples
     --------
@@ -112,33 +112,39 @@ def read_text_lines(path: PathLike) -> list[str]:
     ['hello', '', 'world']
     """
     lines: list[str] = []
-    for block in _line_blocks(path):
+    for block in line_blocks(path):
         lines += block
     return lines
 
 
-def _line_blocks(path: PathLike) -> Iterator[list[str]]:
-    name = name_of(path)
+def line_blocks(path: PathLike) -> Iterator[list[str]]:
+    """Yield the lines of a text file in lists of no particular length, as they come from the disk."""
+    with open_bytes(path) as stream:
+        yield from split_lines(stream, name_of(path))
+
+
+def split_lines(stream: BinaryIO, name: str, *, keep_ends: bool = False) -> Iterator[list[str]]:
+    """Yield the lines of an open file as `line_blocks` does; with ``keep_ends``, each with its end."""
     offset = 0
     number = 0
     pieces: list[bytes] = []  # of a line that has not ended yet; joined once, so that one huge line stays linear
-    for block in _byte_blocks(path):
+    while block := stream.read(_BLOCK):
         cut = block.rfind(b"\n") + 1
         if cut:
             data = b"".join([*pieces, block[:cut]])
-            lines = _decode(data, name, offset, number)
+            lines = _decode(data, name, offset, number, keep_ends)
             offset += len(data)
             number += len(lines)
             pieces = []
             yield lines
         pieces.append(block[cut:])
     if last := b"".join(pieces):
-        yield _decode(last, name, offset, number)
+        yield _decode(last, name, offset, number, keep_ends)
 
 
-def _decode(data: bytes, name: str, offset: int, number: int) -> list[str]:
+def _decode(data: bytes, name: str, offset: int, number: int, keep_ends: bool) -> list[str]:
     """Split whole lines of bytes; ``offset`` and ``number`` are the bytes and lines before them."""
-    start = len(_BOM) if offset == 0 and data.startswith(_BOM) else 0
+    start = len(BOM) if offset == 0 and data.startswith(BOM) else 0
     try:
         text = data[start:].decode() if start else data.decode()
     except UnicodeDecodeError as error:
@@ -150,48 +156,40 @@ def _decode(data: bytes, name: str, offset: int, number: int) -> list[str]:
     lines = text.split("\n")
     if not lines[-1]:
         lines.pop()
+    if keep_ends:
+        return [line + "\n" for line in lines]
     if "\r" in text:
         lines = [line.removesuffix("\r") for line in lines]
     return lines
 
 
-class _Rejoined(io.RawIOBase):
-    """A stream whose first bytes were taken to look at, whole again: a pipe cannot seek back."""
-
-    def __init__(self, head: bytes, rest: BinaryIO) -> None:
-        self._head = memoryview(head)
-        self._rest = rest
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        size = len(buffer)
-        chunk = self._head[:size] if self._head else self._rest.read(size)
-        self._head = self._head[size:]
-        buffer[: len(chunk)] = chunk
-        return len(chunk)
+def byte_blocks(path: PathLike) -> Iterator[bytes]:
+    """Yield what a file holds, decompressed, in blocks."""
+    with open_bytes(path) as stream:
+        while block := stream.read(_BLOCK):
+            yield block
 
 
-def _byte_blocks(path: PathLike) -> Iterator[bytes]:
+@contextmanager
+def open_bytes(path: PathLike) -> Iterator[io.BufferedReader]:
+    """Open a file, or standard input, to read what it holds, decompressed.
+
+    What ``peek`` shows before anything is read are the first four bytes, if there are as many.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read or is damaged, also while reading.
+    MissingExtraError
+        If it is compressed with zstd, and the package for that is missing.
+    """
     name = name_of(path)
     try:
         with ExitStack() as stack:
             stream = _standard_input() if is_standard(path) else stack.enter_context(Path(path).open("rb"))
-            block = stream.read(_BLOCK)
-            if block.startswith(_ZSTD):
-                raise DataError(f"{name} is compressed with zstd, which is not read here; decompress it with zstd -d")
-            if block.startswith(_GZIP):
-                whole = io.BufferedReader(_Rejoined(block, stream))
-                stream = cast("BinaryIO", stack.enter_context(gzip.GzipFile(fileobj=whole, mode="rb")))
-                block = stream.read(_BLOCK)
-            while block:
-                yield block
-                block = stream.read(_BLOCK)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise DataError(f"{name}: the gzip data is damaged or ends early; copy or compress the file again") from error
+            yield stack.enter_context(unpacked(stream, name))
     except OSError as error:
-        raise DataError(_unreadable(name, error)) from error
+        raise DataError(unreadable(name, error)) from error
 
 
 def _standard_input() -> BinaryIO:
@@ -201,7 +199,8 @@ def _standard_input() -> BinaryIO:
     return cast("BinaryIO", stream)
 
 
-def _unreadable(name: str, error: OSError) -> str:
+def unreadable(name: str, error: OSError) -> str:
+    """Say why a file cannot be read, and what to do."""
     match error:
         case FileNotFoundError():
             return f"{name}: there is no such file; check the path"
@@ -219,6 +218,8 @@ def check_writable(path: PathLike) -> None:
     ------
     DataError
         If the path is a folder, its folder does not exist, or either may not be written.
+    MissingExtraError
+        If its name ends in ``.zst``, and the package for that is missing.
 
     Examples
     --------
@@ -229,6 +230,7 @@ def check_writable(path: PathLike) -> None:
     if is_standard(path):
         return
     shown = os.fspath(path) or "''"
+    check_packable(shown)
     try:
         _check_target(shown, Path(path).parent, _target(path))
     except OSError as error:  # such as a name that is too long
@@ -262,13 +264,15 @@ def atomic_writer(path: PathLike, mode: Literal["w", "wb"] = "w") -> AbstractCon
     path
         The target, or ``-`` for standard output. A link is followed. A device or a pipe is written to directly.
     mode
-        ``"w"`` for text: UTF-8, ``\n`` as given, gzip-compressed if the name ends in ``.gz``. ``"wb"`` for bytes as
-        they are.
+        ``"w"`` for text: UTF-8, ``\n`` as given, compressed if the name ends in ``.gz`` or ``.zst``. ``"wb"`` for bytes
+        as they are.
 
     Raises
     ------
     DataError
         If the target cannot be written (see `check_writable`) or the disk is full.
+    MissingExtraError
+        If its name ends in ``.zst``, and the package for that is missing.
 
     Examples
     --------
@@ -293,7 +297,7 @@ def _replacing(target: Path, shown: str, mode: str) -> Iterator[TextIO | BinaryI
     # Not tempfile: it makes files private (0600), whereas a new file here should get the rights the umask gives.
     temporary = target.parent / f".trubleu-{secrets.token_hex(8)}.tmp"
     try:
-        with _opened(temporary, "xb", mode, compress=target.suffix == ".gz") as stream:
+        with _opened(temporary, "xb", mode, packed_as=target.name) as stream:
             yield stream
         with temporary.open("r+b") as written:
             os.fsync(written.fileno())
@@ -310,17 +314,16 @@ def _replacing(target: Path, shown: str, mode: str) -> Iterator[TextIO | BinaryI
 
 
 @contextmanager
-def _opened(path: Path, flags: str, mode: str, *, compress: bool = False) -> Iterator[TextIO | BinaryIO]:
+def _opened(path: Path, flags: str, mode: str, packed_as: str = "") -> Iterator[TextIO | BinaryIO]:
     with ExitStack() as stack:
         binary = cast("BinaryIO", stack.enter_context(path.open(flags)))
         if mode == "wb":
             yield binary
             return
-        if compress:
-            # No name and no time inside: the same text gives the same bytes. Level 9 is slow for no gain.
-            packed = gzip.GzipFile(filename="", fileobj=binary, mode="wb", compresslevel=6, mtime=0)
-            binary = cast("BinaryIO", stack.enter_context(packed))
-        yield stack.enter_context(io.TextIOWrapper(binary, encoding="utf-8", newline="\n"))
+        content = packed(binary, packed_as)
+        if content is not binary:
+            stack.enter_context(content)
+        yield stack.enter_context(io.TextIOWrapper(content, encoding="utf-8", newline="\n"))
 
 
 @contextmanager

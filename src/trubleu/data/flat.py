@@ -18,11 +18,16 @@ from trubleu.data.columns import (
     exact_texts,
 )
 from trubleu.data.segments import Reference, Segment
+from trubleu.native import kernels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
+
+    from trubleu.data.prepared_file import PreparedFile
+
+_COLUMNS = frozenset(f"_{name}" for name in Columns._fields)
 
 
 class FlatSegments:
@@ -44,6 +49,8 @@ class FlatSegments:
         One for each segment, or None.
     source
         Where the references come from, for messages.
+    before
+        How many segments went before, if these are a part of more: numbers that serve as ids go on from there.
 
     Raises
     ------
@@ -51,7 +58,19 @@ class FlatSegments:
         If the parts do not fit together, a segment has no reference, or a weight is outside [-1, 1].
     """
 
-    __slots__ = ("_cache", "_contexts", "_ids", "_messages", "_offsets", "_origins", "_source", "_texts", "_weights")
+    __slots__ = (
+        "_before",
+        "_cache",
+        "_contexts",
+        "_ids",
+        "_messages",
+        "_offsets",
+        "_origins",
+        "_source",
+        "_stored",
+        "_texts",
+        "_weights",
+    )
 
     def __init__(
         self,
@@ -64,8 +83,13 @@ class FlatSegments:
         messages: Sequence[str | None] | None = None,
         contexts: Sequence[tuple[str, ...] | None] | None = None,
         source: str = "references",
+        before: int = 0,
     ) -> None:
-        self._texts = exact_texts(texts)
+        self._texts = tuple(texts)
+        empty = kernels.count_empty(self._texts)
+        if empty is None:  # not all of them are plain strings
+            self._texts = exact_texts(self._texts)
+            empty = kernels.count_empty(self._texts)
         self._offsets = checked_offsets(offsets, len(self._texts))
         segments = len(self._offsets) - 1
         self._ids = None if ids is None else check_ids(ids, segments)
@@ -75,7 +99,28 @@ class FlatSegments:
         self._messages: tuple[str | None, ...] | None = checked_column(messages, segments, "messages")
         self._contexts: tuple[tuple[str, ...] | None, ...] | None = checked_column(contexts, segments, "contexts")
         self._source = source
-        self._cache: dict[Any, Any] = {}
+        self._before = before
+        self._cache: dict[Any, Any] = {"empty": empty}
+        self._stored: PreparedFile | None = None
+
+    @classmethod
+    def _from_file(cls, file: PreparedFile) -> Self:
+        """Return the segments of a file, none of whose columns has been looked at yet."""
+        segments = cls.__new__(cls)
+        segments._stored = file  # noqa: SLF001 - it is one of us
+        segments._cache = dict(file.known)  # noqa: SLF001
+        return segments
+
+    # Called for a slot that is still empty: a column of a file, read and checked when it is first asked for. Type
+    # checkers are not told, or they would take any name for a column.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in _COLUMNS:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            value = getattr(self._stored, name.removeprefix("_"))
+            setattr(self, name, value)
+            return value
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -96,7 +141,7 @@ class FlatSegments:
     def ids(self) -> tuple[str, ...]:
         """One name for each segment."""
         if self._ids is None:
-            self._ids = tuple(map(str, range(1, len(self) + 1)))
+            self._ids = tuple(map(str, range(self._before + 1, self._before + len(self) + 1)))
         return self._ids
 
     @property
@@ -122,7 +167,7 @@ class FlatSegments:
     @property
     def count(self) -> int:
         """How many references there are in all segments together."""
-        return len(self._texts)
+        return int(self._offsets[-1])
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Through the constructor, so that copies are read-only too and nobody has to pickle what was cached.
@@ -146,11 +191,15 @@ class FlatSegments:
         )
         origins = repeat(None) if self._origins is None else self._origins[span]
         return Segment(
-            id=str(index + 1) if self._ids is None else self._ids[index],
+            id=self._id(index),
             references=tuple(map(Reference, self._texts[span], weights, origins)),
             message=None if self._messages is None else self._messages[index],
             context=None if self._contexts is None else self._contexts[index],
         )
+
+    def _id(self, index: int) -> str:
+        """Return one id without making those of all segments."""
+        return str(self._before + index + 1) if self._ids is None else self._ids[index]
 
     def positions(self) -> Mapping[str, int]:
         """Return the index of each id."""
@@ -187,7 +236,9 @@ class FlatSegments:
             tuple(map(self._texts.__getitem__, items)),
             offsets,
             None if self._weights is None else self._weights[flat],
-            ids=[str(row + 1) for row in rows] if self._ids is None else list(map(self._ids.__getitem__, rows)),
+            ids=[str(self._before + row + 1) for row in rows]
+            if self._ids is None
+            else list(map(self._ids.__getitem__, rows)),
             origins=None if self._origins is None else list(map(self._origins.__getitem__, items)),
             messages=None if self._messages is None else list(map(self._messages.__getitem__, rows)),
             contexts=None if self._contexts is None else list(map(self._contexts.__getitem__, rows)),
@@ -208,4 +259,5 @@ class FlatSegments:
             self._messages,
             self._contexts,
             self._source,
+            self._before,
         )

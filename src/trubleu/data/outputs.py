@@ -5,20 +5,26 @@ from __future__ import annotations
 import difflib
 from bisect import bisect
 from dataclasses import dataclass
+from itertools import chain
 from os.path import isfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from trubleu.data.files import STDIN, check_standard_input_once, is_standard, iterate_lines, name_of, read_text_lines
-from trubleu.data.jsonl import id_field, is_json_name, parse_objects, text_field
+from trubleu.data.compression import without_suffix
+from trubleu.data.files import STDIN, check_standard_input_once, is_standard, name_of, open_bytes, split_lines
+from trubleu.data.jsonl import is_json_name, parse_objects
+from trubleu.data.records import id_field, text_field
+from trubleu.data.tables import Table, is_parquet, read_parquet, table_of
 from trubleu.data.weights import shown
 from trubleu.errors import DataError, nearest, some
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from trubleu.data.references import References
+    from trubleu.data.tables import Frame
 
+_WANTED = ("id", "text")
 _FEW = 1000  # ids that difflib compares in well under a second
 
 
@@ -33,12 +39,41 @@ class Outputs:
     texts
         One for each segment of the references, in their order.
     path
-        The file they come from; ``-`` for standard input.
+        The file they come from; ``-`` for standard input, and empty if they come from no file.
     """
 
     name: str
     texts: list[str]
     path: str
+
+    @classmethod
+    def from_frame(cls, frame: Frame, references: References, *, name: str) -> Outputs:
+        """Take a system's outputs from a Polars or pandas frame and fit them to the references.
+
+        Parameters
+        ----------
+        frame
+            With a column ``text``. If there is also a column ``id``, rows are joined with the references by it, in any
+            order; otherwise there is one row a segment, in the order of the references.
+        references
+            What the outputs are for.
+        name
+            The system's name.
+
+        Raises
+        ------
+        DataError
+            If a text is missing, with its row, counted from 1, or there is not exactly one output for each segment.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> from trubleu.data import References
+        >>> references = References.from_lists([["hi"], ["bye"]])
+        >>> Outputs.from_frame(pl.DataFrame({"id": ["2", "1"], "text": ["bye", "hello"]}), references, name="greeter")
+        Outputs(name='greeter', texts=['hello', 'bye'], path='')
+        """
+        return cls(name, _from_table(table_of(frame, _WANTED), references), "")
 
 
 def parse_system(argument: str) -> tuple[str, str]:
@@ -77,9 +112,9 @@ def parse_system(argument: str) -> tuple[str, str]:
 def read_outputs(arguments: Sequence[str], references: References) -> list[Outputs]:
     """Read the outputs of systems and fit them to the references.
 
-    A file whose name ends in ``.jsonl``, ``.ndjson`` or ``.json`` (then maybe ``.gz``) holds an object a line,
-    ``{"id": …, "text": …}``, joined with the references by id in any order. Any other file, and standard input, holds
-    one text a line.
+    A file whose name ends in ``.jsonl``, ``.ndjson`` or ``.json`` (then maybe ``.gz`` or ``.zst``) holds an object a
+    line, ``{"id": …, "text": …}``, joined with the references by id in any order. A Parquet file has a column ``text``
+    and, if it is to be joined, a column ``id``. Any other file, and standard input, holds one text a line.
 
     Parameters
     ----------
@@ -102,43 +137,77 @@ def read_outputs(arguments: Sequence[str], references: References) -> list[Outpu
     >>> [(system.name, system.texts) for system in read_outputs([str(path)], References.from_lists([["hi"], ["bye"]]))]
     [('greeter', ['hello', 'bye'])]
     """
+    systems = name_systems(arguments)
+    check_standard_input_once(["-"] * (STDIN in references.source.split(", ")) + list(systems.values()))
+    return [Outputs(name, _read(path, references), path) for name, path in systems.items()]
+
+
+def name_systems(arguments: Sequence[str]) -> dict[str, str]:
+    """Return the path of each system by name, from what was given on the command line.
+
+    Raises
+    ------
+    DataError
+        If names clash.
+
+    Examples
+    --------
+    >>> name_systems(["runs/a.txt", "B=runs/b.txt.gz"])
+    {'a': 'runs/a.txt', 'B': 'runs/b.txt.gz'}
+    """
     if isinstance(arguments, str):
         raise DataError(f"systems must be given as a list, not as the string {shown(arguments)}; wrap it in a list")
-    systems = [parse_system(argument) for argument in arguments]
-    taken: dict[str, str] = {}
-    for name, path in systems:
-        if name in taken:
+    systems: dict[str, str] = {}
+    for name, path in map(parse_system, arguments):
+        if name in systems:
             raise DataError(
-                f"two systems are named {name} ({name_of(taken[name])} and {name_of(path)}); name them with NAME=PATH"
+                f"two systems are named {name} ({name_of(systems[name])} and {name_of(path)}); name them with NAME=PATH"
             )
-        taken[name] = path
-    check_standard_input_once(["-"] * (STDIN in references.source.split(", ")) + [path for _, path in systems])
-    return [Outputs(name, _read(path, references), path) for name, path in systems]
+        systems[name] = path
+    return systems
 
 
 def _read(path: str, references: References) -> list[str]:
-    if not is_standard(path) and is_json_name(path):
-        return _read_joined(path, references)
-    texts = read_text_lines(path)
-    if len(texts) != len(references):
-        raise DataError(
-            f"{name_of(path)} has {len(texts)} lines but {references.source} has {len(references)} segments; "
-            "outputs need one line a segment"
-        )
+    name = name_of(path)
+    with open_bytes(path) as stream:
+        if is_parquet(stream, name):
+            return _from_table(read_parquet(stream, name, _WANTED), references)
+        lines = chain.from_iterable(split_lines(stream, name))
+        if is_json_name(name):
+            return _joined(parse_objects(lines, name), name, references)
+        texts = list(lines)
+    _check_count(len(texts), "line", name, references)
     return texts
 
 
-def _read_joined(path: str, references: References) -> list[str]:
+def _from_table(table: Table, references: References) -> list[str]:
+    table.require("text")
+    places = map(table.place, range(table.height))
+    if "id" in table.columns:
+        return _joined(zip(places, table.rows(), strict=True), table.source, references)
+    _check_count(table.height, "row", table.source, references)
+    return [text_field(record, "text", place) for place, record in zip(places, table.rows(), strict=True)]
+
+
+def _check_count(count: int, what: str, name: str, references: References) -> None:
+    if count != len(references):
+        raise DataError(
+            f"{name} has {count} {what}s but {references.source} has {len(references)} segments; "
+            f"outputs need one {what} a segment"
+        )
+
+
+def _joined(records: Iterable[tuple[str, Mapping[str, Any]]], name: str, references: References) -> list[str]:
     positions = references.positions()
     texts: list[str | None] = [None] * len(references)
-    for place, record in parse_objects(iterate_lines(path), name_of(path)):
+    for place, record in records:
         identity = id_field(record, place)
         if identity is None:
             raise DataError(f"{place}: the field id is missing; outputs are joined with references by id")
         text = text_field(record, "text", place)
         index = positions.get(identity)
         if index is None:
-            hint = _hint(identity, references.ids)
+            hint = nearest_ids(identity, references.ids)
             raise DataError(f"{place}: the id {shown(identity)} is not in {references.source}; {hint}")
         if texts[index] is not None:
             raise DataError(
@@ -147,13 +216,11 @@ def _read_joined(path: str, references: References) -> list[str]:
         texts[index] = text
     missing = [identity for identity, text in zip(references.ids, texts, strict=True) if text is None]
     if missing:
-        raise DataError(
-            f"{name_of(path)} has no output for {some(missing)}; give one for each id of {references.source}"
-        )
+        raise DataError(f"{name} has no output for {some(missing)}; give one for each id of {references.source}")
     return texts  # type: ignore[return-value]
 
 
-def _hint(wrong: str, ids: Sequence[str]) -> str:
+def nearest_ids(wrong: str, ids: Sequence[str]) -> str:
     """Name the ids closest to a wrong one, without comparing it to a million others."""
     if len(ids) > _FEW:
         known = sorted(ids)
@@ -168,7 +235,4 @@ def _hint(wrong: str, ids: Sequence[str]) -> str:
 def _stem(path: str) -> str:
     if is_standard(path):
         return "stdin"
-    name = Path(path).name
-    for suffix in (".gz", ".zst"):
-        name = name.removesuffix(suffix) or name
-    return Path(name).stem
+    return Path(without_suffix(Path(path).name)).stem

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trubleu.data.flat import FlatSegments
-from trubleu.data.jsonl import write_references
+from trubleu.data.columns import exact_texts
 from trubleu.data.lists import flatten_lists, transpose_streams
 from trubleu.data.plain import read_any, read_parallel
-from trubleu.data.prepared import PreparedReferences, kernel_texts
+from trubleu.data.prepared import PreparedReferences, kernel_texts, number
+from trubleu.data.prepared_file import PreparedFile, is_prepared
+from trubleu.data.tabular import TabularSegments
 from trubleu.data.weights import weight_problem
-from trubleu.errors import DataError
-from trubleu.native import kernels
+from trubleu.errors import DataError, some
 from trubleu.text import tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -27,12 +28,12 @@ if TYPE_CHECKING:
     from trubleu.text.registry import Spec
 
 
-class References(FlatSegments):
+class References(TabularSegments):
     """References of many segments, checked once and kept flat, so that kernels can read them without a detour.
 
-    Make one with `from_lists`, `from_streams`, `read` or `read_parallel`; the constructor takes the flat form itself
-    (its parameters: `FlatSegments`). Nothing in it changes afterwards. No segments at all are fine, a segment without a
-    reference is not.
+    Make one with `from_lists`, `from_streams`, `from_frame`, `read` or `read_parallel`; the constructor takes the flat
+    form itself (its parameters: `FlatSegments`). Nothing in it changes afterwards. No segments at all are fine, a
+    segment without a reference is not.
 
     Examples
     --------
@@ -123,10 +124,10 @@ class References(FlatSegments):
 
     @classmethod
     def read(cls, path: PathLike) -> References:
-        """Read references from one file: JSON lines, or plain text with one reference a line.
+        """Read references from one file: JSON lines, Parquet, plain text with one reference a line, or a prepared file.
 
-        A file is JSON lines if its name ends in ``.jsonl``, ``.ndjson`` or ``.json`` (then maybe ``.gz``) or its first
-        line looks like an object with ``"references"``. Each line is then one segment::
+        A file is JSON lines if its name ends in ``.jsonl``, ``.ndjson`` or ``.json`` (then maybe ``.gz`` or ``.zst``)
+        or its first line looks like an object with ``"references"``. Each line is then one segment::
 
             {"id": "7", "context": ["hi"], "message": "how are you?",
              "references": [{"text": "fine", "weight": 0.8, "ratings": [5, 4, 5, 5, 4], "origin": "seed"}]}
@@ -136,15 +137,23 @@ class References(FlatSegments):
         the weight is (sum - 3n) / (2n); with both, the weight as it stands counts, and they must agree within 0.0005.
         If no reference has either field there are no weights; if some have, the others are not rated yet.
 
+        A file is Parquet if its name ends in ``.parquet`` or ``.pq`` or its first bytes say so. It has the same fields
+        as columns, in one of the forms of `from_frame`; a missing id is FILE:ROW.
+
+        A prepared file (see `PreparedReferences.save`) is mapped into memory. Each part of it is read, and its checksum
+        compared, when it is first used; so that a damaged one is noticed then, by the same error.
+
         Parameters
         ----------
         path
-            The file, plain or gzip, or ``-`` for standard input.
+            The file, plain or compressed with gzip or zstd, or ``-`` for standard input.
 
         Raises
         ------
         DataError
-            If the file cannot be read or used, with the line and the field.
+            If the file cannot be read or used, with the line or row and the field.
+        MissingExtraError
+            If a package that the format needs is not installed.
 
         Examples
         --------
@@ -154,6 +163,8 @@ class References(FlatSegments):
         >>> References.read(path)[0]
         Segment(id='a', references=(Reference(text='fine', weight=0.75, origin=None),), message=None, context=None)
         """
+        if is_prepared(path):
+            return cls._from_file(PreparedFile(path))
         return cls._from_columns(read_any(path))
 
     @classmethod
@@ -232,6 +243,71 @@ class References(FlatSegments):
         weights = np.where(np.isnan(self._weights), float(value), self._weights)
         return self._from_columns(self._columns()._replace(weights=weights))
 
+    def with_messages(self, messages: Sequence[str], *, what: str = "messages") -> References:
+        """Return the same references with what they answer to, translate or shorten, in place of what was known of it.
+
+        Parameters
+        ----------
+        messages
+            One text for each segment.
+        what
+            What they are called if something is wrong with them.
+
+        Raises
+        ------
+        DataError
+            If there is not exactly one text for each segment.
+
+        Examples
+        --------
+        >>> References.from_lists([["fine"]]).with_messages(["how are you?"])[0].message
+        'how are you?'
+        """
+        if isinstance(messages, str):
+            raise DataError("messages is one string; pass a list with one text for each segment")
+        if len(messages) != len(self):
+            raise DataError(
+                f"there are {len(messages)} {what} but {self._source} has {len(self)} segments; "
+                "give one text for each segment"
+            )
+        if wrong := [index for index, text in enumerate(messages) if not isinstance(text, str)]:
+            raise DataError(
+                f"{what} of segments {some(self.ids[i] for i in wrong)} are no strings; "
+                "give one for each, an empty one where there is nothing"
+            )
+        return self._from_columns(self._columns()._replace(messages=exact_texts(messages)))
+
+    def messages_as_references(self) -> References:
+        """Return the messages as references of their own, one a segment, for metrics that compare outputs with them.
+
+        They are kept, so that several systems and metrics share what is made of them.
+
+        Raises
+        ------
+        DataError
+            If a segment has no message.
+
+        Examples
+        --------
+        >>> References.from_lists([["fine"]]).with_messages(["how are you?"]).messages_as_references().texts
+        ('how are you?',)
+        """
+        if "messages" not in self._cache:
+            messages = self._messages or (None,) * len(self)
+            texts = [message for message in messages if message is not None]
+            if len(texts) < len(messages):
+                missing = (name for name, message in zip(self.ids, messages, strict=True) if message is None)
+                raise DataError(
+                    f"{self._source} has no message for segments {some(missing)}; "
+                    "give the source of every segment with --source FILE, or as its message in JSON lines"
+                )
+            source = f"the messages of {self._source}"
+            self._cache["messages"] = References(
+                texts, np.arange(len(self) + 1), ids=self._ids, source=source, before=self._before
+            )
+        kept: References = self._cache["messages"]
+        return kept
+
     def duplicates(self) -> int:
         """Return how many references have the text of another one of their segment but not its weight.
 
@@ -248,23 +324,31 @@ class References(FlatSegments):
     def _count_duplicates(self) -> int:
         if self._weights is None:
             return 0
-        total = 0
-        bounds = self._offsets.tolist()
-        for start, end in pairwise(bounds):
+        return sum(len(weights) for _, _, weights in self.repeated() if len(set(weights)) > 1)
+
+    def repeated(self) -> Iterator[tuple[int, str, tuple[float | None, ...]]]:
+        """Yield each text that a segment has more than once: the segment's index, the text, and its weights there.
+
+        Examples
+        --------
+        >>> list(References.from_lists([["a"], ["b", "c", "b"]], [[1], [1, 0.5, None]]).repeated())
+        [(1, 'b', (1.0, None))]
+        """
+        for index, (start, end) in enumerate(pairwise(self._offsets.tolist())):
             texts = self._texts[start:end]
             if len(set(texts)) == len(texts):
                 continue
+            numbers = [math.nan] * len(texts) if self._weights is None else self._weights[start:end].tolist()
             weights: dict[str, list[float | None]] = {}
-            for text, weight in zip(texts, self._weights[start:end].tolist(), strict=True):
+            for text, weight in zip(texts, numbers, strict=True):
                 # None, as NaN differs from itself while two references that are both unrated do not differ.
                 weights.setdefault(text, []).append(None if weight != weight else weight)
-            total += sum(len(group) for group in weights.values() if len(set(group)) > 1)
-        return total
+            for text, group in weights.items():
+                if len(group) > 1:
+                    yield index, text, tuple(group)
 
     def empty_count(self) -> int:
         """Return how many references have no text, or nothing but white space."""
-        if "empty" not in self._cache:
-            self._cache["empty"] = kernels.count_empty(self._texts)
         empty: int = self._cache["empty"]
         return empty
 
@@ -280,7 +364,13 @@ class References(FlatSegments):
         texts: tuple[str, ...] = self._cache[key]
         return (texts, tokenizer.native, lowercase) if tokenizer.native else (texts, "none", False)
 
-    def prepare(self, *, tokenize: Spec | Tokenizer = "13a", lowercase: bool = False) -> PreparedReferences:
+    def prepare(
+        self,
+        *,
+        tokenize: Spec | Tokenizer = "13a",
+        lowercase: bool = False,
+        progress: Callable[[int], object] | None = None,
+    ) -> PreparedReferences:
         """Tokenise and number once, for any number of systems, metrics and orders.
 
         The result is also kept here: metrics that are given these references find it by themselves.
@@ -291,6 +381,8 @@ class References(FlatSegments):
             The tokenizer's name, or a callable.
         lowercase
             Whether texts are lower-cased first.
+        progress
+            Called with the number of segments done since the last call.
 
         Examples
         --------
@@ -301,18 +393,14 @@ class References(FlatSegments):
         chosen = tokenizer(tokenize)
         prepared = self.prepared(chosen, lowercase)
         if prepared is None:
-            prepared = self._cache["prepared", chosen, lowercase] = PreparedReferences(self, chosen, lowercase)
+            kernel = number(self, chosen, lowercase, progress)
+            prepared = self._cache["prepared", chosen, lowercase] = PreparedReferences(self, chosen, lowercase, kernel)
         return prepared
 
     def prepared(self, tokenizer: Tokenizer, lowercase: bool) -> PreparedReferences | None:
-        """Return what `prepare` kept for these tokens, if anything."""
-        found: PreparedReferences | None = self._cache.get(("prepared", tokenizer, lowercase))
+        """Return what `prepare` kept for these tokens, or a prepared file holds, if anything."""
+        key = ("prepared", tokenizer, lowercase)
+        if key not in self._cache and self._stored is not None and self._stored.holds(tokenizer, lowercase):
+            self._cache[key] = PreparedReferences(self, tokenizer, lowercase, self._stored.kernel())
+        found: PreparedReferences | None = self._cache.get(key)
         return found
-
-    def to_jsonl(self, path: PathLike) -> None:
-        """Write a file that `read` reads back to the same references; it appears whole or not at all.
-
-        Of what JSON lines can hold, only what `References` keeps is written: ids, contexts, messages, texts, weights
-        and origins. A name ending in ``.gz`` is compressed, and ``-`` is standard output.
-        """
-        write_references(path, self, weighted=self.weighted())

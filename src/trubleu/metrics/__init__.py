@@ -5,6 +5,7 @@ from __future__ import annotations
 from trubleu.metrics.bleu import Bleu, BleuResult
 from trubleu.metrics.contract import Metric, Result
 from trubleu.metrics.dbleu import DeltaBleu
+from trubleu.metrics.ibleu import IBleu, IBleuResult
 from trubleu.metrics.peers import ChrF, Ter
 from trubleu.metrics.registry import metric, names
 from trubleu.metrics.sentence import SentenceBleu, SentenceDeltaBleu
@@ -14,6 +15,8 @@ __all__ = [
     "BleuResult",
     "ChrF",
     "DeltaBleu",
+    "IBleu",
+    "IBleuResult",
     "Metric",
     "Result",
     "SentenceBleu",

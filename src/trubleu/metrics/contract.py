@@ -34,7 +34,7 @@ class Result:
     metric
         The metric's name, such as ``dbleu-2``.
     score
-        The score, on the metric's usual scale (0 to 100 for all of TruBLEU's own).
+        The score, on the metric's usual scale (0 to 100 for all of TruBLEU's own; iBLEU may fall below 0).
     segments
         How many segments were scored.
     signature
@@ -69,10 +69,13 @@ class Metric(ABC):
         What the metric is called in tables, with its order.
     higher_is_better
         False for error rates.
+    needs_source
+        Whether outputs are also compared with what they answer to, translate or shorten: `References.messages`.
     """
 
     name: str
     higher_is_better: ClassVar[bool] = True
+    needs_source: ClassVar[bool] = False
 
     @abstractmethod
     def statistics(
@@ -158,9 +161,12 @@ def as_references(references: AnyReferences, outputs: Sequence[str]) -> Referenc
 
 
 def reference_number(references: AnyReferences | None) -> str | None:
-    """Return how many references each segment has, or ``var`` where that differs, for a signature."""
-    if references is None:
-        return None
+    """Return how many references each segment has, or ``var`` where that differs, for a signature.
+
+    A string is such a number already: that of a corpus which was never seen as a whole.
+    """
+    if references is None or isinstance(references, str):
+        return references
     if isinstance(references, PreparedReferences):
         references = references.references
     counts = references.reference_counts() if isinstance(references, References) else list(map(len, references))

@@ -10,7 +10,7 @@ import numpy as np
 
 from trubleu.data import PreparedReferences, References
 from trubleu.data.prepared import SLICE, kernel_texts
-from trubleu.errors import DataError, TrubleuWarning
+from trubleu.errors import CountedWarning, DataError
 from trubleu.native import kernels, resolve_threads
 
 if TYPE_CHECKING:
@@ -74,13 +74,14 @@ class Matching:
         return rows
 
     def _output_texts(self, outputs: Sequence[str]) -> tuple[tuple[str, ...], str, bool]:
-        check_texts(outputs)
-        return kernel_texts(outputs, self.tokenizer, self.lowercase)
+        texts = tuple(outputs)
+        check_texts(texts)
+        return kernel_texts(texts, self.tokenizer, self.lowercase)
 
 
-def check_texts(outputs: Sequence[object]) -> None:
+def check_texts(outputs: tuple[object, ...]) -> None:
     """Refuse outputs that are no strings."""
-    if set(map(type, outputs)) <= {str}:  # at C speed; which one it is takes a loop
+    if kernels.all_strings(outputs):  # at C speed; which one it is takes a loop
         return
     for number, text in enumerate(outputs, 1):
         if not isinstance(text, str):
@@ -91,9 +92,5 @@ def check_texts(outputs: Sequence[object]) -> None:
 def warn_of_empty(references: References) -> None:
     """Say it if some references are empty: they count, as texts of length 0."""
     if empty := references.empty_count():
-        plural = "references are" if empty > 1 else "reference is"
-        warnings.warn(
-            f"{empty} {plural} empty in {references.source}; an empty text counts as a reference of length 0",
-            TrubleuWarning,
-            stacklevel=2,
-        )
+        what = f"empty references in {references.source}, each counted as a reference of length 0"
+        warnings.warn(CountedWarning(what, empty), stacklevel=2)

@@ -39,6 +39,13 @@ def check_flag(option: str, value: bool) -> bool:
     return value
 
 
+def check_share(option: str, value: float) -> float:
+    """Return the value if it is a number from 0 to 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise UsageError(f"{option}={value} must be a number from 0 to 1")
+    return float(value)
+
+
 def check_smoothing(smoothing: str, value: float | None) -> tuple[str, float | None]:
     """Return the kind of smoothing and its value, the usual one if none is given."""
     check_choice("smoothing", smoothing, SMOOTHING_VALUES)

@@ -43,6 +43,7 @@ class SacreMetric(Metric):
         if isinstance(references, PreparedReferences):
             references = references.references
         warn_of_empty(references)
+        outputs = tuple(outputs)
         check_texts(outputs)
         rows = np.zeros((len(outputs), self.columns))
         bounds = references.offsets.tolist()

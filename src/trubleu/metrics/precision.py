@@ -37,11 +37,17 @@ class Counts(NamedTuple):
 
 
 class BleuParts(NamedTuple):
-    """A score and its parts, each with the leading axes of the statistics."""
+    """A score and its parts, each with the leading axes of the statistics.
+
+    Precisions are numerators over denominators, both as smoothed; ``used`` says which orders the mean is taken over.
+    """
 
     score: NDArray[np.float64]
     precisions: NDArray[np.float64]
     brevity_penalty: NDArray[np.float64]
+    numerators: NDArray[np.float64]
+    denominators: NDArray[np.float64]
+    used: NDArray[np.bool_]
 
 
 def bleu(counts: Counts, smoothing: str, value: float | None, effective_order: bool, scaled: bool = True) -> BleuParts:
@@ -49,7 +55,8 @@ def bleu(counts: Counts, smoothing: str, value: float | None, effective_order: b
 
     ``scaled`` says whether smoothing constants are multiplied by the mean best weight.
     """
-    matches, totals = counts.matches, counts.totals
+    # On paper never more than the total; sums of weights may be, by their last bits.
+    matches, totals = np.minimum(counts.matches, counts.totals), counts.totals
     unit = counts.mean_best_weight() if scaled else np.ones_like(totals)
     order = matches.shape[-1]
     constant = 0.0 if value is None else value
@@ -62,26 +69,30 @@ def bleu(counts: Counts, smoothing: str, value: float | None, effective_order: b
     elif smoothing == "exp":
         halvings = np.cumsum(matches == 0, axis=-1)
         matches = np.where(matches == 0, unit * 0.5**halvings, matches)
+    # Where nothing matched at all there is nothing to smooth.
+    matches = np.where(nothing_matched[..., np.newaxis], counts.matches, matches)
     # From the first order without n-grams on there is nothing to be precise about.
     present = np.logical_and.accumulate(totals != 0, axis=-1)
-    precisions = np.where(present, np.minimum(_ratio(matches, totals), 1.0), 0.0)
-    precisions[nothing_matched] = 0.0
+    precisions = np.where(present, _ratio(matches, totals), 0.0)
     used = present if effective_order else np.ones_like(present)
     penalty = brevity_penalty(counts.hypothesis_length, counts.reference_length)
     score = np.where(nothing_matched, 0.0, 100.0 * penalty * geometric_mean(precisions, used))
-    return BleuParts(score, 100.0 * precisions, penalty)
+    return BleuParts(score, 100.0 * precisions, penalty, matches, totals, used)
 
 
-def smoothed_sentence_bleu(counts: Counts, first_smoothed: int, longer_reference: float) -> NDArray[np.float64]:
+def smoothed_sentence_bleu(counts: Counts, first_smoothed: int, longer_reference: float) -> BleuParts:
     """Return sentence BLEU with 1 added to matches and totals from one order on (0 for unigrams too).
 
     An order for which the hypothesis has no n-grams is left out: 1 out of 1 would make it a perfect one.
     """
     order = counts.matches.shape[-1]
     added = np.where(np.arange(order) >= first_smoothed, 1.0, 0.0) * counts.mean_best_weight()
-    precisions = np.minimum(_ratio(counts.matches + added, counts.totals + added), 1.0)
+    matches, totals = np.minimum(counts.matches, counts.totals) + added, counts.totals + added
+    precisions = _ratio(matches, totals)
+    used = counts.plain_totals > 0
     penalty = brevity_penalty(counts.hypothesis_length, counts.reference_length + longer_reference)
-    return 100.0 * penalty * geometric_mean(precisions, counts.plain_totals > 0)
+    score = 100.0 * penalty * geometric_mean(precisions, used)
+    return BleuParts(score, 100.0 * precisions, penalty, matches, totals, used)
 
 
 def brevity_penalty(hypothesis: NDArray[np.float64], reference: NDArray[np.float64]) -> NDArray[np.float64]:

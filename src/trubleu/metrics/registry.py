@@ -21,6 +21,7 @@ _METRICS: Final[dict[str, tuple[str, str, bool, dict[str, Any]]]] = {
     "sbleu": ("trubleu.metrics.sentence", "SentenceBleu", True, {}),
     "dbleu": ("trubleu.metrics.dbleu", "DeltaBleu", True, {}),
     "sdbleu": ("trubleu.metrics.sentence", "SentenceDeltaBleu", True, {}),
+    "ibleu": ("trubleu.metrics.ibleu", "IBleu", True, {}),
     "chrf": ("trubleu.metrics.peers", "ChrF", False, {}),
     "chrf++": ("trubleu.metrics.peers", "ChrF", False, {"word_order": 2}),
     "ter": ("trubleu.metrics.peers", "Ter", False, {}),

@@ -10,7 +10,7 @@ from trubleu.metrics.contract import AnyReferences, Metric, Progress, as_referen
 from trubleu.metrics.dbleu import settle_negative, weighted_matching, weighted_pairs
 from trubleu.metrics.matching import Matching
 from trubleu.metrics.options import REFERENCE_LENGTHS, check_choice, check_flag, check_order
-from trubleu.metrics.precision import Counts, bleu, smoothed_sentence_bleu
+from trubleu.metrics.precision import BleuParts, Counts, bleu, smoothed_sentence_bleu
 from trubleu.metrics.weights import WeightPolicy
 from trubleu.signature import Signature, make_signature
 from trubleu.text import tokenizer
@@ -76,12 +76,12 @@ class SentenceBleu(Metric):
     ) -> NDArray[np.float64]:
         """Return the sentence's score and 1."""
         rows = self.matching.statistics(outputs, as_references(references, outputs), None, threads, progress)
-        return np.stack([self.sentence_scores(Counts.of(rows, self.order)), np.ones(len(rows))], axis=1)
+        return np.stack([self.parts(Counts.of(rows, self.order)).score, np.ones(len(rows))], axis=1)
 
-    def sentence_scores(self, counts: Counts) -> NDArray[np.float64]:
-        """Return the score of each row of counts."""
+    def parts(self, counts: Counts) -> BleuParts:
+        """Return the score of each row of counts, with its precisions and brevity penalty."""
         if self.variant == "sacrebleu":
-            return bleu(counts, "exp", None, effective_order=True).score
+            return bleu(counts, "exp", None, effective_order=True)
         first_smoothed = 0 if self.variant == "nakov-all" else 1
         return smoothed_sentence_bleu(counts, first_smoothed, 0.0 if self.variant == "lin-och" else 1.0)
 
@@ -155,13 +155,17 @@ class SentenceDeltaBleu(SentenceBleu):
         references = as_references(references, outputs)
         weights, skipped = self.policy.weights(references)
         counts = Counts.of(self.matching.statistics(outputs, references, weights, threads, progress), self.order)
-        if self.definition == "fork2019":  # smoothing constants as they are: no best weight to multiply them by
-            counts = counts._replace(plain_totals=counts.totals)
-        matches = settle_negative(counts, "clamp", 0.0, scaled=True)
-        scores = self.sentence_scores(counts._replace(matches=matches))
+        scores = self.parts(counts).score
         rows = np.stack([scores, np.ones(len(scores))], axis=1)
         rows[skipped] = 0.0
         return rows
+
+    def parts(self, counts: Counts) -> BleuParts:
+        """Return the score of each row of counts, with its precisions and brevity penalty."""
+        if self.definition == "fork2019":  # smoothing constants as they are: no best weight to multiply them by
+            counts = counts._replace(plain_totals=counts.totals)
+        matches = settle_negative(counts, "clamp", 0.0, scaled=True)
+        return super().parts(counts._replace(matches=matches))
 
     def skipped(self, references: References | PreparedReferences) -> NDArray[np.int64]:
         """Return the segments that have no reference of positive weight."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from trubleu.data import PreparedReferences, References
 from trubleu.data.weights import weight_problem
-from trubleu.errors import DataError, TrubleuWarning, UsageError, some
+from trubleu.errors import CountedWarning, DataError, UsageError, some
 from trubleu.metrics.options import check_choice
 
 if TYPE_CHECKING:
@@ -53,19 +53,14 @@ class WeightPolicy:
                 "or leave them out with --no-positive skip"
             )
         if len(skipped):
-            warnings.warn(
-                f"{len(skipped)} of {len(references)} segments in {references.source} have no reference of positive "
-                "weight and are left out of ΔBLEU",
-                TrubleuWarning,
-                stacklevel=2,
-            )
+            what = f"segments in {references.source} without a reference of positive weight, left out of ΔBLEU"
+            warnings.warn(CountedWarning(what, len(skipped)), stacklevel=2)
         if duplicates := references.duplicates():
-            warnings.warn(
-                f"{duplicates} references in {references.source} repeat another one's text with a different weight; "
-                "the largest weight counts",
-                TrubleuWarning,
-                stacklevel=2,
+            what = (
+                f"references in {references.source} that repeat another one's text with a different weight, "
+                "of which the largest counts"
             )
+            warnings.warn(CountedWarning(what, duplicates), stacklevel=2)
         weights = references.weights
         return (np.ones(references.count) if weights is None else weights), skipped
 

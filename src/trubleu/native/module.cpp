@@ -2,6 +2,7 @@
 #include "direct.hpp"
 #include "prepared.hpp"
 #include "python.hpp"
+#include "validate.hpp"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
@@ -9,6 +10,7 @@
 #include <any>
 
 void bind_resample(nanobind::module_ &m);
+void bind_stored(nanobind::module_ &m);
 
 namespace trubleu {
 
@@ -114,13 +116,13 @@ OutMatrix<double> statistics(nb::tuple outputs, nb::tuple references, InArray<in
     return rows.release();
 }
 
-// Texts without a token, by any tokenizer: nothing, or nothing but white space.
-size_t count_empty(nb::tuple texts) {
+// How many texts have no token, by any tokenizer: nothing, or nothing but white space. None if one is no plain string.
+std::optional<size_t> count_empty(nb::tuple texts) {
     size_t empty = 0;
     PyObject *const *items = &PyTuple_GET_ITEM(texts.ptr(), 0);
     for (size_t i = 0, n = texts.size(); i < n; ++i) {
         if (i + prefetch_distance < n) __builtin_prefetch(items[i + prefetch_distance]);
-        if (!PyUnicode_Check(items[i])) throw nb::type_error("texts must be strings");
+        if (!PyUnicode_CheckExact(items[i])) return std::nullopt;
         Py_ssize_t length = PyUnicode_GET_LENGTH(items[i]), at = 0;
         while (at < length && Py_UNICODE_ISSPACE(PyUnicode_READ_CHAR(items[i], at))) ++at;
         empty += at == length;
@@ -195,6 +197,12 @@ class PreparedHandle {
     nb::dict arrays() const { return arrays_; }
     size_t segments() const { return view_.reference_begins.size() - 1; }
 
+    // What is wrong with the contents, or None; arrays from a file must be looked at before anything else is done.
+    const char *problem() const {
+        nb::gil_scoped_release release;
+        return problem_of(view_);
+    }
+
     OutMatrix<double> statistics(nb::tuple outputs, std::optional<InArray<double>> weights, const Options &options,
                                  size_t first, size_t last, int threads) const {
         check_slice(first, last, std::min(segments(), outputs.size()));
@@ -210,9 +218,13 @@ class PreparedHandle {
             parallel_blocks(
                 last - first, segments_a_block, threads, [&] { return PreparedScorer(options, view_, weight); },
                 [&](PreparedScorer &scorer, size_t begin, size_t end) {
+                    size_t announced = begin;
                     for (size_t i = begin; i < end; ++i) {
-                        texts.prefetch(i + 4);
-                        scorer.score(first + i, texts[i], rows.data.get() + i * rows.columns);
+                        for (; announced < std::min(i + 3, end); ++announced) {
+                            texts.prefetch(announced + 4);
+                            scorer.announce(first + announced, texts[announced]);
+                        }
+                        scorer.score(rows.data.get() + i * rows.columns);
                     }
                 });
         }
@@ -226,12 +238,13 @@ class PreparedHandle {
         return View<T>(array.data(), array.shape(0));
     }
 
-    // What can be checked at once; that the contents are as they were written is a checksum's business.
+    // What can be checked at once; `problem` looks at the contents of arrays from a file.
     void check() const {
         size_t table = view_.token_table.size() / 2;
         bool fits = table >= 2 && (table & (table - 1)) == 0 && view_.token_table.size() == 2 * table &&
                     !view_.token_begins.empty() && view_.token_begins.back() == view_.token_bytes.size() &&
-                    !view_.id_begins.empty() && view_.id_begins.back() + id_padding == view_.ids.size() &&
+                    !view_.id_begins.empty() && view_.ids.size() >= id_padding &&
+                    view_.id_begins.back() == view_.ids.size() - id_padding &&
                     !view_.reference_begins.empty() &&
                     view_.reference_begins.back() == view_.id_begins.size() - 1;
         if (!fits) throw nb::value_error("the arrays of the prepared references do not fit each other");
@@ -326,7 +339,9 @@ TRUBLEU_NB_MODULE(TRUBLEU_MODULE, m) {
         .def(nb::init<nb::dict>(), nb::arg("arrays"))
         .def_prop_ro("arrays", &PreparedHandle::arrays)
         .def_prop_ro("segments", &PreparedHandle::segments)
+        .def("problem", &PreparedHandle::problem)
         .def("statistics", &PreparedHandle::statistics, nb::arg("outputs"), nb::arg("weights").none(),
              nb::arg("options"), nb::arg("first"), nb::arg("last"), nb::arg("threads"));
     bind_resample(m);
+    bind_stored(m);
 }

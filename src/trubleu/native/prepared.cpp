@@ -126,15 +126,34 @@ inline uint32_t PreparedScorer::find(const Token &token) const {
     }
 }
 
-// The hypothesis' words as ids. A large vocabulary is not in the cache: asking for all slots first lets the waits overlap.
-void PreparedScorer::number() {
-    tokens_.clear();
-    for (const Span &span : line_) {
-        tokens_.emplace_back(line_.bytes() + span.begin, span.size());
-        __builtin_prefetch(&prepared_.token_table[2 * slot_of(tokens_.back().hash, bits_)]);
+void PreparedScorer::announce(size_t segment, const Text &hypothesis) {
+    Announced &next = announced_[announced_count_++ % most_announced];
+    next.segment = segment;
+    next.line.load(hypothesis, options_.tokenizer, options_.lowercase);
+    next.tokens.clear();
+    for (const Span &span : next.line) {
+        next.tokens.emplace_back(next.line.bytes() + span.begin, span.size());
+        __builtin_prefetch(&prepared_.token_table[2 * slot_of(next.tokens.back().hash, bits_)]);
     }
-    hypothesis_.resize(tokens_.size());
-    for (size_t i = 0; i < tokens_.size(); ++i) hypothesis_[i] = find(tokens_[i]);
+    const uint32_t *ids = prepared_.ids.data() + prepared_.id_begins[prepared_.reference_begins[segment]];
+    const uint32_t *end = prepared_.ids.data() + prepared_.id_begins[prepared_.reference_begins[segment + 1]];
+    for (size_t i = 0; i < most_prefetched && ids < end; ++i, ids += 16) __builtin_prefetch(ids);
+}
+
+// Tokens of more than eight bytes are also compared with the heap. The first slot is nearly always the right one.
+// Inlined always: GCC takes a function that does nothing but prefetch for one without effect, and drops calls of it.
+[[gnu::always_inline]] inline void PreparedScorer::ask_for_bytes(const Announced &announced) const {
+    for (const Token &token : announced.tokens) {
+        if (token.size <= 8) continue;
+        uint32_t id = static_cast<uint32_t>(prepared_.token_table[2 * slot_of(token.hash, bits_) + 1]);
+        if (id != unknown_id) __builtin_prefetch(prepared_.token_bytes.data() + prepared_.token_begins[id]);
+    }
+}
+
+// The hypothesis' words as ids.
+void PreparedScorer::number(const Announced &announced) {
+    hypothesis_.resize(announced.tokens.size());
+    for (size_t i = 0; i < announced.tokens.size(); ++i) hypothesis_[i] = find(announced.tokens[i]);
 }
 
 // How often each n-gram of the hypothesis occurs in it, noted where it first ends.
@@ -142,8 +161,14 @@ void PreparedScorer::find_repeats() {
     size_t length = hypothesis_.size(), order = static_cast<size_t>(options_.order);
     counts_.assign(length * order, 1);
     hypothesis_.resize((length + 63) / 64 * 64, unknown_id);
-    for (size_t i = 1; i < length; ++i) {
-        if (hypothesis_[i] == unknown_id) continue;
+    // Most words are new, which a few bits nearly always tell; only those that may have occurred are looked for.
+    uint64_t seen[16] = {};
+    for (size_t i = 0; i < length; ++i) {
+        uint32_t hash = hypothesis_[i] * 0x9E3779B1u >> 22;
+        uint64_t bit = uint64_t{1} << (hash % 64), &bits = seen[hash / 64];
+        bool maybe = bits & bit;
+        bits |= bit;
+        if (!maybe || hypothesis_[i] == unknown_id) continue;
         size_t possible = std::min(i + 1, order), noted = 0;
         for (size_t word = 0; word <= i / 64 && noted < possible; ++word) {
             uint64_t same = equal_bits(hypothesis_.data() + word * 64, hypothesis_[i]);
@@ -286,16 +311,19 @@ void PreparedScorer::walk_trie(double *matches) {
     trie_.collect(matches);
 }
 
-void PreparedScorer::score(size_t segment, const Text &hypothesis, double *row) {
-    line_.load(hypothesis, options_.tokenizer, options_.lowercase);
-    number();
-    uint64_t first = prepared_.reference_begins[segment], last = prepared_.reference_begins[segment + 1];
+void PreparedScorer::score(double *row) {
+    const Announced &announced = announced_[scored_count_++ % most_announced];
+    if (scored_count_ < announced_count_) ask_for_bytes(announced_[scored_count_ % most_announced]);
+    number(announced);
+    size_t hypothesis_length = announced.line.size();
+    uint64_t first = prepared_.reference_begins[announced.segment];
+    uint64_t last = prepared_.reference_begins[announced.segment + 1];
     uint64_t begin = prepared_.id_begins[first];
     ids_ = prepared_.ids.data() + begin;
     id_count_ = static_cast<size_t>(prepared_.id_begins[last] - begin);
     words_ = (id_count_ + 63) / 64;
     references_.clear();
-    LengthChoice length(options_.reference_length, line_.size());
+    LengthChoice length(options_.reference_length, hypothesis_length);
     double best_weight = weights_.empty() ? 1.0 : -std::numeric_limits<double>::infinity();
     taking_part_.assign(words_, ~uint64_t{0});
     // The last word reaches into the next segment, or into the padding.
@@ -316,7 +344,7 @@ void PreparedScorer::score(size_t segment, const Text &hypothesis, double *row) 
     bool short_enough = hypothesis_.size() <= 255 && hypothesis_.size() * id_count_ <= most_comparisons;
     if (short_enough) compare(matches);
     else walk_trie(matches);
-    write_row(options_, row, line_.size(), length.value(), matches, best_weight);
+    write_row(options_, row, hypothesis_length, length.value(), matches, best_weight);
 }
 
 }  // namespace trubleu

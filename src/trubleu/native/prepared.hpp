@@ -52,6 +52,9 @@ class PreparedBuilder {
 
 // Hypotheses against prepared references. Scratch memory is reused from segment to segment.
 //
+// A large vocabulary is not in the cache, and the references come from memory too. So hypotheses are announced two ahead:
+// while one is scored, the slots of the words after the next one and the bytes of the next one's words are on their way.
+//
 // Comparing a word of the hypothesis with all tokens of the segment's references gives a row of bits, eight comparisons
 // an instruction. The row of the bigrams that end there is the row of the word, and the row of the word before it shifted
 // by one; and so on for longer ones. Separators equal no word, so nothing reaches from one reference into the next.
@@ -59,7 +62,10 @@ class PreparedScorer {
   public:
     // `weights`: one a reference, or none for 1 each; NaN says that the reference does not take part.
     PreparedScorer(const Options &options, const Prepared &prepared, std::span<const double> weights);
-    void score(size_t segment, const Text &hypothesis, double *row);
+    // Tokenises the hypothesis that will be scored after those announced before, and asks for the memory it needs.
+    void announce(size_t segment, const Text &hypothesis);
+    // Scores the oldest that was announced and not yet scored; there may be up to three.
+    void score(double *row);
 
   private:
     // Above this many comparisons a trie is faster, and it stays linear however long texts are.
@@ -67,12 +73,22 @@ class PreparedScorer {
 
     static constexpr size_t few_orders = 4;
 
+    // Cache lines of a segment's ids that are asked for ahead; of a longer one the processor itself fetches the rest.
+    static constexpr size_t most_prefetched = 8;
+
+    struct Announced {
+        size_t segment = 0;
+        Line line;
+        std::vector<Token> tokens;  // they point into the line
+    };
+
     struct Reference {
         uint32_t begin, end;  // its positions in the segment
         double weight;
     };
 
-    void number();
+    void ask_for_bytes(const Announced &announced) const;
+    void number(const Announced &announced);
     void find_repeats();
     void compare(double *matches);
     template <size_t words> void compare_few(double *matches);
@@ -88,8 +104,9 @@ class PreparedScorer {
     std::span<const double> weights_;
     unsigned bits_;
     TrieMatcher trie_;
-    Line line_;
-    std::vector<Token> tokens_;
+    static constexpr size_t most_announced = 3;
+    Announced announced_[most_announced];
+    size_t announced_count_ = 0, scored_count_ = 0;
     std::vector<uint32_t> hypothesis_;
     std::vector<Reference> references_;  // those that take part
     const uint32_t *ids_ = nullptr;

@@ -1,7 +1,27 @@
-"""What people read: scores of several systems with intervals and tests, as text or JSON."""
+"""What people read: scores of several systems with intervals and tests, and tables in any format."""
 
 from __future__ import annotations
 
-from trubleu.report.scores import Sampling, ScoreReport, ScoreRow, SegmentRow, TestRow, score_systems
+from trubleu.report.reference_check import ReferenceCheck, check_references, render_check
+from trubleu.report.score_tables import render
+from trubleu.report.scores import Sampling, ScoreReport, ScoreRow, SegmentRow, TestRow, score_parts, score_systems
+from trubleu.report.tables import Bounds, Column, Estimate, Table, render_tables
 
-__all__ = ["Sampling", "ScoreReport", "ScoreRow", "SegmentRow", "TestRow", "score_systems"]
+__all__ = [
+    "Bounds",
+    "Column",
+    "Estimate",
+    "ReferenceCheck",
+    "Sampling",
+    "ScoreReport",
+    "ScoreRow",
+    "SegmentRow",
+    "Table",
+    "TestRow",
+    "check_references",
+    "render",
+    "render_check",
+    "render_tables",
+    "score_parts",
+    "score_systems",
+]

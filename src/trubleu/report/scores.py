@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from trubleu.data import References
-from trubleu.errors import DataError, TrubleuWarning, UsageError, nearest
-from trubleu.metrics.contract import Metric, as_references
-from trubleu.stats import bootstrap_interval, compare
+from trubleu.errors import CountedWarning, DataError, TrubleuWarning, UsageError, nearest
+from trubleu.metrics.contract import Metric, as_references, reference_number
+from trubleu.metrics.matching import Matching
+from trubleu.report.tables import SCHEMA
+from trubleu.stats import SampleBuilder, bootstrap_interval, compare
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from trubleu.data import PreparedReferences
-    from trubleu.stats import TestName
+    from trubleu.stats import Sample, TestName
 
-SCHEMA: Final = 1
-"""The version of the rows; it rises when a field changes its name or meaning."""
+PREPARE_FROM: Final = 3
+"""Scorings of the same tokens from which on preparing the references pays; see docs/performance.md."""
 
 Steps = Callable[[str, int], Callable[[int], object]]
 """Opens a stage of work with its name and number of steps, and returns what is told of steps done."""
@@ -136,7 +140,8 @@ class Sampling:
     seed: int = 12345
 
 
-def _no_steps(_name: str, _total: int) -> Callable[[int], object]:
+def no_steps(_name: str, _total: int) -> Callable[[int], object]:
+    """Take no notice."""
     return lambda _done: None
 
 
@@ -148,7 +153,7 @@ def score_systems(
     sampling: Sampling | None = None,
     segments: bool = False,
     threads: int | None = None,
-    steps: Steps = _no_steps,
+    steps: Steps = no_steps,
 ) -> ScoreReport:
     """Score systems by metrics, with intervals and tests where asked for.
 
@@ -169,37 +174,79 @@ def score_systems(
     steps
         Told of every stage of work, for a progress bar.
     """
+    for outputs in systems.values():
+        as_references(references, outputs)
+    return score_parts(
+        [(references, systems)],
+        tuple(systems),
+        len(references),
+        metrics,
+        sampling=sampling,
+        segments=segments,
+        threads=threads,
+        steps=steps,
+    )
+
+
+def score_parts(
+    parts: Iterable[tuple[References | PreparedReferences, Mapping[str, Sequence[str]]]],
+    systems: Sequence[str],
+    count: int,
+    metrics: Mapping[str, Metric],
+    *,
+    sampling: Sampling | None = None,
+    segments: bool = False,
+    threads: int | None = None,
+    steps: Steps = no_steps,
+) -> ScoreReport:
+    """Score a corpus that comes part by part, such as a `trubleu.data.LineStream`; the numbers are those of the whole.
+
+    Parameters
+    ----------
+    parts
+        Pairs of references and outputs by system; each is let go of before the next is taken.
+    systems
+        The names of the systems.
+    count
+        How many segments all parts have together.
+    metrics, sampling, segments, threads, steps
+        As for `score_systems`.
+    """
     sampling = sampling or Sampling()
-    if sampling.baseline is not None and sampling.baseline not in systems:
-        raise UsageError(
-            f"there is no system {sampling.baseline!r} for a baseline; {nearest(sampling.baseline, systems)}"
-        )
-    if sampling.test and len(systems) < 2:
-        raise UsageError("a test needs at least two systems; name another one, or leave the test out")
-    if (sampling.interval or sampling.test) and not len(references):
-        raise DataError("there are no segments, so neither an interval nor a test can be made")
-    if not len(references):
-        warnings.warn("there are no segments, and the score of nothing is 0", TrubleuWarning, stacklevel=2)
+    _check(sampling, systems, count)
+    builders: dict[tuple[str, str], SampleBuilder] = {}
+    segment_rows: list[SegmentRow] = []
+    reference_numbers: set[str | None] = set()
+    advance = steps("score", count * len(systems) * len(metrics))
+    held = _Warnings()
+    for references, outputs in parts:
+        with held.of_part():
+            reference_numbers.add(reference_number(references))
+            prepare_for(references, metrics.values(), len(systems))
+            for name, metric in metrics.items():
+                for system in systems:
+                    rows = metric.statistics(outputs[system], references, threads=threads, progress=advance)
+                    if (system, name) not in builders:
+                        builders[system, name] = SampleBuilder(count, rows.shape[1])
+                    builders[system, name].add(rows)
+                    if segments:
+                        segment_rows += _segment_rows(system, name, metric, rows, references)
+    held.tell()
+    samples = {key: builder.finish() for key, builder in builders.items()}
+    nrefs = reference_numbers.pop() if len(reference_numbers) == 1 else "var"
     scores: list[ScoreRow] = []
     tests: list[TestRow] = []
-    segment_rows: list[SegmentRow] = []
     for name, metric in metrics.items():
-        signature = metric.signature(references)
+        signature = metric.signature(nrefs)
         if sampling.interval:
             signature = signature.extended(ci=sampling.confidence, bs=sampling.resamples, seed=sampling.seed)
-        statistics: dict[str, NDArray[np.float64]] = {}
-        advance = steps(f"score {name}", len(systems) * len(references))
-        for system, outputs in systems.items():
-            as_references(references, outputs)
-            statistics[system] = metric.statistics(outputs, references, threads=threads, progress=advance)
-            if segments:
-                segment_rows += _segment_rows(system, name, metric, statistics[system], references)
         advance = steps(f"interval {name}", len(systems) * sampling.resamples * sampling.interval)
         for system in systems:
-            score, low, high = metric.result(statistics[system]).score, None, None
+            sample = samples[system, name]
+            low = high = None
             if sampling.interval:
                 interval = bootstrap_interval(
-                    statistics[system],
+                    sample,
                     metric.score,
                     resamples=sampling.resamples,
                     confidence=sampling.confidence,
@@ -208,11 +255,13 @@ def score_systems(
                     progress=advance,
                 )
                 low, high = interval.low, interval.high
+            score = float(metric.score(sample.total))
             scores.append(
                 ScoreRow(system=system, metric=name, score=score, low=low, high=high, signature=str(signature))
             )
         if sampling.test:
-            tests += _test_rows(name, metric, statistics, sampling, sampling.test, threads, steps)
+            of_metric = {system: samples[system, name] for system in systems}
+            tests += _test_rows(name, metric, of_metric, sampling, sampling.test, threads, steps)
     drawn = bool(sampling.interval or sampling.test)
     return ScoreReport(
         systems=tuple(systems),
@@ -229,17 +278,68 @@ def score_systems(
     )
 
 
+def _check(sampling: Sampling, systems: Sequence[str], count: int) -> None:
+    if sampling.baseline is not None and sampling.baseline not in systems:
+        hint = nearest(sampling.baseline, systems)
+        raise UsageError(f"there is no system {sampling.baseline!r} for a baseline; {hint}")
+    if sampling.test and len(systems) < 2:
+        raise UsageError("a test needs at least two systems; name another one, or leave the test out")
+    if (sampling.interval or sampling.test) and not count:
+        raise DataError("there are no segments, so neither an interval nor a test can be made")
+    if not count:
+        warnings.warn("there are no segments, and the score of nothing is 0", TrubleuWarning, stacklevel=3)
+
+
+def prepare_for(references: References | PreparedReferences, metrics: Iterable[Metric], systems: int) -> None:
+    """Tokenise references once where several scorings share their tokens."""
+    if not isinstance(references, References):
+        return
+    found = [getattr(metric, "matching", None) for metric in metrics]
+    uses = Counter((each.tokenizer, each.lowercase) for each in found if isinstance(each, Matching))
+    for (tokenizer, lowercase), metrics_of_these in uses.items():
+        if metrics_of_these * systems >= PREPARE_FROM:
+            references.prepare(tokenize=tokenizer, lowercase=lowercase)
+
+
+class _Warnings:
+    """Holds warnings back until all parts are done, and says each once with the cases of all parts together."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._others: dict[str, warnings.WarningMessage] = {}
+
+    @contextmanager
+    def of_part(self) -> Iterator[None]:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            yield
+        here: dict[str, int] = {}
+        for warning in caught:
+            if isinstance(warning.message, CountedWarning):
+                # Every system and metric meets the same cases of one part again.
+                here[warning.message.what] = max(here.get(warning.message.what, 0), warning.message.count)
+            else:
+                self._others.setdefault(str(warning.message), warning)
+        self._counts.update(here)
+
+    def tell(self) -> None:
+        for warning in self._others.values():
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+        for what, count in self._counts.items():
+            warnings.warn(CountedWarning(what, count), stacklevel=3)
+
+
 def _test_rows(
     name: str,
     metric: Metric,
-    statistics: Mapping[str, NDArray[np.float64]],
+    samples: Mapping[str, Sample],
     sampling: Sampling,
     test: TestName,
     threads: int | None,
     steps: Steps,
 ) -> list[TestRow]:
     comparisons = compare(
-        statistics,
+        samples,
         metric.score,
         baseline=sampling.baseline,
         test=test,

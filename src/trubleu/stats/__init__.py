@@ -13,6 +13,7 @@ from trubleu.stats.family import compare
 from trubleu.stats.paired import paired_bootstrap, paired_randomisation
 from trubleu.stats.resample import Progress
 from trubleu.stats.results import Comparison, Interval, PairedTest, TestName
+from trubleu.stats.sample import Sample, SampleBuilder, Statistics
 from trubleu.stats.scoring import ScoreFunction
 from trubleu.stats.sums import CHUNK_ROWS, total
 
@@ -24,7 +25,10 @@ __all__ = [
     "Interval",
     "PairedTest",
     "Progress",
+    "Sample",
+    "SampleBuilder",
     "ScoreFunction",
+    "Statistics",
     "TestName",
     "blocks",
     "bootstrap_interval",

@@ -7,21 +7,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trubleu.stats import checks
-from trubleu.stats.blocking import units
 from trubleu.stats.resample import Resampling
 from trubleu.stats.results import Interval
+from trubleu.stats.sample import Sample, Statistics
 from trubleu.stats.scoring import score_of, scores_of
-from trubleu.stats.sums import total
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from trubleu.stats.resample import Progress
     from trubleu.stats.scoring import ScoreFunction
 
 
 def bootstrap_scores(
-    statistics: ArrayLike,
+    statistics: Statistics,
     score: ScoreFunction,
     *,
     resamples: int = 10_000,
@@ -67,12 +66,12 @@ def bootstrap_scores(
     >>> scores.shape, float(scores.min()), float(scores.max())
     ((1000,), 30.0, 50.0)
     """
-    rows, _ = units(_checked(statistics, resamples, seed))
-    return _scores(rows, score, resamples, seed, threads, progress)
+    sample = _checked(statistics, resamples, seed)
+    return _scores(sample.rows, score, resamples, seed, threads, progress)
 
 
 def bootstrap_interval(
-    statistics: ArrayLike,
+    statistics: Statistics,
     score: ScoreFunction,
     *,
     resamples: int = 10_000,
@@ -118,11 +117,10 @@ def bootstrap_interval(
     (40.0, True, 0)
     """
     checks.confidence_level(confidence)
-    array = _checked(statistics, resamples, seed)
-    rows, block_count = units(array)
-    scores = _scores(rows, score, resamples, seed, threads, progress)
+    sample = _checked(statistics, resamples, seed)
+    scores = _scores(sample.rows, score, resamples, seed, threads, progress)
     low, high = percentile_interval(scores, confidence)
-    observed = score_of(score, total(array), "the corpus")
+    observed = score_of(score, sample.total, "the corpus")
     return Interval(
         score=observed,
         low=low,
@@ -130,7 +128,7 @@ def bootstrap_interval(
         confidence=confidence,
         resamples=resamples,
         seed=seed,
-        blocks=block_count,
+        blocks=sample.blocks,
     )
 
 
@@ -141,10 +139,10 @@ def percentile_interval(scores: NDArray[np.float64], confidence: float) -> tuple
     return float(low), float(high)
 
 
-def _checked(statistics: ArrayLike, resamples: int, seed: int) -> NDArray[np.float64]:
+def _checked(statistics: Statistics, resamples: int, seed: int) -> Sample:
     checks.at_least_one(resamples, "resamples")
     checks.seed_range(seed)
-    return checks.usable(statistics, "The system")
+    return Sample.of(statistics, "The system")
 
 
 def _scores(

@@ -51,19 +51,18 @@ def finite(array: NDArray[np.float64], name: str) -> None:
         raise DataError(f"{name} has a value that is not finite in segment {bad[0]} (counted from 0); leave it out")
 
 
-def same_shape(arrays: Sequence[NDArray[np.float64]], names: Sequence[str]) -> None:
+def same_shape(shapes: Sequence[tuple[int, int]], names: Sequence[str]) -> None:
     """Refuse systems that were not scored on the same segments by the same metric."""
-    first = arrays[0]
-    for array, name in zip(arrays, names, strict=True):
-        if len(array) != len(first):
+    segments, columns = shapes[0]
+    for (rows, width), name in zip(shapes, names, strict=True):
+        if rows != segments:
             raise DataError(
-                f"{name} has {len(array)} segments but {names[0]} has {len(first)}; "
+                f"{name} has {rows} segments but {names[0]} has {segments}; "
                 "a paired test needs outputs for the same segments"
             )
-        if array.shape[1] != first.shape[1]:
+        if width != columns:
             raise DataError(
-                f"{name} has {array.shape[1]} statistics a segment but {names[0]} has {first.shape[1]}; "
-                "score both with the same metric"
+                f"{name} has {width} statistics a segment but {names[0]} has {columns}; score both with the same metric"
             )
 
 

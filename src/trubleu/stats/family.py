@@ -14,15 +14,14 @@ from trubleu.stats.results import Comparison
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from numpy.typing import ArrayLike
-
     from trubleu.stats.resample import Progress
     from trubleu.stats.results import TestName
+    from trubleu.stats.sample import Statistics
     from trubleu.stats.scoring import ScoreFunction
 
 
 def compare(
-    systems: Mapping[str, ArrayLike],
+    systems: Mapping[str, Statistics],
     score: ScoreFunction,
     *,
     baseline: str | None = None,

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING
 from trubleu.stats.pairs import Design, run_tests
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from trubleu.stats.resample import Progress
     from trubleu.stats.results import PairedTest
+    from trubleu.stats.sample import Statistics
     from trubleu.stats.scoring import ScoreFunction
 
 
 def paired_bootstrap(
-    a: ArrayLike,
-    b: ArrayLike,
+    a: Statistics,
+    b: Statistics,
     score: ScoreFunction,
     *,
     resamples: int = 10_000,
@@ -77,8 +76,8 @@ def paired_bootstrap(
 
 
 def paired_randomisation(
-    a: ArrayLike,
-    b: ArrayLike,
+    a: Statistics,
+    b: Statistics,
     score: ScoreFunction,
     *,
     trials: int = 10_000,

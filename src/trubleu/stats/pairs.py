@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from trubleu.stats import checks
-from trubleu.stats.blocking import units
 from trubleu.stats.bootstrap import percentile_interval
 from trubleu.stats.resample import Progress, Resampling
 from trubleu.stats.results import PairedTest, TestName
+from trubleu.stats.sample import Sample, Statistics
 from trubleu.stats.scoring import score_of, scores_of
-from trubleu.stats.sums import total
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from trubleu.stats.scoring import ScoreFunction
 
@@ -56,16 +55,15 @@ class Design:
 class Systems:
     """Systems on the same segments: their scores, and what resampling makes of them."""
 
-    def __init__(self, systems: Mapping[str, ArrayLike], score: ScoreFunction) -> None:
+    def __init__(self, systems: Mapping[str, Statistics], score: ScoreFunction) -> None:
         names = [f"System {name!r}" for name in systems]
-        arrays = [checks.usable(array, name) for array, name in zip(systems.values(), names, strict=True)]
-        checks.same_shape(arrays, names)
-        drawn = [units(array) for array in arrays]
-        self.segments = len(arrays[0])
-        self.blocks = drawn[0][1]
+        samples = [Sample.of(each, name) for each, name in zip(systems.values(), names, strict=True)]
+        checks.same_shape([(sample.segments, len(sample.total)) for sample in samples], names)
+        self.segments = samples[0].segments
+        self.blocks = samples[0].blocks
         self._score = score
-        self._totals = [total(array) for array in arrays]
-        self._rows = [rows for rows, _ in drawn]
+        self._totals = [sample.total for sample in samples]
+        self._rows = [sample.rows for sample in samples]
         self.scores = [score_of(score, sums, name) for sums, name in zip(self._totals, names, strict=True)]
 
     def bootstrapped(self, draws: Resampling) -> list[NDArray[np.float64]]:
@@ -90,7 +88,7 @@ class Systems:
 
 
 def run_tests(
-    systems: Mapping[str, ArrayLike], pairs: Sequence[tuple[int, int]], score: ScoreFunction, design: Design
+    systems: Mapping[str, Statistics], pairs: Sequence[tuple[int, int]], score: ScoreFunction, design: Design
 ) -> list[PairedTest]:
     """Return the test of every pair, given as positions in the mapping."""
     design.check()

@@ -106,6 +106,18 @@ class Tokenizer:
         """
         return self._split((text.lower() if lowercase else text).rstrip())
 
+    @property
+    def known_as(self) -> str | None:
+        """The name that `tokenizer` makes it from, also elsewhere; None for a callable.
+
+        Examples
+        --------
+        >>> tokenizer("char").known_as
+        'char'
+        >>> tokenizer(str.split).known_as
+        """
+        return self._spec if isinstance(self._spec, str) else None
+
     def __reduce__(self) -> tuple[Callable[[Spec | Tokenizer], Tokenizer], tuple[Spec]]:
         # MeCab's and SentencePiece's objects cannot be pickled, their names can.
         return tokenizer, (self._spec,)

@@ -1,0 +1,144 @@
+"""``trubleu explain``: how outputs got their scores."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any, Final
+
+from trubleu.cli.output import add_output_options, check_output, write_output
+from trubleu.cli.score import add_corpus_options, build_metrics, open_corpus
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from trubleu.data import References
+    from trubleu.explain import Explanation
+    from trubleu.metrics import Metric
+
+WEIGHTED_METRIC: Final = "dbleu-4"
+UNWEIGHTED_METRIC: Final = "bleu-4"
+DEFAULT_METRIC: Final = f"{WEIGHTED_METRIC} for references with weights, otherwise {UNWEIGHTED_METRIC}"
+
+EPILOG = """\
+examples:
+  trubleu explain --refs refs.jsonl sysA.txt --segment 17
+  trubleu explain --refs refs.jsonl sysA.txt --worst 20 -m sdbleu-2 --format html --out worst.html
+  trubleu explain --refs refs.jsonl sysA.txt sysB.txt --differ 5 -m dbleu-2
+
+metrics that can be explained: bleu-N, sbleu-N, dbleu-N, sdbleu-N
+"""
+
+
+def read_corpus(options: argparse.Namespace) -> tuple[References, Mapping[str, Sequence[str]]]:
+    """Read references and outputs as a whole, and choose a metric if none was."""
+    options.segments = True  # single ones are looked at, so the corpus is not taken part by part
+    parts, _, _ = open_corpus(options)
+    ((references, outputs),) = parts
+    if not options.metric:
+        options.metric = [WEIGHTED_METRIC if references.weighted() else UNWEIGHTED_METRIC]
+    return references, outputs
+
+
+def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
+    """Add the command and its options."""
+    parser = commands.add_parser(
+        "explain",
+        help="show how outputs got their scores",
+        description="Show which n-grams matched which reference with what weight, and how that became the score.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=run)
+    which = parser.add_argument_group("segments (one of these)")
+    which.add_argument("--segment", action="append", metavar="ID", help="this one; give it again for more")
+    which.add_argument("--worst", type=int, metavar="N", help="the N with the worst scores of a system")
+    which.add_argument("--differ", type=int, metavar="N", help="the N where the scores of two systems differ most")
+    add_corpus_options(parser, DEFAULT_METRIC)
+    add_output_options(parser, formats=("text", "json", "html"))
+
+
+def run(options: argparse.Namespace) -> None:
+    """Explain and print."""
+    from trubleu.cli.progress import told_once
+    from trubleu.explain import explain
+
+    check_output(options)
+    _check_choice(options)
+    if options.format == "html":
+        from trubleu.explain.page import load_templates
+
+        load_templates()  # what is not installed is said before files are read
+    if options.metric:
+        _one_metric(options)
+    with told_once(quiet=options.quiet):
+        references, outputs = read_corpus(options)
+        metric = _one_metric(options)
+        places = _choose(options, metric, references, outputs)
+        explanations = {
+            name: [explain(metric, texts[place], references, place) for place in places]
+            for name, texts in outputs.items()
+        }
+    write_output(options, _render(explanations, options))
+
+
+def _check_choice(options: argparse.Namespace) -> None:
+    from trubleu.errors import UsageError
+
+    given = [name for name in ("segment", "worst", "differ") if getattr(options, name) is not None]
+    if len(given) != 1:
+        raise UsageError("say which segments to explain, with one of --segment ID, --worst N and --differ N")
+    count = getattr(options, given[0])
+    if given != ["segment"] and count < 1:
+        raise UsageError(f"--{given[0]} {count} shows nothing; ask for 1 or more")
+    if options.worst is not None and len(options.systems) != 1:
+        raise UsageError("--worst goes by the scores of one system; name one, or ask two where they --differ")
+    if options.differ is not None and len(options.systems) != 2:
+        raise UsageError(f"--differ needs two systems, not {len(options.systems)}")
+
+
+def _one_metric(options: argparse.Namespace) -> Metric:
+    from trubleu.errors import UsageError
+    from trubleu.explain.segment import check_explainable
+
+    if len(options.metric) != 1:
+        raise UsageError(f"one metric is explained at a time, not {len(options.metric)}; give -m once")
+    (metric,) = build_metrics(options).values()
+    check_explainable(metric)
+    return metric
+
+
+def _choose(
+    options: argparse.Namespace, metric: Metric, references: References, outputs: Mapping[str, Sequence[str]]
+) -> list[int]:
+    from trubleu.errors import DataError
+    from trubleu.explain.choose import most_different, worst
+    from trubleu.explain.segment import find_segment
+
+    places: list[int]
+    if options.segment is not None:
+        return list(dict.fromkeys(find_segment(references, identity) for identity in options.segment))
+    systems = list(outputs.values())
+    if options.worst is not None:
+        places = worst(metric, systems[0], references, options.worst).tolist()
+        nothing = "no segment has a score"
+    else:
+        places = most_different(metric, systems[0], systems[1], references, options.differ).tolist()
+        nothing = f"{' and '.join(outputs)} have the same score in every segment"
+    if not places:
+        raise DataError(f"there is nothing to explain, as {nothing} by {metric.name}")
+    return places
+
+
+def _render(explanations: Mapping[str, Sequence[Explanation]], options: argparse.Namespace) -> str:
+    if options.format == "html":
+        from trubleu.explain.page import render_page
+
+        return render_page(explanations, options.digits)
+    if options.format == "json":
+        from trubleu.explain.records import render_json
+
+        return render_json(explanations)
+    from trubleu.explain.text import render_text
+
+    return render_text(explanations, options.digits)

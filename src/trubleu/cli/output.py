@@ -1,0 +1,59 @@
+"""The options that every command with a table shares: ``--format``, ``--digits``, ``--out`` and ``--quiet``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+FORMATS: Final = ("text", "json", "csv", "markdown", "latex")
+"""Those of `trubleu.report.tables`, said again so that ``--help`` need not load it (a test holds them equal)."""
+
+MOST_DIGITS: Final = 17
+
+
+def add_output_options(parser: argparse.ArgumentParser, *, formats: Sequence[str] = FORMATS) -> argparse._ArgumentGroup:
+    """Add the options, and return their group for those that only this command has.
+
+    Call `check_output` before the work begins and `write_output` when it is done.
+
+    Parameters
+    ----------
+    parser
+        The command's parser.
+    formats
+        What ``--format`` takes; the first is the default.
+    """
+    group = parser.add_argument_group("output")
+    listed = f"{', '.join(formats[1:-1])} or {formats[-1]}"
+    group.add_argument(
+        "--format", choices=formats, default=formats[0], metavar="NAME", help=f"{formats[0]} (default), {listed}"
+    )
+    group.add_argument(
+        "--digits", type=int, default=2, metavar="N", help="decimals where people read (2); csv and json have all"
+    )
+    group.add_argument("--out", metavar="FILE", default="-", help="write there instead of standard output")
+    group.add_argument("--quiet", action="store_true", help="no progress bars and no warnings")
+    return group
+
+
+def check_output(options: argparse.Namespace) -> None:
+    """Refuse what could not be printed or written, before any work is done."""
+    from trubleu.data import check_writable
+    from trubleu.errors import UsageError
+
+    if not 0 <= options.digits <= MOST_DIGITS:
+        raise UsageError(f"--digits {options.digits} must lie between 0 and {MOST_DIGITS}")
+    check_writable(options.out)
+
+
+def write_output(options: argparse.Namespace, text: str) -> None:
+    """Write to where ``--out`` says, whole or not at all."""
+    from trubleu.data import atomic_writer
+
+    # Half of a surrogate pair, which JSON can hold and UTF-8 cannot, becomes \ud83d: in JSON that is itself again.
+    encodable = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    with atomic_writer(options.out) as file:
+        file.write(encodable)

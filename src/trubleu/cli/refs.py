@@ -1,0 +1,140 @@
+"""``trubleu refs``: look through references, convert them, prepare them."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from trubleu.cli.output import add_output_options, check_output, write_output
+
+if TYPE_CHECKING:
+    from trubleu.data import References
+
+EPILOG = """\
+examples:
+  trubleu refs check refs.jsonl
+  trubleu refs convert refs.jsonl refs.parquet
+  trubleu refs convert --ref a.txt --ref b.txt --weight wa.txt --weight wb.txt refs.jsonl.gz
+  trubleu refs prepare refs.jsonl --out refs.tbp --tokenize 13a
+"""
+
+
+def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
+    """Add the command and its own commands."""
+    parser = commands.add_parser(
+        "refs",
+        help="check, convert or prepare references",
+        description="Look through references, convert them to another format, or prepare them for many scorings.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    inner = parser.add_subparsers(title="commands", dest="refs_command", metavar="COMMAND", required=True)
+    _add_check(inner)
+    _add_convert(inner)
+    _add_prepare(inner)
+
+
+def _add_check(commands: argparse._SubParsersAction[Any]) -> None:
+    parser = commands.add_parser(
+        "check",
+        help="count references and weights, and find what should be known about them",
+        description="Count segments, references and weights, and find segments without a positive weight, references "
+        "that are not rated, repeated or empty. It is a report: whatever it finds, the exit code is 0.",
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=check)
+    _add_input(parser, "FILE", "references: JSON lines, Parquet, one a line, or a prepared file")
+    add_output_options(parser)
+
+
+def _add_convert(commands: argparse._SubParsersAction[Any]) -> None:
+    parser = commands.add_parser(
+        "convert",
+        help="write references in another format",
+        description="Write references in the format that the second file's name tells: .jsonl (then maybe .gz or .zst) "
+        "or .parquet. Ids, contexts, messages, texts, weights and origins are kept, and ratings become weights.",
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=convert)
+    _add_input(parser, "FILE", "references to read, unless there is a --ref, and the file to write")
+
+
+def _add_prepare(commands: argparse._SubParsersAction[Any]) -> None:
+    parser = commands.add_parser(
+        "prepare",
+        help="tokenise references once, into a file that opens at once",
+        description="Tokenise and number references once, into a file that trubleu score --refs takes like any other, "
+        "opens at once and scores several times as fast.",
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=prepare)
+    _add_input(parser, "FILE", "references to read, unless there is a --ref")
+    parser.add_argument("--out", metavar="FILE.tbp", required=True, help="the file to write")
+    parser.add_argument("--tokenize", metavar="NAME", default="13a", help="tokenizer: 13a (default), intl, chat, …")
+    parser.add_argument("--lowercase", action="store_true", help="lower-case all texts")
+    parser.add_argument("--quiet", action="store_true", help="no progress bars and no warnings")
+
+
+def _add_input(parser: argparse.ArgumentParser, metavar: str, text: str) -> None:
+    parser.add_argument("files", nargs="*", metavar=metavar, help=text)
+    parser.add_argument("--ref", action="append", metavar="FILE", help="one reference a line; give it again for more")
+    parser.add_argument(
+        "--weight",
+        action="append",
+        metavar="FILE",
+        help="the weights of a --ref, in the same order: a number from -1 to 1 a line, or nothing for no reference",
+    )
+
+
+def check(options: argparse.Namespace) -> None:
+    """Look through references and print what was found."""
+    from trubleu.report.reference_check import check_references, render_check
+
+    check_output(options)
+    references = _read(options, options.files)
+    write_output(options, render_check(check_references(references), options.format, options.digits))
+
+
+def convert(options: argparse.Namespace) -> None:
+    """Read references and write them in another format."""
+    from trubleu.data import check_writable
+    from trubleu.errors import UsageError
+
+    if not options.files:
+        raise UsageError("refs convert needs the file to write; give it last")
+    *files, target = options.files
+    check_writable(target)
+    _read(options, files).write(target)
+
+
+def prepare(options: argparse.Namespace) -> None:
+    """Read references, tokenise them and write the result."""
+    from trubleu.cli.progress import Bars, told_once
+    from trubleu.data import check_writable
+    from trubleu.errors import UsageError
+    from trubleu.text import tokenizer
+
+    if options.out == "-":
+        raise UsageError("a prepared file is mapped into memory, so it cannot go to standard output; give a file name")
+    check_writable(options.out)
+    tokenize = tokenizer(options.tokenize)  # a wrong name is said before files are read
+    with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
+        references = _read(options, options.files)
+        prepared = references.prepare(
+            tokenize=tokenize, lowercase=options.lowercase, progress=bars.stage("prepare", len(references))
+        )
+        prepared.save(options.out, progress=bars.stage("write", len(references)))
+
+
+def _read(options: argparse.Namespace, files: list[str]) -> References:
+    """Read references from one file, or from plain ones side by side."""
+    from trubleu.data import References
+    from trubleu.errors import UsageError
+
+    if options.weight and not options.ref:
+        raise UsageError("--weight goes with --ref; a single file holds its weights itself")
+    if len(files) + bool(options.ref) != 1:
+        given = f"{len(files)} files" + (" and --ref" if options.ref else "") if files else "none"
+        raise UsageError(f"references are given as one file or with one or more --ref FILE, not as {given}")
+    return References.read_parallel(options.ref, options.weight or ()) if options.ref else References.read(files[0])

@@ -1,0 +1,47 @@
+"use strict";
+// Words that belong to the same n-grams light up together. Nothing is fetched and nothing is stored.
+for (const section of document.querySelectorAll("section.system")) {
+  const status = section.querySelector(".status");
+  const idle = status.textContent;
+  const words = [...section.querySelectorAll(".output .t")];
+  const marked = [...section.querySelectorAll("[data-g]")];
+  const holders = new Map(); // from an n-gram to the elements that belong to it
+  for (const element of marked)
+    for (const gram of element.dataset.g.split(" ")) holders.set(gram, [...(holders.get(gram) ?? []), element]);
+  let lit = [];
+  let pinned = null; // what was tapped or clicked stays lit until something else is, or Escape
+
+  const light = (element) => {
+    for (const other of lit) other.classList.remove("lit");
+    lit = element ? element.dataset.g.split(" ").flatMap((gram) => holders.get(gram)) : [];
+    for (const other of lit) other.classList.add("lit");
+    status.textContent = (element && element.title) || idle;
+  };
+  const pin = (element) => {
+    pinned = element;
+    light(pinned);
+  };
+  const target = (event) => event.target.closest("[data-g]");
+
+  section.addEventListener("pointerover", (event) => light(target(event) ?? pinned));
+  section.addEventListener("pointerleave", () => light(pinned));
+  section.addEventListener("focusin", (event) => target(event) && light(target(event)));
+  section.addEventListener("focusout", () => light(pinned));
+  section.addEventListener("click", (event) => {
+    const element = target(event);
+    if (element) pin(element === pinned ? null : element);
+  });
+
+  // One stop for Tab; the arrow keys go from word to word.
+  words.forEach((word, place) => (word.tabIndex = place ? -1 : 0));
+  section.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") return pin(null);
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    const next = step && words[words.indexOf(event.target) + step];
+    if (!words.includes(event.target) || !next) return undefined;
+    event.target.tabIndex = -1;
+    next.tabIndex = 0;
+    next.focus();
+    return event.preventDefault();
+  });
+}

@@ -1,0 +1,242 @@
+"""What the page shows of an explanation: texts and classes, so that the template only puts them in place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from trubleu.explain.ngrams import windows
+from trubleu.explain.palette import step
+from trubleu.explain.runs import matched_ngrams, runs
+from trubleu.explain.text import conclusion, smoothed_text, source_text, unmatched, weight_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from trubleu.explain.explanation import Explanation
+    from trubleu.explain.ngrams import NGram
+
+_SIGNS: Final = {-1: "neg", 0: "zero", 1: "pos"}
+
+
+@dataclass(frozen=True, slots=True)
+class TokenView:
+    """A token; the numbers of the matched n-grams around it, which a script connects; what is said of it."""
+
+    text: str
+    grams: str = ""
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """Tokens with the same background; no classes if nothing matched."""
+
+    tokens: Sequence[TokenView]
+    classes: str = ""
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceView:
+    """A reference; its weight is an empty text if it has none."""
+
+    number: int
+    weight: str
+    classes: str
+    runs: Sequence[RunView]
+    credit: str
+    notes: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class GramView:
+    """A line of the table of n-grams."""
+
+    id: str
+    order: int
+    text: str
+    title: str
+    classes: str
+    cells: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class SystemView:
+    """One system's output for a segment."""
+
+    name: str
+    score: str
+    output: Sequence[RunView]
+    credited: Sequence[ReferenceView]
+    matched: Sequence[ReferenceView]
+    others: Sequence[ReferenceView]
+    grams: Sequence[GramView]
+    unmatched: Sequence[str]
+    orders: Sequence[Sequence[str]]
+    smoothed: bool
+    conclusion: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentView:
+    """A segment and what each system made of it."""
+
+    id: str
+    message: str | None
+    context: Sequence[str]
+    systems: Sequence[SystemView]
+
+
+def segment_view(explanations: Mapping[str, Explanation], digits: int) -> SegmentView:
+    """Return what the page shows of one segment, given each system's explanation."""
+    first = next(iter(explanations.values()))
+    return SegmentView(
+        id=first.segment,
+        message=first.message,
+        context=first.context or (),
+        systems=[system_view(name, explanation, digits) for name, explanation in explanations.items()],
+    )
+
+
+def system_view(name: str, explanation: Explanation, digits: int) -> SystemView:
+    """Return what the page shows of one output."""
+    grams = list(matched_ngrams(explanation))
+    views = [_reference(explanation, place, grams) for place in explanation.by_weight()]
+    smoothed = [smoothed_text(order, digits) for order in explanation.orders]
+    decisive = {place for gram in grams for place in (gram.weight_from, gram.count_from)} | {explanation.length_from}
+    rest = [view for view in views if view.number - 1 not in decisive]
+    return SystemView(
+        name=name,
+        score="left out" if explanation.score is None else f"{explanation.score:.{digits}f}",
+        output=_output(explanation, grams),
+        credited=[view for view in views if view.number - 1 in decisive],
+        matched=[view for view in rest if explanation.references[view.number - 1].matched],
+        others=[view for view in rest if not explanation.references[view.number - 1].matched],
+        grams=[_gram(number, gram, explanation.weighted, digits) for number, gram in enumerate(grams)],
+        unmatched=list(unmatched(explanation)),
+        orders=[
+            (
+                str(order.order),
+                minus(f"{order.numerator:.{digits}f}"),
+                f"{order.denominator:.{digits}f}",
+                *([smoothed[order.order - 1]] if any(smoothed) else []),
+                f"{order.precision:.{digits}f}" if order.used else "left out",
+            )
+            for order in explanation.orders
+        ],
+        smoothed=any(smoothed),
+        conclusion=["No reference has a weight above 0, and the metric was told to skip such segments."]
+        if explanation.skipped
+        else list(conclusion(explanation, digits)),
+    )
+
+
+def minus(number: str) -> str:
+    """Return a number with the sign that is as wide as a plus.
+
+    Examples
+    --------
+    >>> minus("-0.5")
+    '−0.5'
+    """
+    return number.replace("-", "−")
+
+
+def _classes(weight: float) -> str:
+    return f"w{step(weight)} {_SIGNS[(weight > 0) - (weight < 0)]}"
+
+
+def _said(gram: NGram, weighted: bool) -> str:
+    """Say in a line what an n-gram earned."""
+    words = " ".join(gram.tokens)
+    if not weighted:
+        return f"“{words}” counts {gram.clipped}, found in {source_text(gram)}"
+    credit = minus(f"{gram.credit:+.3g}")
+    return (
+        f"“{words}” earns {credit} = {minus(weight_text(gram.weight or 0.0))} × {gram.clipped} by {source_text(gram)}"
+    )
+
+
+def _output(explanation: Explanation, grams: Sequence[NGram]) -> list[RunView]:
+    around: list[list[int]] = [[] for _ in explanation.tokens]
+    for number, gram in enumerate(grams):
+        for start in gram.positions:
+            for place in range(start, start + len(gram.tokens)):
+                around[place].append(number)
+    tokens = [
+        TokenView(
+            text,
+            " ".join(map(str, dict.fromkeys(numbers))),
+            # The longest first: they say most.
+            "\n".join(_said(grams[number], explanation.weighted) for number in reversed(dict.fromkeys(numbers))),
+        )
+        for text, numbers in zip(explanation.tokens, around, strict=True)
+    ]
+    return [
+        RunView(tokens[run.start : run.end])
+        if run.weight is None
+        else RunView(
+            tokens[run.start : run.end],
+            _classes(run.weight),
+            minus(weight_text(run.weight)) if explanation.weighted else f"#{(run.reference or 0) + 1}",
+        )
+        for run in runs(explanation)
+    ]
+
+
+def _reference(explanation: Explanation, place: int, grams: Sequence[NGram]) -> ReferenceView:
+    """Return a reference with its matched n-grams marked; those that it was credited for have its colour."""
+    reference = explanation.references[place]
+    around: list[list[int]] = [[] for _ in reference.tokens]
+    credited = [False] * len(reference.tokens)
+    if reference.matched:
+        numbers = {gram.tokens: number for number, gram in enumerate(grams)}
+        for n in range(1, len(explanation.orders) + 1):
+            for start, window in enumerate(windows(reference.tokens, n)):
+                number = numbers.get(window)
+                if number is None:
+                    continue
+                for at in range(start, start + n):
+                    around[at].append(number)
+                    credited[at] |= place in (grams[number].weight_from, grams[number].count_from)
+    pieces: list[RunView] = []
+    for text, found, earned in zip(reference.tokens, around, credited, strict=True):
+        classes = _classes(reference.weight) if earned else "seen" if found else ""
+        token = TokenView(text, " ".join(map(str, dict.fromkeys(found))))
+        if pieces and pieces[-1].classes == classes:
+            pieces[-1] = RunView([*pieces[-1].tokens, token], classes)
+        else:
+            pieces.append(RunView([token], classes))
+    shown = reference.weight if explanation.weighted else reference.rated
+    notes = [] if reference.origin is None else [reference.origin]
+    if place == explanation.length_from:
+        notes.append(f"sets the length: {len(reference.tokens)}")
+    return ReferenceView(
+        number=place + 1,
+        weight="" if shown is None else minus(weight_text(shown)),
+        classes="" if shown is None else _classes(shown),
+        runs=pieces,
+        credit=minus(f"{reference.credit:+.3g}") if any(credited) else "",
+        notes=notes,
+    )
+
+
+def _gram(number: int, gram: NGram, weighted: bool, digits: int) -> GramView:
+    weight = 0.0 if gram.weight is None else gram.weight
+    return GramView(
+        id=str(number),
+        order=len(gram.tokens),
+        text=" ".join(gram.tokens),
+        title=_said(gram, weighted),
+        classes=_classes(weight),
+        cells=[
+            str(gram.occurrences),
+            source_text(gram),
+            str(len(gram.matches)),
+            *([minus(weight_text(weight))] if weighted else []),
+            str(gram.clipped),
+            minus(f"{gram.credit:.{digits}f}"),
+            f"{gram.possible:.{digits}f}",
+        ],
+    )

@@ -1,0 +1,148 @@
+"""iBLEU (Sun & Zhou 2012): close to the references, but not to the source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from trubleu.data import PreparedReferences
+from trubleu.metrics.bleu import Bleu
+from trubleu.metrics.contract import AnyReferences, Metric, Progress, Result, as_references
+from trubleu.metrics.options import check_share
+from trubleu.signature import Signature
+from trubleu.stats import total
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from trubleu.text.registry import Spec
+
+
+@dataclass(frozen=True, kw_only=True)
+class IBleuResult(Result):
+    """An iBLEU score with what it is made of.
+
+    Attributes
+    ----------
+    bleu
+        BLEU of the outputs with the references.
+    source_bleu
+        BLEU of the outputs with their sources as the only references.
+    """
+
+    bleu: float
+    source_bleu: float
+
+    def __str__(self) -> str:
+        return f"{self.metric} = {self.score:.2f} (BLEU = {self.bleu:.2f} source BLEU = {self.source_bleu:.2f})"
+
+
+class IBleu(Metric):
+    """Corpus-level iBLEU for paraphrases and responses: BLEU with the references, less BLEU with the source.
+
+    The score is α · BLEU(output, references) − (1 − α) · BLEU(output, source), so that repeating the source does not
+    pay. With α = 0.9 it lies between −10 and 90.
+
+    The source of a segment is its message: what JSON lines have as ``message``, or what `References.with_messages`
+    is given.
+
+    Parameters
+    ----------
+    order, tokenize, lowercase, smoothing, smoothing_value, effective_order, reference_length
+        As for `Bleu`, for both parts.
+    alpha
+        The share of the references, from 0 to 1; with 1 this is BLEU.
+
+    Examples
+    --------
+    >>> from trubleu import References
+    >>> references = References.from_lists([["how old are you"]]).with_messages(["what is your age"])
+    >>> round(IBleu(order=2).corpus(["how old are you"], references).score, 2)
+    90.0
+    >>> round(IBleu(order=2).corpus(["what is your age"], references).score, 2)
+    -10.0
+    """
+
+    needs_source: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        order: int = 4,
+        *,
+        tokenize: Spec = "13a",
+        lowercase: bool = False,
+        smoothing: str = "exp",
+        smoothing_value: float | None = None,
+        effective_order: bool = False,
+        reference_length: str = "closest",
+        alpha: float = 0.9,
+    ) -> None:
+        self.bleu = Bleu(
+            order,
+            tokenize=tokenize,
+            lowercase=lowercase,
+            smoothing=smoothing,
+            smoothing_value=smoothing_value,
+            effective_order=effective_order,
+            reference_length=reference_length,
+        )
+        self.name = f"ibleu-{order}"
+        self.alpha = check_share("alpha", alpha)
+        # Whoever prepares references for several metrics looks for this.
+        self.matching = self.bleu.matching
+
+    def statistics(
+        self,
+        outputs: Sequence[str],
+        references: AnyReferences,
+        *,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> NDArray[np.float64]:
+        """Return BLEU's statistics with the references, and beside them those with the source."""
+        references = as_references(references, outputs)
+        whole = references.references if isinstance(references, PreparedReferences) else references
+        source = whole.messages_as_references()
+        # The source is one text a segment: what there is to wait for is the references.
+        return np.hstack(
+            [
+                self.bleu.statistics(outputs, references, threads=threads, progress=progress),
+                self.bleu.statistics(outputs, source, threads=threads),
+            ]
+        )
+
+    def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return iBLEU for each row of summed statistics."""
+        bleu, source_bleu = self.parts(statistics)
+        return self.alpha * bleu - (1.0 - self.alpha) * source_bleu
+
+    def parts(self, statistics: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return BLEU with the references and BLEU with the source for each row of summed statistics."""
+        with_references, with_source = np.split(statistics, 2, axis=-1)
+        return self.bleu.score(with_references), self.bleu.score(with_source)
+
+    def corpus(self, outputs: Sequence[str], references: AnyReferences, *, threads: int | None = None) -> IBleuResult:
+        """Score a system."""
+        references = as_references(references, outputs)
+        return self.result(self.statistics(outputs, references, threads=threads), references)
+
+    def result(self, statistics: NDArray[np.float64], references: AnyReferences | None = None) -> IBleuResult:
+        """Score a system from its statistics."""
+        sums = total(statistics)
+        bleu, source_bleu = self.parts(sums)
+        return IBleuResult(
+            metric=self.name,
+            score=float(self.score(sums)),
+            segments=len(statistics),
+            signature=self.signature(references),
+            bleu=float(bleu),
+            source_bleu=float(source_bleu),
+        )
+
+    def signature(self, references: AnyReferences | None = None) -> Signature:
+        """Return how a number is made."""
+        return Signature(self.name, self.bleu.signature(references).pairs).extended(alpha=self.alpha)

@@ -1,0 +1,125 @@
+"""``trubleu compare`` as its users call it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+import trubleu
+from trubleu.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Run = Callable[..., tuple[int, str, str]]
+
+GOOD = ["the food was great", "it was so loud", "we will be back"]
+BAD = ["i do not know", "it was loud", "i do not know"]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        {"id": "x", "references": [{"text": GOOD[0], "weight": 1.0}, {"text": BAD[0], "weight": -0.5}]},
+        {"id": "y", "references": [{"text": "it was loud", "weight": 0.8}]},
+        {"id": "z", "references": [{"text": "we will come back", "weight": 0.9}]},
+    ]
+    (tmp_path / "refs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "good.txt").write_text("\n".join(GOOD) + "\n")
+    (tmp_path / "bad.txt").write_text("\n".join(BAD) + "\n")
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        try:
+            code = main(["compare", *arguments])
+        except SystemExit as stop:  # argparse leaves this way
+            code = int(stop.code or 0)
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
+
+
+CALL = ("--refs", "refs.jsonl", "good.txt", "bad.txt", "--resamples", "200", "--seed", "7")
+
+
+def test_scores_test_segments_and_ngrams(run: Run) -> None:
+    code, out, err = run(*CALL, "-m", "dbleu-2", "-m", "chrf")
+    assert (code, err) == (0, "")
+    assert re.search(r"^good +\d+\.\d\d \[\d+\.\d\d, \d+\.\d\d\]", out, re.MULTILINE)
+    assert re.search(r"^dbleu-2  good  bad  \+", out, re.MULTILINE)
+    assert re.search(r"^chrf +good  bad  \+", out, re.MULTILINE)
+    better = out.partition("Segments where good is better\n")[2]
+    assert [line.split()[0] for line in better.splitlines()[2:4]] == ["x", "z"]
+    assert re.search(r"^y +\S+ +100\.00 +-\d", out.partition("Segments where bad is better\n")[2], re.MULTILINE)
+    assert re.search(r"1  know +0\.00 +-0\.50 +\+0\.50 +0 +2$", out, re.MULTILINE)
+    assert "segments and n-grams: by dbleu-2" in out
+    assert "tests: paired bootstrap, 200 draws, seed 7" in out
+
+
+def test_json_and_csv_have_all_rows_in_full(run: Run) -> None:
+    code, out, _ = run(*CALL, "--format", "json")
+    document = json.loads(out)
+    assert code == 0
+    assert list(document) == ["schema", "scores", "tests", "segments", "ngrams"]
+    assert {row["metric"] for row in document["scores"]} == {"dbleu-4"}
+    metric = trubleu.metric("dbleu-4")
+    references = trubleu.References.read("refs.jsonl")
+    assert [row["score"] for row in document["scores"]] == [
+        metric.corpus(texts, references).score for texts in (GOOD, BAD)
+    ]
+    scores = dict(zip("xyz", metric.segments(GOOD, references).tolist(), strict=True))
+    assert all(row["score_a"] == scores[row["id"]] for row in document["segments"])
+    rows = list(csv.DictReader(io.StringIO(run(*CALL, "--format", "csv")[1])))
+    assert [row["ngram"] for row in rows if row["table"] == "ngrams"] == [row["ngram"] for row in document["ngrams"]]
+
+
+@pytest.mark.parametrize(("name", "mark"), [("markdown", "| segment |"), ("latex", r"\toprule")])
+def test_tables_for_papers(run: Run, name: str, mark: str) -> None:
+    code, out, _ = run(*CALL, "--format", name)
+    assert code == 0
+    assert mark in out
+
+
+def test_fewer_rows_and_a_metric_without_ngrams(run: Run) -> None:
+    document = json.loads(run(*CALL, "--top", "1", "--ngrams", "2", "-m", "dbleu-2", "--format", "json")[1])
+    assert [row["id"] for row in document["segments"]] == ["x", "y"]
+    assert len(document["ngrams"]) <= 4
+    assert "ngrams" not in json.loads(run(*CALL, "--ngrams", "0", "--format", "json")[1])
+    code, out, err = run(*CALL, "-m", "ter", "--format", "json")
+    assert (code, err) == (0, "")
+    assert "ngrams" not in json.loads(out)
+
+
+def test_out_and_the_same_seed(run: Run, tmp_path: Path) -> None:
+    assert run(*CALL, "--out", "table.txt")[:2] == (0, "")
+    assert (tmp_path / "table.txt").read_text() == run(*CALL)[1]
+
+
+BAD_CALLS: list[tuple[list[str], str]] = [
+    (["--refs", "refs.jsonl", "good.txt"], "compare takes two systems, not 1; trubleu score takes any number"),
+    (["--refs", "refs.jsonl", "good.txt", "bad.txt", "c=good.txt"], "compare takes two systems, not 3"),
+    (["--refs", "refs.jsonl", "good.txt", "good.txt"], "two systems are named good"),
+    (["--refs", "refs.jsonl", "good.txt", "bad.txt", "--top", "-1"], "--top -1 must be 0 or more"),
+    (["--refs", "refs.jsonl", "good.txt", "bad.txt", "--ngrams", "-1"], "--ngrams -1 must be 0 or more"),
+    (["--refs", "missing.jsonl", "good.txt", "bad.txt", "-m", "blue"], "there is no metric 'blue'"),
+    (["--refs", "missing.jsonl", "good.txt", "bad.txt"], "missing.jsonl: there is no such file"),
+    (["--refs", "refs.jsonl", "good.txt", "bad.txt", "--resamples", "0"], "resamples must be 1 or more"),
+    (["--refs", "refs.jsonl", "good.txt", "bad.txt", "--format", "html"], "--format.*invalid choice"),
+    (["good.txt", "bad.txt"], "references are given with --refs FILE"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD_CALLS)
+def test_bad_input_is_one_sentence_and_exit_code_2(arguments: list[str], message: str, run: Run) -> None:
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("trubleu: ")
+    assert err.count("\n") == 1
+    assert re.search(message, err)
