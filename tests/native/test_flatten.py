@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -57,3 +58,18 @@ def test_strings_outlive_their_lists(kernels: Any) -> None:
     assert flat[-1] == "text 49 2"
     assert offsets[-1] == 150
     assert kernels.all_strings(())
+
+
+@given(st.lists(st.lists(st.sampled_from(["a", "b", "ab", "é", "\u2028", ""]), min_size=1, max_size=6), max_size=12))
+def test_segments_that_repeat_a_text(lists: list[list[str]]) -> None:
+    for kernels in BUILDS.values():
+        flat, offsets = kernels.flatten(lists)
+        expected = [index for index, row in enumerate(lists) if len(set(row)) < len(row)]
+        assert kernels.repeating_segments(flat, offsets).tolist() == expected
+
+
+def test_segments_of_very_many_texts_are_left_to_a_closer_look(kernels: Any) -> None:
+    flat, offsets = kernels.flatten([[str(i) for i in range(5000)], ["a"]])
+    assert kernels.repeating_segments(flat, offsets).tolist() == [0]
+    with pytest.raises(TypeError):
+        kernels.repeating_segments((1,), np.array([0, 1]))

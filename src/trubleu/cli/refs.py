@@ -135,6 +135,6 @@ def _read(options: argparse.Namespace, files: list[str]) -> References:
     if options.weight and not options.ref:
         raise UsageError("--weight goes with --ref; a single file holds its weights itself")
     if len(files) + bool(options.ref) != 1:
-        given = f"{len(files)} files" + (" and --ref" if options.ref else "") if files else "none"
+        given = "none" if not files else "both" if options.ref else f"{len(files)} files"
         raise UsageError(f"references are given as one file or with one or more --ref FILE, not as {given}")
     return References.read_parallel(options.ref, options.weight or ()) if options.ref else References.read(files[0])

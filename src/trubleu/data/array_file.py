@@ -11,8 +11,8 @@
               the arrays, one after the other
 
 All numbers are little-endian. The header and every array are filled up with zeros to a multiple of 64 bytes, checksums
-cover these zeros (so every byte of the file is covered by one), and offsets count from the end of the header. A checksum
-is `trubleu.native.kernels.checksum`.
+cover these zeros (so every byte of the file is covered by one), and offsets count from the end of the header. Checksums
+are made by `trubleu.native.kernels.checksum`.
 
 Opening looks at the header and at the size of the file. An array's checksum is compared when the array is first used.
 """

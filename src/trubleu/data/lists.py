@@ -67,12 +67,14 @@ def flatten_lists(
             f"there are {outputs_count} outputs but references for {len(references)} segments; "
             "give one list of references for each output"
         )
-    if weights is None and (flat := kernels.flatten(references)) is not None:
-        check_segments(flat[1], ids)
-        return Columns(flat[0], flat[1], None, ids)
-    given = _offsets(references)
-    found: tuple[str | None, ...] = tuple(chain.from_iterable(references))
-    kinds = {str} if kernels.all_strings(found) else set(map(type, found))
+    found: tuple[str | None, ...]
+    kinds: set[type] = {str}
+    if (flat := kernels.flatten(references)) is not None:
+        found, given = flat
+    else:
+        given = _offsets(references)
+        found = tuple(chain.from_iterable(references))
+        kinds = set(map(type, found))
     if not all(issubclass(kind, str | NoneType) for kind in kinds):
         at = next(index for index, text in enumerate(found) if not isinstance(text, str | NoneType))
         raise DataError(f"{_place('reference', at, given, ids)} must be a string or None, not {shown(found[at])}")

@@ -175,7 +175,11 @@ class PreparedFile:
     @property
     def offsets(self) -> NDArray[np.int64]:
         """Where each segment begins."""
-        return self._sound(self._offsets)
+        # As signed numbers: one that is too large becomes negative, and is refused.
+        begins = self._file.array("reference_begins").view(np.int64)
+        offsets = self._sound(lambda: checked_offsets(begins, self._file.lengths["texts_begins"] - 1))
+        self._sound(lambda: check_segments(offsets, None))
+        return offsets
 
     @property
     def weights(self) -> NDArray[np.float64] | None:
@@ -216,13 +220,6 @@ class PreparedFile:
         begins = self._sound(lambda: checked_offsets(rows.view(np.int64), len(turns))).tolist()
         there = self._file.array("contexts_there").tolist()
         return tuple(turns[begins[i] : begins[i + 1]] if there[i] else None for i in range(len(there)))
-
-    def _offsets(self) -> NDArray[np.int64]:
-        # As signed numbers: one that is too large becomes negative, and is refused.
-        begins = self._file.array("reference_begins").view(np.int64)
-        offsets = checked_offsets(begins, self._file.lengths["texts_begins"] - 1)
-        check_segments(offsets, None)
-        return offsets
 
     def _unpacked(self, name: str) -> tuple[str, ...]:
         heap, begins = self._file.array(f"{name}_bytes"), self._file.array(f"{name}_begins")

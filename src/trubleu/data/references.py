@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +15,7 @@ from trubleu.data.prepared_file import PreparedFile, is_prepared
 from trubleu.data.tabular import TabularSegments
 from trubleu.data.weights import weight_problem
 from trubleu.errors import DataError, some
+from trubleu.native import kernels
 from trubleu.text import tokenizer
 
 if TYPE_CHECKING:
@@ -334,10 +334,9 @@ class References(TabularSegments):
         >>> list(References.from_lists([["a"], ["b", "c", "b"]], [[1], [1, 0.5, None]]).repeated())
         [(1, 'b', (1.0, None))]
         """
-        for index, (start, end) in enumerate(pairwise(self._offsets.tolist())):
+        for index in kernels.repeating_segments(self._texts, self._offsets).tolist():
+            start, end = self._offsets[index], self._offsets[index + 1]
             texts = self._texts[start:end]
-            if len(set(texts)) == len(texts):
-                continue
             numbers = [math.nan] * len(texts) if self._weights is None else self._weights[start:end].tolist()
             weights: dict[str, list[float | None]] = {}
             for text, weight in zip(texts, numbers, strict=True):

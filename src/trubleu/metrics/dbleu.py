@@ -152,7 +152,9 @@ def weighted_pairs(definition: str, matching: Matching, policy: WeightPolicy) ->
 def settle_negative(counts: Counts, negative: str, floor: float, scaled: bool) -> NDArray[np.float64]:
     """Return the matches with sums below 0 put right."""
     # 0.1 + 0.2 - 0.3 is 5e-17: such a sum is no match, or smoothing would pass it by and its logarithm ruin the score.
-    counts = counts._replace(matches=np.where(np.abs(counts.matches) <= ROUNDING * counts.totals, 0.0, counts.matches))
+    matches = np.where(np.abs(counts.matches) <= ROUNDING * counts.totals, 0.0, counts.matches)
+    # On paper never more than the total; sums of weights may be, by their last bits.
+    counts = counts._replace(matches=np.minimum(matches, counts.totals))
     if negative == "error" and np.any(counts.matches < 0):
         below = np.argwhere(counts.matches < 0)[0]
         raise DataError(

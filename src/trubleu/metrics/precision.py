@@ -55,8 +55,7 @@ def bleu(counts: Counts, smoothing: str, value: float | None, effective_order: b
 
     ``scaled`` says whether smoothing constants are multiplied by the mean best weight.
     """
-    # On paper never more than the total; sums of weights may be, by their last bits.
-    matches, totals = np.minimum(counts.matches, counts.totals), counts.totals
+    matches, totals = counts.matches, counts.totals
     unit = counts.mean_best_weight() if scaled else np.ones_like(totals)
     order = matches.shape[-1]
     constant = 0.0 if value is None else value
@@ -87,7 +86,7 @@ def smoothed_sentence_bleu(counts: Counts, first_smoothed: int, longer_reference
     """
     order = counts.matches.shape[-1]
     added = np.where(np.arange(order) >= first_smoothed, 1.0, 0.0) * counts.mean_best_weight()
-    matches, totals = np.minimum(counts.matches, counts.totals) + added, counts.totals + added
+    matches, totals = counts.matches + added, counts.totals + added
     precisions = _ratio(matches, totals)
     used = counts.plain_totals > 0
     penalty = brevity_penalty(counts.hypothesis_length, counts.reference_length + longer_reference)

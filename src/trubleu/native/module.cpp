@@ -171,6 +171,27 @@ bool all_strings(nb::tuple texts) {
     return true;
 }
 
+// The segments that hold a text more than once, and those with so many texts that a closer look must tell.
+OutArray<int64_t> repeating_segments(nb::tuple texts, InArray<int64_t> offsets) {
+    check_offsets(offsets, texts.size());
+    if (!all_strings(texts)) throw nb::type_error("texts must be strings");
+    constexpr int64_t most_compared = 4096;
+    PyObject *const *items = &PyTuple_GET_ITEM(texts.ptr(), 0);
+    // Lengths differ nearly always, so comparing all pairs of a segment costs little.
+    auto equal = [](PyObject *a, PyObject *b) {
+        return PyUnicode_GET_LENGTH(a) == PyUnicode_GET_LENGTH(b) && PyUnicode_Compare(a, b) == 0;
+    };
+    std::vector<int64_t> found;
+    for (size_t i = 0; i + 1 < offsets.shape(0); ++i) {
+        int64_t first = offsets.data()[i], last = offsets.data()[i + 1];
+        bool repeats = last - first > most_compared;
+        for (int64_t j = first + 1; j < last && !repeats; ++j)
+            for (int64_t k = first; k < j && !repeats; ++k) repeats = equal(items[k], items[j]);
+        if (repeats) found.push_back(static_cast<int64_t>(i));
+    }
+    return to_numpy(std::move(found));
+}
+
 std::vector<std::string> tokens(nb::str text, const std::string &tokenizer, bool lowercase) {
     Texts texts(nb::make_tuple(text), 0, 1, lowercase);
     Line line;
@@ -320,6 +341,7 @@ TRUBLEU_NB_MODULE(TRUBLEU_MODULE, m) {
           nb::arg("weights").none(), nb::arg("options"), nb::arg("first"), nb::arg("last"), nb::arg("threads"));
     m.def("count_empty", &count_empty, nb::arg("texts"));
     m.def("all_strings", &all_strings, nb::arg("texts"));
+    m.def("repeating_segments", &repeating_segments, nb::arg("texts"), nb::arg("offsets"));
     m.def("flatten", &flatten, nb::arg("rows"));
     m.def(
         "tokens",

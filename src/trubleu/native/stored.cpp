@@ -42,7 +42,8 @@ size_t packed_size(const Text &text) {
 }
 
 void pack(const Text &text, uint8_t *to) {
-    if (text.ascii) std::memcpy(to, text.data, text.length);
+    // Not memcpy, which may not be given the null pointer of an empty heap, even to copy nothing.
+    if (text.ascii) std::copy_n(static_cast<const uint8_t *>(text.data), text.length, to);
     else if (text.width == 1) write_utf8<uint8_t>(text, to);
     else if (text.width == 2) write_utf8<uint16_t>(text, to);
     else write_utf8<uint32_t>(text, to);
@@ -92,7 +93,7 @@ nb::object unpack_texts(InArray<uint8_t> heap, InArray<uint64_t> begins) {
 
 void bind_stored(nanobind::module_ &m) {
     using namespace trubleu;
-    m.def("checksum", &checksum_of, nb::arg("bytes"));
+    m.def("checksum", &checksum_of, nb::arg("data"));
     m.def("pack_texts", &pack_texts, nb::arg("texts"));
     m.def("unpack_texts", &unpack_texts, nb::arg("heap"), nb::arg("begins"));
 }
