@@ -189,7 +189,7 @@ def test_options_beside_the_name() -> None:
         ("nowhere.to.be.found:Metric", r"cannot be loaded, as there is no module nowhere"),
         ("trubleu.metrics:Nope", r"the module trubleu.metrics has no Nope"),
         ("os:sep", r"os:sep is no class"),
-        ("collections:OrderedDict", r"is no metric: it has no statistics"),
+        ("collections:OrderedDict", r"is no metric; name a class that is derived from trubleu.Metric"),
     ],
 )
 def test_what_is_written_wrong(text: str, message: str) -> None:
@@ -259,7 +259,8 @@ def test_corpus_score() -> None:
         ["the food was great", "i do not know"],
         [["the food was great"], ["ask him", "i do not know"]],
     )
-    assert corpus_score(outputs, references) == Bleu().corpus(outputs, references)
+    assert corpus_score(outputs, references) == DeltaBleu(2).corpus(outputs, references)
+    assert corpus_score(outputs, references, "bleu", lowercase=True) == Bleu(lowercase=True).corpus(outputs, references)
     weights = [[1.0], [0.9, -0.2]]
     expected = DeltaBleu(2).corpus(outputs, References.from_lists(references, weights))
     assert corpus_score(outputs, references, "dbleu-2", weights) == expected

@@ -52,7 +52,7 @@ _HOMES = {
     "corpus_score": "trubleu.hurry",
     "metric": "trubleu.metrics",
 }
-_MODULES = ("data", "explain", "metrics", "stats", "text")
+_MODULES = ("data", "explain", "metrics", "report", "stats", "text")
 
 __all__ = [
     "Bleu",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from trubleu.data import PreparedReferences, References
 from trubleu.errors import UsageError
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 def corpus_score(
     outputs: Sequence[str],
     references: AnyReferences,
-    metric: str | Metric = "bleu-4",
+    metric: str | Metric = "dbleu-2",
     weights: Sequence[Sequence[float | None]] | None = None,
     *,
     threads: int | None = None,
+    **options: Any,
 ) -> Result:
     """Score a system against references.
 
@@ -31,11 +32,13 @@ def corpus_score(
     references
         For each segment a list of its references (sacreBLEU's lists are the other way round), or a `References`.
     metric
-        A metric's name, such as ``dbleu-2`` or ``bleu-4[tokenize=intl]``, or a metric.
+        A metric's name, such as ``dbleu-2`` or ``bleu-4[tokenize=intl]``, or a metric. ΔBLEU without weights is BLEU.
     weights
         For each segment a list of its references' weights, from −1 to 1.
     threads
         How many threads to use; None for all cores if there is enough to do.
+    options
+        The metric's options, as for `trubleu.metric`.
 
     Examples
     --------
@@ -51,4 +54,4 @@ def corpus_score(
             raise UsageError("these references hold their weights already; pass weights with lists of references only")
     else:
         references = References.from_lists(references, weights, outputs_count=len(outputs))
-    return make_metric(metric).corpus(outputs, references, threads=threads)
+    return make_metric(metric, **options).corpus(outputs, references, threads=threads)

@@ -106,7 +106,7 @@ def test_markdown_and_latex(run: Callable[..., tuple[int, str, str]]) -> None:
 
 @pytest.mark.parametrize("style", ["text", "json", "csv", "markdown", "latex"])
 def test_out_holds_what_would_be_printed(style: str, folder: Path, run: Callable[..., tuple[int, str, str]]) -> None:
-    call = ("--refs", "refs.jsonl", "sys_A.txt", "--format", style)
+    call = ("--refs", "refs.jsonl", "sys_A.txt", "-m", "bleu-4", "--format", style)
     printed = run(*call)[1]
     assert run(*call, "--out", "table") == (0, "", "")
     assert (folder / "table").read_bytes() == printed.encode()

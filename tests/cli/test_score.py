@@ -184,7 +184,7 @@ def test_skipped_segments_have_no_score(folder: Path, run: Callable[..., tuple[i
 def test_outputs_as_json_lines_are_joined_by_id(folder: Path, run: Callable[..., tuple[int, str, str]]) -> None:
     rows = [{"id": name, "text": text} for name, text in zip("xyz", GOOD, strict=True)]
     (folder / "shuffled.jsonl").write_text("".join(json.dumps(row) + "\n" for row in reversed(rows)))
-    out = run("--refs", "refs.jsonl", "good.txt", "shuffled.jsonl", "--format", "json")[1]
+    out = run("--refs", "refs.jsonl", "good.txt", "shuffled.jsonl", "-m", "bleu-4", "--format", "json")[1]
     assert scores(out)["good", "bleu-4"]["score"] == scores(out)["shuffled", "bleu-4"]["score"]
 
 
@@ -193,7 +193,7 @@ def test_gzip_and_standard_input(
 ) -> None:
     (folder / "zipped.txt.gz").write_bytes(gzip.compress((folder / "good.txt").read_bytes()))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((folder / "good.txt").read_bytes())))
-    out = run("--refs", "refs.jsonl", "zipped.txt.gz", "-", "--format", "json")[1]
+    out = run("--refs", "refs.jsonl", "zipped.txt.gz", "-", "-m", "bleu-4", "--format", "json")[1]
     assert scores(out)["zipped", "bleu-4"]["score"] == scores(out)["stdin", "bleu-4"]["score"]
 
 
@@ -253,6 +253,36 @@ def test_large_files_are_streamed_to_the_same_bytes(
     assert whole == streamed
     assert whole[0] == 0
     assert "empty references in a, b, each counted as a reference of length 0: 20\n" in streamed[2]
+
+
+def test_without_a_metric_weights_decide(run: Callable[..., tuple[int, str, str]]) -> None:
+    assert list(scores(run("--refs", "refs.jsonl", "good.txt", "--format", "json")[1])) == [("good", "dbleu-4")]
+    assert list(scores(run("--ref", "plain.txt", "good.txt", "--format", "json")[1])) == [("good", "bleu-4")]
+
+
+def test_delta_bleu_without_weights_is_said(run: Callable[..., tuple[int, str, str]]) -> None:
+    assert (
+        "have no weights, so that all weigh 1 and dbleu-2 is BLEU"
+        in run("--ref", "plain.txt", "good.txt", "-m", "dbleu-2")[2]
+    )
+
+
+def test_json_outputs_are_known_by_their_first_line(
+    folder: Path, run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = "".join(json.dumps({"id": name, "text": text}) + "\n" for name, text in zip("xyz", GOOD, strict=True))
+    (folder / "unnamed.txt").write_text(rows)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(rows.encode())))
+    found = scores(run("--refs", "refs.jsonl", "good.txt", "unnamed.txt", "-", "-m", "bleu", "--format", "json")[1])
+    assert len({row["score"] for row in found.values()}) == 1
+
+
+def test_a_full_disk_behind_standard_output_is_a_sentence(folder: Path) -> None:
+    call = [sys.executable, "-m", "trubleu", "score", "--ref", "plain.txt", "good.txt"]
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        done = subprocess.run(call, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "trubleu: the output cannot be written: No space left on device\n"
 
 
 def test_own_metric_from_the_current_folder(folder: Path, run: Callable[..., tuple[int, str, str]]) -> None:
@@ -337,7 +367,15 @@ BAD_CALLS: list[tuple[list[str], str]] = [
     (["--refs", "refs.jsonl", "good.txt", "bad.txt", "--test", "--baseline", "god"], "'god' .*did you mean good"),
     (["--refs", "refs.jsonl", "good.txt", "--ci", "--resamples", "0"], "resamples must be 1 or more"),
     (["--refs", "refs.jsonl", "good.txt", "--ci", "--confidence", "95"], "confidence must lie between 0 and 1"),
-    (["--refs", "refs.jsonl", "good.txt", "--threads", "0"], "threads must be 1 or more"),
+    (["--refs", "refs.jsonl", "good.txt", "--threads", "0"], "threads must be a whole number from 1 to 10,000"),
+    (["--refs", "refs.jsonl", "good.txt", "--threads", "99999999999"], "threads must be a whole number"),
+    (["--refs", "refs.jsonl", "good.txt", "--ci", "--resamples", "1000000000000"], "resamples must be at most"),
+    (["--refs", "refs.jsonl", "good.txt", "-m", "json:loads"], "json:loads is no metric"),
+    (["--refs", "refs.jsonl", "good.txt", "-m", "BLEU-4"], "did you mean bleu"),
+    (["--ref", "plain.txt", "--weight", "w.txt", "good.txt", "-m", "bleu-2"], "--weight changes nothing"),
+    (["--ref", "refs.jsonl", "good.txt"], "refs.jsonl holds whole segments, .* give it with --refs"),
+    (["--refs", "refs.jsonl", "good.txt", "--out", "good.txt"], "good.txt is read by this command"),
+    (["--refs", "refs.jsonl", "good.txt", "--out", "./refs.jsonl"], "refs.jsonl is read by this command"),
     (["--refs", "refs.jsonl", "good.txt", "--digits", "99"], "--digits 99"),
     (["--refs", "refs.jsonl", "good.txt", "--weight", "w"], "--weight goes with --ref"),
     (["good.txt"], "references are given with --refs FILE"),
@@ -368,6 +406,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(
         "none.jsonl": '{"id": "n", "references": []}\n',
         "broken.jsonl": '{"id": "n", \n',
         "empty.jsonl": "",
+        "w.txt": "1\n1\n1\n",
         "empty.txt": "",
     }
     for name, content in files.items():

@@ -46,7 +46,7 @@ SHORT = ScoreReport(systems=("base_1",), metrics=("bleu-4",), scores=REPORT.scor
 
 NOTES = """\
 intervals: 95 %, percentile bootstrap of segments, 1,000 resamples, seed 7
-tests: paired bootstrap, 1,000 draws, seed 7, two-sided; p (Holm) is corrected for all pairs under one metric; \
+tests: paired bootstrap, 1,000 draws, seed 7, two-sided; p (Holm) is corrected for all comparisons under one metric; \
 * p < 0.05, ** p < 0.01, *** p < 0.001
 bleu-4: bleu-4|tok:13a
 ter: ter|case:lc

@@ -66,8 +66,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         sys.stderr.write("trubleu: interrupted; nothing was written\n")
         return EXIT_INTERRUPTED
+    except MemoryError:
+        sys.stderr.write("trubleu: there is not enough memory for this; give it less at once\n")
+        return EXIT_BAD_INPUT
     except BrokenPipeError:
         # Whoever read our output, such as head, has seen enough. What is left in the buffer must not raise again.
         sys.stdout = None
         return 0
+    except OSError as error:  # such as a full disk behind standard output
+        sys.stderr.write(f"trubleu: the output cannot be written: {error.strerror or error}\n")
+        sys.stdout = None
+        return EXIT_BAD_INPUT
     return 0

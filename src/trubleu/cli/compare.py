@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from trubleu.cli.explain import DEFAULT_METRIC, read_corpus
+from trubleu.cli.explain import read_corpus
 from trubleu.cli.output import add_output_options, check_output, write_output
-from trubleu.cli.score import add_corpus_options, add_sampling_options, build_metrics
+from trubleu.cli.score import DEFAULT_METRIC, add_corpus_options, add_sampling_options, build_metrics
 
 EPILOG = """\
 examples:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from trubleu.cli.output import add_output_options, check_output, write_output
-from trubleu.cli.score import add_corpus_options, build_metrics, open_corpus
+from trubleu.cli.score import DEFAULT_METRIC, add_corpus_options, build_metrics, open_corpus
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,10 +14,6 @@ if TYPE_CHECKING:
     from trubleu.data import References
     from trubleu.explain import Explanation
     from trubleu.metrics import Metric
-
-WEIGHTED_METRIC: Final = "dbleu-4"
-UNWEIGHTED_METRIC: Final = "bleu-4"
-DEFAULT_METRIC: Final = f"{WEIGHTED_METRIC} for references with weights, otherwise {UNWEIGHTED_METRIC}"
 
 EPILOG = """\
 examples:
@@ -34,8 +30,6 @@ def read_corpus(options: argparse.Namespace) -> tuple[References, Mapping[str, S
     options.segments = True  # single ones are looked at, so the corpus is not taken part by part
     parts, _, _ = open_corpus(options)
     ((references, outputs),) = parts
-    if not options.metric:
-        options.metric = [WEIGHTED_METRIC if references.weighted() else UNWEIGHTED_METRIC]
     return references, outputs
 
 

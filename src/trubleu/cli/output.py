@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -47,6 +48,20 @@ def check_output(options: argparse.Namespace) -> None:
     if not 0 <= options.digits <= MOST_DIGITS:
         raise UsageError(f"--digits {options.digits} must lie between 0 and {MOST_DIGITS}")
     check_writable(options.out)
+    keep_inputs(options, options.out)
+
+
+def keep_inputs(options: argparse.Namespace, target: str) -> None:
+    """Refuse to write over a file that the command reads."""
+    from trubleu.data import parse_system
+    from trubleu.errors import UsageError
+
+    given = [getattr(options, name, None) or [] for name in ("refs", "source", "ref", "weight", "files")]
+    paths = [path for value in given for path in ([value] if isinstance(value, str) else value)]
+    paths += [parse_system(system)[1] for system in getattr(options, "systems", [])]
+    for path in paths:
+        if path != "-" and Path(target).exists() and Path(path).exists() and Path(path).samefile(target):
+            raise UsageError(f"{target} is read by this command and would be lost; write to another file")
 
 
 def write_output(options: argparse.Namespace, text: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from trubleu.cli.output import add_output_options, check_output, write_output
+from trubleu.cli.output import add_output_options, check_output, keep_inputs, write_output
 
 if TYPE_CHECKING:
     from trubleu.data import References
@@ -105,6 +105,8 @@ def convert(options: argparse.Namespace) -> None:
         raise UsageError("refs convert needs the file to write; give it last")
     *files, target = options.files
     check_writable(target)
+    options.files = files
+    keep_inputs(options, target)
     _read(options, files).write(target)
 
 
@@ -118,6 +120,7 @@ def prepare(options: argparse.Namespace) -> None:
     if options.out == "-":
         raise UsageError("a prepared file is mapped into memory, so it cannot go to standard output; give a file name")
     check_writable(options.out)
+    keep_inputs(options, options.out)
     tokenize = tokenizer(options.tokenize)  # a wrong name is said before files are read
     with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
         references = _read(options, options.files)

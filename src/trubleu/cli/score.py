@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from trubleu.data import References
     from trubleu.metrics import Metric
 
-DEFAULT_METRIC: Final = "bleu-4"
+WEIGHTED_METRIC: Final = "dbleu-4"
+UNWEIGHTED_METRIC: Final = "bleu-4"
+DEFAULT_METRIC: Final = f"{WEIGHTED_METRIC} for references with weights, otherwise {UNWEIGHTED_METRIC}"
 
 # Options of metrics that may be given for all metrics at once: name, what it is, and the argument's own settings.
 METRIC_OPTIONS: Final[dict[str, dict[str, Any]]] = {
@@ -113,14 +115,15 @@ def run(options: argparse.Namespace) -> None:
     if options.baseline is not None and not options.test:
         raise UsageError("--baseline needs --test; add it, or leave the baseline out")
     check_output(options)
-    metrics = build_metrics(options)
+    if options.metric:
+        build_metrics(options)  # a wrong name is said before files are read
     with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
         parts, systems, count = open_corpus(options)
         report = score_parts(
             parts,
             systems,
             count,
-            metrics,
+            build_metrics(options),
             sampling=Sampling(
                 interval=options.ci,
                 test=options.method if options.test else None,
@@ -166,12 +169,32 @@ def open_corpus(
     fit_together = not weights or len(weights) == len(files)
     if fit_together and not options.segments and worth_streaming(files, [*weights, *sources, *paths.values()]):
         stream = LineStream.open(files, weights, paths, options.source)
+        choose_metric(options, weighted=bool(weights))
         return stream, tuple(paths), stream.segments
     whole = References.read(options.refs) if options.refs is not None else References.read_parallel(files, weights)
     for path in sources:
         whole = whole.with_messages(read_text_lines(path), what=f"lines in {name_of(path)}")
     outputs = {system.name: system.texts for system in read_outputs(options.systems, whole)}
+    choose_metric(options, weighted=whole.weighted())
     return [(whole, outputs)], tuple(outputs), len(whole)
+
+
+def choose_metric(options: argparse.Namespace, *, weighted: bool) -> None:
+    """Fill in the metric if none was named; say it if ΔBLEU was named and there are no weights."""
+    import warnings
+
+    from trubleu.errors import TrubleuWarning
+    from trubleu.metrics import DeltaBleu, SentenceDeltaBleu
+
+    if not options.metric:
+        options.metric = [WEIGHTED_METRIC if weighted else UNWEIGHTED_METRIC]
+    elif not weighted:
+        delta = [
+            name for name, metric in build_metrics(options).items() if isinstance(metric, DeltaBleu | SentenceDeltaBleu)
+        ]
+        if delta:
+            what = f"the references have no weights, so that all weigh 1 and {delta[0]} is BLEU"
+            warnings.warn(what, TrubleuWarning, stacklevel=2)
 
 
 def build_metrics(options: argparse.Namespace) -> dict[str, Metric]:
@@ -182,7 +205,7 @@ def build_metrics(options: argparse.Namespace) -> dict[str, Metric]:
     # By identity: 0 is a value, though it equals False.
     values = {name: getattr(options, name) for name in METRIC_OPTIONS}
     given = {name: value for name, value in values.items() if value is not None and value is not False}
-    specs = [parse(text) for text in options.metric or [DEFAULT_METRIC]]
+    specs = [parse(text) for text in options.metric]
     for name in given:
         if not any(spec.accepts(name) for spec in specs):
             raise UsageError(f"--{name.replace('_', '-')} changes nothing, as none of the metrics takes it from there")
@@ -191,6 +214,8 @@ def build_metrics(options: argparse.Namespace) -> dict[str, Metric]:
         if spec.text in metrics:
             raise UsageError(f"the metric {spec.text} is given twice; give it once")
         metrics[spec.text] = spec.build(**{name: value for name, value in given.items() if spec.accepts(name)})
-    if options.source is not None and not any(getattr(metric, "needs_source", False) for metric in metrics.values()):
+    if options.weight and not any(metric.uses_weights for metric in metrics.values()):
+        raise UsageError("--weight changes nothing, as none of the metrics uses weights; leave it out, or add dbleu-4")
+    if options.source is not None and not any(metric.needs_source for metric in metrics.values()):
         raise UsageError("--source changes nothing, as none of the metrics looks at it; leave it out, or add ibleu-4")
     return metrics

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import json
 from bisect import bisect
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from os.path import isfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -173,11 +174,24 @@ def _read(path: str, references: References) -> list[str]:
         if is_parquet(stream, name):
             return _from_table(read_parquet(stream, name, _WANTED), references)
         lines = chain.from_iterable(split_lines(stream, name))
-        if is_json_name(name):
+        first = list(islice(lines, 1))
+        lines = chain(first, lines)
+        if is_json_name(name) or (first and is_output_record(first[0])):
             return _joined(parse_objects(lines, name), name, references)
         texts = list(lines)
     _check_count(len(texts), "line", name, references)
     return texts
+
+
+def is_output_record(line: str) -> bool:
+    """Return whether a line is one output as JSON, though the file's name does not say so."""
+    if not line.lstrip().startswith("{"):
+        return False
+    try:
+        record = json.loads(line)
+    except ValueError:
+        return False
+    return isinstance(record, dict) and {"id", "text"} <= record.keys()
 
 
 def _from_table(table: Table, references: References) -> list[str]:

@@ -39,10 +39,22 @@ def read_any(path: PathLike) -> Columns:
         if first is None:
             return Columns([], np.zeros(1, dtype=np.int64), source=name)
         lines = chain([first], lines)
-        if is_json_name(name) or (first.lstrip().startswith("{") and '"references"' in first):
+        if is_json_name(name) or is_references_record(first):
             return read_references(lines, name)
         texts = list(lines)
     return Columns(texts, np.arange(len(texts) + 1), source=name)
+
+
+def is_references_record(line: str) -> bool:
+    """Return whether a line is one segment as JSON, though the file's name does not say so."""
+    return line.lstrip().startswith("{") and '"references"' in line
+
+
+def check_plain(name: str, lines: Sequence[str] = ()) -> None:
+    """Refuse a file that is not one reference a line, by its name or its first line."""
+    structured = is_json_name(name) or name.endswith((".parquet", ".pq", ".tbp"))
+    if structured or (len(lines) and is_references_record(lines[0])):
+        raise DataError(f"{name} holds whole segments, not one reference a line; give it with --refs (References.read)")
 
 
 def read_parallel(references: Sequence[PathLike], weights: Sequence[PathLike] = ()) -> Columns:
@@ -59,12 +71,15 @@ def read_parallel(references: Sequence[PathLike], weights: Sequence[PathLike] = 
             f"({some(map(name_of, weights))}); give one for each or none at all"
         )
     check_standard_input_once([*references, *weights])
+    for path in references:
+        check_plain(name_of(path))  # by the name, before a table is taken for text that is no UTF-8
     names, weight_names = [name_of(path) for path in references], [name_of(path) for path in weights]
     columns, weight_columns = (
         [read_text_lines(path) for path in references],
         [read_text_lines(path) for path in weights],
     )
     for name, column in zip(names, columns, strict=True):
+        check_plain(name, column)
         check_length(name, len(column), names[0], len(columns[0]))
     for weight_name, column, name in zip(weight_names, weight_columns, names, strict=False):
         check_length(weight_name, len(column), name, len(columns[0]))

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from trubleu.data.files import BOM, byte_blocks, is_standard, line_blocks, name_of
 from trubleu.data.jsonl import is_json_name
-from trubleu.data.plain import check_length, parallel_columns
+from trubleu.data.outputs import is_output_record
+from trubleu.data.plain import check_length, is_references_record, parallel_columns
 from trubleu.data.references import References
 from trubleu.data.tables import PARQUET_MAGIC
 from trubleu.errors import DataError
@@ -133,7 +134,7 @@ def worth_streaming(references: Sequence[PathLike], others: Sequence[PathLike]) 
         return False
     if sum(Path(path).stat().st_size for path in paths) < WORTH_STREAMING:
         return False
-    return all(_is_text(path) for path in paths) and not any(map(_looks_like_json, references))
+    return all(_is_text(path) for path in paths) and not any(map(_looks_like_json, paths))
 
 
 def _is_text(path: PathLike) -> bool:
@@ -144,4 +145,4 @@ def _is_text(path: PathLike) -> bool:
 
 def _looks_like_json(path: PathLike) -> bool:
     first = next(chain.from_iterable(line_blocks(path)), "")
-    return first.lstrip().startswith("{") and '"references"' in first
+    return is_references_record(first) or is_output_record(first)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from trubleu.metrics.contract import AnyReferences, Metric, Progress, Result, as_references, reference_number
 from trubleu.metrics.matching import Matching
@@ -87,6 +87,8 @@ class Bleu(Metric):
     >>> Bleu(order=2).corpus(["the cat sat"], [["the cat sat down", "a cat sat"]]).score
     100.0
     """
+
+    uses_weights: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -69,12 +69,15 @@ class Metric(ABC):
         What the metric is called in tables, with its order.
     higher_is_better
         False for error rates.
+    uses_weights
+        False for metrics to which all references are alike.
     needs_source
         Whether outputs are also compared with what they answer to, translate or shorten: `References.messages`.
     """
 
     name: str
     higher_is_better: ClassVar[bool] = True
+    uses_weights: ClassVar[bool] = True
     needs_source: ClassVar[bool] = False
 
     @abstractmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
@@ -62,6 +62,8 @@ class DeltaBleu(Bleu):
     >>> round(metric.corpus(["it was awful"], references).score, 2)
     50.0
     """
+
+    uses_weights: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -162,6 +164,7 @@ def settle_negative(counts: Counts, negative: str, floor: float, scaled: bool) -
             "because more bad references were matched than good ones; use negative=clamp to count that as 0"
         )
     if negative == "floor":
-        unit = counts.mean_best_weight() if scaled else 1.0
-        return np.where(counts.matches < 0, floor * unit, counts.matches)
+        # Like other constants, fork2019 takes it as it is; otherwise it cannot be worth more than a perfect match.
+        least = np.minimum(floor * counts.mean_best_weight(), counts.totals) if scaled else floor
+        return np.where(counts.matches < 0, least, counts.matches)
     return np.maximum(counts.matches, 0.0)

@@ -67,6 +67,8 @@ class IBleu(Metric):
     -10.0
     """
 
+    uses_weights: ClassVar[bool] = False
+
     needs_source: ClassVar[bool] = True
 
     def __init__(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
@@ -26,6 +26,8 @@ SLICE: Final = 64
 
 class SacreMetric(Metric):
     """A metric whose statistics sacreBLEU computes; ours is the score of their sum, for any number of sums at once."""
+
+    uses_weights: ClassVar[bool] = False
 
     columns: int
     _peer: Any

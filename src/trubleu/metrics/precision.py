@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from trubleu.errors import DataError
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -28,6 +30,11 @@ class Counts(NamedTuple):
     def of(cls, statistics: NDArray[np.float64], order: int) -> Counts:
         """Split the columns; without weights the totals are the plain ones."""
         statistics = np.asarray(statistics, dtype=np.float64)
+        if statistics.ndim == 0 or statistics.shape[-1] not in (2 + 2 * order, 2 + 3 * order):
+            raise DataError(
+                f"these are no statistics of order {order}: the last axis of their shape {statistics.shape} must be "
+                f"{2 + 2 * order}, or {2 + 3 * order} with weights; score them with the metric that made them"
+            )
         lengths, matches, *totals = np.split(statistics, range(2, statistics.shape[-1], order), axis=-1)
         return cls(lengths[..., 0], lengths[..., 1], matches, totals[0], totals[-1])
 

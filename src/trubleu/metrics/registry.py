@@ -67,10 +67,12 @@ class MetricSpec:
         for option in {**self.options, **options}:
             if option not in known:
                 raise UsageError(f"{self.text} has no option {option}; {nearest(option, known)}")
-        built = self.factory(**{**self.options, **options})
-        for needed in ("statistics", "score", "name"):
-            if not hasattr(built, needed):
-                raise UsageError(f"{self.text} is no metric: it has no {needed}; derive it from trubleu.Metric")
+        try:
+            built = self.factory(**{**self.options, **options})
+        except TypeError as error:  # such as an argument that it cannot do without
+            raise UsageError(f"{self.text} is no metric, or needs more options: {error}") from error
+        if not isinstance(built, Metric):
+            raise UsageError(f"{self.text} is no metric; name a class that is derived from trubleu.Metric")
         return built
 
 
@@ -105,9 +107,8 @@ def parse(text: str) -> MetricSpec:
         return MetricSpec(text, _load(text, own["module"], own["name"]), _read_options(text, own["options"], {}))
     written = _SPEC.fullmatch(text)
     if written is None:
-        raise UsageError(
-            f"{text!r} is no metric; write a name such as bleu-4 or dbleu-2[tokenize=chat] ({', '.join(_METRICS)})"
-        )
+        hint = nearest(re.sub(r"[^a-z+]", "", text.lower()), _METRICS)
+        raise UsageError(f"{text!r} is no metric; write a name such as bleu-4 or dbleu-2[tokenize=chat]; {hint}")
     name, order = written["name"], written["order"]
     if name not in _METRICS:
         raise UsageError(f"there is no metric {name!r}; {nearest(name, _METRICS)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
@@ -45,6 +45,8 @@ class SentenceBleu(Metric):
     >>> round(SentenceBleu(order=2).corpus(["ok fine", "yes"], [["ok sure"], ["yes"]]).score, 2)
     75.0
     """
+
+    uses_weights: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -121,6 +123,8 @@ class SentenceDeltaBleu(SentenceBleu):
     >>> round(SentenceDeltaBleu(order=1).corpus(["it was awful"], references).score, 2)
     50.0
     """
+
+    uses_weights: ClassVar[bool] = True
 
     def __init__(
         self,

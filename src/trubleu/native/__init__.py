@@ -31,6 +31,9 @@ else:
 WORTH_THREADS: Final = 2_000
 """Texts (a few milliseconds) below which starting threads costs more than it saves."""
 
+MOST_THREADS: Final = 10_000
+"""More than any machine has; a larger number is a slip."""
+
 MAX_ORDER: Final = 9
 """The longest n-grams that the kernels count."""
 
@@ -47,8 +50,8 @@ def resolve_threads(threads: int | None, work: int, worth: int = WORTH_THREADS) 
     """Return the number of threads asked for, or, without one, all cores if there is enough work for them."""
     if threads is None:
         return available_threads() if work >= worth else 1
-    if threads < 1:
-        raise UsageError(f"threads must be 1 or more, not {threads}")
+    if not isinstance(threads, int) or not 1 <= threads <= MOST_THREADS:
+        raise UsageError(f"threads must be a whole number from 1 to {MOST_THREADS:,}, not {threads}")
     return threads
 
 

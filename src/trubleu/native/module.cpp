@@ -241,7 +241,7 @@ class PreparedHandle {
                 [&](PreparedScorer &scorer, size_t begin, size_t end) {
                     size_t announced = begin;
                     for (size_t i = begin; i < end; ++i) {
-                        for (; announced < std::min(i + 3, end); ++announced) {
+                        for (; announced < std::min(i + 4, end); ++announced) {
                             texts.prefetch(announced + 4);
                             scorer.announce(first + announced, texts[announced]);
                         }
@@ -313,7 +313,7 @@ namespace {
 bool supports_v3() {
 #if defined(__x86_64__)
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-           __builtin_cpu_supports("fma") && __builtin_cpu_supports("popcnt");
+           __builtin_cpu_supports("fma") && __builtin_cpu_supports("popcnt") && __builtin_cpu_supports("lzcnt");
 #else
     return false;
 #endif

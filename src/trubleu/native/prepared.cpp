@@ -131,23 +131,37 @@ void PreparedScorer::announce(size_t segment, const Text &hypothesis) {
     next.segment = segment;
     next.line.load(hypothesis, options_.tokenizer, options_.lowercase);
     next.tokens.clear();
+    next.longer.resize(next.line.size());
+    size_t longer = 0;
     for (const Span &span : next.line) {
+        next.longer[longer] = static_cast<uint32_t>(next.tokens.size());
+        longer += span.size() > 8;
         next.tokens.emplace_back(next.line.bytes() + span.begin, span.size());
         __builtin_prefetch(&prepared_.token_table[2 * slot_of(next.tokens.back().hash, bits_)]);
     }
+    next.longer.resize(longer);
     const uint32_t *ids = prepared_.ids.data() + prepared_.id_begins[prepared_.reference_begins[segment]];
     const uint32_t *end = prepared_.ids.data() + prepared_.id_begins[prepared_.reference_begins[segment + 1]];
     for (size_t i = 0; i < most_prefetched && ids < end; ++i, ids += 16) __builtin_prefetch(ids);
 }
 
-// Tokens of more than eight bytes are also compared with the heap. The first slot is nearly always the right one.
+// Tokens of more than eight bytes are also compared with the heap, which takes two further looks into memory; this asks
+// for what they will find, supposing that the first slot is the right one, as it nearly always is.
 // Inlined always: GCC takes a function that does nothing but prefetch for one without effect, and drops calls of it.
-[[gnu::always_inline]] inline void PreparedScorer::ask_for_bytes(const Announced &announced) const {
-    for (const Token &token : announced.tokens) {
-        if (token.size <= 8) continue;
-        uint32_t id = static_cast<uint32_t>(prepared_.token_table[2 * slot_of(token.hash, bits_) + 1]);
-        if (id != unknown_id) __builtin_prefetch(prepared_.token_bytes.data() + prepared_.token_begins[id]);
-    }
+[[gnu::always_inline]] inline void PreparedScorer::ask_for_longer(size_t number) const {
+    auto each = [&](size_t which, auto ask) __attribute__((always_inline)) {
+        if (which >= announced_count_) return;
+        const Announced &announced = announced_[which % most_announced];
+        for (uint32_t i : announced.longer) {
+            size_t slot = slot_of(announced.tokens[i].hash, bits_);
+            uint32_t id = static_cast<uint32_t>(prepared_.token_table[2 * slot + 1]);
+            if (id != unknown_id) ask(&prepared_.token_begins[id]);
+        }
+    };
+    each(number + 2, [](const uint64_t *begin) __attribute__((always_inline)) { __builtin_prefetch(begin); });
+    each(number + 1, [&](const uint64_t *begin) __attribute__((always_inline)) {
+        __builtin_prefetch(prepared_.token_bytes.data() + *begin);
+    });
 }
 
 // The hypothesis' words as ids.
@@ -222,18 +236,16 @@ double PreparedScorer::best_weight_of(const uint64_t *bits) const {
 }
 
 // Segments of few words of bits and the usual orders: every row in registers, and no branch on what is found.
-template <size_t words> void PreparedScorer::compare_few(double *matches) {
-    constexpr size_t orders = few_orders;
-    size_t order = static_cast<size_t>(options_.order);
+template <size_t order, size_t words> void PreparedScorer::compare_few(double *matches) {
     bool weighted = options_.weighted();
-    uint64_t previous[orders][words] = {};
-    uint64_t found_once[orders] = {};
+    uint64_t previous[order][words] = {};
+    uint64_t found_once[order] = {};
     for (size_t i = 0; i < hypothesis_.size(); ++i) {
         // Unknown words need no care: their id is in no reference.
-        uint64_t current[orders][words];
+        uint64_t current[order][words];
         for (size_t word = 0; word < words; ++word)
             current[0][word] = equal_bits(ids_ + word * 64, hypothesis_[i]) & taking_part_[word];
-        for (size_t n = 1; n < orders; ++n) {
+        for (size_t n = 1; n < order; ++n) {
             uint64_t carry = 0;
             for (size_t word = 0; word < words; ++word) {
                 current[n][word] = current[0][word] & (previous[n - 1][word] << 1 | carry);
@@ -288,16 +300,25 @@ void PreparedScorer::compare_many(double *matches) {
     }
 }
 
+template <size_t order> void PreparedScorer::compare_short(double *matches) {
+    switch (words_) {
+        case 1: return compare_few<order, 1>(matches);
+        case 2: return compare_few<order, 2>(matches);
+        case 3: return compare_few<order, 3>(matches);
+        case 4: return compare_few<order, 4>(matches);
+        case 5: return compare_few<order, 5>(matches);
+        case 6: return compare_few<order, 6>(matches);
+        default: return compare_many(matches);
+    }
+}
+
 void PreparedScorer::compare(double *matches) {
     find_repeats();
-    if (options_.order > static_cast<int>(few_orders)) return compare_many(matches);
-    switch (words_) {
-        case 1: return compare_few<1>(matches);
-        case 2: return compare_few<2>(matches);
-        case 3: return compare_few<3>(matches);
-        case 4: return compare_few<4>(matches);
-        case 5: return compare_few<5>(matches);
-        case 6: return compare_few<6>(matches);
+    switch (options_.order) {
+        case 1: return compare_short<1>(matches);
+        case 2: return compare_short<2>(matches);
+        case 3: return compare_short<3>(matches);
+        case 4: return compare_short<4>(matches);
         default: return compare_many(matches);
     }
 }
@@ -312,8 +333,8 @@ void PreparedScorer::walk_trie(double *matches) {
 }
 
 void PreparedScorer::score(double *row) {
+    ask_for_longer(scored_count_);
     const Announced &announced = announced_[scored_count_++ % most_announced];
-    if (scored_count_ < announced_count_) ask_for_bytes(announced_[scored_count_ % most_announced]);
     number(announced);
     size_t hypothesis_length = announced.line.size();
     uint64_t first = prepared_.reference_begins[announced.segment];

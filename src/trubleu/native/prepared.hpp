@@ -52,8 +52,9 @@ class PreparedBuilder {
 
 // Hypotheses against prepared references. Scratch memory is reused from segment to segment.
 //
-// A large vocabulary is not in the cache, and the references come from memory too. So hypotheses are announced two ahead:
-// while one is scored, the slots of the words after the next one and the bytes of the next one's words are on their way.
+// A large vocabulary is not in the cache, and the references come from memory too. So hypotheses are announced three
+// ahead: while one is scored, the slots of the words of the third one after it are on their way, the places of the
+// second one's long words, and the bytes of the next one's.
 //
 // Comparing a word of the hypothesis with all tokens of the segment's references gives a row of bits, eight comparisons
 // an instruction. The row of the bigrams that end there is the row of the word, and the row of the word before it shifted
@@ -64,14 +65,12 @@ class PreparedScorer {
     PreparedScorer(const Options &options, const Prepared &prepared, std::span<const double> weights);
     // Tokenises the hypothesis that will be scored after those announced before, and asks for the memory it needs.
     void announce(size_t segment, const Text &hypothesis);
-    // Scores the oldest that was announced and not yet scored; there may be up to three.
+    // Scores the oldest that was announced and not yet scored; there may be up to four.
     void score(double *row);
 
   private:
     // Above this many comparisons a trie is faster, and it stays linear however long texts are.
     static constexpr size_t most_comparisons = size_t{1} << 24;
-
-    static constexpr size_t few_orders = 4;
 
     // Cache lines of a segment's ids that are asked for ahead; of a longer one the processor itself fetches the rest.
     static constexpr size_t most_prefetched = 8;
@@ -79,7 +78,8 @@ class PreparedScorer {
     struct Announced {
         size_t segment = 0;
         Line line;
-        std::vector<Token> tokens;  // they point into the line
+        std::vector<Token> tokens;     // they point into the line
+        std::vector<uint32_t> longer;  // which of them have more than eight bytes
     };
 
     struct Reference {
@@ -87,11 +87,12 @@ class PreparedScorer {
         double weight;
     };
 
-    void ask_for_bytes(const Announced &announced) const;
+    void ask_for_longer(size_t number) const;
     void number(const Announced &announced);
     void find_repeats();
     void compare(double *matches);
-    template <size_t words> void compare_few(double *matches);
+    template <size_t order> void compare_short(double *matches);
+    template <size_t order, size_t words> void compare_few(double *matches);
     void compare_many(double *matches);
     void walk_trie(double *matches);
     uint32_t find(const Token &token) const;
@@ -104,7 +105,7 @@ class PreparedScorer {
     std::span<const double> weights_;
     unsigned bits_;
     TrieMatcher trie_;
-    static constexpr size_t most_announced = 3;
+    static constexpr size_t most_announced = 4;
     Announced announced_[most_announced];
     size_t announced_count_ = 0, scored_count_ = 0;
     std::vector<uint32_t> hypothesis_;

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -93,7 +94,11 @@ template <typename Make, typename Work> void parallel_blocks(size_t count, size_
     };
     size_t useful = (count + block - 1) / block;
     std::vector<std::thread> others;
-    for (size_t i = 1; i < std::min(useful, static_cast<size_t>(std::max(threads, 1))); ++i) others.emplace_back(run);
+    try {
+        for (size_t i = 1; i < std::min(useful, static_cast<size_t>(std::max(threads, 1))); ++i) others.emplace_back(run);
+    } catch (const std::system_error &) {
+        // No more threads are to be had; those there are, and this one, do all the work.
+    }
     run();
     for (std::thread &other : others) other.join();
     if (failure) std::rethrow_exception(failure);

@@ -153,10 +153,8 @@ std::string replaced(const std::string &text, const char *from, const char *to) 
 
 void Line::reserve(size_t length) {
     if (length > (uint64_t{1} << 31)) throw std::length_error("a single text is longer than 2^31 bytes");
-    size_t blocks = length / 64 + 1;
-    if (bytes_.size() < blocks * 64 + padding) bytes_.resize(2 * (blocks * 64 + padding));
-    // A token takes at least one byte; a little more because spans are written before the count is known.
-    if (spans_.size() < length + 64) spans_.resize(2 * (length + 64));
+    size_t needed = (length / 64 + 1) * 64 + padding;
+    if (bytes_.size() < needed) bytes_.resize(needed + needed / 4);
 }
 
 void Line::transcode(const Text &text) {
@@ -230,6 +228,8 @@ void Line::load(const Text &text, Tokenizer tokenizer, bool lowercase) {
         for (size_t i = 0; i < length_; ++i) bytes[i] |= static_cast<uint8_t>(bytes[i] >= 'A' && bytes[i] <= 'Z') << 5;
     }
     if (tokenizer == Tokenizer::mteval13a) unescape_13a();
+    // A token takes at least one byte, and positions are written eight at a time.
+    if (spans_.size() < length_ + 64) spans_.resize(length_ + length_ / 4 + 64);
     size_t blocks = length_ / 64 + 1;
     std::memset(bytes_.data() + length_, ' ', blocks * 64 + padding - length_);
     if (tokenizer == Tokenizer::mteval13a) split<Tokenizer::mteval13a>();

@@ -73,13 +73,14 @@ def score_notes(report: ScoreReport) -> Iterator[str]:
         share = f"{100 * report.confidence:g} %"
         if any(row.low is not None for row in report.scores):
             draws = f"{report.resamples:,} resamples, seed {report.seed}"
-            yield f"intervals: {share}, percentile bootstrap of segments, {draws}"
+            drawn = f"{report.blocks:,} blocks of segments" if report.blocks else "segments"
+            yield f"intervals: {share}, percentile bootstrap of {drawn}, {draws}"
         if report.tests:
             kind = {"bootstrap": "paired bootstrap", "randomisation": "paired approximate randomisation"}
             test = report.tests[0]
             yield (
                 f"tests: {kind[test.test]}, {test.n:,} draws, seed {test.seed}, two-sided; p (Holm) is corrected for "
-                "all pairs under one metric; * p < 0.05, ** p < 0.01, *** p < 0.001"
+                "all comparisons under one metric; * p < 0.05, ** p < 0.01, *** p < 0.001"
             )
     yield from dict.fromkeys(f"{row.metric}: {row.signature}" for row in report.scores)
 

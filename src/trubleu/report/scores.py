@@ -92,6 +92,8 @@ class ScoreReport:
         The system that the others were tested against, if one was named.
     confidence, resamples, seed
         Of the intervals and tests; None without either.
+    blocks
+        How many blocks of neighbouring segments were drawn instead of segments; 0 if segments were.
     """
 
     systems: tuple[str, ...]
@@ -104,6 +106,7 @@ class ScoreReport:
     confidence: float | None = None
     resamples: int | None = None
     seed: int | None = None
+    blocks: int = 0
 
     def score(self, system: str, metric: str) -> ScoreRow:
         """Return the row of one system under one metric."""
@@ -233,6 +236,7 @@ def score_parts(
                         segment_rows += _segment_rows(system, name, metric, rows, references)
     held.tell()
     samples = {key: builder.finish() for key, builder in builders.items()}
+    blocks = max((sample.blocks for sample in samples.values()), default=0)
     nrefs = reference_numbers.pop() if len(reference_numbers) == 1 else "var"
     scores: list[ScoreRow] = []
     tests: list[TestRow] = []
@@ -240,6 +244,8 @@ def score_parts(
         signature = metric.signature(nrefs)
         if sampling.interval:
             signature = signature.extended(ci=sampling.confidence, bs=sampling.resamples, seed=sampling.seed)
+            if blocks:
+                signature = signature.extended(blocks=blocks)
         advance = steps(f"interval {name}", len(systems) * sampling.resamples * sampling.interval)
         for system in systems:
             sample = samples[system, name]
@@ -275,6 +281,7 @@ def score_parts(
         confidence=sampling.confidence if drawn else None,
         resamples=sampling.resamples if drawn else None,
         seed=sampling.seed if drawn else None,
+        blocks=blocks if drawn else 0,
     )
 
 

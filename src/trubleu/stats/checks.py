@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+MOST_DRAWS: Final = 100_000_000
+"""Their scores fill some gigabytes; more would tell nothing new."""
+
 TESTS: Final = ("bootstrap", "randomisation")
 
 
@@ -67,7 +70,9 @@ def same_shape(shapes: Sequence[tuple[int, int]], names: Sequence[str]) -> None:
 
 
 def at_least_one(number: int, name: str) -> None:
-    """Refuse zero and negative numbers of something."""
+    """Refuse zero, negative and absurd numbers of something."""
+    if number > MOST_DRAWS:
+        raise UsageError(f"{name} must be at most {MOST_DRAWS:,}, not {number:,}")
     if number < 1:
         raise UsageError(f"{name} must be 1 or more, not {number}")
 
