@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 SEED: Final = 9
 SEGMENTS: Final = 1_000_000
+METRIC: Final = "bleu-4"
 OPENING_SECONDS: Final = 0.05
 """Within which references of a million segments are to be open."""
 
@@ -54,21 +55,23 @@ def _rows(bench: Bench, references: int, path: Path) -> Iterator[Row]:
         note=f"time on the clock, in a new process; the file has {path.stat().st_size / 1e6:,.0f} MB",
     )
     outputs = corpus.systems[0]
-    from_strings = best(lambda: trubleu.corpus_score(outputs, corpus.references, threads=1), bench.runs(7))
+    from_strings = best(lambda: trubleu.corpus_score(outputs, corpus.references, METRIC, threads=1), bench.runs(7))
     opened = References.read(path)
-    if trubleu.corpus_score(outputs, opened).score != trubleu.corpus_score(outputs, corpus.references).score:
+    expected = trubleu.corpus_score(outputs, corpus.references, METRIC)
+    if trubleu.corpus_score(outputs, opened, METRIC) != expected:
         raise AssertionError("the file gives another score than the strings it was made from")
-    again = best(lambda: trubleu.corpus_score(outputs, opened, threads=1), bench.runs(15))
-    first = best(lambda: trubleu.corpus_score(outputs, References.read(path), threads=1), bench.runs(15))
-    for seconds, note in ((again, "checked before"), (first, "with opening and checking it")):
+    again = best(lambda: trubleu.corpus_score(outputs, opened, METRIC, threads=1), bench.runs(15))
+    first = best(lambda: trubleu.corpus_score(outputs, References.read(path), METRIC, threads=1), bench.runs(15))
+    # With one reference most of the work is in the outputs, which is the same for both.
+    bar = 3.0 if references > 1 else None
+    for seconds, bar_here, note in ((again, bar, "checked before"), (first, None, "with opening and checking it")):
         yield Row(
             name="prepared file",
             data=corpus.name,
             peer="from strings",
             ours_seconds=seconds,
             peer_seconds=from_strings,
-            # With one reference most of the work is in the outputs, which is the same for both.
-            bar=3.0 if references > 1 else None,
+            bar=bar_here,
             note=note,
         )
 
