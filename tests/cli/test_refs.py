@@ -77,11 +77,16 @@ def test_check_prints_counts_weights_findings_and_origins(run: Run) -> None:
     assert weights["+0.0", "+0.1"] == ["0"]
     findings = out[out.index("Findings") : out.index("Origins")]
     for line in (
-        r"no positive weight                      4         2  y, z",
-        r"not rated yet                           2         1  z",
-        r"same text again, same weight            2         1  z",
-        r"same text again, other weight           2         1  x",
-        r"empty text                              1         1  y",
+        "no positive weight                      4         2\n",
+        "not rated yet                           2         1\n",
+        "same text again, same weight            2         1\n",
+        "same text again, other weight           2         1\n",
+        "empty text                              1         1\n",
+        "no positive weight: y, z\n",
+        "not rated yet: z\n",
+        "same text again, same weight: z\n",
+        "same text again, other weight: x\n",
+        "empty text: y\n",
     ):
         assert line in findings
     assert out[out.index("Origins") :].split()[-6:] == ["–", "5", "mined", "2", "seed", "1"]

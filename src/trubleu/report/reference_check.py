@@ -235,17 +235,15 @@ def _examples(check: ReferenceCheck) -> Table:
 
 
 def _listed_findings(check: ReferenceCheck) -> Table:
-    columns = [
-        Column("finding"),
-        Column("references", kind="count"),
-        Column("segments", kind="count"),
-        Column("ids", "ids of segments"),
-    ]
-    rows = []
+    columns = [Column("finding"), Column("references", kind="count"), Column("segments", kind="count")]
+    rows = [(_WHAT[each.name], each.references, each.segments) for each in check.findings]
+    # Below the table: ids may be long, and a column of them would be as wide as the longest list.
+    notes = []
     for each in check.findings:
         more = f" and {each.segments - len(each.ids):,} more" if each.segments > len(each.ids) else ""
-        rows.append((_WHAT[each.name], each.references, each.segments, ", ".join(each.ids) + more))
-    return Table("Findings", columns, rows, name="findings")
+        if each.ids:
+            notes.append(f"{_WHAT[each.name]}: {', '.join(each.ids)}{more}")
+    return Table("Findings", columns, rows, notes, name="findings")
 
 
 def _origins(check: ReferenceCheck) -> Table:
