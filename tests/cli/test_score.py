@@ -255,6 +255,16 @@ def test_large_files_are_streamed_to_the_same_bytes(
     assert "empty references in a, b, each counted as a reference of length 0: 20\n" in streamed[2]
 
 
+def test_blocks_are_said(run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    call = ("--refs", "refs.jsonl", "good.txt", "-m", "bleu-1", "--ci", "--resamples", "50")
+    assert "blocks" not in run(*call)[1]
+    monkeypatch.setattr("trubleu.stats.blocking.BLOCK_THRESHOLD", 2)
+    monkeypatch.setattr("trubleu.stats.blocking.BLOCK_COUNT", 2)
+    out = run(*call)[1]
+    assert "percentile bootstrap of 2 blocks of segments" in out
+    assert "|blocks:2|" in out
+
+
 def test_without_a_metric_weights_decide(run: Callable[..., tuple[int, str, str]]) -> None:
     assert list(scores(run("--refs", "refs.jsonl", "good.txt", "--format", "json")[1])) == [("good", "dbleu-4")]
     assert list(scores(run("--ref", "plain.txt", "good.txt", "--format", "json")[1])) == [("good", "bleu-4")]

@@ -1,0 +1,37 @@
+"""What the contract refuses, and what threads may not change."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import trubleu
+from trubleu import DataError
+
+CROWDED = """
+import resource
+import trubleu
+outputs = [f"the {i % 7} cat sat" for i in range(20_000)]
+references = trubleu.References.from_lists([[f"the {i % 5} cat sat"] for i in range(20_000)])
+metric = trubleu.metric("bleu-2")
+expected = metric.corpus(outputs, references, threads=1)
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 150 * 2**20,) * 2)
+print(metric.corpus(outputs, references, threads=200) == expected)
+"""
+
+
+@pytest.mark.parametrize("name", ["bleu-2", "dbleu-2"])
+@pytest.mark.parametrize("shape", [(), (3, 5), (7,), (2, 0)])
+def test_statistics_of_another_width_are_refused(name: str, shape: tuple[int, ...]) -> None:
+    with pytest.raises(DataError, match="no statistics of order 2"):
+        trubleu.metric(name).score(np.zeros(shape))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_threads_that_cannot_be_had_are_done_without() -> None:
+    done = subprocess.run([sys.executable, "-c", CROWDED], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
