@@ -54,9 +54,21 @@ def make_signature(metric: str, **pairs: object) -> Signature:
     return Signature(metric, tuple((key, _text(value)) for key, value in pairs.items() if value is not None))
 
 
+def number_text(value: float) -> str:
+    """Return the shortest form that no other number shares.
+
+    Examples
+    --------
+    >>> number_text(1.0), number_text(0.1000000001)
+    ('1', '0.1000000001')
+    """
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
+
+
 def _text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:g}" if float(f"{value:g}") == value else repr(value)
+        return number_text(value)
     return str(value)

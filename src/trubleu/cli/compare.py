@@ -7,7 +7,7 @@ from typing import Any
 
 from trubleu.cli.explain import read_corpus
 from trubleu.cli.output import add_output_options, check_output, write_output
-from trubleu.cli.score import DEFAULT_METRIC, add_corpus_options, add_sampling_options, build_metrics
+from trubleu.cli.score import DEFAULT_METRIC, add_corpus_options, add_sampling_options, build_metrics, sampling_of
 
 EPILOG = """\
 examples:
@@ -46,7 +46,6 @@ def run(options: argparse.Namespace) -> None:
     from trubleu.errors import UsageError
     from trubleu.explain.difference import compare_systems
     from trubleu.explain.difference_tables import render_comparison
-    from trubleu.report.scores import Sampling
 
     check_output(options)
     if len(options.systems) != 2:
@@ -62,13 +61,7 @@ def run(options: argparse.Namespace) -> None:
             outputs,
             references,
             build_metrics(options),
-            sampling=Sampling(
-                interval=True,
-                test=options.method,
-                resamples=options.resamples,
-                confidence=options.confidence,
-                seed=options.seed,
-            ),
+            sampling=sampling_of(options, interval=True, test=True),
             top_segments=options.top,
             top_ngrams=options.ngrams,
             threads=options.threads,

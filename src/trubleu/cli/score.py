@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from trubleu.data import References
     from trubleu.metrics import Metric
+    from trubleu.report.scores import Sampling
 
 WEIGHTED_METRIC: Final = "dbleu-4"
 UNWEIGHTED_METRIC: Final = "bleu-4"
@@ -105,12 +106,26 @@ def add_sampling_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--seed", type=int, default=12345, metavar="N", help="of all draws (12345)")
 
 
+def sampling_of(options: argparse.Namespace, *, interval: bool, test: bool, baseline: str | None = None) -> Sampling:
+    """Return how intervals and tests draw, from what `add_sampling_options` added."""
+    from trubleu.report.scores import Sampling
+
+    return Sampling(
+        interval=interval,
+        test=options.method if test else None,
+        baseline=baseline,
+        resamples=options.resamples,
+        confidence=options.confidence,
+        seed=options.seed,
+    )
+
+
 def run(options: argparse.Namespace) -> None:
     """Score and print."""
     from trubleu.cli.progress import Bars, told_once
     from trubleu.errors import UsageError
     from trubleu.report.score_tables import render
-    from trubleu.report.scores import Sampling, score_parts
+    from trubleu.report.scores import score_parts
 
     if options.baseline is not None and not options.test:
         raise UsageError("--baseline needs --test; add it, or leave the baseline out")
@@ -124,14 +139,7 @@ def run(options: argparse.Namespace) -> None:
             systems,
             count,
             build_metrics(options),
-            sampling=Sampling(
-                interval=options.ci,
-                test=options.method if options.test else None,
-                baseline=options.baseline,
-                resamples=options.resamples,
-                confidence=options.confidence,
-                seed=options.seed,
-            ),
+            sampling=sampling_of(options, interval=options.ci, test=options.test, baseline=options.baseline),
             segments=options.segments,
             threads=options.threads,
             steps=bars.stage,

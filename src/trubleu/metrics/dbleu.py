@@ -10,9 +10,10 @@ import numpy as np
 from trubleu.errors import DataError
 from trubleu.metrics.bleu import Bleu
 from trubleu.metrics.contract import AnyReferences, Progress, as_references
-from trubleu.metrics.options import check_choice, number_text
+from trubleu.metrics.options import check_choice
 from trubleu.metrics.precision import BleuParts, Counts, bleu
 from trubleu.metrics.weights import WeightPolicy, parse_negative
+from trubleu.signature import number_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

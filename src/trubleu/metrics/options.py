@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from trubleu.errors import UsageError, nearest
 from trubleu.native import MAX_ORDER
+from trubleu.signature import number_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -68,15 +69,3 @@ def smoothing_text(smoothing: str, value: float | None) -> str:
     ('floor[0.1]', 'exp')
     """
     return smoothing if value is None else f"{smoothing}[{number_text(value)}]"
-
-
-def number_text(value: float) -> str:
-    """Return the shortest form that no other number shares.
-
-    Examples
-    --------
-    >>> number_text(1.0), number_text(0.1000000001)
-    ('1', '0.1000000001')
-    """
-    short = f"{value:g}"
-    return short if float(short) == value else repr(value)

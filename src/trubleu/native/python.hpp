@@ -19,7 +19,6 @@ namespace trubleu {
 namespace nb = nanobind;
 
 template <typename T> using InArray = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <typename T> using InMatrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <typename T> using OutArray = nb::ndarray<nb::numpy, T, nb::ndim<1>, nb::c_contig>;
 template <typename T> using OutMatrix = nb::ndarray<nb::numpy, T, nb::ndim<2>, nb::c_contig>;
 
