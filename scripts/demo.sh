@@ -15,6 +15,7 @@ cat <<'TEXT'
 The references were rated: some are good answers, some are bad ones (the message said back, "i don't know").
 BLEU rewards a match with either kind, so parrot, which repeats what it was told, comes out first.
 ΔBLEU lets a match with a bad reference cost, and good comes out first.
+The example was written to show this: it illustrates the metric and proves nothing.
 
 out/demo.txt    this table
 out/demo.json   the same numbers for programs, with signatures
