@@ -11,59 +11,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
+from tests.oracles.generators import BOOTSTRAP, RANDOMISATION, below, halves, start_of, words
 from trubleu.native import kernels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
-
-WORD = 2**64 - 1
-BOOTSTRAP, RANDOMISATION = 1, 2
-
-
-def mix(word: int) -> int:
-    word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9 & WORD
-    word = (word ^ (word >> 27)) * 0x94D049BB133111EB & WORD
-    return word ^ (word >> 31)
-
-
-def words(seed: int, purpose: int, stream: int) -> Iterator[int]:
-    """xoshiro256++ from words 4·stream .. 4·stream + 3 of a SplitMix64 sequence."""
-    start = mix((mix(seed) + purpose) & WORD)
-    s = [mix((start + (4 * stream + i + 1) * 0x9E3779B97F4A7C15) & WORD) for i in range(4)]
-
-    def rotate(word: int, by: int) -> int:
-        return (word << by | word >> (64 - by)) & WORD
-
-    while True:
-        yield (rotate((s[0] + s[3]) & WORD, 23) + s[0]) & WORD
-        shifted = s[1] << 17 & WORD
-        s[2] ^= s[0]
-        s[3] ^= s[1]
-        s[1] ^= s[2]
-        s[0] ^= s[3]
-        s[2] ^= shifted
-        s[3] = rotate(s[3], 45)
 
 
 def counts(rows: int, seed: int, stream: int) -> NDArray[np.float64]:
     """How often the bootstrap draws each row."""
     result = np.zeros(rows)
-    source = words(seed, BOOTSTRAP, stream)
-    halves = (half for word in source for half in (word & 0xFFFFFFFF, word >> 32))
-    missing = rows
-    while missing:
-        product = next(halves) * rows
-        if product % 2**32 >= 2**32 % rows:
-            result[product >> 32] += 1
-            missing -= 1
+    source = halves(start_of(seed, BOOTSTRAP), stream)
+    for _ in range(rows):
+        result[below(rows, source)] += 1
     return result
 
 
 def bits(rows: int, seed: int, stream: int) -> NDArray[np.float64]:
     """Which rows the randomisation takes."""
-    source = words(seed, RANDOMISATION, stream)
+    source = words(start_of(seed, RANDOMISATION), stream)
     taken = [word >> bit & 1 for _, word in zip(range(0, rows, 64), source, strict=False) for bit in range(64)]
     return np.array(taken[:rows], dtype=np.float64)
 

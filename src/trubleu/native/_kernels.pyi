@@ -66,3 +66,22 @@ def resample_sums(
 def permute_sums(
     difference: NDArray[np.float64], trials: int, first: int, seed: int, threads: int
 ) -> NDArray[np.float64]: ...
+def rank_correlations(
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    counts: NDArray[np.int64] | None,
+    mirrored: bool,
+    threads: int,
+) -> NDArray[np.float64]: ...
+def unit_sums(
+    rows: NDArray[np.float64],
+    items: NDArray[np.int64] | None,
+    universe: int,
+    unit: int,
+    partial: bool,
+    seed: int,
+    stream: int,
+    first: int,
+    count: int,
+    threads: int,
+) -> NDArray[np.float64]: ...

@@ -9,8 +9,10 @@
 
 #include <any>
 
+void bind_correlate(nanobind::module_ &m);
 void bind_resample(nanobind::module_ &m);
 void bind_stored(nanobind::module_ &m);
+void bind_units(nanobind::module_ &m);
 
 namespace trubleu {
 
@@ -364,6 +366,8 @@ TRUBLEU_NB_MODULE(TRUBLEU_MODULE, m) {
         .def("problem", &PreparedHandle::problem)
         .def("statistics", &PreparedHandle::statistics, nb::arg("outputs"), nb::arg("weights").none(),
              nb::arg("options"), nb::arg("first"), nb::arg("last"), nb::arg("threads"));
+    bind_correlate(m);
     bind_resample(m);
     bind_stored(m);
+    bind_units(m);
 }

@@ -30,8 +30,14 @@ constexpr std::uint64_t mix(std::uint64_t word) {
   return word ^ (word >> 31);
 }
 
-// Keeps the bootstrap and the randomisation of one seed apart.
-enum class Purpose : std::uint64_t { bootstrap = 1, randomisation = 2 };
+// Keeps apart what is drawn by one seed.
+enum class Purpose : std::uint64_t {
+  bootstrap = 1,
+  randomisation = 2,
+  units = 3,           // rows shuffled into units
+  items = 4,           // items drawn with replacement, for all tables alike
+  units_of_items = 5,  // the rows of such items shuffled into units
+};
 
 // Eight xoshiro256++ generators (Blackman & Vigna 2021), one a lane.
 struct Generators {

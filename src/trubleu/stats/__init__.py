@@ -9,6 +9,17 @@ from __future__ import annotations
 from trubleu.stats.blocking import BLOCK_COUNT, BLOCK_THRESHOLD, blocks
 from trubleu.stats.bootstrap import bootstrap_interval, bootstrap_scores
 from trubleu.stats.correction import holm
+from trubleu.stats.correlation import (
+    Bounds,
+    RankCorrelations,
+    fieller_interval,
+    fisher_interval,
+    kendall,
+    pearson,
+    rank_correlations,
+    spearman,
+)
+from trubleu.stats.correlation_tests import PermutationTest, WilliamsTest, permutation_of_metrics, williams_test
 from trubleu.stats.family import compare
 from trubleu.stats.paired import paired_bootstrap, paired_randomisation
 from trubleu.stats.resample import Progress
@@ -16,26 +27,41 @@ from trubleu.stats.results import Comparison, Interval, PairedTest, TestName
 from trubleu.stats.sample import Sample, SampleBuilder, Statistics
 from trubleu.stats.scoring import ScoreFunction
 from trubleu.stats.sums import CHUNK_ROWS, total
+from trubleu.stats.units import UnitDraws, UnitKind
 
 __all__ = [
     "BLOCK_COUNT",
     "BLOCK_THRESHOLD",
     "CHUNK_ROWS",
+    "Bounds",
     "Comparison",
     "Interval",
     "PairedTest",
+    "PermutationTest",
     "Progress",
+    "RankCorrelations",
     "Sample",
     "SampleBuilder",
     "ScoreFunction",
     "Statistics",
     "TestName",
+    "UnitDraws",
+    "UnitKind",
+    "WilliamsTest",
     "blocks",
     "bootstrap_interval",
     "bootstrap_scores",
     "compare",
+    "fieller_interval",
+    "fisher_interval",
     "holm",
+    "kendall",
     "paired_bootstrap",
     "paired_randomisation",
+    "pearson",
+    "permutation_of_metrics",
+    "rank_correlations",
+    "spearman",
     "total",
+    "williams_test",
 ]

@@ -1,0 +1,332 @@
+"""How well two lists of numbers agree: coefficients of correlation, and analytic intervals of them."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from trubleu.errors import DataError, UsageError, nearest
+from trubleu.native import kernels, resolve_threads
+from trubleu.stats import checks
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+RankCoefficient: TypeAlias = Literal["spearman", "kendall"]
+
+RANK_COEFFICIENTS: Final = ("spearman", "kendall")
+
+MOST_POINTS: Final = 2**30
+"""Points, counted as often as they enter, that the kernel can take."""
+
+WORTH_THREADS: Final = 30_000
+"""Points (about a millisecond) below which starting threads costs more than it saves."""
+
+
+class Bounds(NamedTuple):
+    """The two ends of an interval."""
+
+    low: float
+    """The lower end."""
+    high: float
+    """The upper end."""
+
+
+class RankCorrelations(NamedTuple):
+    """Rank correlations of several sets of points, one number a set; NaN where a coefficient is undefined."""
+
+    spearman: NDArray[np.float64]
+    """Spearman's ρ."""
+    kendall: NDArray[np.float64]
+    """Kendall's τ-b."""
+
+
+def rank_correlations(
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    counts: ArrayLike | None = None,
+    mirrored: bool = False,
+    threads: int | None = None,
+) -> RankCorrelations:
+    """Return Spearman's ρ and Kendall's τ-b of many sets of points.
+
+    Ranks and pairs are counted in whole numbers, and only the last division rounds: the order of the points, the number
+    of threads and the machine change no bit.
+
+    Parameters
+    ----------
+    x, y
+        ``float64[sets, points]``, or one set as a flat list. If one of ``x``, ``y`` and ``counts`` has a single row, it
+        stands for all sets.
+    counts
+        How often each point enters, in the same shape; 0 leaves it out. Without it, every point enters once.
+    mirrored
+        Let every point (x, y) enter also as (−x, −y): differences between two systems have no natural sign.
+    threads
+        ``None`` takes all cores that the process may use if there is enough to do.
+
+    Returns
+    -------
+    RankCorrelations
+        NaN where undefined: x or y is constant, or there are fewer than two points.
+
+    Raises
+    ------
+    DataError
+        If shapes differ, a number is not finite or a count is negative.
+
+    Examples
+    --------
+    >>> found = rank_correlations([[1, 2, 3, 4], [1, 2, 2, 4]], [[1, 2, 4, 3], [5, 5, 5, 5]])
+    >>> found.spearman.round(6).tolist(), found.kendall.round(6).tolist()
+    ([0.8, nan], [0.666667, nan])
+    >>> rank_correlations([1, 2, -3], [1, -2, -3], mirrored=True).spearman.round(3).tolist()
+    [0.486]
+    """
+    across, up = _sets(x, "x"), _sets(y, "y")
+    often = None if counts is None else _counts(counts)
+    shapes = {"x": across.shape, "y": up.shape} | ({} if often is None else {"counts": often.shape})
+    sets = _number_of_sets(shapes)
+    points = across.shape[1]
+    if points > MOST_POINTS or (often is not None and _largest_sum(often) > MOST_POINTS):
+        raise DataError(f"a set must have at most 2^30 points, counted as often as they enter; there are {points:,}")
+    if sets == 0:
+        return RankCorrelations(np.empty(0), np.empty(0))
+    workers = resolve_threads(threads, sets * points, WORTH_THREADS)
+    found = kernels.rank_correlations(across, up, often, mirrored, workers)
+    return RankCorrelations(np.ascontiguousarray(found[:, 0]), np.ascontiguousarray(found[:, 1]))
+
+
+def pearson(x: ArrayLike, y: ArrayLike) -> float | None:
+    """Return Pearson's correlation of two lists, or ``None`` where it is undefined.
+
+    Sums are exact before they are rounded, so the order of the points changes no bit.
+
+    Raises
+    ------
+    DataError
+        If the lists differ in length or hold a number that is not finite.
+
+    Examples
+    --------
+    >>> pearson([1, 2, 3, 4], [2, 4, 6, 8]), pearson([1, 2, 3], [5, 5, 5])
+    (1.0, None)
+    """
+    a, b = _two_lists(x, y)
+    if _constant(a) or _constant(b):
+        return None
+    a, b = centred(a), centred(b)
+    together = math.fsum((a * b).tolist())
+    spread = math.sqrt(math.fsum((a * a).tolist()) * math.fsum((b * b).tolist()))
+    return max(-1.0, min(1.0, together / spread))
+
+
+def spearman(x: ArrayLike, y: ArrayLike) -> float | None:
+    """Return Spearman's ρ of two lists, ties at their mean rank, or ``None`` where it is undefined.
+
+    Raises
+    ------
+    DataError
+        If the lists differ in length or hold a number that is not finite.
+
+    Examples
+    --------
+    >>> round(spearman([1, 2, 3, 4], [1, 2, 4, 3]), 6), spearman([7], [8])
+    (0.8, None)
+    """
+    return _defined(rank_correlations(*_two_lists(x, y)).spearman)
+
+
+def kendall(x: ArrayLike, y: ArrayLike) -> float | None:
+    """Return Kendall's τ-b of two lists, or ``None`` where it is undefined.
+
+    Raises
+    ------
+    DataError
+        If the lists differ in length or hold a number that is not finite.
+
+    Examples
+    --------
+    >>> round(kendall([1, 2, 3, 4], [1, 2, 4, 3]), 6), kendall([1, 2], [3, 3])
+    (0.666667, None)
+    """
+    return _defined(rank_correlations(*_two_lists(x, y)).kendall)
+
+
+def fisher_interval(r: float, n: int, confidence: float = 0.95) -> Bounds:
+    """Return Fisher's interval of a correlation of ``n`` observations: tanh(atanh r ± z/√(n − 3)).
+
+    z is the normal quantile, 1.96 at 95 %. Made for Pearson's r of normal data, it is also what papers print for ρ and
+    τ; `fieller_interval` has the standard errors that belong to those.
+
+    Parameters
+    ----------
+    r
+        The coefficient, from −1 to 1; at the ends the interval is a point.
+    n
+        The number of observations, more than 3.
+    confidence
+        Strictly between 0 and 1.
+
+    Raises
+    ------
+    UsageError
+        If an argument is out of range.
+
+    References
+    ----------
+    Fisher, R. A. (1921). On the "probable error" of a coefficient of correlation deduced from a small sample. Metron 1,
+    3–32.
+
+    Examples
+    --------
+    >>> low, high = fisher_interval(0.484, 528)
+    >>> round(low, 3), round(high, 3)
+    (0.416, 0.547)
+    """
+    _interval_arguments(r, n, confidence, least=4)
+    return _interval(r, 1.0 / math.sqrt(n - 3), confidence)
+
+
+def fieller_interval(r: float, n: int, kind: RankCoefficient, confidence: float = 0.95) -> Bounds:
+    """Return the interval of a rank correlation of ``n`` observations: tanh(atanh r ± z·s).
+
+    s is 1.03/√(n − 3) for Spearman's ρ and √(0.437/(n − 4)) for Kendall's τ.
+
+    Parameters
+    ----------
+    r
+        The coefficient, from −1 to 1; at the ends the interval is a point.
+    n
+        The number of observations, more than 3 for ρ and more than 4 for τ.
+    kind
+        ``"spearman"`` or ``"kendall"``.
+    confidence
+        Strictly between 0 and 1.
+
+    Raises
+    ------
+    UsageError
+        If an argument is out of range.
+
+    References
+    ----------
+    Fieller, E. C., Hartley, H. O. & Pearson, E. S. (1957). Tests for rank correlation coefficients. I. Biometrika 44,
+    470–481.
+
+    Examples
+    --------
+    >>> low, high = fieller_interval(0.342, 264, "kendall")
+    >>> round(low, 3), round(high, 3)
+    (0.269, 0.411)
+    """
+    if kind not in RANK_COEFFICIENTS:
+        raise UsageError(f"there is no rank correlation {kind!r}; {nearest(str(kind), RANK_COEFFICIENTS)}")
+    if kind == "spearman":
+        _interval_arguments(r, n, confidence, least=4)
+        return _interval(r, 1.03 / math.sqrt(n - 3), confidence)
+    _interval_arguments(r, n, confidence, least=5)
+    return _interval(r, math.sqrt(0.437 / (n - 4)), confidence)
+
+
+def _interval_arguments(r: float, n: int, confidence: float, *, least: int) -> None:
+    checks.confidence_level(confidence)
+    if not -1.0 <= r <= 1.0:
+        raise UsageError(f"a correlation lies between -1 and 1, not at {r:g}")
+    if n < least:
+        raise UsageError(f"the interval of this correlation needs at least {least} observations, not {n}")
+
+
+def _interval(r: float, error: float, confidence: float) -> Bounds:
+    if abs(r) == 1.0:
+        return Bounds(float(r), float(r))
+    # The usual interval has the usual number in it; the quantile itself is 1.95996.
+    z = 1.96 if confidence == 0.95 else NormalDist().inv_cdf(0.5 + confidence / 2.0)
+    centre = math.atanh(r)
+    return Bounds(math.tanh(centre - z * error), math.tanh(centre + z * error))
+
+
+def _sets(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Return an array as ``[sets, points]``."""
+    array = np.ascontiguousarray(values, dtype=np.float64)
+    if array.ndim == 1:
+        array = array[np.newaxis]
+    if array.ndim != 2:
+        raise DataError(f"{name} must be a list or a table of numbers, but the array has {array.ndim} dimension(s)")
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(array.sum()):
+            return array
+    bad = np.argwhere(~np.isfinite(array))
+    if len(bad):
+        row, point = bad[0]
+        raise DataError(
+            f"{name} is {array[row, point]} at point {point} of set {row} (counted from 0); "
+            "a correlation needs finite numbers"
+        )
+    return array
+
+
+def _counts(counts: ArrayLike) -> NDArray[np.int64]:
+    array = np.asarray(counts)
+    if array.dtype.kind not in "iub":
+        raise DataError(f"counts must be whole numbers, not of the type {array.dtype}")
+    if array.ndim == 1:
+        array = array[np.newaxis]
+    if array.ndim != 2:
+        raise DataError(f"counts must be a list or a table of numbers, but the array has {array.ndim} dimension(s)")
+    if array.size and int(array.max()) > MOST_POINTS:
+        raise DataError(f"a point may enter at most 2^30 times, not {array.max():,}")
+    if array.size and int(array.min()) < 0:
+        raise DataError(f"a point cannot enter {array.min()} times; counts must not be negative")
+    return np.ascontiguousarray(array, dtype=np.int64)
+
+
+def _largest_sum(counts: NDArray[np.int64]) -> int:
+    return int(counts.sum(axis=1).max()) if counts.size else 0
+
+
+def _number_of_sets(shapes: dict[str, tuple[int, ...]]) -> int:
+    """Return how many sets there are if one row may stand for all."""
+    sets = 1
+    for name, (rows, points) in shapes.items():
+        if points != shapes["x"][1]:
+            raise DataError(f"x has {shapes['x'][1]} points a set but {name} has {points}")
+        if rows == 1:
+            continue
+        if sets not in (1, rows):
+            raise DataError(f"{name} has {rows} sets of points, but there are {sets} before it")
+        sets = rows
+    return sets
+
+
+def _two_lists(x: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    a, b = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    for array, name in ((a, "x"), (b, "y")):
+        if array.ndim != 1:
+            raise DataError(f"{name} must be a flat list of numbers, but the array has {array.ndim} dimension(s)")
+        _sets(array, name)
+    if len(a) != len(b):
+        raise DataError(f"x has {len(a)} numbers but y has {len(b)}; each point needs both")
+    return a, b
+
+
+def _constant(values: NDArray[np.float64]) -> bool:
+    return len(values) < 2 or bool(values.min() == values.max())
+
+
+def centred(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return values, not all equal, less their mean, scaled by a power of two so that the largest is about 1."""
+    # The mean is rounded; what it misses shows in the mean of the differences, which are exact where that matters.
+    for _ in range(2):
+        values = np.ldexp(values, -math.frexp(float(np.abs(values).max()))[1])
+        values = values - math.fsum(values.tolist()) / len(values)
+    return np.ldexp(values, -math.frexp(float(np.abs(values).max()))[1])
+
+
+def _defined(coefficients: NDArray[np.float64]) -> float | None:
+    value = float(coefficients[0])
+    return None if math.isnan(value) else value

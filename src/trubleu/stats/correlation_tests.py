@@ -1,0 +1,241 @@
+"""Whether one metric agrees better with people than another, on the same data."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+import numpy as np
+
+from trubleu.errors import DataError, MissingExtraError, UsageError, nearest
+from trubleu.stats import checks
+from trubleu.stats.correlation import centred, kendall, pearson, rank_correlations, spearman
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+Correlation: TypeAlias = Literal["pearson", "spearman", "kendall"]
+
+CORRELATIONS: Final[dict[str, Callable[[ArrayLike, ArrayLike], float | None]]] = {
+    "pearson": pearson,
+    "spearman": spearman,
+    "kendall": kendall,
+}
+
+INCONSISTENT: Final = 1e-9
+"""How far the determinant of three correlations may fall below 0 by their rounding."""
+
+EQUAL: Final = 1e-12
+"""Differences of correlations closer than this are the same but for rounding."""
+
+SLICE_NUMBERS: Final = 4_000_000
+"""Standardised scores of a metric (32 MB) that are swapped at a time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WilliamsTest:
+    """The difference between two correlations that share a variable."""
+
+    t: float
+    """Williams' statistic, positive if the first metric correlates more; Student's t with n − 3 degrees of freedom."""
+    p: float
+    """Two-sided."""
+    n: int
+    """How many points are behind the correlations."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PermutationTest:
+    """The difference between two metrics' correlations with people, against random swaps of the metrics."""
+
+    difference: float
+    """Correlation of the first metric − correlation of the second."""
+    p: float
+    """Two-sided, (b + 1)/(n + 1) with b the trials at least as extreme as the data: never 0, and 1 for equals."""
+    correlation: Correlation
+    """Which coefficient."""
+    n: int
+    """How many trials."""
+    seed: int
+    """The seed of the swaps."""
+
+
+def williams_test(r_xh: float, r_yh: float, r_xy: float, n: int) -> WilliamsTest:
+    """Test whether two metrics correlate differently with people, given that they correlate with each other.
+
+    Parameters
+    ----------
+    r_xh, r_yh
+        Pearson's correlation of each metric with people.
+    r_xy
+        The correlation between the metrics.
+    n
+        The number of points, more than 3.
+
+    Returns
+    -------
+    WilliamsTest
+        Equal correlations give t = 0 and p = 1. For metrics that mirror each other (``r_xy`` = −1), where the formula
+        is 0/0, t is its limit r·√((n − 3)/(1 − r²)).
+
+    Raises
+    ------
+    UsageError
+        If n is too small, or if no data have such correlations.
+    MissingExtraError
+        If SciPy is not installed.
+
+    References
+    ----------
+    Williams, E. J. (1959). Regression analysis. Wiley.
+    Graham, Y. & Baldwin, T. (2014). Testing for significance of increased correlation with human judgment. EMNLP,
+    172–176.
+
+    Examples
+    --------
+    >>> test = williams_test(0.4, 0.5, 0.1, 103)
+    >>> round(test.t, 2), round(test.p, 2)
+    (-0.89, 0.37)
+    """
+    if n <= 3:
+        raise UsageError(f"Williams' test needs at least 4 points, not {n}")
+    for r, name in ((r_xh, "r_xh"), (r_yh, "r_yh"), (r_xy, "r_xy")):
+        if not -1.0 <= r <= 1.0:
+            raise UsageError(f"{name} must be a correlation, from -1 to 1, not {r:g}")
+    # Written so that exchanging the metrics changes no bit.
+    determinant = 1.0 - (r_xh**2 + r_yh**2) - r_xy**2 + 2.0 * (r_xh * r_yh) * r_xy
+    if determinant < -INCONSISTENT:
+        raise UsageError(f"no data have the correlations {r_xh:g}, {r_yh:g} and {r_xy:g} at once; check which is which")
+    t = _williams_t(r_xh, r_yh, r_xy, max(determinant, 0.0), n)
+    p = 1.0 if t == 0.0 else 2.0 * float(_special().stdtr(n - 3, -abs(t)))
+    return WilliamsTest(t=t, p=min(p, 1.0), n=n)
+
+
+def _williams_t(r_xh: float, r_yh: float, r_xy: float, determinant: float, n: int) -> float:
+    if r_xh == r_yh:
+        return 0.0
+    if r_xy == -1.0:
+        return math.copysign(math.inf, r_xh) if abs(r_xh) == 1.0 else r_xh * math.sqrt((n - 3) / (1.0 - r_xh**2))
+    numerator = (r_xh - r_yh) * math.sqrt((n - 1) * (1.0 + r_xy))
+    variance = 2.0 * determinant * (n - 1) / (n - 3) + ((r_xh + r_yh) / 2.0) ** 2 * (1.0 - r_xy) ** 3
+    return numerator / math.sqrt(variance) if variance > 0.0 else math.copysign(math.inf, numerator)
+
+
+def _special() -> Any:
+    try:
+        from scipy import special
+    except ImportError as error:
+        raise MissingExtraError(
+            "Williams' test needs the package scipy; install it with: pip install 'trubleu[judge]'"
+        ) from error
+    return special
+
+
+def permutation_of_metrics(
+    x: ArrayLike,
+    y: ArrayLike,
+    human: ArrayLike,
+    *,
+    correlation: Correlation = "pearson",
+    trials: int = 1000,
+    seed: int = 12345,
+) -> PermutationTest:
+    """Test whether two metrics correlate differently with people by swapping their scores at random.
+
+    Both metrics are standardised (mean 0, variance 1), since their scales may differ. If they were interchangeable,
+    swapping their standardised scores of any points would change nothing. p is the share of random swaps whose
+    difference in correlation is at least as large as the observed one, in absolute value, the observed one counted in.
+    Exchanging the metrics flips the sign and keeps p. A swap that leaves a correlation undefined counts as large.
+
+    Parameters
+    ----------
+    x, y
+        Scores of the two metrics, point by point.
+    human
+        What people say of the same points.
+    correlation
+        ``"pearson"``, ``"spearman"`` or ``"kendall"``.
+    trials
+        How many times to swap.
+    seed
+        From 0 to 2^64 − 1.
+
+    Raises
+    ------
+    DataError
+        If the lists differ in length, hold a number that is not finite, or have no correlation.
+
+    References
+    ----------
+    Deutsch, D., Dror, R. & Roth, D. (2021). A statistical analysis of summarization evaluation metrics using resampling
+    methods. TACL 9, 1132–1146.
+
+    Examples
+    --------
+    >>> people = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    >>> test = permutation_of_metrics([1, 2, 3, 4, 5, 7], [3, 1, 2, 6, 4, 5], people)
+    >>> round(test.difference, 3), permutation_of_metrics(people, people, people).p
+    (0.333, 1.0)
+    """
+    if correlation not in CORRELATIONS:
+        raise UsageError(f"there is no correlation {correlation!r}; {nearest(str(correlation), CORRELATIONS)}")
+    checks.at_least_one(trials, "trials")
+    checks.seed_range(seed)
+    coefficient = CORRELATIONS[correlation]
+    observed = _agreement(coefficient, x, human, "x") - _agreement(coefficient, y, human, "y")
+    a, b = _standardised(x), _standardised(y)
+    people = _standardised(human)
+    source = np.random.PCG64(seed)
+    step = max(1, SLICE_NUMBERS // len(a))
+    extreme = 0
+    for first in range(0, trials, step):
+        swapped = _bits(source, min(step, trials - first), len(a))
+        differences = _coefficients(np.where(swapped, b, a), people, correlation) - _coefficients(
+            np.where(swapped, a, b), people, correlation
+        )
+        extreme += int(np.count_nonzero(~(np.abs(differences) < abs(observed) - EQUAL)))
+    return PermutationTest(
+        difference=observed, p=(extreme + 1) / (trials + 1), correlation=correlation, n=trials, seed=seed
+    )
+
+
+def _agreement(
+    coefficient: Callable[[ArrayLike, ArrayLike], float | None], scores: ArrayLike, human: ArrayLike, name: str
+) -> float:
+    r = coefficient(scores, human)
+    if r is None:
+        raise DataError(
+            f"the correlation of {name} with the human scores is undefined: one of them is constant "
+            "or there are fewer than two points"
+        )
+    return r
+
+
+def _standardised(values: ArrayLike) -> NDArray[np.float64]:
+    """Return values with mean 0 and variance 1, equal ones equal in spite of rounding."""
+    array = centred(np.asarray(values, dtype=np.float64))
+    return np.round(array / math.sqrt(math.fsum((array * array).tolist()) / len(array)), 12)
+
+
+def _bits(source: np.random.PCG64, trials: int, points: int) -> NDArray[np.bool_]:
+    """Return random bits; a trial starts a new word, so that the size of slices does not matter."""
+    words = source.random_raw(trials * (-(-points // 64))).reshape(trials, -1)
+    bits = (words[:, :, np.newaxis] >> np.arange(64, dtype=np.uint64)) & np.uint64(1)
+    return bits.reshape(trials, -1)[:, :points].astype(np.bool_)
+
+
+def _coefficients(
+    scores: NDArray[np.float64], human: NDArray[np.float64], correlation: Correlation
+) -> NDArray[np.float64]:
+    """Return the correlation of every row with the human scores, NaN where undefined."""
+    if correlation != "pearson":
+        found = rank_correlations(scores, human)
+        return found.spearman if correlation == "spearman" else found.kendall
+    centred = scores - scores.mean(axis=1, keepdims=True)
+    people = human - human.mean()
+    spread = np.sqrt((centred * centred).sum(axis=1) * (people @ people))
+    undefined = (scores == scores[:, :1]).all(axis=1)
+    return np.where(undefined, np.nan, (centred @ people) / np.where(undefined, 1.0, spread))
