@@ -102,7 +102,7 @@ def test_select() -> None:
     assert found.select() == found
     with pytest.raises(DataError, match=r"^ratings has no ratings of the aspect 'stile'; did you mean style\?$"):
         found.select(aspect="stile")
-    with pytest.raises(DataError, match=r"^ratings has no ratings of the pair 'A:B'; no rating has a pair$"):
+    with pytest.raises(DataError, match=r"^ratings has no ratings of the pair 'A:B'; its ratings have no pair$"):
         Ratings(["1"], ["A"], ["r"], [1]).select(pair="A:B")
 
 

@@ -7,30 +7,42 @@ from trubleu.data.files import (
     iterate_lines,
     read_text_lines,
 )
+from trubleu.data.human_scores import read_assessments, read_official_scores
+from trubleu.data.labels import Labels
 from trubleu.data.lists import looks_transposed
+from trubleu.data.metric_scores import SegmentScores, SystemScores
 from trubleu.data.outputs import Outputs, name_systems, parse_system, read_outputs
 from trubleu.data.prepared import PreparedReferences
+from trubleu.data.rankings import Rankings
 from trubleu.data.ratings import Ratings
 from trubleu.data.references import References
 from trubleu.data.segments import Reference, Segment
 from trubleu.data.stream import LineStream
+from trubleu.data.system_names import match_systems
 from trubleu.data.weights import weight_from_ratings
 
 __all__ = [
+    "Labels",
     "LineStream",
     "Outputs",
     "PreparedReferences",
+    "Rankings",
     "Ratings",
     "Reference",
     "References",
     "Segment",
+    "SegmentScores",
+    "SystemScores",
     "atomic_writer",
     "check_standard_input_once",
     "check_writable",
     "iterate_lines",
     "looks_transposed",
+    "match_systems",
     "name_systems",
     "parse_system",
+    "read_assessments",
+    "read_official_scores",
     "read_outputs",
     "read_text_lines",
     "weight_from_ratings",

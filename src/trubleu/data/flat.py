@@ -245,6 +245,37 @@ class FlatSegments:
             source=self._source,
         )
 
+    def only(self, kept: ArrayLike) -> Self:
+        """Return the same segments with some of their references.
+
+        Parameters
+        ----------
+        kept
+            One truth value for each reference, in the order of `texts`.
+
+        Raises
+        ------
+        DataError
+            If a segment is left without a reference.
+
+        Examples
+        --------
+        >>> from trubleu.data import References
+        >>> References.from_lists([["a", "b"], ["c"]], [[0.1, 0.9], [1.0]]).only([False, True, True]).texts
+        ('b', 'c')
+        """
+        flat = np.flatnonzero(np.asarray(kept, dtype=bool))
+        items = flat.tolist()
+        columns = self._columns()
+        return self._from_columns(
+            columns._replace(
+                texts=tuple(map(self._texts.__getitem__, items)),
+                offsets=np.searchsorted(flat, self._offsets),
+                weights=None if self._weights is None else self._weights[flat],
+                origins=None if self._origins is None else list(map(self._origins.__getitem__, items)),
+            )
+        )
+
     @classmethod
     def _from_columns(cls, columns: Columns) -> Self:
         return cls(**columns._asdict())

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from trubleu.data.delimited import check_width, delimited_rows, whole
 from trubleu.data.extras import pandas_module, polars_module
 from trubleu.data.files import atomic_writer, name_of, open_bytes, split_lines
 from trubleu.data.formats import format_of, format_to_write
 from trubleu.data.frames import check_kind, check_storable
 from trubleu.data.jsonl import json_line, parse_objects
-from trubleu.data.tables import Table, is_parquet, read_parquet, write_parquet
+from trubleu.data.rating_columns import REQUIRED, RatingColumns, find_columns, widened
+from trubleu.data.tables import FRAME, Table, is_parquet, read_parquet, table_of, write_parquet
 from trubleu.data.weights import shown
 from trubleu.errors import DataError, some
 
@@ -22,12 +23,7 @@ if TYPE_CHECKING:
 
     from trubleu.data.files import PathLike
     from trubleu.data.frames import Kind
-
-REQUIRED = ("item", "system", "rater", "score")
-FIELDS = (*REQUIRED, "pair", "aspect")
-
-_WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*", re.ASCII)
-_MOST_DIGITS = 18  # more are no score, and Python refuses to read thousands
+    from trubleu.data.tables import Frame
 
 
 class RawRatings(NamedTuple):
@@ -38,90 +34,100 @@ class RawRatings(NamedTuple):
     place: Callable[[int], str]
 
     @classmethod
-    def of_table(cls, table: Table) -> RawRatings:
+    def of_columns(
+        cls, columns: Mapping[str, Sequence[Any]], layout: RatingColumns, source: str, place: Callable[[int], str]
+    ) -> RawRatings:
+        """Take the columns of a table, long or wide."""
+        if not layout.aspects:
+            return cls(widened(columns, layout), source, place)
+        count = len(layout.aspects)
+
+        def in_column(row: int) -> str:
+            return f"{place(row // count)}, column {layout.aspects[row % count]}"
+
+        return cls(widened(columns, layout), source, in_column)
+
+    @classmethod
+    def of_table(cls, table: Table, layout: RatingColumns) -> RawRatings:
         """Take the columns of a table, none of the required ones missing."""
-        table.require(*REQUIRED)
-        return cls(dict(table.columns), table.source, table.place)
+        table.require(*(layout.fields[name] for name in REQUIRED if name in layout.fields), *layout.aspects)
+        return cls.of_columns(table.columns, layout, table.source, table.place)
 
 
-def gather(records: Iterable[tuple[str, Any]], source: str) -> RawRatings:
+def frame_ratings(frame: Frame, layout: RatingColumns) -> RawRatings:
+    """Take the ratings of a frame (see `Ratings.from_frame`)."""
+    return RawRatings.of_table(table_of(frame, layout.wanted(), FRAME), layout)
+
+
+def gather(records: Iterable[tuple[str, Any]], source: str, layout: RatingColumns) -> RawRatings:
     """Put records, each with its place, into columns."""
-    columns: dict[str, list[Any]] = {name: [] for name in FIELDS}
+    required = [layout.fields[name] for name in REQUIRED if name in layout.fields] + list(layout.aspects)
+    columns: dict[str, list[Any]] = {name: [] for name in layout.wanted()}
     places: list[str] = []
     for place, record in records:
         if not isinstance(record, Mapping):
             raise DataError(
-                f"{place}: a rating must be a mapping with the fields {some(REQUIRED)}, not {shown(record)}"
+                f"{place}: a rating must be a mapping with the fields {some(required)}, not {shown(record)}"
             )
-        for name in REQUIRED:
+        for name in required:
             if name not in record:
-                raise DataError(f"{place}: the field {name} is missing; a rating has {some(REQUIRED)}")
-        for name in FIELDS:
-            columns[name].append(record.get(name))
+                raise DataError(f"{place}: the field {name} is missing; a rating has {some(required)}")
+        for name, column in columns.items():
+            column.append(record.get(name))
         places.append(place)
-    return RawRatings(dict(columns), source, places.__getitem__)
+    return RawRatings.of_columns(columns, layout, source, places.__getitem__)
 
 
-def read_ratings(path: PathLike) -> RawRatings:
+def read_ratings(
+    path: PathLike, columns: Mapping[str, str] | None = None, aspects: Sequence[str] | None = None
+) -> RawRatings:
     """Read a file of ratings (see `Ratings.read`)."""
     name = name_of(path)
+    layout = RatingColumns.given(columns, aspects)
     with open_bytes(path) as stream:
         if is_parquet(stream, name):
-            return RawRatings.of_table(read_parquet(stream, name, FIELDS))
+            return RawRatings.of_table(read_parquet(stream, name, layout.wanted()), layout)
         lines = chain.from_iterable(split_lines(stream, name, keep_ends=True))
         first = next(lines, "")
         lines = chain([first], lines) if first else lines
         form = format_of(name) or ("jsonl" if first.lstrip().startswith("{") else "tsv" if "\t" in first else "csv")
         if form == "jsonl":
-            return gather(parse_objects(lines, name), name)
-        return _read_delimited(lines, name, "\t" if form == "tsv" else ",")
+            return gather(parse_objects(lines, name), name, layout)
+        delimiter = "\t" if form == "tsv" else ","
+        rows = delimited_rows(lines, name, delimiter)
+        line, header = next(rows, (1, []))
+        if not header:
+            raise DataError(f"{name} is empty; its first line must name the columns {some(REQUIRED)}")
+        header = [title.strip() for title in header]
+        return _delimited(rows, header, name, find_columns(header, columns, aspects, f"{name}:{line}"))
 
 
-def _read_delimited(lines: Iterable[str], name: str, delimiter: str) -> RawRatings:
-    rows = _delimited_rows(lines, name, delimiter)
-    line, header = next(rows, (1, []))
-    header = [title.strip() for title in header]
-    if not header:
-        raise DataError(f"{name} is empty; its first line must name the columns {some(REQUIRED)}")
-    for title in FIELDS:
-        if title in REQUIRED and title not in header:
-            raise DataError(f"{name}:{line}: the column {title} must be there; columns found: {some(header)}")
-        if header.count(title) > 1:
-            raise DataError(f"{name}:{line}: there are {header.count(title)} columns {title}; leave only one of them")
+def _delimited(
+    rows: Iterator[tuple[int, list[str]]], header: Sequence[str], name: str, layout: RatingColumns
+) -> RawRatings:
     numbers: list[int] = []
-    wanted = [(title, header.index(title)) for title in FIELDS if title in header]
+    wanted = [(title, header.index(title)) for title in layout.wanted()]
     columns: dict[str, list[Any]] = {title: [] for title, _ in wanted}
+    scores = {layout.fields.get("score"), *layout.aspects}
     for number, row in rows:
-        if len(row) != len(header):
-            raise DataError(
-                f"{name}:{number}: this line has {len(row)} fields but the first has {len(header)}; "
-                "put a field that holds the separator into quotation marks"
-            )
+        check_width(row, header, f"{name}:{number}")
         for title, index in wanted:
-            columns[title].append(_whole(row[index]) if title == "score" else row[index])
+            columns[title].append(whole(row[index]) if title in scores else row[index])
         numbers.append(number)
-    return RawRatings(dict(columns), name, lambda row: f"{name}:{numbers[row]}")
+    if layout.guessed:
+        for title in layout.aspects:
+            _check_guess(columns[title], title, lambda row: f"{name}:{numbers[row]}")
+    return RawRatings.of_columns(columns, layout, name, lambda row: f"{name}:{numbers[row]}")
 
 
-def _delimited_rows(lines: Iterable[str], name: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield rows with the line in which they begin, leaving out blank lines."""
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    while True:
-        begin = reader.line_num + 1
-        try:
-            row = next(reader, None)
-        except csv.Error as error:
-            kind = "CSV" if delimiter == "," else "TSV"
-            raise DataError(f"{name}:{begin}: this is not {kind}: {error}; write the file again") from error
-        if row is None:
-            return
-        if row:
-            yield begin, row
-
-
-def _whole(text: str) -> int | str:
-    """Return an integer, or the text as it is, for the message that refuses it."""
-    return int(text) if len(text) <= _MOST_DIGITS and _WHOLE.fullmatch(text) else text
+def _check_guess(values: Sequence[Any], title: str, place: Callable[[int], str]) -> None:
+    for row, value in enumerate(values):
+        if not isinstance(value, int):
+            raise DataError(
+                f"{place(row)}: the column {title} holds {shown(value)}, but without a column score every other column "
+                "must hold the scores of an aspect, integers; rename the column of scores to score, say which columns "
+                "are aspects (aspects=...), or take this one out"
+            )
 
 
 def write_ratings(path: PathLike, columns: Mapping[str, Sequence[Any]]) -> None:

@@ -5,17 +5,25 @@ from __future__ import annotations
 from dataclasses import InitVar, dataclass, field
 from fractions import Fraction
 from itertools import repeat
-from numbers import Integral
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
 
-from trubleu.data.rating_files import FIELDS, RawRatings, gather, ratings_frame, read_ratings, write_ratings
-from trubleu.data.records import kind_of
-from trubleu.data.tables import FRAME, table_of
+from trubleu.data.rating_checks import (
+    check_pairs,
+    check_scale,
+    checked_labels,
+    checked_names,
+    checked_scores,
+    in_pair,
+    mean_of_means,
+    repeated,
+)
+from trubleu.data.rating_columns import FIELDS, RatingColumns
+from trubleu.data.rating_files import RawRatings, frame_ratings, gather, ratings_frame, read_ratings, write_ratings
 from trubleu.data.weights import HIGHEST_RATING, LOWEST_RATING, shown, weight_from_ratings
-from trubleu.errors import DataError, UsageError, nearest
+from trubleu.errors import DataError, UsageError, nearest, some
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     import pandas as pd
     import polars as pl
@@ -26,6 +34,9 @@ if TYPE_CHECKING:
 
 Rated: TypeAlias = tuple[str, str]
 """What ratings are of: an item and the system that answered it."""
+
+Repeats: TypeAlias = Literal["refuse", "keep", "first"]
+"""What becomes of a rating by somebody who has rated the same before."""
 
 FIVE_POINTS = (LOWEST_RATING, HIGHEST_RATING)
 
@@ -55,12 +66,15 @@ class Ratings:
         The lowest and the highest score.
     source
         Where the ratings come from, for messages.
+    repeats
+        What becomes of a rating by somebody who has rated the same before (the same item, system, pair and aspect):
+        ``"refuse"`` it as an error, ``"keep"`` it like any other, or take the ``"first"`` one only.
 
     Raises
     ------
     DataError
-        If a name is empty, a score is not an integer of the scale, or somebody rated the same twice (the same item,
-        system, pair and aspect), with the row.
+        If a name is empty, a score is not an integer of the scale, or somebody rated the same twice and nothing was
+        said about that, with the row.
 
     Examples
     --------
@@ -77,6 +91,7 @@ class Ratings:
     aspect: Sequence[str | None] | None = None
     scale: tuple[int, int] = FIVE_POINTS
     source: str = field(default="ratings", compare=False)
+    repeats: Repeats = field(default="refuse", compare=False, kw_only=True)
     #: Names a row in messages; readers know its line.
     place: InitVar[Callable[[int], str] | None] = None
 
@@ -90,20 +105,20 @@ class Ratings:
         if len(set(lengths.values())) > 1:
             counts = ", ".join(f"{count} of {name}" for name, count in lengths.items())
             raise DataError(f"{self.source}: columns differ in length ({counts}); give one value of each for a rating")
-        _check_scale(self.scale)
+        check_scale(self.scale)
         checked = {
-            "item": _names(self.item, "item", where),
-            "system": _names(self.system, "system", where),
-            "rater": _names(self.rater, "rater", where),
-            "score": _scores(self.score, self.scale, where),
-            "pair": _labels(self.pair, "pair", where),
-            "aspect": _labels(self.aspect, "aspect", where),
+            "item": checked_names(self.item, "item", where),
+            "system": checked_names(self.system, "system", where),
+            "rater": checked_names(self.rater, "rater", where),
+            "score": checked_scores(self.score, self.scale, where),
+            "pair": checked_labels(self.pair, "pair", where),
+            "aspect": checked_labels(self.aspect, "aspect", where),
         }
         for name, column in checked.items():
             object.__setattr__(self, name, column)  # the way into a frozen dataclass
         object.__setattr__(self, "scale", tuple(self.scale))
-        _check_pairs(self.system, self.pair, where)
-        _check_once(self, where)
+        check_pairs(self.system, self.pair, where)
+        self._settle_repeats(where)
 
     def __len__(self) -> int:
         return len(self.item)
@@ -112,12 +127,25 @@ class Ratings:
         return f"<Ratings from {self.source}: {len(self)} of {len(self._scores_of())} outputs>"
 
     @classmethod
-    def read(cls, path: PathLike, *, scale: tuple[int, int] = FIVE_POINTS) -> Ratings:
+    def read(
+        cls,
+        path: PathLike,
+        *,
+        scale: tuple[int, int] = FIVE_POINTS,
+        repeats: Repeats = "refuse",
+        columns: Mapping[str, str] | None = None,
+        aspects: Sequence[str] | None = None,
+    ) -> Ratings:
         """Read ratings from CSV, TSV, JSON lines or Parquet, plain or compressed with gzip or zstd.
 
         The columns (in JSON, fields) are ``item``, ``system``, ``rater`` and ``score``, and where they apply ``pair``
         and ``aspect``. Others are ignored. The first line of CSV and TSV names them. A file whose name tells nothing
         is Parquet by its first bytes, JSON lines if it begins with ``{``, TSV if its first line has a tab, else CSV.
+
+        In CSV and TSV, columns may also have other usual names, in upper or lower case: an item may be called instance,
+        segment or example, a system model, a rater judge, annotator, worker or assessor, a score rating, each also with
+        ``ID`` at the end. The names above go first. If there is no column of scores and none of aspects, every other
+        column is an aspect with scores of its own.
 
         Parameters
         ----------
@@ -125,11 +153,19 @@ class Ratings:
             The file, or ``-`` for standard input.
         scale
             The lowest and the highest score.
+        repeats
+            What becomes of a rating by somebody who has rated the same before, as in the class.
+        columns
+            What the file calls a field, such as ``{"item": "InstanceID"}``, for any of them.
+        aspects
+            The columns (in JSON, fields) that hold the scores of an aspect each, instead of ``score`` and ``aspect``.
 
         Raises
         ------
         DataError
             If the file cannot be read or used, with the line or row and the column.
+        UsageError
+            If ``columns`` or ``aspects`` contradict themselves.
         MissingExtraError
             If a package that the format needs is not installed.
 
@@ -140,12 +176,23 @@ class Ratings:
         >>> _ = path.write_text("rater,item,system,score\\nann,7,A,4\\nbob,7,A,5\\n")
         >>> Ratings.read(path).means()
         {('7', 'A'): Fraction(9, 2)}
+        >>> _ = path.write_text("JudgeID,InstanceID,SystemID,Relevance,Style\\nann,7,A,4,1\\n")
+        >>> Ratings.read(path).aspect, Ratings.read(path, aspects=("Style",)).score
+        (('Relevance', 'Style'), (1,))
         """
-        return cls._from_raw(read_ratings(path), scale)
+        return cls._from_raw(read_ratings(path, columns, aspects), scale, repeats)
 
     @classmethod
-    def from_rows(cls, rows: Iterable[Mapping[str, Any]], *, scale: tuple[int, int] = FIVE_POINTS) -> Ratings:
-        """Make ratings from mappings with the fields of `read`.
+    def from_rows(
+        cls,
+        rows: Iterable[Mapping[str, Any]],
+        *,
+        scale: tuple[int, int] = FIVE_POINTS,
+        repeats: Repeats = "refuse",
+        columns: Mapping[str, str] | None = None,
+        aspects: Sequence[str] | None = None,
+    ) -> Ratings:
+        """Make ratings from mappings with the fields of `read`, and the same parameters.
 
         Examples
         --------
@@ -153,11 +200,19 @@ class Ratings:
         {('7', 'A'): 1}
         """
         numbered = ((f"ratings: row {number}", row) for number, row in enumerate(rows, 1))
-        return cls._from_raw(gather(numbered, "ratings"), scale)
+        return cls._from_raw(gather(numbered, "ratings", RatingColumns.given(columns, aspects)), scale, repeats)
 
     @classmethod
-    def from_frame(cls, frame: Frame, *, scale: tuple[int, int] = FIVE_POINTS) -> Ratings:
-        """Make ratings from a Polars or pandas frame with the columns of `read`.
+    def from_frame(
+        cls,
+        frame: Frame,
+        *,
+        scale: tuple[int, int] = FIVE_POINTS,
+        repeats: Repeats = "refuse",
+        columns: Mapping[str, str] | None = None,
+        aspects: Sequence[str] | None = None,
+    ) -> Ratings:
+        """Make ratings from a Polars or pandas frame with the columns of `read`, and the same parameters.
 
         Examples
         --------
@@ -166,7 +221,7 @@ class Ratings:
         >>> Ratings.from_frame(frame).weights()
         {('7', 'A'): 0.5, ('7', 'B'): -0.5}
         """
-        return cls._from_raw(RawRatings.of_table(table_of(frame, FIELDS, FRAME)), scale)
+        return cls._from_raw(frame_ratings(frame, RatingColumns.given(columns, aspects)), scale, repeats)
 
     @overload
     def to_frame(self, kind: Literal["polars"] = "polars") -> pl.DataFrame: ...
@@ -185,6 +240,8 @@ class Ratings:
     def write(self, path: PathLike) -> None:
         """Write a file that `read` reads back to the same ratings; it appears whole or not at all.
 
+        Where ratings are repeated and kept, `read` must be told so again.
+
         Parameters
         ----------
         path
@@ -193,8 +250,14 @@ class Ratings:
         """
         write_ratings(path, self._columns())
 
-    def select(self, *, aspect: str | None = None, pair: str | None = None, system: str | None = None) -> Ratings:
-        """Return the ratings of one aspect, pair or system, or of a combination of them.
+    def select(
+        self,
+        *,
+        aspect: str | Collection[str] | None = None,
+        pair: str | Collection[str] | None = None,
+        system: str | Collection[str] | None = None,
+    ) -> Ratings:
+        """Return the ratings of one or several aspects, pairs or systems, or of a combination of them.
 
         Raises
         ------
@@ -208,25 +271,83 @@ class Ratings:
         (4,)
         """
         keep = [True] * len(self)
-        for name, value in (("aspect", aspect), ("pair", pair), ("system", system)):
-            if value is None:
+        for name, wanted in (("aspect", aspect), ("pair", pair), ("system", system)):
+            if wanted is None:
                 continue
+            values = {wanted} if isinstance(wanted, str) else set(wanted)
             column = getattr(self, name) or ()
-            if value not in column:
+            for value in values - set(column):
                 known = dict.fromkeys(each for each in column if each is not None)
-                hint = nearest(value, known) if known else f"no rating has a {name}"
+                hint = nearest(value, known) if known else f"its ratings have no {name}"
                 raise DataError(f"{self.source} has no ratings of the {name} {shown(value)}; {hint}")
-            keep = [kept and each == value for kept, each in zip(keep, column, strict=True)]
+            keep = [kept and each in values for kept, each in zip(keep, column, strict=True)]
         rows = [row for row, kept in enumerate(keep) if kept]
         columns: dict[str, Any] = {name: [column[row] for row in rows] for name, column in self._columns().items()}
-        return Ratings(**columns, scale=self.scale, source=self.source)
+        return Ratings(**columns, scale=self.scale, source=self.source, repeats=self.repeats)
 
     def means(self) -> dict[Rated, Fraction]:
         """Return the mean score of each output, exactly, in the order in which outputs first appear.
 
-        All ratings of an output count alike, whatever their pair and aspect.
+        All ratings of an output count alike, whatever their pair and aspect; see `item_means`.
         """
         return {rated: Fraction(sum(scores), len(scores)) for rated, scores in self._scores_of().items()}
+
+    def item_means(self, *, pair: str | None = None) -> dict[Rated, Fraction]:
+        """Return what people think of each output: the mean over aspects of the mean over raters, exactly.
+
+        Every aspect counts alike, however many rated it; ratings without an aspect are one aspect of their own. This is
+        the rating of an item in a meta-evaluation. The order of rows decides the order of the outputs, that of their
+        first ratings, and nothing else.
+
+        Parameters
+        ----------
+        pair
+            ``"A:B"``: only ratings of outputs that were shown in this pair, or in ``"B:A"``, which is the same. Where
+            no rating has a pair, all ratings of the two systems.
+
+        Raises
+        ------
+        DataError
+            If there are no ratings of the pair.
+
+        Examples
+        --------
+        >>> rows = [("7", "A", "ann", 4, None, "style"), ("7", "A", "ann", 1, None, "facts")]
+        >>> rows.append(("7", "A", "bob", 2, None, "facts"))
+        >>> Ratings(*zip(*rows)).item_means()
+        {('7', 'A'): Fraction(11, 4)}
+        """
+        nothing: repeat[None] = repeat(None)
+        columns = zip(self.item, self.system, self.score, self.pair or nothing, self.aspect or nothing, strict=False)
+        shown_in: dict[tuple[str, str | None], bool] = {}
+        sums: dict[Rated, dict[str | None, list[int]]] = {}
+        for item, system, score, shown_pair, aspect in columns:
+            if pair is not None:
+                key = (system, shown_pair)
+                if key not in shown_in:
+                    shown_in[key] = in_pair(system, shown_pair, pair, any_pair=self.pair is None)
+                if not shown_in[key]:
+                    continue
+            total = sums.setdefault((item, system), {}).setdefault(aspect, [0, 0])
+            total[0] += score
+            total[1] += 1
+        if pair is not None and not sums:
+            known = dict.fromkeys(each for each in self.pair or () if each is not None)
+            hint = nearest(pair, known) if known else f"systems: {some(self.systems())}"
+            raise DataError(f"{self.source} has no ratings of the pair {shown(pair)}; {hint}")
+        return {rated: mean_of_means(list(totals.values())) for rated, totals in sums.items()}
+
+    def items(self) -> tuple[str, ...]:
+        """Return the items, in the order in which they first appear."""
+        return tuple(dict.fromkeys(self.item))
+
+    def systems(self) -> tuple[str, ...]:
+        """Return the systems, in the order in which they first appear."""
+        return tuple(dict.fromkeys(self.system))
+
+    def raters(self) -> int:
+        """Return how many people rated."""
+        return len(set(self.rater))
 
     def counts(self) -> dict[Rated, int]:
         """Return how many ratings each output has."""
@@ -257,72 +378,29 @@ class Ratings:
     def _columns(self) -> dict[str, Sequence[Any]]:
         return {name: column for name in FIELDS if (column := getattr(self, name)) is not None}
 
-    @classmethod
-    def _from_raw(cls, raw: RawRatings, scale: tuple[int, int]) -> Ratings:
-        return cls(**raw.columns, scale=scale, source=raw.source, place=raw.place)
-
-
-def _check_scale(scale: Any) -> None:
-    match scale:
-        case [int() as low, int() as high] if low < high:
+    def _settle_repeats(self, place: Callable[[int], str]) -> None:
+        """Do what ``repeats`` says about ratings of what the same rater has rated before."""
+        if self.repeats not in _REPEATS:
+            raise UsageError(f"repeats: there is no {shown(self.repeats)}; {nearest(str(self.repeats), _REPEATS)}")
+        if self.repeats == "keep":
             return
-    raise UsageError(f"a scale is its lowest and its highest score, such as (1, 5), not {shown(scale)}")
+        nothing: repeat[None] = repeat(None)
+        optional = (self.pair or nothing, self.aspect or nothing)
+        keys = list(zip(self.rater, self.item, self.system, *optional, strict=False))
+        if len(set(keys)) == len(keys):
+            return
+        first: dict[Any, int] = {}
+        for row, key in enumerate(keys):
+            other = first.setdefault(key, row)
+            if other != row and self.repeats == "refuse":
+                raise DataError(repeated(key, place(row), place(other)))
+        for name, column in self._columns().items():
+            object.__setattr__(self, name, tuple(column[row] for row in first.values()))
+
+    @classmethod
+    def _from_raw(cls, raw: RawRatings, scale: tuple[int, int], repeats: Repeats) -> Ratings:
+        columns: dict[str, Any] = raw.columns
+        return cls(**columns, scale=scale, source=raw.source, repeats=repeats, place=raw.place)
 
 
-def _names(values: Sequence[Any], name: str, place: Callable[[int], str]) -> tuple[str, ...]:
-    names = tuple(str(value) if type(value) is int else value for value in values)
-    for row, value in enumerate(names):
-        if value is None or (isinstance(value, str) and (not value or value.isspace())):
-            raise DataError(f"{place(row)}: {name} is empty; a rating names its item, its system and its rater")
-        if not isinstance(value, str):
-            raise DataError(f"{place(row)}: {name} must be a string, not {kind_of(value)}")
-    return names
-
-
-def _scores(values: Sequence[Any], scale: tuple[int, int], place: Callable[[int], str]) -> tuple[int, ...]:
-    low, high = scale
-    for row, value in enumerate(values):
-        if type(value) is int and low <= value <= high:
-            continue  # nearly always, and far cheaper to ask than the next
-        if isinstance(value, bool) or not isinstance(value, Integral) or not low <= int(value) <= high:
-            found = "null" if value is None else shown(value)
-            raise DataError(f"{place(row)}: score must be an integer from {low} to {high}, not {found}")
-    return tuple(map(int, values))
-
-
-def _labels(values: Sequence[Any] | None, name: str, place: Callable[[int], str]) -> tuple[str | None, ...] | None:
-    """Return an optional column, in which an empty string is nothing, as it is in CSV."""
-    if values is None:
-        return None
-    for row, value in enumerate(values):
-        if value is not None and not isinstance(value, str):
-            raise DataError(f"{place(row)}: {name} must be a string, not {kind_of(value)}")
-    labels = tuple(value or None for value in values)
-    return labels if any(labels) else None
-
-
-def _check_pairs(systems: Sequence[str], pairs: Sequence[str | None] | None, place: Callable[[int], str]) -> None:
-    for row, pair in enumerate(pairs or ()):
-        system = systems[row]
-        # Not split at the colon: the name of a system may hold one.
-        if pair and not (pair.startswith(f"{system}:") or pair.endswith(f":{system}")):
-            raise DataError(f"{place(row)}: the system {shown(system)} is not one of the pair {shown(pair)}; write A:B")
-        if pair and len(pair) == len(system) + 1:
-            raise DataError(f"{place(row)}: the pair {shown(pair)} names one system only; write A:B")
-
-
-def _check_once(ratings: Ratings, place: Callable[[int], str]) -> None:
-    nothing: repeat[None] = repeat(None)
-    optional = (ratings.pair or nothing, ratings.aspect or nothing)
-    keys = list(zip(ratings.rater, ratings.item, ratings.system, *optional, strict=False))
-    if len(set(keys)) == len(keys):
-        return
-    first: dict[Any, int] = {}
-    for row, key in enumerate(keys):
-        if (other := first.setdefault(key, row)) != row:
-            rater, item, system, pair, aspect = key
-            more = "".join(f", {name} {shown(value)}" for name, value in (("pair", pair), ("aspect", aspect)) if value)
-            raise DataError(
-                f"{place(row)}: the rater {shown(rater)} has rated this already at {place(other)} "
-                f"(item {shown(item)}, system {shown(system)}{more}); leave one of the two out"
-            )
+_REPEATS: tuple[Repeats, ...] = get_args(Repeats)

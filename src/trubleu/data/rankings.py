@@ -1,0 +1,344 @@
+"""Which of two outputs people preferred: pairwise rankings as WMT collects them."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from trubleu.data.delimited import delimited_columns, whole
+from trubleu.data.files import name_of, open_bytes, split_lines
+from trubleu.data.formats import format_of
+from trubleu.data.labels import LabelBuilder, Labels, frozen, in_order
+from trubleu.data.weights import shown
+from trubleu.errors import CountedWarning, DataError, nearest, some
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from trubleu.data.files import PathLike
+
+COLUMNS = (
+    "srclang", "trglang", "segmentId", "judgeID", "system1Id", "system1rank", "system2Id", "system2rank", "rankingID",
+)  # fmt: skip
+
+NOT_RANKED = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rankings:
+    """Pairs of outputs of the same segment with the ranks that somebody gave them; checked once and never changed.
+
+    Make one with `read` or `from_columns`. What is named in the singular has one value a row; of these, all but the
+    ranks are places in the tuple named in the plural. A rank of 1 is the best; equal ranks are ties.
+
+    Attributes
+    ----------
+    segments, systems, judges, language_pairs
+        Names, each once, in the order in which they first appear.
+    segment
+        Which segment was judged.
+    system_a, system_b
+        Whose outputs were compared.
+    rank_a, rank_b
+        The ranks they got.
+    judge
+        Who judged.
+    ranking
+        Which rows were judged together, on one screen, counted from 0.
+    language_pair
+        From which language into which, such as ``deu-eng``.
+    source
+        Where the rankings come from, for messages.
+
+    Examples
+    --------
+    >>> rankings = Rankings.from_columns(
+    ...     segment=["1", "1"], system_a=["A", "A"], rank_a=[1, 2], system_b=["B", "C"], rank_b=[3, 2]
+    ... )
+    >>> rankings.systems, rankings.system_b.tolist(), rankings.rank_b.tolist()
+    (('A', 'B', 'C'), [1, 2], [3, 2])
+    """
+
+    segments: tuple[str, ...]
+    systems: tuple[str, ...]
+    judges: tuple[str, ...]
+    language_pairs: tuple[str, ...]
+    segment: NDArray[np.int64]
+    system_a: NDArray[np.int64]
+    rank_a: NDArray[np.int64]
+    system_b: NDArray[np.int64]
+    rank_b: NDArray[np.int64]
+    judge: NDArray[np.int64]
+    ranking: NDArray[np.int64]
+    language_pair: NDArray[np.int64]
+    source: str = "rankings"
+
+    def __len__(self) -> int:
+        return len(self.segment)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Rankings):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in _NAMES) and all(
+            np.array_equal(getattr(self, name), getattr(other, name)) for name in _ROWS
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<Rankings from {self.source}: {len(self)} of {len(self.systems)} systems>"
+
+    @classmethod
+    def from_columns(
+        cls,
+        *,
+        segment: Sequence[str],
+        system_a: Sequence[str],
+        rank_a: Sequence[int],
+        system_b: Sequence[str],
+        rank_b: Sequence[int],
+        judge: Sequence[str] | None = None,
+        ranking: Sequence[str] | None = None,
+        language_pair: Sequence[str] | None = None,
+        source: str = "rankings",
+    ) -> Rankings:
+        """Make rankings of plain columns, one value of each for a row.
+
+        Without ``judge`` and ``language_pair``, all rows have the same, called ``""``; without ``ranking`` every row
+        is one of its own. Rows with a rank of -1 are left out, as in `read`.
+
+        Raises
+        ------
+        DataError
+            If columns differ in length, or as in `read`, with the row.
+        """
+        given = {"segment": segment, "system_a": system_a, "rank_a": rank_a, "system_b": system_b, "rank_b": rank_b,
+                 "judge": judge, "ranking": ranking, "language_pair": language_pair}  # fmt: skip
+        lengths = {name: len(column) for name, column in given.items() if column is not None}
+        if len(set(lengths.values())) > 1:
+            counts = ", ".join(f"{count} of {name}" for name, count in lengths.items())
+            raise DataError(f"{source}: columns differ in length ({counts}); give one value of each for a row")
+        count = len(segment)
+        gathered = _Gathered(source)
+        gathered.add(
+            _Rows(
+                language_pair if language_pair is not None else [""] * count,
+                segment,
+                judge if judge is not None else [""] * count,
+                system_a,
+                list(map(str, rank_a)),
+                system_b,
+                list(map(str, rank_b)),
+                ranking if ranking is not None else list(map(str, range(count))),
+            ),
+            lambda row: f"{source}: row {row + 1}",
+            may_be_blank=("judge", "language pair"),
+        )
+        return gathered.rankings()
+
+    @classmethod
+    def read(cls, path: PathLike) -> Rankings:
+        """Read the pairwise rankings that WMT publishes: CSV or TSV, plain or compressed with gzip or zstd.
+
+        The first line names the columns, in upper or lower case: ``srclang``, ``trglang``, ``segmentId``, ``judgeID``,
+        ``system1Id``, ``system1rank``, ``system2Id``, ``system2rank`` and ``rankingID``. Others are ignored. A rank is
+        an integer from 1, the best, or -1 for an output that was not ranked; rows with such a rank are left out, and a
+        warning says how many.
+
+        Parameters
+        ----------
+        path
+            The file, or ``-`` for standard input.
+
+        Raises
+        ------
+        DataError
+            If the file cannot be read or used, with the line: a column is missing, a name is empty, a rank is no rank,
+            or an output is compared with itself.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "wmt.csv"
+        >>> names = "srclang,trglang,segmentId,judgeID,system1Id,system1rank,system2Id,system2rank,rankingID"
+        >>> _ = path.write_text(f"{names}\\ndeu,eng,581,judge1,online-A,3,online-B,1,1\\n")
+        >>> rankings = Rankings.read(path)
+        >>> rankings.language_pairs, rankings.segments, rankings.systems
+        (('deu-eng',), ('581',), ('online-A', 'online-B'))
+        """
+        name = name_of(path)
+        with open_bytes(path) as stream:
+            lines = chain.from_iterable(split_lines(stream, name, keep_ends=True))
+            first = next(lines, "")
+            form = format_of(name) or ("tsv" if "\t" in first else "csv")
+            return _read(chain([first], lines), name, "\t" if form == "tsv" else ",")
+
+    def select(self, language_pair: str) -> Rankings:
+        """Return the rankings of one language pair; names that no row of it has are dropped.
+
+        Raises
+        ------
+        DataError
+            If there are none of it.
+
+        Examples
+        --------
+        >>> rankings = Rankings.from_columns(
+        ...     segment=["1", "1"], system_a=["A", "C"], rank_a=[1, 2], system_b=["B", "D"], rank_b=[3, 2],
+        ...     language_pair=["de-en", "en-ru"],
+        ... )
+        >>> rankings.select("en-ru").systems
+        ('C', 'D')
+        """
+        if language_pair not in self.language_pairs:
+            hint = nearest(language_pair, self.language_pairs) if self.language_pairs else "there are none at all"
+            raise DataError(f"{self.source} has no rankings of the language pair {shown(language_pair)}; {hint}")
+        return _compacted(self, self.language_pair == self.language_pairs.index(language_pair))
+
+
+_NAMES = ("segments", "systems", "judges", "language_pairs")
+_ROWS = ("segment", "system_a", "rank_a", "system_b", "rank_b", "judge", "ranking", "language_pair")
+
+
+def _compacted(rankings: Rankings, rows: NDArray[np.bool_]) -> Rankings:
+    """Keep some rows, and of the names those that they have, in the order in which these rows have them."""
+    segment, judge, language_pair = (
+        Labels.of_codes(getattr(rankings, f"{name}s"), getattr(rankings, name)[rows])
+        for name in ("segment", "judge", "language_pair")
+    )
+    # Row by row, so that the order of systems is that of their first appearance on either side.
+    both = Labels.of_codes(rankings.systems, np.stack([rankings.system_a[rows], rankings.system_b[rows]], 1).ravel())
+    system_a, system_b = (frozen(both.codes[side::2].copy()) for side in (0, 1))
+    _, ranking = in_order(rankings.ranking[rows], int(rankings.ranking.max(initial=-1)) + 1)
+    return Rankings(
+        segment.names, both.names, judge.names, language_pair.names,
+        segment.codes, system_a, frozen(rankings.rank_a[rows]), system_b, frozen(rankings.rank_b[rows]),
+        judge.codes, ranking, language_pair.codes, rankings.source,
+    )  # fmt: skip
+
+
+class _Rows(NamedTuple):
+    """Some rows as they were found, in columns."""
+
+    language_pair: Sequence[str]
+    segment: Sequence[str]
+    judge: Sequence[str]
+    system_a: Sequence[str]
+    rank_a: Sequence[str]
+    system_b: Sequence[str]
+    rank_b: Sequence[str]
+    ranking: Sequence[str]
+
+
+class _Gathered:
+    """Rankings that are being read, as numbers."""
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        # Both sides of a pair share one list of systems.
+        self._named = {name: LabelBuilder() for name in ("language pair", "segment", "judge", "system", "ranking")}
+        self._ranks: dict[str, int] = {}
+        self._columns: dict[str, list[NDArray[np.int64]]] = {name: [] for name in _ROWS}
+
+    def add(self, rows: _Rows, place: Callable[[int], str], may_be_blank: Sequence[str] = ()) -> None:
+        """Check and add some rows."""
+        system_a = self._names("system", rows.system_a, place)
+        system_b = self._names("system", rows.system_b, place)
+        if (same := system_a == system_b).any():
+            row = int(same.argmax())
+            raise DataError(
+                f"{place(row)}: the system {shown(rows.system_a[row])} is compared with itself; leave this line out"
+            )
+        added = {
+            "language_pair": self._names("language pair", rows.language_pair, place, "language pair" in may_be_blank),
+            "segment": self._names("segment", rows.segment, place),
+            "judge": self._names("judge", rows.judge, place, "judge" in may_be_blank),
+            "system_a": system_a,
+            "rank_a": self._rank(rows.rank_a, place),
+            "system_b": system_b,
+            "rank_b": self._rank(rows.rank_b, place),
+            "ranking": self._names("ranking", rows.ranking, place),
+        }
+        for name, codes in added.items():
+            self._columns[name].append(codes)
+
+    def _names(
+        self, what: str, values: Sequence[str], place: Callable[[int], str], blank: bool = False
+    ) -> NDArray[np.int64]:
+        value: Any
+        for value in dict.fromkeys(values):
+            if not isinstance(value, str):
+                raise DataError(f"{place(list(values).index(value))}: the {what} must be a string, not {shown(value)}")
+            if not blank and (not value or value.isspace()):
+                raise DataError(f"{place(list(values).index(value))}: the {what} is empty; every line names one")
+        return self._named[what].add(values)
+
+    def _rank(self, values: Sequence[str], place: Callable[[int], str]) -> NDArray[np.int64]:
+        for text in dict.fromkeys(values):
+            if text in self._ranks:
+                continue
+            rank = whole(text)
+            if not isinstance(rank, int) or (rank < 1 and rank != NOT_RANKED):
+                row = list(values).index(text)
+                raise DataError(
+                    f"{place(row)}: a rank must be an integer from 1, the best, or {NOT_RANKED} for an output that "
+                    f"was not ranked, not {shown(text)}"
+                )
+            self._ranks[text] = rank
+        return np.fromiter(map(self._ranks.__getitem__, values), np.int64, len(values))
+
+    def rankings(self) -> Rankings:
+        """Return what was gathered, without the rows that hold no ranks."""
+        nothing = np.zeros(0, np.int64)
+        columns: dict[str, Any] = {name: np.concatenate([nothing, *pieces]) for name, pieces in self._columns.items()}
+        ranked = (columns["rank_a"] != NOT_RANKED) & (columns["rank_b"] != NOT_RANKED)
+        if unranked := int(len(ranked) - ranked.sum()):
+            what = f"lines of {self._source} with an output that was not ranked ({NOT_RANKED}), left out"
+            warnings.warn(CountedWarning(what, unranked), stacklevel=4)
+        names = {name: builder.names() for name, builder in self._named.items()}
+        everything = Rankings(
+            names["segment"], names["system"], names["judge"], names["language pair"], **columns, source=self._source
+        )
+        return _compacted(everything, ranked)
+
+
+def _read(lines: Iterator[str], name: str, delimiter: str) -> Rankings:
+    line, header, pieces = delimited_columns(lines, name, delimiter)
+    places = _places(header, f"{name}:{line}") if header else []
+    if not places:
+        raise DataError(f"{name} is empty; its first line must name the columns {', '.join(COLUMNS)}")
+    gathered = _Gathered(name)
+    for numbers, columns in pieces:
+
+        def place(row: int, numbers: Sequence[int] = numbers) -> str:
+            return f"{name}:{numbers[row]}"
+
+        source, target, *others = (columns[index] for index in places)
+        for languages in (source, target):
+            if "" in languages:
+                raise DataError(f"{place(languages.index(''))}: the language is empty; every line names two")
+        gathered.add(_Rows(list(map("-".join, zip(source, target, strict=True))), *others), place)
+    return gathered.rankings()
+
+
+def _places(header: Sequence[str], place: str) -> list[int]:
+    """Return where each of the columns is."""
+    titles = [title.strip().lower() for title in header]
+    if "system3id" in titles:
+        raise DataError(
+            f"{place}: lines of this file rank more than two systems (there is a column system3Id); "
+            "write one line for each pair of them"
+        )
+    if missing := [column for column in COLUMNS if column.lower() not in titles]:
+        columns = "column" if len(missing) == 1 else "columns"
+        raise DataError(f"{place}: the {columns} {', '.join(missing)} must be there; columns found: {some(header)}")
+    for column in COLUMNS:
+        if (count := titles.count(column.lower())) > 1:
+            raise DataError(f"{place}: there are {count} columns {column}; leave only one of them")
+    return [titles.index(column.lower()) for column in COLUMNS]
