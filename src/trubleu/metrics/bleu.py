@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from trubleu.metrics.contract import AnyReferences, Metric, Progress, Result, as_references, reference_number
-from trubleu.metrics.matching import Matching
+from trubleu.metrics.matching import Matching, of_order
 from trubleu.metrics.options import (
     REFERENCE_LENGTHS,
     check_choice,
@@ -123,6 +123,10 @@ class Bleu(Metric):
     ) -> NDArray[np.float64]:
         """Return lengths of hypothesis and reference, clipped matches by order and n-grams by order."""
         return self.matching.statistics(outputs, as_references(references, outputs), None, threads, progress)
+
+    def with_order(self, order: int) -> Self:
+        """Return the same metric for n-grams of up to another length."""
+        return of_order(self, order)
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return BLEU on 0 to 100 for each row of summed statistics."""

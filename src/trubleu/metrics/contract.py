@@ -130,6 +130,10 @@ class Metric(ABC):
         """Return the segments that the metric was told to skip; their statistics are 0."""
         return np.zeros(0, dtype=np.int64)
 
+    def with_order(self, order: int) -> Metric | None:  # noqa: ARG002
+        """Return the same metric for n-grams of up to another length; None if it has no order."""
+        return None
+
     def corpus(self, outputs: Sequence[str], references: AnyReferences, *, threads: int | None = None) -> Result:
         """Score a system."""
         # Once, so that lists are looked through only once for the statistics and the signature.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -116,6 +117,14 @@ class IBleu(Metric):
                 self.bleu.statistics(outputs, source, threads=threads),
             ]
         )
+
+    def with_order(self, order: int) -> Self:
+        """Return the same metric for n-grams of up to another length."""
+        other = copy(self)
+        other.bleu = self.bleu.with_order(order)
+        other.name = f"ibleu-{order}"
+        other.matching = other.bleu.matching
+        return other
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return iBLEU for each row of summed statistics."""

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from copy import copy
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 import numpy as np
 
 from trubleu.data import PreparedReferences, References
 from trubleu.data.prepared import SLICE, kernel_texts
 from trubleu.errors import CountedWarning, DataError
+from trubleu.metrics.options import check_order
 from trubleu.native import kernels, resolve_threads
 
 if TYPE_CHECKING:
@@ -22,6 +24,17 @@ if TYPE_CHECKING:
     from trubleu.text import Tokenizer
 
 Credit = Literal["counts", "products", "fork2019"]
+
+
+class _Ordered(Protocol):
+    """A metric that counts n-grams up to an order."""
+
+    name: str
+    order: int
+    matching: Matching
+
+
+MatchingMetric = TypeVar("MatchingMetric", bound=_Ordered)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +90,15 @@ class Matching:
         texts = tuple(outputs)
         check_texts(texts)
         return kernel_texts(texts, self.tokenizer, self.lowercase)
+
+
+def of_order(metric: MatchingMetric, order: int) -> MatchingMetric:
+    """Return a copy of a metric that counts n-grams of up to another length."""
+    other = copy(metric)
+    other.order = check_order(order)
+    other.name = f"{metric.name.rpartition('-')[0]}-{order}"
+    other.matching = replace(metric.matching, order=order)
+    return other
 
 
 def check_texts(outputs: tuple[object, ...]) -> None:

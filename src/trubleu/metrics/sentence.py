@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 import numpy as np
 
 from trubleu.metrics.contract import AnyReferences, Metric, Progress, as_references, reference_number
 from trubleu.metrics.dbleu import settle_negative, weighted_matching, weighted_pairs
-from trubleu.metrics.matching import Matching
+from trubleu.metrics.matching import Matching, of_order
 from trubleu.metrics.options import REFERENCE_LENGTHS, check_choice, check_flag, check_order
 from trubleu.metrics.precision import BleuParts, Counts, bleu, smoothed_sentence_bleu
 from trubleu.metrics.weights import WeightPolicy
@@ -86,6 +86,10 @@ class SentenceBleu(Metric):
             return bleu(counts, "exp", None, effective_order=True)
         first_smoothed = 0 if self.variant == "nakov-all" else 1
         return smoothed_sentence_bleu(counts, first_smoothed, 0.0 if self.variant == "lin-och" else 1.0)
+
+    def with_order(self, order: int) -> Self:
+        """Return the same metric for n-grams of up to another length."""
+        return of_order(self, order)
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the mean for each row of summed statistics; 0 without a segment."""

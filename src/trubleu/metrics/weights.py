@@ -37,14 +37,7 @@ class WeightPolicy:
         """Return one weight for each reference, and the segments to skip; references without weights weigh 1."""
         if isinstance(references, PreparedReferences):
             references = references.references
-        if len(unrated := references.unrated()):
-            if self.unrated_as is None:
-                raise DataError(
-                    f"{references.source} has references that are not rated yet, in segments "
-                    f"{some(references.ids[i] for i in unrated)}; rate them with trubleu rate, "
-                    "or give them a weight with --unrated-as W"
-                )
-            references = references.with_unrated_as(self.unrated_as)
+        references = all_rated(references, self.unrated_as)
         skipped = references.segments_without_positive()
         if len(skipped) and self.no_positive == "error":
             raise DataError(
@@ -63,6 +56,20 @@ class WeightPolicy:
             warnings.warn(CountedWarning(what, duplicates), stacklevel=2)
         weights = references.weights
         return (np.ones(references.count) if weights is None else weights), skipped
+
+
+def all_rated(references: References, unrated_as: float | None) -> References:
+    """Return references with a weight for those that are not rated yet; refuse such ones without it."""
+    unrated = references.unrated()
+    if not len(unrated):
+        return references
+    if unrated_as is None:
+        raise DataError(
+            f"{references.source} has references that are not rated yet, in segments "
+            f"{some(references.ids[i] for i in unrated)}; rate them with trubleu rate, "
+            "or give them a weight with --unrated-as W"
+        )
+    return references.with_unrated_as(unrated_as)
 
 
 def parse_negative(negative: str) -> tuple[str, float]:

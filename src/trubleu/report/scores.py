@@ -221,7 +221,7 @@ def score_parts(
     segment_rows: list[SegmentRow] = []
     reference_numbers: set[str | None] = set()
     advance = steps("score", count * len(systems) * len(metrics))
-    held = _Warnings()
+    held = HeldWarnings()
     for references, outputs in parts:
         with held.of_part():
             reference_numbers.add(reference_number(references))
@@ -308,7 +308,7 @@ def prepare_for(references: References | PreparedReferences, metrics: Iterable[M
             references.prepare(tokenize=tokenizer, lowercase=lowercase)
 
 
-class _Warnings:
+class HeldWarnings:
     """Holds warnings back until all parts are done, and says each once with the cases of all parts together."""
 
     def __init__(self) -> None:
@@ -317,6 +317,7 @@ class _Warnings:
 
     @contextmanager
     def of_part(self) -> Iterator[None]:
+        """Hold back what is warned of while one part is scored."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             yield
@@ -330,6 +331,7 @@ class _Warnings:
         self._counts.update(here)
 
     def tell(self) -> None:
+        """Say it all."""
         for warning in self._others.values():
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
         for what, count in self._counts.items():
