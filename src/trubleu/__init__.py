@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from trubleu._version import __version__
 
 if TYPE_CHECKING:
-    from trubleu import data, explain, metrics, stats, text
+    from trubleu import data, explain, judge, metrics, stats, text, vectors
     from trubleu.data import PreparedReferences, References
     from trubleu.errors import DataError, MissingExtraError, TrubleuError, TrubleuWarning, UsageError
     from trubleu.hurry import corpus_score
@@ -52,7 +52,7 @@ _HOMES = {
     "corpus_score": "trubleu.hurry",
     "metric": "trubleu.metrics",
 }
-_MODULES = ("data", "explain", "metrics", "report", "stats", "text")
+_MODULES = ("data", "explain", "judge", "metrics", "report", "stats", "text", "vectors")
 
 __all__ = [
     "Bleu",
@@ -78,10 +78,12 @@ __all__ = [
     "corpus_score",
     "data",
     "explain",
+    "judge",
     "metric",
     "metrics",
     "stats",
     "text",
+    "vectors",
 ]
 
 

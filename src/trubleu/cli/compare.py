@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from trubleu.cli.explain import read_corpus
+from trubleu.cli.explain import corpus_and_metric
 from trubleu.cli.output import add_output_options, check_output, write_output
 from trubleu.cli.score import DEFAULT_METRIC, add_corpus_options, add_sampling_options, build_metrics, sampling_of
 
@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> None:
     if options.metric:
         build_metrics(options)  # a wrong name is said before files are read
     with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
-        references, outputs = read_corpus(options)
+        references, outputs = corpus_and_metric(options)
         comparison = compare_systems(
             outputs,
             references,

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from trubleu.cli.output import add_output_options, check_output, write_output
-from trubleu.cli.score import DEFAULT_METRIC, add_corpus_options, build_metrics, open_corpus
+from trubleu.cli.score import DEFAULT_METRIC, add_corpus_options, build_metrics, choose_metric, read_corpus
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,11 +25,10 @@ metrics that can be explained: bleu-N, sbleu-N, dbleu-N, sdbleu-N
 """
 
 
-def read_corpus(options: argparse.Namespace) -> tuple[References, Mapping[str, Sequence[str]]]:
+def corpus_and_metric(options: argparse.Namespace) -> tuple[References, Mapping[str, Sequence[str]]]:
     """Read references and outputs as a whole, and choose a metric if none was."""
-    options.segments = True  # single ones are looked at, so the corpus is not taken part by part
-    parts, _, _ = open_corpus(options)
-    ((references, outputs),) = parts
+    references, outputs = read_corpus(options)
+    choose_metric(options, weighted=references.weighted())
     return references, outputs
 
 
@@ -66,7 +65,7 @@ def run(options: argparse.Namespace) -> None:
     if options.metric:
         _one_metric(options)
     with told_once(quiet=options.quiet):
-        references, outputs = read_corpus(options)
+        references, outputs = corpus_and_metric(options)
         metric = _one_metric(options)
         places = _choose(options, metric, references, outputs)
         explanations = {

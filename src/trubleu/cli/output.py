@@ -14,8 +14,16 @@ FORMATS: Final = ("text", "json", "csv", "markdown", "latex")
 
 MOST_DIGITS: Final = 17
 
+READ: Final = (
+    "refs", "source", "ref", "weight", "files", "ratings", "scores", "human", "rankings", "assessments", "tasks",
+    "among",
+)  # fmt: skip
+"""The options that name files to be read, besides those of outputs."""
 
-def add_output_options(parser: argparse.ArgumentParser, *, formats: Sequence[str] = FORMATS) -> argparse._ArgumentGroup:
+
+def add_output_options(
+    parser: argparse.ArgumentParser, *, formats: Sequence[str] = FORMATS, digits: int = 2
+) -> argparse._ArgumentGroup:
     """Add the options, and return their group for those that only this command has.
 
     Call `check_output` before the work begins and `write_output` when it is done.
@@ -26,6 +34,8 @@ def add_output_options(parser: argparse.ArgumentParser, *, formats: Sequence[str
         The command's parser.
     formats
         What ``--format`` takes; the first is the default.
+    digits
+        The default of ``--digits``.
     """
     group = parser.add_argument_group("output")
     listed = f"{', '.join(formats[1:-1])} or {formats[-1]}"
@@ -33,7 +43,11 @@ def add_output_options(parser: argparse.ArgumentParser, *, formats: Sequence[str
         "--format", choices=formats, default=formats[0], metavar="NAME", help=f"{formats[0]} (default), {listed}"
     )
     group.add_argument(
-        "--digits", type=int, default=2, metavar="N", help="decimals where people read (2); csv and json have all"
+        "--digits",
+        type=int,
+        default=digits,
+        metavar="N",
+        help=f"decimals where people read ({digits}); csv and json have all",
     )
     group.add_argument("--out", metavar="FILE", default="-", help="write there instead of standard output")
     group.add_argument("--quiet", action="store_true", help="no progress bars and no warnings")
@@ -56,7 +70,7 @@ def keep_inputs(options: argparse.Namespace, target: str) -> None:
     from trubleu.data import parse_system
     from trubleu.errors import UsageError
 
-    given = [getattr(options, name, None) or [] for name in ("refs", "source", "ref", "weight", "files")]
+    given = [getattr(options, name, None) or [] for name in READ]
     paths = [path for value in given for path in ([value] if isinstance(value, str) else value)]
     paths += [parse_system(system)[1] for system in getattr(options, "systems", [])]
     for path in paths:

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
     from trubleu.data.prepared_file import PreparedFile
 
+TOKENS = "texts"
+"""What keys of the cache begin with that hold all texts as kernels take them."""
+
 _COLUMNS = frozenset(f"_{name}" for name in Columns._fields)
 
 
@@ -212,27 +215,41 @@ class FlatSegments:
         """Return how many references each segment has."""
         return np.diff(self._offsets)
 
-    def take(self, indices: ArrayLike) -> Self:
-        """Return some of the segments, in the order given.
+    def take(self, indices: ArrayLike, kept: ArrayLike | None = None) -> Self:
+        """Return some of the segments, in the order given, maybe with some of their references only.
 
         Parameters
         ----------
         indices
             Indices of segments, none twice, or one truth value for each segment.
+        kept
+            One truth value for each reference of all segments, in the order of `texts`; all are kept without it.
+
+        Raises
+        ------
+        DataError
+            If a segment is left without a reference.
 
         Examples
         --------
         >>> from trubleu.data import References
-        >>> [segment.id for segment in References.from_lists([["a"], ["b"], ["c"]]).take([2, 0])]
+        >>> references = References.from_lists([["a"], ["b"], ["c", "d"]])
+        >>> [segment.id for segment in references.take([2, 0])]
         ['3', '1']
+        >>> references.take([2, 0], kept=[True, True, False, True]).texts
+        ('d', 'a')
         """
         chosen = np.arange(len(self))[np.asarray(indices, dtype=None if np.size(indices) else np.int64)]
         counts = self.reference_counts()[chosen]
         offsets = np.concatenate(([0], np.cumsum(counts)))
         # Each flat position is shifted by how far its segment moved.
         flat = np.repeat(self._offsets[chosen] - offsets[:-1], counts) + np.arange(offsets[-1])
+        if kept is not None:
+            remaining = np.asarray(kept, dtype=bool)[flat]
+            flat = flat[remaining]
+            offsets = np.concatenate(([0], np.cumsum(remaining)))[offsets]
         rows, items = chosen.tolist(), flat.tolist()
-        return type(self)(
+        part = type(self)(
             tuple(map(self._texts.__getitem__, items)),
             offsets,
             None if self._weights is None else self._weights[flat],
@@ -244,37 +261,14 @@ class FlatSegments:
             contexts=None if self._contexts is None else list(map(self._contexts.__getitem__, rows)),
             source=self._source,
         )
+        self._hand_down(part, items)
+        return part
 
-    def only(self, kept: ArrayLike) -> Self:
-        """Return the same segments with some of their references.
-
-        Parameters
-        ----------
-        kept
-            One truth value for each reference, in the order of `texts`.
-
-        Raises
-        ------
-        DataError
-            If a segment is left without a reference.
-
-        Examples
-        --------
-        >>> from trubleu.data import References
-        >>> References.from_lists([["a", "b"], ["c"]], [[0.1, 0.9], [1.0]]).only([False, True, True]).texts
-        ('b', 'c')
-        """
-        flat = np.flatnonzero(np.asarray(kept, dtype=bool))
-        items = flat.tolist()
-        columns = self._columns()
-        return self._from_columns(
-            columns._replace(
-                texts=tuple(map(self._texts.__getitem__, items)),
-                offsets=np.searchsorted(flat, self._offsets),
-                weights=None if self._weights is None else self._weights[flat],
-                origins=None if self._origins is None else list(map(self._origins.__getitem__, items)),
-            )
-        )
+    def _hand_down(self, part: FlatSegments, items: Sequence[int]) -> None:
+        """Give a part the tokens that its texts have already been split into."""
+        for key, texts in self._cache.items():
+            if isinstance(key, tuple) and key[0] == TOKENS:
+                part._cache[key] = tuple(map(texts.__getitem__, items))
 
     @classmethod
     def _from_columns(cls, columns: Columns) -> Self:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trubleu.data.columns import exact_texts
+from trubleu.data.flat import TOKENS
 from trubleu.data.lists import flatten_lists, transpose_streams
 from trubleu.data.plain import read_any, read_parallel
 from trubleu.data.prepared import PreparedReferences, kernel_texts, number
@@ -357,7 +358,7 @@ class References(TabularSegments):
         They are kept, so that several systems and metrics share the work.
         """
         # The kernel's own tokenizers all start from the texts as they are.
-        key = ("texts", None if tokenizer.native else (tokenizer, lowercase))
+        key = (TOKENS, None if tokenizer.native else (tokenizer, lowercase))
         if key not in self._cache:
             self._cache[key] = kernel_texts(self._texts, tokenizer, lowercase)[0]
         texts: tuple[str, ...] = self._cache[key]

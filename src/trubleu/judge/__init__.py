@@ -1,0 +1,21 @@
+"""Judging metrics by people: does a metric agree with them, how sure is that, and is it better than another?"""
+
+from __future__ import annotations
+
+from trubleu.judge.pairs import judge_pairs
+from trubleu.judge.protocol import Protocol
+from trubleu.judge.results import PairsReport
+from trubleu.judge.tables import render_pairs
+from trubleu.judge.wmt import WmtReport, WmtTask, judge_wmt, read_tasks, render_wmt
+
+__all__ = [
+    "PairsReport",
+    "Protocol",
+    "WmtReport",
+    "WmtTask",
+    "judge_pairs",
+    "judge_wmt",
+    "read_tasks",
+    "render_pairs",
+    "render_wmt",
+]

@@ -1,0 +1,164 @@
+"""From coefficients of many draws to rows: means, intervals, and whether one measure beats another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+
+from trubleu.judge.results import ComparisonRow, CorrelationRow, SweepRow
+from trubleu.stats import fieller_interval, fisher_interval, holm
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from trubleu.judge.observations import Coefficients
+    from trubleu.judge.results import Measure, SweepName
+
+NAMES: Final = ("spearman", "kendall")
+
+_LEAST_DEFINED: Final = 0.5
+"""The share of replicates that must be defined for their percentiles to mean anything."""
+
+
+_Ends: TypeAlias = tuple[float | None, float | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replicates:
+    """The coefficients of one measure in all draws and in all bootstrap replicates."""
+
+    measure: Measure
+    drawn: Coefficients
+    over_segments: Coefficients
+    over_systems: Coefficients | None = None
+
+    @property
+    def undefined(self) -> int:
+        """In how many draws there is no coefficient."""
+        return int(np.isnan(self.drawn.spearman).sum())
+
+    def mean(self, name: str) -> float | None:
+        """Return the mean of a coefficient over the draws in which it is defined."""
+        values: NDArray[np.float64] = getattr(self.drawn, name)
+        defined = values[~np.isnan(values)]
+        return float(defined.mean()) if len(defined) else None
+
+
+def _interval(values: NDArray[np.float64], confidence: float) -> _Ends:
+    """Return percentiles of the replicates that are defined; None where too few are."""
+    defined = values[~np.isnan(values)]
+    if len(defined) < max(2.0, _LEAST_DEFINED * len(values)):
+        return None, None
+    low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return float(low), float(high)
+
+
+def correlation_row(replicates: Replicates, unit: int, units: int, confidence: float, signature: str) -> CorrelationRow:
+    """Return the row of one measure."""
+    values: dict[str, Any] = {}
+    observations = 2 * units
+    for name in NAMES:
+        mean = values[name] = replicates.mean(name)
+        segments: _Ends = (None, None)
+        systems, fisher, fieller = segments, segments, segments
+        if mean is not None:
+            segments = _interval(getattr(replicates.over_segments, name), confidence)
+            if replicates.over_systems is not None:
+                systems = _interval(getattr(replicates.over_systems, name), confidence)
+            if observations > 3:
+                fisher = fisher_interval(mean, observations, confidence)
+            if units > 4:
+                fieller = fieller_interval(mean, units, kind=name, confidence=confidence)
+        for infix, (low, high) in (("", segments), ("systems_", systems), ("fisher_", fisher), ("fieller_", fieller)):
+            values[f"{name}_{infix}low"], values[f"{name}_{infix}high"] = low, high
+    return CorrelationRow(
+        metric=replicates.measure.metric,
+        condition=replicates.measure.condition,
+        unit=unit,
+        units=units,
+        n=observations,
+        undefined=replicates.undefined,
+        signature=signature,
+        **values,
+    )
+
+
+def sweep_row(
+    sweep: SweepName, value: float, replicates: Replicates, unit: int, units: int, confidence: float
+) -> SweepRow:
+    """Return one point of a sweep."""
+    values: dict[str, Any] = {}
+    for name in NAMES:
+        mean = values[name] = replicates.mean(name)
+        low, high = (None, None) if mean is None else _interval(getattr(replicates.over_segments, name), confidence)
+        values[f"{name}_low"], values[f"{name}_high"] = low, high
+    return SweepRow(
+        sweep=sweep,
+        metric=replicates.measure.metric,
+        condition=None if sweep == "threshold" else replicates.measure.condition,
+        value=value,
+        unit=unit,
+        units=units,
+        n=2 * units,
+        **values,
+    )
+
+
+def compare_measures(measures: Sequence[Replicates], confidence: float) -> list[ComparisonRow]:
+    """Return a row for every two metrics under one condition, and for every two conditions of one metric.
+
+    The same replicates serve all measures, so their differences are those of paired bootstrap samples. Shifted so that
+    their mean is 0 they stand for chance: p is the share of them at least as large as the observed difference, the
+    observed one counted in.
+    """
+    pairs = list(_comparable(measures))
+    found: list[dict[str, Any]] = [{} for _ in pairs]
+    for name in NAMES:
+        p_values: list[tuple[int, float]] = []
+        for place, (x, y) in enumerate(pairs):
+            first, second = x.mean(name), y.mean(name)
+            difference = low = high = p = None
+            if first is not None and second is not None:
+                difference = first - second
+                replicates = getattr(x.over_segments, name) - getattr(y.over_segments, name)
+                low, high = _interval(replicates, confidence)
+                defined = replicates[~np.isnan(replicates)]
+                if low is not None:
+                    extreme = np.count_nonzero(np.abs(defined - defined.mean()) >= abs(difference))
+                    p = (extreme + 1) / (len(defined) + 1)
+                    p_values.append((place, p))
+            found[place] |= {
+                f"{name}_difference": difference,
+                f"{name}_difference_low": low,
+                f"{name}_difference_high": high,
+                f"{name}_p": p,
+                f"{name}_p_holm": None,
+            }
+        corrected = holm([p for _, p in p_values]).tolist() if p_values else []
+        for (place, _), p_holm in zip(p_values, corrected, strict=True):
+            found[place][f"{name}_p_holm"] = p_holm
+    return [
+        ComparisonRow(
+            metric_x=x.measure.metric,
+            condition_x=x.measure.condition,
+            metric_y=y.measure.metric,
+            condition_y=y.measure.condition,
+            **values,
+        )
+        for (x, y), values in zip(pairs, found, strict=True)
+    ]
+
+
+def _comparable(measures: Sequence[Replicates]) -> Iterator[tuple[Replicates, Replicates]]:
+    for x, y in combinations(measures, 2):
+        same_condition = x.measure.condition == y.measure.condition or None in (
+            x.measure.condition,
+            y.measure.condition,
+        )
+        if same_condition or x.measure.metric == y.measure.metric:
+            yield x, y

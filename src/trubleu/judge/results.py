@@ -1,0 +1,277 @@
+"""What judging metrics by people yields: flat rows, and what is needed to draw and browse them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from trubleu.report.tables import SCHEMA
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from trubleu.data import References
+    from trubleu.metrics import Metric
+
+SweepName: TypeAlias = Literal["threshold", "unit", "order"]
+"""What is varied while everything else stays: which references are taken, how large units are, the metric's order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrelationRow:
+    """How well one metric, under one condition, agrees with people.
+
+    Coefficients are means over the draws; None where a coefficient is undefined, because the metric or the ratings do
+    not vary. Intervals belong to their coefficient and are None with it.
+
+    Attributes
+    ----------
+    metric
+        The metric as it was written.
+    condition
+        Which references it saw: ``single``, ``w>=0.6``, ``all``, ``given``; None for scores from a file.
+    unit, units, n
+        Segments a unit; units of all pairs, each counted once; observations: every unit enters with both signs.
+    spearman, spearman_low, spearman_high
+        Spearman's ρ, and its bootstrap interval over segments.
+    spearman_systems_low, spearman_systems_high
+        The bootstrap interval over segments and systems; None with two systems only.
+    spearman_fisher_low, spearman_fisher_high, spearman_fieller_low, spearman_fieller_high
+        Analytic intervals.
+    kendall, …
+        The same for Kendall's τ-b.
+    undefined
+        In how many of the draws the coefficients were undefined.
+    signature
+        How the metric's numbers were made.
+    """
+
+    schema: int = SCHEMA
+    metric: str
+    condition: str | None
+    unit: int
+    units: int
+    n: int
+    spearman: float | None
+    spearman_low: float | None
+    spearman_high: float | None
+    spearman_systems_low: float | None
+    spearman_systems_high: float | None
+    spearman_fisher_low: float | None
+    spearman_fisher_high: float | None
+    spearman_fieller_low: float | None
+    spearman_fieller_high: float | None
+    kendall: float | None
+    kendall_low: float | None
+    kendall_high: float | None
+    kendall_systems_low: float | None
+    kendall_systems_high: float | None
+    kendall_fisher_low: float | None
+    kendall_fisher_high: float | None
+    kendall_fieller_low: float | None
+    kendall_fieller_high: float | None
+    undefined: int
+    signature: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonRow:
+    """Whether one measure (a metric under a condition) agrees better with people than another.
+
+    Differences are x − y, intervals and p-values from the bootstrap over segments; ``_holm`` is corrected for all rows.
+    """
+
+    schema: int = SCHEMA
+    metric_x: str
+    condition_x: str | None
+    metric_y: str
+    condition_y: str | None
+    spearman_difference: float | None
+    spearman_difference_low: float | None
+    spearman_difference_high: float | None
+    spearman_p: float | None
+    spearman_p_holm: float | None
+    kendall_difference: float | None
+    kendall_difference_low: float | None
+    kendall_difference_high: float | None
+    kendall_p: float | None
+    kendall_p_holm: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepRow:
+    """One point of a sweep; intervals are the bootstrap's over segments."""
+
+    schema: int = SCHEMA
+    sweep: SweepName
+    metric: str
+    condition: str | None
+    value: float
+    unit: int
+    units: int
+    n: int
+    spearman: float | None
+    spearman_low: float | None
+    spearman_high: float | None
+    kendall: float | None
+    kendall_low: float | None
+    kendall_high: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemRow:
+    """One system: what people think of it, and how many of its outputs stand among the references."""
+
+    schema: int = SCHEMA
+    system: str
+    rated: int
+    ratings: int
+    mean_rating: float
+    equal: int
+    equal_share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemScoreRow:
+    """One system's corpus score under one measure, over the segments that were judged."""
+
+    schema: int = SCHEMA
+    system: str
+    metric: str
+    condition: str | None
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairRow:
+    """One pair of systems."""
+
+    schema: int = SCHEMA
+    a: str
+    b: str
+    segments: int
+    units: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """Everything that can change a number besides the data and the metrics' own options."""
+
+    unit: int
+    draws: int
+    resamples: int
+    sweep_draws: int
+    sweep_resamples: int
+    confidence: float
+    seed: int
+    partial: bool
+    pool_outputs: bool
+    drop_equal: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """A metric under a condition, by which columns of `Cloud` and `Evidence` are known."""
+
+    metric: str
+    condition: str | None
+
+    def __str__(self) -> str:
+        return self.metric if self.condition is None else f"{self.metric} ({self.condition})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cloud:
+    """The units of one draw, for a scatter plot: each enters once, as its pair was written.
+
+    Attributes
+    ----------
+    pair
+        For each unit, the place of its pair in `PairsReport.pairs`.
+    rating
+        The difference of mean ratings, A − B.
+    scores
+        For each measure, the difference of scores, A − B.
+    """
+
+    pair: NDArray[np.int64]
+    rating: NDArray[np.float64]
+    scores: Mapping[Measure, NDArray[np.float64]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """The segments of one pair with what each side wrote, got from people and got from each measure.
+
+    Arrays have one entry for each judged segment of the pair.
+
+    Attributes
+    ----------
+    pair
+        The place of the pair in `PairsReport.pairs`.
+    segments
+        Places of the segments in the references.
+    rating_a, rating_b
+        Mean ratings.
+    scores_a, scores_b
+        Segment scores by measure; NaN where a metric has none.
+    references_a, references_b
+        By condition, what each side was scored against: the references of the segments above, in their order.
+    """
+
+    pair: int
+    segments: NDArray[np.int64]
+    outputs_a: Sequence[str]
+    outputs_b: Sequence[str]
+    rating_a: NDArray[np.float64]
+    rating_b: NDArray[np.float64]
+    scores_a: Mapping[Measure, NDArray[np.float64]]
+    scores_b: Mapping[Measure, NDArray[np.float64]]
+    references_a: Mapping[str, References]
+    references_b: Mapping[str, References]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairsReport:
+    """The ΔBLEU protocol's result.
+
+    Attributes
+    ----------
+    correlations, comparisons, sweeps, systems, system_scores, pairs
+        Flat rows.
+    setting
+        How it was made.
+    notes
+        What a reader must know, one sentence each: segments left out and why, ratings that are shared, and so on.
+    metrics
+        The metrics by the name they have in the rows.
+    cloud, evidence
+        For figures and for the page.
+    """
+
+    correlations: tuple[CorrelationRow, ...]
+    comparisons: tuple[ComparisonRow, ...]
+    sweeps: tuple[SweepRow, ...]
+    systems: tuple[SystemRow, ...]
+    system_scores: tuple[SystemScoreRow, ...]
+    pairs: tuple[PairRow, ...]
+    setting: Setting
+    notes: tuple[str, ...]
+    metrics: Mapping[str, Metric]
+    cloud: Cloud
+    evidence: tuple[Evidence, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rows as plain values, ready for JSON."""
+        parts: dict[str, Sequence[Any]] = {
+            "correlations": self.correlations,
+            "comparisons": self.comparisons,
+            "sweeps": self.sweeps,
+            "systems": self.systems,
+            "system_scores": self.system_scores,
+            "pairs": self.pairs,
+        }
+        return {"schema": SCHEMA, **{name: [asdict(row) for row in rows] for name, rows in parts.items()}}

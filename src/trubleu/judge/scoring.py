@@ -1,0 +1,158 @@
+"""From a metric and a condition to rows of statistics for every pair of systems."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from trubleu.judge.observations import Column
+from trubleu.judge.results import Measure
+from trubleu.metrics.matching import Matching
+from trubleu.report.scores import prepare_for
+from trubleu.stats import total
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from trubleu.data import References
+    from trubleu.judge.conditions import Condition
+    from trubleu.judge.library import Library
+    from trubleu.judge.opinions import Pair
+    from trubleu.metrics import Metric
+
+
+class GivenScores(NamedTuple):
+    """Segment scores of a metric from elsewhere: ``float64[systems, segments]``, NaN where there is none."""
+
+    name: str
+    table: NDArray[np.float64]
+
+
+def mean_score(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean from sums of (score, 1)."""
+    mean: NDArray[np.float64] = sums[..., 0] / sums[..., 1]
+    return mean
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scoring:
+    """Scores outputs against the references that they may be held against.
+
+    Attributes
+    ----------
+    library
+        All references.
+    outputs
+        Of each system.
+    pairs
+        Of systems, with their segments.
+    pooled
+        Whether outputs have joined the references, so that these differ from pair to pair.
+    drop_equal
+        The systems for which references equal to their output are left out.
+    threads
+        How many threads to use.
+    """
+
+    library: Library
+    outputs: Sequence[Sequence[str]]
+    pairs: Sequence[Pair]
+    pooled: bool
+    drop_equal: frozenset[int]
+    threads: int | None = None
+    _kept: dict[tuple[Condition, object], References] = field(default_factory=dict)
+
+    def segments_of(self, system: int) -> NDArray[np.int64]:
+        """Return the segments on which a system is judged in any pair."""
+        mine = [pair.segments for pair in self.pairs if system in (pair.a, pair.b)]
+        return np.unique(np.concatenate(mine)) if mine else np.zeros(0, dtype=np.int64)
+
+    def available(self, without: frozenset[int], system: int) -> NDArray[np.bool_]:
+        """Return which references a system's outputs may be held against."""
+        return self.library.available(
+            without if self.pooled else (), drop_equal_to=system if system in self.drop_equal else None
+        )
+
+    def references(
+        self, condition: Condition, without: frozenset[int], system: int, segments: NDArray[np.int64]
+    ) -> References:
+        """Return what a system's outputs for some segments are held against."""
+        return self.library.chosen(condition, self.available(without, system), segments)
+
+    def column(
+        self, name: str, metric: Metric, condition: Condition, progress: Callable[[int], object] | None = None
+    ) -> Column:
+        """Score all pairs by a metric under a condition."""
+        matching = getattr(metric, "matching", None)
+        if isinstance(matching, Matching):
+            # Split into tokens once; parts of the references then come with theirs.
+            self.library.references.kernel_texts(matching.tokenizer, matching.lowercase)
+        if self.pooled:
+            rows = [
+                np.hstack(
+                    [
+                        self._score(metric, condition, frozenset({pair.a, pair.b}), system, pair.segments, progress)
+                        for system in (pair.a, pair.b)
+                    ]
+                )
+                for pair in self.pairs
+            ]
+        else:
+            judged = {system: self.segments_of(system) for pair in self.pairs for system in (pair.a, pair.b)}
+            scored = {
+                system: self._score(metric, condition, frozenset(), system, segments, progress)
+                for system, segments in judged.items()
+            }
+
+            def side(system: int, pair: Pair) -> NDArray[np.float64]:
+                return scored[system][np.searchsorted(judged[system], pair.segments)]
+
+            rows = [np.hstack([side(pair.a, pair), side(pair.b, pair)]) for pair in self.pairs]
+        sign = 1.0 if metric.higher_is_better else -1.0
+        return Column.of(Measure(metric=name, condition=str(condition)), metric.score, rows, sign)
+
+    def given_column(self, scores: GivenScores) -> Column:
+        """Return scores from elsewhere as a column."""
+        rows = []
+        for pair in self.pairs:
+            first, second = scores.table[pair.a, pair.segments], scores.table[pair.b, pair.segments]
+            ones = np.ones(len(pair.segments))
+            rows.append(np.stack([first, ones, second, ones], axis=1))
+        return Column.of(Measure(metric=scores.name, condition=None), mean_score, rows)
+
+    def corpus_scores(self, metric: Metric, condition: Condition) -> dict[int, float]:
+        """Return the score of each system over the segments on which it is judged, its own outputs no references."""
+        scores = {}
+        for system in range(len(self.outputs)):
+            segments = self.segments_of(system)
+            if len(segments):
+                without = frozenset({system}) if self.pooled else frozenset()
+                rows = self._score(metric, condition, without, system, segments, None)
+                scores[system] = float(metric.score(total(rows)))
+        return scores
+
+    def _score(
+        self,
+        metric: Metric,
+        condition: Condition,
+        without: frozenset[int],
+        system: int,
+        segments: NDArray[np.int64],
+        progress: Callable[[int], object] | None,
+    ) -> NDArray[np.float64]:
+        key = condition, (without, system if system in self.drop_equal else None, segments.tobytes())
+        if key not in self._kept:
+            # One condition at a time: a sweep would otherwise keep as many copies of the references as it has points.
+            if any(kept != condition for kept, _ in self._kept):
+                self._kept.clear()
+            self._kept[key] = self.references(condition, without, system, segments)
+        references = self._kept[key]
+        if not self.pooled:
+            prepare_for(references, [metric], len(self.outputs))
+        outputs = self.outputs[system]
+        texts = [outputs[segment] for segment in segments.tolist()]
+        return metric.statistics(texts, references, threads=self.threads, progress=progress)

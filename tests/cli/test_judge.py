@@ -1,0 +1,163 @@
+"""``trubleu judge pairs`` as its users type it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.judge.world import World, make_world
+from trubleu.cli import main
+
+FAST = ["--unit", "4", "--draws", "5", "--resamples", "5", "--sweep-draws", "3", "--sweep-resamples", "3"]
+
+
+@pytest.fixture
+def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    world = make_world(segments=24)
+    monkeypatch.chdir(tmp_path)
+    world.references.write("refs.jsonl")
+    world.ratings.write("ratings.csv")
+    for name, texts in world.systems.items():
+        Path(f"{name}.txt").write_text("\n".join(texts) + "\n")
+    return world
+
+
+def run(*arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    code = main(["judge", "pairs", "--refs", "refs.jsonl", "--ratings", "ratings.csv", *FAST, *arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+@pytest.mark.usefixtures("study")
+def test_the_table_of_the_paper_and_its_sweeps(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run("A.txt", "B.txt", "C.txt", capsys=capsys)
+    assert (code, err) == (0, "")
+    for metric in ("bleu-2", "sbleu-2", "dbleu-2"):
+        for condition in ("single", "w>=0.6", "all"):
+            assert any(line.split()[:2] == [metric, condition] for line in out.splitlines())
+    assert (
+        "units of 4 segments, 18 in 3 pairs of systems, N = 36 with both signs; means over 5 draws, seed 12345" in out
+    )
+    assert "Spearman's ρ by the least weight of a reference" in out
+    assert "Spearman's ρ by the size of units (references: all)" in out
+    assert "Spearman's ρ by the length of n-grams (references: all)" in out
+    assert "w>=0.6:" in out  # how many segments keep their best-weighted reference
+
+
+@pytest.mark.usefixtures("study")
+def test_flat_rows_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run("A.txt", "B.txt", "-m", "dbleu-1", "--condition", "all", "--format", "json", capsys=capsys)
+    document = json.loads(out)
+    (row,) = document["correlations"]
+    assert list(row)[:9] == [
+        *("schema", "metric", "condition", "unit", "units", "n"),
+        *("spearman", "spearman_low", "spearman_high"),
+    ]
+    assert {"kendall", "kendall_low", "kendall_fisher_low", "kendall_fieller_high", "signature"} <= row.keys()
+    assert (row["metric"], row["condition"], row["unit"], row["units"], row["n"]) == ("dbleu-1", "all", 4, 6, 12)
+    assert row["signature"].startswith("dbleu-1|")
+    assert "refs:all|unit:4|draws:5" in row["signature"]
+    assert {name for name in document if name != "schema"} == {
+        *("correlations", "comparisons", "sweeps", "systems", "system_scores", "pairs")
+    }
+    _, out, _ = run("A.txt", "B.txt", "-m", "dbleu-1", "--condition", "all", "--format", "csv", capsys=capsys)
+    rows = list(csv.DictReader(io.StringIO(out)))
+    found = next(each for each in rows if each["table"] == "correlations")
+    assert float(found["spearman"]) == row["spearman"]
+
+
+@pytest.mark.usefixtures("study")
+@pytest.mark.parametrize("form", ["markdown", "latex"])
+def test_other_formats(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run("A.txt", "B.txt", "--format", form, capsys=capsys)
+    assert code == 0
+    assert "dbleu-2" in out
+
+
+@pytest.mark.usefixtures("study")
+def test_page_and_figures_are_written(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(
+        *("A.txt", "B.txt", "C.txt", "-m", "dbleu-2", "-m", "bleu-2", "--report", "out.html", "--browse", "5"),
+        *("--figures", "figures", "--figure-format", "svg,png"),
+        capsys=capsys,
+    )
+    assert (code, err) == (0, "")
+    assert Path("out.html").read_text().startswith("<!doctype html>")
+    assert {path.suffix for path in Path("figures").iterdir()} == {".svg", ".png"}
+
+
+def test_scores_from_elsewhere_and_ones_own_metric(study: World, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = ["metric,system,segment,score"]
+    lines += [f"comet,{name},s{segment},{float(mean)}" for (segment, name), mean in study.means.items()]
+    Path("comet.csv").write_text("\n".join(lines) + "\n")
+    Path("own_metric.py").write_text(
+        "from trubleu import Bleu\nclass Own(Bleu):\n    def __init__(self):\n        super().__init__(1)\n"
+    )
+    code, out, err = run(
+        *("A.txt", "B.txt", "C.txt", "-m", "own_metric:Own", "--scores", "comet.csv", "--format", "json"), capsys=capsys
+    )
+    assert (code, err) == (0, "")
+    rows = {(row["metric"], row["condition"]): row for row in json.loads(out)["correlations"]}
+    assert rows["comet", None]["spearman"] == pytest.approx(1)
+    assert rows["own_metric:Own", "all"]["spearman"] is not None
+
+
+@pytest.mark.usefixtures("study")
+def test_pooled_outputs(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run("A.txt", "B.txt", "C.txt", "--pool-outputs", "--condition", "given", "--condition", "all",
+                       capsys=capsys)  # fmt: skip
+    assert code == 0
+    assert "ratings are shared" in out
+
+
+@pytest.mark.usefixtures("study")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["A.txt"], "judging needs at least two systems to compare, not 1"),
+        (["A.txt", "B.txt", "--pairs", "A:X"], "the pair A:X names no system 'X'"),
+        (["A.txt", "B.txt", "--condition", "good"], "there is no condition 'good'"),
+        (["A.txt", "B.txt", "--unit", "99"], "a unit of 99 segments is larger than the data"),
+        (["A.txt", "B.txt", "--sweeps", "size"], "there is no sweep 'size'"),
+        (["A.txt", "B.txt", "--scale", "five"], "--scale five is no scale"),
+        (["A.txt", "B.txt", "--scale", "1-3"], "must be an integer from 1 to 3"),
+        (["A.txt", "B.txt", "--aspect", "style"], "has no ratings of the aspect 'style'; its ratings have no aspect"),
+        (["A.txt", "B.txt", "-m", "blue"], "there is no metric 'blue'"),
+        (["A.txt", "B.txt", "--scores", "none.csv"], "none.csv"),
+        (["A.txt", "B.txt", "--report", "no/where.html"], "no/where.html"),
+        (["A.txt", "B.txt", "--figures", "f", "--figure-format", "bmp"], "bmp"),
+        (["A.txt", "B.txt", "--report", "ratings.csv"], "is read by this command and would be lost"),
+    ],
+)
+def test_bad_input_is_one_sentence(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(*arguments, capsys=capsys)
+    assert code == 2
+    assert out == ""
+    assert message in err
+    assert err.startswith("trubleu: ")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.usefixtures("study")
+def test_unrated_references_are_refused_unless_told(capsys: pytest.CaptureFixture[str]) -> None:
+    records = [json.loads(line) for line in Path("refs.jsonl").read_text().splitlines()]
+    records[0]["references"].append({"text": "new", "weight": None})
+    Path("refs.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    code, _, err = run("A.txt", "B.txt", capsys=capsys)
+    assert code == 2
+    assert "not rated yet" in err
+    assert run("A.txt", "B.txt", "--unrated-as", "0", capsys=capsys)[0] == 0
+
+
+@pytest.mark.usefixtures("study")
+def test_a_rater_who_rated_twice(capsys: pytest.CaptureFixture[str]) -> None:
+    text = Path("ratings.csv").read_text()
+    Path("ratings.csv").write_text(text + text.splitlines()[1] + "\n")
+    code, _, err = run("A.txt", "B.txt", "C.txt", capsys=capsys)
+    assert code == 2
+    assert "--repeated-ratings keep" in err
+    assert run("A.txt", "B.txt", "C.txt", "--repeated-ratings", "first", "--sweeps", "none", capsys=capsys)[0] == 0

@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from trubleu import References
+from trubleu.data import Ratings
+from trubleu.errors import DataError, TrubleuWarning, UsageError
+from trubleu.judge.opinions import Opinions, lay_out_pairs, parse_pairs
+
+REFERENCES = References.from_lists([["x"], ["y"], ["z"]], ids=["1", "2", "3"])
+
+
+def ratings(*rows: tuple[str, str, str, int], pair: list[str | None] | None = None) -> Ratings:
+    items, systems, raters, scores = zip(*rows, strict=True)
+    return Ratings(items, systems, raters, scores, pair)
+
+
+def test_means_are_exact_and_differences_whole() -> None:
+    rated = ratings(
+        ("1", "A", "ann", 5), ("1", "A", "bob", 4), ("1", "A", "cid", 4), ("1", "B", "ann", 2), ("1", "B", "bob", 3),
+        ("3", "A", "ann", 1), ("3", "B", "ann", 1), ("2", "A", "ann", 1),
+    )  # fmt: skip
+    opinions = Opinions.of(rated, ["A", "B"], REFERENCES)
+    assert opinions.of_pair(0, 1)[0] == {0: Fraction(13, 3), 2: Fraction(1), 1: Fraction(1)}
+    (pair,), common = lay_out_pairs(opinions, [(0, 1)], [np.ones(3, dtype=bool)])
+    assert common == 6
+    assert pair.segments.tolist() == [0, 2]
+    assert pair.opinion.tolist() == [26 - 15, 0]
+    assert pair.rating_a.tolist() == [13 / 3, 1]
+    (pair,), _ = lay_out_pairs(opinions, [(1, 0)], [np.array([False, True, True])])
+    assert pair.segments.tolist() == [2]
+
+
+def test_ratings_given_side_by_side_count_within_their_pair_only() -> None:
+    rows = [("1", "A", "ann", 5), ("1", "B", "ann", 1), ("1", "A", "bob", 2), ("1", "C", "bob", 3)]
+    rated = ratings(*rows, pair=["A:B", "A:B", "C:A", "C:A"])
+    opinions = Opinions.of(rated, ["A", "B", "C"], REFERENCES)
+    assert opinions.of_pair(0, 1) == ({0: Fraction(5)}, {0: Fraction(1)})
+    assert opinions.of_pair(0, 2) == ({0: Fraction(2)}, {0: Fraction(3)})
+    assert opinions.of_pair(1, 2) == ({}, {})
+
+
+def test_weights_are_ratings_moved_onto_the_scale_of_weights() -> None:
+    rated = ratings(("1", "A", "ann", 5), ("1", "A", "bob", 4), ("2", "B", "ann", 1), ("2", "A", "bob", 3))
+    assert Opinions.of(rated, ["A", "B"], REFERENCES).weights() == {(0, 0): 0.75, (1, 1): -1.0, (0, 1): 0.0}
+    wide = Ratings(["1", "1"], ["A", "B"], ["ann", "bob"], [0, 75], scale=(0, 100))
+    assert Opinions.of(wide, ["A", "B"], REFERENCES).weights() == {(0, 0): -1.0, (1, 0): 0.5}
+
+
+def test_unknown_systems_and_items_are_counted_and_named() -> None:
+    rated = ratings(("1", "A", "ann", 5), ("1", "X", "bob", 4), ("9", "A", "ann", 1), ("9", "B", "ann", 1))
+    with pytest.warns(TrubleuWarning) as told:
+        Opinions.of(rated, ["A", "B"], REFERENCES)
+    said = [str(warning.message) for warning in told]
+    assert any("1 ratings of systems that are not among the outputs, left out: 'X'" in each for each in said)
+    assert any("2 ratings of items that are not among the references, left out: '9'" in each for each in said)
+
+
+def test_nothing_known_is_an_error_that_shows_both_sides() -> None:
+    rated = ratings(("9", "X", "ann", 5), ("9", "X", "bob", 5))
+    with (
+        pytest.warns(TrubleuWarning),
+        pytest.raises(DataError, match="rates no output that is known; systems there: X, here: A, B; items there: 9"),
+    ):
+        Opinions.of(rated, ["A", "B"], REFERENCES)
+
+
+def test_one_rater_is_told_of() -> None:
+    with pytest.warns(TrubleuWarning, match="come from one rater"):
+        Opinions.of(ratings(("1", "A", "ann", 5)), ["A", "B"], REFERENCES)
+
+
+@pytest.mark.parametrize(
+    ("written", "systems", "message"),
+    [
+        ("all", ["A"], "at least two systems"),
+        ("A", ["A", "B"], "'A' is no pair"),
+        ("A:C", ["A", "B"], "names no system 'C'"),
+        ("A:A", ["A", "B"], "one system twice"),
+        ("A:B,B:A", ["A", "B"], "given twice"),
+    ],
+)
+def test_wrong_pairs_are_refused(written: str, systems: list[str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        parse_pairs(written, systems)
+
+
+def test_names_with_colons_are_found() -> None:
+    assert parse_pairs("a:b:c", ["a:b", "c"]) == [(0, 1)]
+    assert parse_pairs([("c", "a:b")], ["a:b", "c"]) == [(1, 0)]

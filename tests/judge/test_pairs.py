@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import random
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import trubleu
+from tests.judge.world import World, make_world
+from tests.oracles.protocol import chosen, coefficients
+from trubleu.data import Ratings
+from trubleu.judge import Protocol, judge_pairs
+from trubleu.stats import UnitDraws, fieller_interval, fisher_interval
+
+if TYPE_CHECKING:
+    from trubleu.judge.results import CorrelationRow, PairsReport
+
+CONDITIONS = ("single", "w>=0.5", "all")
+FEW = Protocol(unit=5, draws=7, resamples=9, sweeps=(), seed=3)
+
+
+def judge(world: World, *metrics: str, protocol: Protocol = FEW, **options: object) -> PairsReport:
+    return judge_pairs(
+        world.systems,
+        world.references,
+        world.ratings,
+        {name: trubleu.metric(name) for name in metrics},
+        protocol=protocol,
+        **{"conditions": CONDITIONS, **options},  # type: ignore[arg-type]
+    )
+
+
+def row_of(report: PairsReport, metric: str, condition: str | None) -> CorrelationRow:
+    return next(row for row in report.correlations if (row.metric, row.condition) == (metric, condition))
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.15])
+@pytest.mark.parametrize("condition", CONDITIONS)
+@pytest.mark.parametrize("name", ["bleu-1", "sbleu-2", "dbleu-2", "sdbleu-1", "ter"])
+def test_coefficients_are_those_of_the_plain_statement(name: str, condition: str, missing: float) -> None:
+    world = make_world(missing=missing, seed=2)
+    row = row_of(judge(world, name), name, condition)
+    pairs = list(combinations(world.systems, 2))
+    references = [chosen(each, condition) for each in world.rated]
+    by_pair = dict.fromkeys(pairs, references)
+    metric = trubleu.metric(name)
+    drawn = coefficients(
+        metric, pairs, world.systems, by_pair, world.means, UnitDraws(unit=5, draws=FEW.draws, seed=FEW.seed)
+    )
+    rho, tau = np.mean(drawn, axis=0)
+    assert row.spearman == pytest.approx(rho, abs=1e-12)
+    assert row.kendall == pytest.approx(tau, abs=1e-12)
+    replicates = coefficients(
+        metric,
+        pairs,
+        world.systems,
+        by_pair,
+        world.means,
+        UnitDraws(kind="bootstrap", unit=5, draws=FEW.resamples, seed=FEW.seed),
+    )
+    low, high = np.quantile(replicates, [0.025, 0.975], axis=0)
+    assert (row.spearman_low, row.kendall_low) == pytest.approx(tuple(low), abs=1e-12)
+    assert (row.spearman_high, row.kendall_high) == pytest.approx(tuple(high), abs=1e-12)
+
+
+def test_analytic_intervals_count_units_as_the_definition_says() -> None:
+    world = make_world(segments=24)
+    row = row_of(judge(world, "bleu-1"), "bleu-1", "all")
+    assert (row.unit, row.units, row.n) == (5, 3 * 4, 2 * 3 * 4)
+    assert row.spearman is not None
+    assert row.kendall is not None
+    assert (row.spearman_fisher_low, row.spearman_fisher_high) == tuple(fisher_interval(row.spearman, 24))
+    assert (row.kendall_fisher_low, row.kendall_fisher_high) == tuple(fisher_interval(row.kendall, 24))
+    assert (row.spearman_fieller_low, row.spearman_fieller_high) == tuple(
+        fieller_interval(row.spearman, 12, kind="spearman")
+    )
+    assert (row.kendall_fieller_low, row.kendall_fieller_high) == tuple(
+        fieller_interval(row.kendall, 12, kind="kendall")
+    )
+
+
+def test_the_last_partial_unit_may_be_kept() -> None:
+    world = make_world(segments=24)
+    report = judge(world, "bleu-1", protocol=Protocol(unit=5, draws=2, resamples=2, sweeps=(), partial=True))
+    assert [pair.units for pair in report.pairs] == [5, 5, 5]
+
+
+@pytest.mark.filterwarnings("ignore:references in references that repeat")
+def test_neither_rows_of_ratings_nor_the_order_of_a_pair_nor_threads_change_a_bit() -> None:
+    world = make_world(segments=60, systems=4, raters=5, seed=5)
+    rows = list(zip(world.ratings.item, world.ratings.system, world.ratings.rater, world.ratings.score, strict=True))
+    random.Random(7).shuffle(rows)
+    items, systems, raters, scores = zip(*rows, strict=True)
+    shuffled = world._replace(ratings=Ratings(items, systems, raters, scores))
+    protocol = Protocol(unit=7, draws=20, resamples=20, sweep_draws=5, sweep_resamples=5)
+    usual = judge(world, "bleu-2", "sdbleu-2", protocol=protocol, pool_outputs=True)
+    assert judge(shuffled, "bleu-2", "sdbleu-2", protocol=protocol, pool_outputs=True).to_dict() == usual.to_dict()
+    one = judge(world, "bleu-2", "sdbleu-2", protocol=protocol, pool_outputs=True, threads=1)
+    assert one.to_dict() == usual.to_dict()
+    there = judge(world, "bleu-2", pairs="A:B")
+    back = judge(world, "bleu-2", pairs="B:A")
+    assert [(row.spearman, row.kendall) for row in there.correlations] == [
+        (row.spearman, row.kendall) for row in back.correlations
+    ]
+
+
+def test_metrics_do_not_change_each_others_numbers() -> None:
+    world = make_world(segments=40, seed=9)
+    alone = judge(world, "bleu-2")
+    together = judge(world, "dbleu-2", "bleu-2", "sbleu-2")
+    for condition in CONDITIONS:
+        assert row_of(alone, "bleu-2", condition) == row_of(together, "bleu-2", condition)
+
+
+def test_units_of_one_segment_are_not_drawn() -> None:
+    world = make_world(segments=12, systems=2)
+    protocol = Protocol(unit=1, draws=50, resamples=5, sweeps=("unit",), sweep_draws=50, sweep_resamples=5)
+    report = judge(world, "dbleu-1", protocol=protocol, conditions=["all"])
+    once = coefficients(
+        trubleu.metric("dbleu-1"),
+        [("A", "B")],
+        world.systems,
+        {("A", "B"): world.rated},
+        world.means,
+        UnitDraws(unit=1, draws=1),
+    )
+    assert report.correlations[0].spearman == pytest.approx(once[0][0], abs=1e-12)
+    swept = next(row for row in report.sweeps if row.value == 1)
+    assert (swept.spearman, swept.kendall) == pytest.approx(once[0], abs=1e-12)
+    assert [row.value for row in report.sweeps] == [1, 10]
+
+
+def test_sweeps_meet_the_headline_where_they_cross_it() -> None:
+    world = make_world(segments=50, seed=11)
+    protocol = Protocol(unit=10, draws=30, resamples=40, sweep_draws=30, sweep_resamples=40)
+    report = judge(world, "dbleu-2", "bleu-2", protocol=protocol)
+    wanted = row_of(report, "dbleu-2", "all")
+    for sweep, value in (("threshold", -1.0), ("unit", 10.0), ("order", 2.0)):
+        (row,) = [row for row in report.sweeps if (row.sweep, row.metric, row.value) == (sweep, "dbleu-2", value)]
+        assert (row.spearman, row.spearman_low, row.spearman_high) == (
+            wanted.spearman,
+            wanted.spearman_low,
+            wanted.spearman_high,
+        )
+        assert (row.kendall, row.units, row.n) == (wanted.kendall, wanted.units, wanted.n)
+    (half,) = [row for row in report.sweeps if (row.metric, row.sweep, row.value) == ("bleu-2", "order", 1.0)]
+    assert half.spearman == row_of(judge(world, "bleu-1", protocol=protocol), "bleu-1", "all").spearman
+    assert [row.value for row in report.sweeps if row.sweep == "threshold" and row.metric == "bleu-2"] == [
+        1.0, 0.8, 0.6, 0.4, 0.2, 0.0, -0.2, -0.4, -0.6, -0.8, -1.0,
+    ]  # fmt: skip
+
+
+def test_a_metric_that_repeats_people_is_perfect_and_beats_noise() -> None:
+    world = make_world(segments=200, seed=4)
+    generator = np.random.default_rng(1)
+    from trubleu.data import SegmentScores
+
+    names, systems, segments, scores = [], [], [], []
+    for (segment, system), mean in world.means.items():
+        for name, score in (("people", float(mean)), ("noise", float(generator.random()))):
+            names.append(name)
+            systems.append(system)
+            segments.append(f"s{segment}")
+            scores.append(score)
+    given = SegmentScores(metric=names, system=systems, segment=segments, score=scores)
+    protocol = Protocol(unit=10, draws=20, resamples=200, sweeps=("unit",), sweep_draws=5, sweep_resamples=5)
+    report = judge(world, "bleu-1", protocol=protocol, scores=[given], conditions=["all"])
+    people = row_of(report, "people", None)
+    assert people.spearman == pytest.approx(1, abs=1e-9)
+    assert people.kendall == pytest.approx(1, abs=1e-9)
+    (row,) = [row for row in report.comparisons if (row.metric_x, row.metric_y) == ("people", "noise")]
+    assert row.spearman_difference is not None
+    assert row.spearman_difference_low is not None
+    assert row.spearman_difference_low > 0.5
+    assert row.spearman_p == pytest.approx(1 / 201)
+    assert row.spearman_p_holm == pytest.approx(3 / 201)
+    assert {row.metric for row in report.sweeps} == {"bleu-1", "people", "noise"}
+
+
+def test_a_metric_is_no_better_than_itself() -> None:
+    world = make_world(segments=40)
+    report = judge_pairs(
+        world.systems,
+        world.references,
+        world.ratings,
+        {"one": trubleu.metric("bleu-2"), "two": trubleu.metric("bleu-2")},
+        conditions=["all"],
+        protocol=FEW,
+    )
+    (row,) = report.comparisons
+    assert (row.spearman_difference, row.spearman_p, row.kendall_p_holm) == (0.0, 1.0, 1.0)
+
+
+def test_bootstrap_over_systems_repeats_pairs_of_repeated_systems() -> None:
+    # With equal systems A and B, resampling systems cannot widen what it never varies; with unequal ones it must.
+    world = make_world(segments=100, systems=5, seed=6)
+    report = judge(world, "bleu-2", protocol=Protocol(unit=10, draws=10, resamples=300, sweeps=()))
+    row = row_of(report, "bleu-2", "all")
+    assert row.spearman_low is not None
+    assert row.spearman_high is not None
+    assert row.spearman_systems_low is not None
+    assert row.spearman_systems_high is not None
+    assert row.spearman_systems_high - row.spearman_systems_low > row.spearman_high - row.spearman_low
+    two = judge(make_world(segments=40, systems=2), "bleu-2")
+    assert row_of(two, "bleu-2", "all").spearman_systems_low is None
