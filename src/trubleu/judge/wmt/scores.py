@@ -1,0 +1,298 @@
+"""All metrics' scores of one language pair in one shape, whether computed here or read from files; higher is better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from trubleu.errors import DataError, UsageError, some
+from trubleu.judge.wmt.results import ScoredTask
+from trubleu.report.scores import Steps, prepare_for
+from trubleu.stats import total
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from trubleu.data import SegmentScores, SystemScores
+    from trubleu.judge.notes import Notes
+    from trubleu.judge.wmt.task import WmtTask
+    from trubleu.metrics import Metric
+    from trubleu.stats import ScoreFunction
+
+Scores = TypeVar("Scores", "SegmentScores", "SystemScores")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricScores:
+    """One metric on one language pair.
+
+    Attributes
+    ----------
+    name
+        What it is called in rows.
+    sign
+        -1 where lower is better and the scores below were turned round, otherwise 1.
+    segments
+        ``float64[systems, segments]``, NaN where there is none; None without scores of segments.
+    systems
+        ``float64[systems]``, NaN where there is none; None without scores of systems.
+    statistics, score
+        What the scores of systems are made of, ``float64[segments, k]`` for each, and how; None if only the scores
+        themselves are known, so that segments cannot be drawn.
+    signature
+        How the numbers were made; None for scores from a file.
+    """
+
+    name: str
+    sign: int = 1
+    segments: NDArray[np.float64] | None = None
+    systems: NDArray[np.float64] | None = None
+    statistics: Sequence[NDArray[np.float64]] | None = None
+    score: ScoreFunction | None = None
+    signature: str | None = None
+
+
+def gather_scores(
+    task: WmtTask,
+    metrics: Mapping[str, Metric],
+    lower_is_better: frozenset[str],
+    notes: Notes,
+    *,
+    threads: int | None,
+    steps: Steps,
+) -> list[MetricScores]:
+    """Compute our metrics' scores of a task, and add those from files."""
+    found = _computed(task, metrics, threads, steps) + _read(task, lower_is_better, notes)
+    names = [each.name for each in found]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise UsageError(f"two metrics are called {some(twice)}, one of them in a file of scores; rename it there")
+    return found
+
+
+def _computed(task: WmtTask, metrics: Mapping[str, Metric], threads: int | None, steps: Steps) -> list[MetricScores]:
+    if not metrics:
+        return []
+    if task.references is None:
+        raise UsageError(f"{task.language_pair} has no references to score outputs by {some(metrics)}; give some")
+    references = task.references
+    prepare_for(references, metrics.values(), len(task.outputs))
+    advance = steps(f"score {task.language_pair}", len(references) * len(task.outputs) * len(metrics))
+    found = []
+    for name, metric in metrics.items():
+        statistics = [
+            metric.statistics(outputs, references, threads=threads, progress=advance)
+            for outputs in task.outputs.values()
+        ]
+        sign = 1 if metric.higher_is_better else -1
+        found.append(
+            MetricScores(
+                name=name,
+                sign=sign,
+                segments=sign * np.stack([metric.segment_scores(rows, references) for rows in statistics]),
+                systems=sign * np.array([float(metric.score(total(rows))) for rows in statistics]),
+                statistics=statistics,
+                score=metric.score if sign == 1 else partial(_negated, metric.score),
+                signature=str(metric.signature(references)),
+            )
+        )
+    return found
+
+
+def _negated(score: ScoreFunction, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    negated: NDArray[np.float64] = np.negative(score(sums))
+    return negated
+
+
+def _mean(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    mean = np.full(sums.shape[:-1], np.nan)
+    np.divide(sums[..., 0], sums[..., 1], out=mean, where=sums[..., 1] > 0)
+    return mean
+
+
+def _read(task: WmtTask, lower_is_better: frozenset[str], notes: Notes) -> list[MetricScores]:
+    segments = _segment_tables(task, notes)
+    systems = _system_lists(task, notes)
+    found = []
+    for name in dict.fromkeys([*segments, *systems]):
+        sign = -1 if name in lower_is_better else 1
+        table, means, statistics = None, systems.get(name), None
+        if name in segments:
+            table = sign * segments[name]
+            if means is None:
+                means, statistics = _means(task, name, segments[name], notes)
+        found.append(
+            MetricScores(
+                name=name,
+                sign=sign,
+                segments=table,
+                systems=None if means is None else sign * means,
+                statistics=None if statistics is None else [sign_of_first(rows, sign) for rows in statistics],
+                score=None if statistics is None else _mean,
+            )
+        )
+    return found
+
+
+def sign_of_first(rows: NDArray[np.float64], sign: int) -> NDArray[np.float64]:
+    """Return rows of (score, 1) with the scores turned round where lower is better."""
+    turned: NDArray[np.float64] = rows * np.array([float(sign), 1.0])
+    return turned
+
+
+def _means(
+    task: WmtTask, name: str, table: NDArray[np.float64], notes: Notes
+) -> tuple[NDArray[np.float64], list[NDArray[np.float64]]]:
+    """Return the mean of segment scores of each system, over segments that all systems of the file have."""
+    there = ~np.isnan(table)
+    scored = np.logical_or.reduce(there, axis=1)
+    shared = np.logical_and.reduce(there[scored], axis=0)
+    if task.human is not None:
+        over = "" if shared.all() else f" over the {int(shared.sum()):,} segments that all its systems have"
+        notes.add(f"{name}: the score of a system is the mean of its segment scores{over}")
+    statistics = []
+    for row, present in zip(table, scored, strict=True):
+        entering = shared & present
+        statistics.append(np.stack([np.where(entering, np.nan_to_num(row), 0.0), entering.astype(np.float64)], axis=1))
+    return np.array([float(_mean(total(rows))) for rows in statistics]), statistics
+
+
+def _segment_tables(task: WmtTask, notes: Notes) -> dict[str, NDArray[np.float64]]:
+    tables: dict[str, NDArray[np.float64]] = {}
+    places = task.places()
+    for scores in task.segment_scores:
+        own = _of_task(task, scores, notes)
+        if own is None:
+            continue
+        systems = _known_systems(task, own, notes)
+        known = [name for name in own.segments() if name in places]
+        if len(known) < len(own.segments()):
+            strange = [name for name in own.segments() if name not in places]
+            notes.warn(f"{own.source} scores segments that {task.language_pair} does not have: {some(strange)}")
+        for name in own.metrics():
+            _refuse_twice(task, own.source, name, tables)
+            table = np.full((len(task.outputs), task.segments), np.nan)
+            rows, columns = list(systems.values()), [places[segment] for segment in known]
+            table[np.ix_(rows, columns)] = own.table(name, list(systems), known)
+            if not np.isnan(table).all():
+                tables[name] = table
+    return tables
+
+
+def _system_lists(task: WmtTask, notes: Notes) -> dict[str, NDArray[np.float64]]:
+    lists: dict[str, NDArray[np.float64]] = {}
+    for scores in task.system_scores:
+        own = _of_task(task, scores, notes)
+        if own is None:
+            continue
+        systems = _known_systems(task, own, notes)
+        for name in own.metrics():
+            _refuse_twice(task, own.source, name, lists)
+            values = np.full(len(task.outputs), np.nan)
+            values[list(systems.values())] = own.table(name, list(systems))
+            if not np.isnan(values).all():
+                lists[name] = values
+    return lists
+
+
+def _refuse_twice(task: WmtTask, source: str, name: str, found: Mapping[str, object]) -> None:
+    if name in found:
+        raise DataError(f"{source}: another file has scores of {name} for {task.language_pair} already; leave one out")
+
+
+def _of_task(task: WmtTask, scores: Scores, notes: Notes) -> Scores | None:
+    """Return the scores of this language pair and test set; None if there are none."""
+    for what, wanted, names in (
+        ("language_pair", task.language_pair, scores.language_pairs()),
+        ("testset", task.testset, scores.testsets()),
+    ):
+        if not any(names):
+            continue
+        shown = what.replace("_", " ")
+        if not wanted and len(names) > 1:
+            raise DataError(f"{scores.source} has scores of the {shown}s {some(names)}; say which {shown} is meant")
+        if wanted and wanted not in names:
+            notes.warn(f"{scores.source} has no scores of the {shown} {wanted}, but of {some(names)}")
+            return None
+        if wanted:
+            scores = scores.select(**{what: wanted})
+    return scores
+
+
+def _known_systems(task: WmtTask, scores: SegmentScores | SystemScores, notes: Notes) -> dict[str, int]:
+    """Return the place of each system that a file scores and that is here."""
+    used = scores.systems()
+    known = task.found(used)
+    for testset in scores.testsets():  # the metrics tasks of WMT leave the test set out of the names of systems
+        longer = {f"{testset}.{name}": name for name in used if name not in known}
+        known |= {longer[name]: place for name, place in task.found(longer).items() if place not in known.values()}
+    if unknown := [name for name in used if name not in known]:
+        notes.warn(f"{scores.source} scores systems that have no outputs in {task.language_pair}: {some(unknown)}")
+    return known
+
+
+def scored_task(task: WmtTask, found: Sequence[MetricScores]) -> ScoredTask:
+    """Return what our own metrics gave, the right way round again."""
+    own = [each for each in found if each.signature is not None]
+    return ScoredTask(
+        language_pair=task.language_pair,
+        testset=task.testset,
+        systems=task.systems,
+        ids=tuple(task.places()),
+        segment_scores={each.name: each.sign * each.segments for each in own if each.segments is not None},
+        system_scores={each.name: each.sign * each.systems for each in own if each.systems is not None},
+    )
+
+
+def score_files(scored: Sequence[ScoredTask], testset: str = "test") -> tuple[SegmentScores, SystemScores]:
+    """Return the scores of our own metrics as the metrics tasks of WMT keep them.
+
+    Parameters
+    ----------
+    scored
+        `WmtReport.scored`.
+    testset
+        What a test set without a name is called.
+    """
+    from trubleu.data import SegmentScores, SystemScores
+
+    segments: dict[str, list[str]] = {name: [] for name in ("metric", "language_pair", "testset", "system", "segment")}
+    systems: dict[str, list[str]] = {name: [] for name in ("metric", "language_pair", "testset", "system")}
+    segment_scores: list[float] = []
+    system_scores: list[float] = []
+    for task in scored:
+        of_all = {"language_pair": task.language_pair, "testset": task.testset or testset}
+        for metric, table in task.segment_scores.items():
+            for system, row in zip(task.systems, table, strict=True):
+                there = np.flatnonzero(~np.isnan(row)).tolist()
+                segment_scores += row[there].tolist()
+                segments["segment"] += [task.ids[place] for place in there]
+                for name, value in {**of_all, "metric": metric, "system": system}.items():
+                    segments[name] += [value] * len(there)
+        for metric, values in task.system_scores.items():
+            system_scores += values.tolist()
+            systems["system"] += task.systems
+            for name, value in {**of_all, "metric": metric}.items():
+                systems[name] += [value] * len(values)
+    return (
+        SegmentScores(
+            segments["metric"],
+            segments["system"],
+            segments["segment"],
+            segment_scores,
+            segments["language_pair"],
+            segments["testset"],
+        ),
+        SystemScores(systems["metric"], systems["system"], system_scores, systems["language_pair"], systems["testset"]),
+    )
+
+
+def metrics_of(tasks: Iterable[WmtTask]) -> set[str]:
+    """Return the names of all metrics in the files of some tasks."""
+    return {
+        name for task in tasks for scores in (*task.segment_scores, *task.system_scores) for name in scores.metrics()
+    }

@@ -1,0 +1,266 @@
+"""The WMT protocol's coefficients, of the data and of its resamples: arrays in, arrays out, NaN where undefined."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from trubleu.judge.wmt.draws import draw_counts
+from trubleu.stats import kendall, pearson, rank_correlations, spearman
+from trubleu.stats.bootstrap import percentile_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from trubleu.stats import ScoreFunction
+    from trubleu.stats.resample import Resampling
+
+FEWEST: Final = 3
+"""Systems or segments below which a correlation says nothing: two points always lie on a line."""
+
+SYSTEM_STATISTICS: Final = ("pearson", "spearman", "kendall", "accuracy")
+SEGMENT_STATISTICS: Final = ("pearson", "spearman", "kendall")
+
+_AT_ONCE: Final = 1 << 22
+"""Numbers of draws that are held at a time."""
+
+_LEAST_DEFINED: Final = 0.5
+"""The share of resamples in which a statistic must be defined for an interval to be given."""
+
+
+class Ends(NamedTuple):
+    """An interval, None if there is none, and the number of resamples that could not be used."""
+
+    low: float | None
+    high: float | None
+    undefined: int
+
+
+def ends_of(replicates: NDArray[np.float64] | None, confidence: float) -> Ends:
+    """Return the percentile interval of those replicates that are defined; none if those are fewer than half."""
+    if replicates is None:
+        return Ends(None, None, 0)
+    defined = replicates[np.isfinite(replicates)]
+    undefined = len(replicates) - len(defined)
+    if not len(defined) or len(defined) < _LEAST_DEFINED * len(replicates):
+        return Ends(None, None, undefined)
+    return Ends(*percentile_interval(defined, confidence), undefined)
+
+
+def resampled_scores(
+    statistics: Sequence[NDArray[np.float64]], score: ScoreFunction, draws: Resampling
+) -> NDArray[np.float64]:
+    """Return the scores of systems on the same resampled segments, ``float64[resamples, systems]``; NaN for none.
+
+    Parameters
+    ----------
+    statistics
+        ``float64[segments, k]`` for each system.
+    score
+        Turns sums of statistics into scores.
+    draws
+        Which segments enter each resample.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = [
+            np.asarray(score(np.ascontiguousarray(sums)), dtype=np.float64)
+            for sums in draws.sums_of_each(statistics, len(statistics), statistics[0].shape)
+        ]
+    return np.stack(found, axis=1)
+
+
+def system_coefficients(
+    human: NDArray[np.float64], scores: NDArray[np.float64], counts: NDArray[np.int64] | None = None
+) -> dict[str, NDArray[np.float64]]:
+    """Return Pearson, Spearman, Kendall's τ-b and pairwise accuracy of each row of scores with the human ones.
+
+    Parameters
+    ----------
+    human
+        ``float64[systems]``.
+    scores
+        ``float64[rows, systems]``, higher is better.
+    counts
+        How often each system enters, ``int64[rows, systems]``; once if not given.
+
+    Returns
+    -------
+    dict
+        ``float64[rows]`` for each of `SYSTEM_STATISTICS`; NaN where fewer than three systems enter, the scores of
+        people or metric do not differ, or a score is missing.
+    """
+    rows = len(scores)
+    counts = np.ones(scores.shape, dtype=np.int64) if counts is None else counts
+    usable = np.isfinite(scores).all(axis=1) & (np.count_nonzero(counts, axis=1) >= FEWEST)
+    found = {name: np.full(rows, np.nan) for name in SYSTEM_STATISTICS}
+    if usable.any():
+        y, weights = scores[usable], counts[usable]
+        ranks = rank_correlations(human, y, counts=weights)
+        found["pearson"][usable] = weighted_pearson(np.broadcast_to(human, y.shape), y, weights)
+        found["spearman"][usable] = ranks.spearman
+        found["kendall"][usable] = ranks.kendall
+        # A metric that tells nobody apart has no accuracy either: 0 would say that it orders systems the wrong way.
+        found["accuracy"][usable] = np.where(_varies(y, weights), pairwise_accuracy(human, y, weights), np.nan)
+    return found
+
+
+def weighted_pearson(x: NDArray[np.float64], y: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return Pearson's r of each row, whose points enter ``counts`` times; NaN where x or y does not vary.
+
+    Examples
+    --------
+    >>> weighted_pearson(np.array([[1.0, 2.0, 9.0]]), np.array([[2.0, 4.0, 0.0]]), np.array([[1, 3, 0]])).tolist()
+    [1.0]
+    """
+    n = counts.sum(axis=1, keepdims=True)
+    dx = x - (counts * x).sum(axis=1, keepdims=True) / n
+    dy = y - (counts * y).sum(axis=1, keepdims=True) / n
+    # Scaled first, so that neither huge nor tiny numbers leave the range of floats when squared.
+    dx, dy = _scaled(dx, counts), _scaled(dy, counts)
+    across = (counts * dx * dy).sum(axis=1)
+    within = np.sqrt((counts * dx * dx).sum(axis=1) * (counts * dy * dy).sum(axis=1))
+    varies = _varies(x, counts) & _varies(y, counts)
+    r = np.full(len(across), np.nan)
+    np.divide(across, within, out=r, where=varies & (within > 0))
+    clipped: NDArray[np.float64] = np.clip(r, -1.0, 1.0)
+    return clipped
+
+
+def _scaled(deviations: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    largest = np.where(counts > 0, np.abs(deviations), 0.0).max(axis=1, keepdims=True)
+    scaled = np.zeros_like(deviations)
+    np.divide(deviations, largest, out=scaled, where=largest > 0)
+    return scaled
+
+
+def _varies(values: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+    low = np.where(counts > 0, values, np.inf).min(axis=1)
+    high = np.where(counts > 0, values, -np.inf).max(axis=1)
+    varies: NDArray[np.bool_] = low < high
+    return varies
+
+
+def pairwise_accuracy(
+    human: NDArray[np.float64], scores: NDArray[np.float64], counts: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the share of pairs of systems that each row of scores puts into the same order as people do.
+
+    Pairs that people hold to be equal are left out; of the others, one that the metric holds to be equal is wrong.
+
+    Examples
+    --------
+    >>> pairwise_accuracy(np.array([3.0, 2.0, 1.0]), np.array([[5.0, 6.0, 1.0]]), np.ones((1, 3), dtype=np.int64))
+    array([0.66666667])
+    """
+    first, second = np.triu_indices(len(human), 1)
+    apart = human[first] != human[second]
+    first, second = first[apart], second[apart]
+    order = np.sign(human[first] - human[second])
+    weights = counts[:, first] * counts[:, second]
+    right = np.where(np.sign(scores[:, first] - scores[:, second]) == order, weights, 0).sum(axis=1)
+    pairs = weights.sum(axis=1)
+    share = np.full(len(scores), np.nan)
+    np.divide(right, pairs, out=share, where=pairs > 0)
+    return share
+
+
+def segment_coefficients(
+    human: NDArray[np.float64], scores: Mapping[str, NDArray[np.float64]]
+) -> dict[tuple[str, str], float | None]:
+    """Return Pearson, Spearman and Kendall's τ-b of each metric's scores of outputs with the human ones.
+
+    Parameters
+    ----------
+    human
+        ``float64[outputs]``.
+    scores
+        ``float64[outputs]`` by metric, higher is better.
+
+    Returns
+    -------
+    dict
+        By metric and statistic; None where there are fewer than three outputs, or one side does not vary.
+    """
+    found: dict[tuple[str, str], float | None] = {}
+    for metric, values in scores.items():
+        for statistic, coefficient in (("pearson", pearson), ("spearman", spearman), ("kendall", kendall)):
+            found[metric, statistic] = coefficient(human, values) if len(human) >= FEWEST else None
+    return found
+
+
+def resampled_segment_coefficients(
+    human: NDArray[np.float64],
+    scores: Mapping[str, NDArray[np.float64]],
+    segment: NDArray[np.int64],
+    draws: Resampling,
+) -> dict[tuple[str, str], NDArray[np.float64]]:
+    """Return the same of resamples: segments are drawn, each with all outputs that were assessed of it.
+
+    Parameters
+    ----------
+    human, scores
+        As for `segment_coefficients`.
+    segment
+        For each output the number of its segment, from 0, each of which has an output.
+    draws
+        Which segments enter each resample.
+    """
+    resamples = draws.count
+    found = {(metric, statistic): np.full(resamples, np.nan) for metric in scores for statistic in SEGMENT_STATISTICS}
+    for metric, values in scores.items():
+        found[metric, "pearson"] = _resampled_pearson(human, values, segment, replace(draws, progress=None))
+    segments = int(segment.max()) + 1
+    step = max(1, _AT_ONCE // len(human))
+    for first in range(0, resamples, step):
+        count = min(step, resamples - first)
+        drawn = draw_counts(segments, count, draws.seed, first=first)[:, segment]
+        for metric, values in scores.items():
+            ranks = rank_correlations(human, values, counts=drawn, threads=draws.threads)
+            found[metric, "spearman"][first : first + count] = ranks.spearman
+            found[metric, "kendall"][first : first + count] = ranks.kendall
+        if draws.progress is not None:
+            draws.progress(count)
+    return found
+
+
+def _resampled_pearson(
+    human: NDArray[np.float64], scores: NDArray[np.float64], segment: NDArray[np.int64], draws: Resampling
+) -> NDArray[np.float64]:
+    """Pearson's r is a function of sums: 1, x, y, x², y² and xy over outputs, so the kernel resamples it."""
+    x, y = _standardised(human), _standardised(scores)
+    if x is None or y is None:
+        return np.full(draws.count, np.nan)
+    columns = (np.ones(len(x)), x, y, x * x, y * y, x * y)
+    rows = np.stack([np.bincount(segment, weights=column).astype(np.float64) for column in columns], axis=1)
+    return resampled_scores([rows], _pearson_of_sums, draws)[:, 0]
+
+
+def _standardised(values: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    centred = values - values.mean()
+    largest = np.abs(centred).max()
+    if values.min() == values.max() or largest == 0:
+        return None
+    scaled: NDArray[np.float64] = centred / largest
+    return scaled
+
+
+def _pearson_of_sums(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    n, x, y, xx, yy, xy = (sums[..., column] for column in range(6))
+    within_x, within_y = n * xx - x * x, n * yy - y * y
+    # What is 0 on paper, because the same value was drawn again and again, is dust here.
+    varies = (within_x > 1e-12 * n * xx) & (within_y > 1e-12 * n * yy)
+    below = np.sqrt(np.where(varies, within_x * within_y, 1.0))
+    return np.where(varies, np.clip((n * xy - x * y) / below, -1.0, 1.0), np.nan)
+
+
+def averaged(parts: Iterable[NDArray[np.float64] | None]) -> NDArray[np.float64] | None:
+    """Return the mean of replicates of several language pairs, resample by resample; None if one has none."""
+    found = list(parts)
+    if not found or any(part is None for part in found):
+        return None
+    mean: NDArray[np.float64] = np.mean(np.stack([part for part in found if part is not None]), axis=0)
+    return mean
