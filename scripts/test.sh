@@ -5,6 +5,8 @@
 installed
 
 failed=()
+# Tests of pages drive a browser of the system; Playwright's own ones are never downloaded. CHROMIUM names another.
+(command -v "${CHROMIUM:-chromium}" >/dev/null || need_package chromium "tests of pages need Chromium") || failed+=(chromium)
 for check in lint docs wheel-check sanitize; do
   say "=== $check"
   "scripts/$check.sh" || failed+=("$check")

@@ -8,7 +8,7 @@ import pytest
 from trubleu import References
 from trubleu.data import Ratings
 from trubleu.errors import DataError, TrubleuWarning, UsageError
-from trubleu.judge.opinions import Opinions, lay_out_pairs, parse_pairs
+from trubleu.judge.pairs.opinions import Opinions, lay_out_pairs, parse_pairs
 
 REFERENCES = References.from_lists([["x"], ["y"], ["z"]], ids=["1", "2", "3"])
 

@@ -15,7 +15,7 @@ from trubleu.judge import Protocol, judge_pairs
 from trubleu.stats import UnitDraws, fieller_interval, fisher_interval
 
 if TYPE_CHECKING:
-    from trubleu.judge.results import CorrelationRow, PairsReport
+    from trubleu.judge.pairs.results import CorrelationRow, PairsReport
 
 CONDITIONS = ("single", "w>=0.5", "all")
 FEW = Protocol(unit=5, draws=7, resamples=9, sweeps=(), seed=3)

@@ -24,8 +24,8 @@ _FOLDER: Final = Path(__file__).parent / "templates"
 
 
 @cache
-def load_templates() -> Environment:
-    """Return the templates.
+def load_templates(*folders: Path) -> Environment:
+    """Return the templates of this folder, which show n-grams, and of others that build on them.
 
     Raises
     ------
@@ -34,7 +34,7 @@ def load_templates() -> Environment:
     """
     jinja2: Any = needed("jinja2", "a page in HTML", "trubleu[report]")
     environment: Environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_FOLDER),
+        loader=jinja2.FileSystemLoader([*folders, _FOLDER]),
         autoescape=True,  # texts come from anywhere: <script> in a reference is shown, not run
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -67,8 +67,7 @@ def render_page(explanations: Mapping[str, Sequence[Explanation]], digits: int =
         for several in zip(*explanations.values(), strict=True)
     ]
     everything = [one for several in explanations.values() for one in several]
-    style = stylesheet() + (_FOLDER / "page.css").read_text(encoding="utf-8")
-    script = (_FOLDER / "page.js").read_text(encoding="utf-8")
+    style, script = page_style(), page_script()
     return (
         load_templates()
         .get_template("page.html.j2")
@@ -81,11 +80,34 @@ def render_page(explanations: Mapping[str, Sequence[Explanation]], digits: int =
             steps=STEPS,
             style=style,
             script=script,
-            # By their hashes: nothing that a text could smuggle in would run, even if it were not escaped.
-            policy=f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; "
-            "form-action 'none'",
+            policy=content_policy(style, script),
             version=__version__,
         )
+    )
+
+
+def page_style() -> str:
+    """Return the style sheet for texts with coloured n-grams and for what is around them."""
+    return stylesheet() + (_FOLDER / "page.css").read_text(encoding="utf-8")
+
+
+def page_script() -> str:
+    """Return the script that lights up the words of an n-gram together."""
+    return (_FOLDER / "page.js").read_text(encoding="utf-8")
+
+
+def content_policy(style: str, script: str) -> str:
+    """Return what a browser is told: one style sheet and one script, known by their hashes, and nothing else.
+
+    Nothing that a text could smuggle in would run, even if it were not escaped.
+
+    Examples
+    --------
+    >>> content_policy("", "").split("; ")[0]
+    "default-src 'none'"
+    """
+    return (
+        f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'"
     )
 
 

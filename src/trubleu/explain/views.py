@@ -13,7 +13,7 @@ from trubleu.explain.text import conclusion, smoothed_text, source_text, unmatch
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from trubleu.explain.explanation import Explanation
+    from trubleu.explain.explanation import ExplainedReference, Explanation
     from trubleu.explain.ngrams import NGram
 
 _SIGNS: Final = {-1: "neg", 0: "zero", 1: "pos"}
@@ -102,14 +102,14 @@ def segment_view(explanations: Mapping[str, Explanation], digits: int) -> Segmen
 def system_view(name: str, explanation: Explanation, digits: int) -> SystemView:
     """Return what the page shows of one output."""
     grams = list(matched_ngrams(explanation))
-    views = [_reference(explanation, place, grams) for place in explanation.by_weight()]
+    views = [reference_view(explanation, place, grams) for place in explanation.by_weight()]
     smoothed = [smoothed_text(order, digits) for order in explanation.orders]
-    decisive = {place for gram in grams for place in (gram.weight_from, gram.count_from)} | {explanation.length_from}
+    decisive = decisive_references(explanation)
     rest = [view for view in views if view.number - 1 not in decisive]
     return SystemView(
         name=name,
         score="left out" if explanation.score is None else f"{explanation.score:.{digits}f}",
-        output=_output(explanation, grams),
+        output=output_view(explanation, grams),
         credited=[view for view in views if view.number - 1 in decisive],
         matched=[view for view in rest if explanation.references[view.number - 1].matched],
         others=[view for view in rest if not explanation.references[view.number - 1].matched],
@@ -132,6 +132,13 @@ def system_view(name: str, explanation: Explanation, digits: int) -> SystemView:
     )
 
 
+def decisive_references(explanation: Explanation) -> frozenset[int]:
+    """Return the places of the references that credited an n-gram or set the length."""
+    grams = matched_ngrams(explanation)
+    places = {place for gram in grams for place in (gram.weight_from, gram.count_from)} | {explanation.length_from}
+    return frozenset(place for place in places if place is not None)
+
+
 def minus(number: str) -> str:
     """Return a number with the sign that is as wide as a plus.
 
@@ -143,7 +150,8 @@ def minus(number: str) -> str:
     return number.replace("-", "−")
 
 
-def _classes(weight: float) -> str:
+def weight_classes(weight: float) -> str:
+    """Return the classes that give an element the colour and the kind of line of a weight."""
     return f"w{step(weight)} {_SIGNS[(weight > 0) - (weight < 0)]}"
 
 
@@ -158,7 +166,18 @@ def _said(gram: NGram, weighted: bool) -> str:
     )
 
 
-def _output(explanation: Explanation, grams: Sequence[NGram]) -> list[RunView]:
+def output_view(explanation: Explanation, grams: Sequence[NGram], *, by_rating: bool = False) -> list[RunView]:
+    """Return an output cut into stretches that matched the same reference.
+
+    Parameters
+    ----------
+    explanation
+        How it got its score.
+    grams
+        Its matched n-grams, which are known by their places.
+    by_rating
+        Whether the colour is that of the reference's rating even if the metric takes all references alike.
+    """
     around: list[list[int]] = [[] for _ in explanation.tokens]
     for number, gram in enumerate(grams):
         for start in gram.positions:
@@ -178,14 +197,16 @@ def _output(explanation: Explanation, grams: Sequence[NGram]) -> list[RunView]:
         if run.weight is None
         else RunView(
             tokens[run.start : run.end],
-            _classes(run.weight),
+            weight_classes(_colour_weight(explanation.references[run.reference or 0], run.weight, by_rating)),
             minus(weight_text(run.weight)) if explanation.weighted else f"#{(run.reference or 0) + 1}",
         )
         for run in runs(explanation)
     ]
 
 
-def _reference(explanation: Explanation, place: int, grams: Sequence[NGram]) -> ReferenceView:
+def reference_view(
+    explanation: Explanation, place: int, grams: Sequence[NGram], *, by_rating: bool = False
+) -> ReferenceView:
     """Return a reference with its matched n-grams marked; those that it was credited for have its colour."""
     reference = explanation.references[place]
     around: list[list[int]] = [[] for _ in reference.tokens]
@@ -200,9 +221,10 @@ def _reference(explanation: Explanation, place: int, grams: Sequence[NGram]) -> 
                 for at in range(start, start + n):
                     around[at].append(number)
                     credited[at] |= place in (grams[number].weight_from, grams[number].count_from)
+    colour = weight_classes(_colour_weight(reference, reference.weight, by_rating))
     pieces: list[RunView] = []
     for text, found, earned in zip(reference.tokens, around, credited, strict=True):
-        classes = _classes(reference.weight) if earned else "seen" if found else ""
+        classes = colour if earned else "seen" if found else ""
         token = TokenView(text, " ".join(map(str, dict.fromkeys(found))))
         if pieces and pieces[-1].classes == classes:
             pieces[-1] = RunView([*pieces[-1].tokens, token], classes)
@@ -215,11 +237,15 @@ def _reference(explanation: Explanation, place: int, grams: Sequence[NGram]) -> 
     return ReferenceView(
         number=place + 1,
         weight="" if shown is None else minus(weight_text(shown)),
-        classes="" if shown is None else _classes(shown),
+        classes="" if shown is None else weight_classes(shown),
         runs=pieces,
         credit=minus(f"{reference.credit:+.3g}") if any(credited) else "",
         notes=notes,
     )
+
+
+def _colour_weight(reference: ExplainedReference, credited: float, by_rating: bool) -> float:
+    return reference.rated if by_rating and reference.rated is not None else credited
 
 
 def _gram(number: int, gram: NGram, weighted: bool, digits: int) -> GramView:
@@ -229,7 +255,7 @@ def _gram(number: int, gram: NGram, weighted: bool, digits: int) -> GramView:
         order=len(gram.tokens),
         text=" ".join(gram.tokens),
         title=_said(gram, weighted),
-        classes=_classes(weight),
+        classes=weight_classes(weight),
         cells=[
             str(gram.occurrences),
             source_text(gram),

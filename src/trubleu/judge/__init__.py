@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from trubleu.judge.pairs import judge_pairs
-from trubleu.judge.protocol import Protocol
-from trubleu.judge.results import PairsReport
-from trubleu.judge.tables import render_pairs
+from trubleu.judge.pairs import PairsReport, Protocol, judge_pairs, render_pairs
+from trubleu.judge.show import render_page, write_figures
 from trubleu.judge.wmt import WmtReport, WmtTask, judge_wmt, read_tasks, render_wmt
 
 __all__ = [
@@ -16,6 +14,8 @@ __all__ = [
     "judge_pairs",
     "judge_wmt",
     "read_tasks",
+    "render_page",
     "render_pairs",
     "render_wmt",
+    "write_figures",
 ]

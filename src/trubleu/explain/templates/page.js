@@ -1,7 +1,7 @@
 "use strict";
 // Words that belong to the same n-grams light up together. Nothing is fetched and nothing is stored.
 for (const section of document.querySelectorAll("section.system")) {
-  const status = section.querySelector(".status");
+  const status = section.querySelector(".status") ?? document.getElementById("status");
   const idle = status.textContent;
   const words = [...section.querySelectorAll(".output .t")];
   const marked = [...section.querySelectorAll("[data-g]")];

@@ -6,7 +6,7 @@ from dataclasses import fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from trubleu.judge.results import (
+from trubleu.judge.pairs.results import (
     ComparisonRow,
     CorrelationRow,
     PairRow,
@@ -20,7 +20,7 @@ from trubleu.signature import number_text
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from trubleu.judge.results import PairsReport
+    from trubleu.judge.pairs.results import PairsReport
 
 _SWEEPS: Final = {
     "threshold": "Spearman's ρ by the least weight of a reference",

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trubleu.judge.results import Cloud, Evidence
+from trubleu.judge.pairs.results import Cloud, Evidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from trubleu.data import References
-    from trubleu.judge.conditions import Condition
-    from trubleu.judge.observations import Column, Observer
-    from trubleu.judge.opinions import Pair
-    from trubleu.judge.scoring import Scoring
+    from trubleu.judge.pairs.conditions import Condition
+    from trubleu.judge.pairs.observations import Column, Observer
+    from trubleu.judge.pairs.opinions import Pair
+    from trubleu.judge.pairs.scoring import Scoring
     from trubleu.stats import UnitDraws
 
 

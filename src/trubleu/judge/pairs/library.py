@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trubleu.data import References
-from trubleu.judge.conditions import SEED_ORIGIN, Shelf
+from trubleu.judge.pairs.conditions import SEED_ORIGIN, Shelf
 from trubleu.text import words
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from trubleu.judge.conditions import Condition
+    from trubleu.judge.pairs.conditions import Condition
 
 NOBODY = -1
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
-from trubleu.judge.results import ComparisonRow, CorrelationRow, SweepRow
+from trubleu.judge.pairs.results import ComparisonRow, CorrelationRow, SweepRow
 from trubleu.stats import fieller_interval, fisher_interval, holm
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from trubleu.judge.observations import Coefficients
-    from trubleu.judge.results import Measure, SweepName
+    from trubleu.judge.pairs.observations import Coefficients
+    from trubleu.judge.pairs.results import Measure, SweepName
 
 NAMES: Final = ("spearman", "kendall")
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from trubleu.errors import some
-from trubleu.judge.evidence import cloud_of, evidence_of
-from trubleu.judge.inference import Replicates, compare_measures, correlation_row
-from trubleu.judge.library import Library
 from trubleu.judge.notes import Notes
-from trubleu.judge.observations import Observer
-from trubleu.judge.opinions import Opinions, lay_out_pairs, parse_pairs
-from trubleu.judge.protocol import Protocol
-from trubleu.judge.results import PairRow, PairsReport, Setting, SystemRow, SystemScoreRow
-from trubleu.judge.scoring import Scoring
-from trubleu.judge.selection import (
+from trubleu.judge.pairs.evidence import cloud_of, evidence_of
+from trubleu.judge.pairs.inference import Replicates, compare_measures, correlation_row
+from trubleu.judge.pairs.library import Library
+from trubleu.judge.pairs.observations import Observer
+from trubleu.judge.pairs.opinions import Opinions, lay_out_pairs, parse_pairs
+from trubleu.judge.pairs.protocol import Protocol
+from trubleu.judge.pairs.results import PairRow, PairsReport, Setting, SystemRow, SystemScoreRow
+from trubleu.judge.pairs.scoring import Scoring
+from trubleu.judge.pairs.selection import (
     CONDITIONS,
     given_scores,
     large_enough,
@@ -25,7 +25,7 @@ from trubleu.judge.selection import (
     systems_named,
     usable_segments,
 )
-from trubleu.judge.sweeps import Sweeps
+from trubleu.judge.pairs.sweeps import Sweeps
 from trubleu.report.scores import HeldWarnings, no_steps
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import Ratings, References, SegmentScores
-    from trubleu.judge.conditions import Condition
-    from trubleu.judge.observations import Column
-    from trubleu.judge.scoring import GivenScores
+    from trubleu.judge.pairs.conditions import Condition
+    from trubleu.judge.pairs.observations import Column
+    from trubleu.judge.pairs.scoring import GivenScores
     from trubleu.metrics import Metric
     from trubleu.report.scores import Steps
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from trubleu.judge.observations import Column
-from trubleu.judge.results import Measure
+from trubleu.judge.pairs.observations import Column
+from trubleu.judge.pairs.results import Measure
 from trubleu.metrics.matching import Matching
 from trubleu.report.scores import prepare_for
 from trubleu.stats import total
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import References
-    from trubleu.judge.conditions import Condition
-    from trubleu.judge.library import Library
-    from trubleu.judge.opinions import Pair
+    from trubleu.judge.pairs.conditions import Condition
+    from trubleu.judge.pairs.library import Library
+    from trubleu.judge.pairs.opinions import Pair
     from trubleu.metrics import Metric
 
 

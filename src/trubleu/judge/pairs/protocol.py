@@ -10,7 +10,7 @@ from trubleu.stats import UnitDraws
 from trubleu.stats.checks import at_least_one, confidence_level, seed_range
 
 if TYPE_CHECKING:
-    from trubleu.judge.results import SweepName
+    from trubleu.judge.pairs.results import SweepName
 
 SWEEPS: Final[tuple[SweepName, ...]] = ("threshold", "unit", "order")
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from trubleu.judge.opinions import Pair
-    from trubleu.judge.results import Measure
+    from trubleu.judge.pairs.opinions import Pair
+    from trubleu.judge.pairs.results import Measure
     from trubleu.stats import ScoreFunction, UnitDraws
 
 SLICE_BYTES: Final = 64 * 2**20

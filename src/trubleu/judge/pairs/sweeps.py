@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from trubleu.judge.conditions import Condition
-from trubleu.judge.inference import Replicates, sweep_row
+from trubleu.judge.pairs.conditions import Condition
+from trubleu.judge.pairs.inference import Replicates, sweep_row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from trubleu.judge.notes import Notes
-    from trubleu.judge.observations import Column, Observer
-    from trubleu.judge.protocol import Protocol
-    from trubleu.judge.results import SweepName, SweepRow
-    from trubleu.judge.scoring import GivenScores, Scoring
+    from trubleu.judge.pairs.observations import Column, Observer
+    from trubleu.judge.pairs.protocol import Protocol
+    from trubleu.judge.pairs.results import SweepName, SweepRow
+    from trubleu.judge.pairs.scoring import GivenScores, Scoring
     from trubleu.metrics import Metric
     from trubleu.report.scores import Steps
 

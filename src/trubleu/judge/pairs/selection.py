@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from trubleu.errors import DataError, UsageError, nearest, some
-from trubleu.judge.conditions import ALL, GIVEN, Condition
-from trubleu.judge.scoring import GivenScores
+from trubleu.judge.pairs.conditions import ALL, GIVEN, Condition
+from trubleu.judge.pairs.scoring import GivenScores
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import References, SegmentScores
-    from trubleu.judge.library import Library
     from trubleu.judge.notes import Notes
-    from trubleu.judge.opinions import Opinions, Pair
-    from trubleu.judge.protocol import Protocol
+    from trubleu.judge.pairs.library import Library
+    from trubleu.judge.pairs.opinions import Opinions, Pair
+    from trubleu.judge.pairs.protocol import Protocol
     from trubleu.metrics import Metric
 
 CONDITIONS: Final = ("single", "w>=0.6", "all")
