@@ -89,3 +89,14 @@ def some(items: Iterable[object], limit: int = 10) -> str:
     shown = ", ".join(listed[:limit])
     hidden = len(listed) - limit
     return f"{shown} and {hidden} more" if hidden > 0 else shown
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, which gets an s unless there is one of them.
+
+    Examples
+    --------
+    >>> counted(1, "segment"), counted(2114, "segment")
+    ('1 segment', '2,114 segments')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

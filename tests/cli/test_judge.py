@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from tests.judge.world import World, make_world
-from trubleu.cli import main
+from trubleu.cli import judge, main
+from trubleu.judge.pairs import selection
 
 FAST = ["--unit", "4", "--draws", "5", "--resamples", "5", "--sweep-draws", "3", "--sweep-resamples", "3"]
 
@@ -62,8 +64,9 @@ def test_flat_rows_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
     assert row["signature"].startswith("dbleu-1|")
     assert "refs:all|unit:4|draws:5" in row["signature"]
     assert {name for name in document if name != "schema"} == {
-        *("correlations", "comparisons", "sweeps", "systems", "system_scores", "pairs")
+        *("correlations", "comparisons", "sweeps", "systems", "system_scores", "pairs", "setting", "notes")
     }
+    assert document["setting"][0]["seed"] == 12345
     _, out, _ = run("A.txt", "B.txt", "-m", "dbleu-1", "--condition", "all", "--format", "csv", capsys=capsys)
     rows = list(csv.DictReader(io.StringIO(out)))
     found = next(each for each in rows if each["table"] == "correlations")
@@ -112,6 +115,22 @@ def test_pooled_outputs(capsys: pytest.CaptureFixture[str]) -> None:
                        capsys=capsys)  # fmt: skip
     assert code == 0
     assert "ratings are shared" in out
+    _, out, _ = run("A.txt", "B.txt", "C.txt", "--pool-outputs", "--sweeps", "none", "--format", "json", capsys=capsys)
+    assert any(row["note"].startswith("ratings are shared") for row in json.loads(out)["notes"])
+
+
+@pytest.mark.usefixtures("study")
+def test_references_without_weights_have_no_thresholds(capsys: pytest.CaptureFixture[str]) -> None:
+    records = [json.loads(line) for line in Path("refs.jsonl").read_text().splitlines()]
+    Path("gold.txt").write_text("".join(record["references"][0]["text"] + "\n" for record in records))
+    arguments = ["judge", "pairs", "--ref", "gold.txt", "--ratings", "byline.csv", *FAST, "A.txt", "B.txt", "C.txt"]
+    text = Path("ratings.csv").read_text()
+    Path("byline.csv").write_text(re.sub(r"^s(\d+)", lambda found: str(int(found[1]) + 1), text, flags=re.M))
+    assert main(arguments) == 0
+    out = capsys.readouterr().out
+    assert "w>=0.6" not in out
+    assert "dbleu" not in out
+    assert "no sweep over thresholds: the references have no weights" in out
 
 
 @pytest.mark.usefixtures("study")
@@ -121,7 +140,7 @@ def test_pooled_outputs(capsys: pytest.CaptureFixture[str]) -> None:
         (["A.txt"], "judging needs at least two systems to compare, not 1"),
         (["A.txt", "B.txt", "--pairs", "A:X"], "the pair A:X names no system 'X'"),
         (["A.txt", "B.txt", "--condition", "good"], "there is no condition 'good'"),
-        (["A.txt", "B.txt", "--unit", "99"], "a unit of 99 segments is larger than the data"),
+        (["A.txt", "B.txt", "C.txt", "--unit", "99"], "a unit of 99 segments is larger than the data"),
         (["A.txt", "B.txt", "--sweeps", "size"], "there is no sweep 'size'"),
         (["A.txt", "B.txt", "--scale", "five"], "--scale five is no scale"),
         (["A.txt", "B.txt", "--scale", "1-3"], "must be an integer from 1 to 3"),
@@ -130,6 +149,8 @@ def test_pooled_outputs(capsys: pytest.CaptureFixture[str]) -> None:
         (["A.txt", "B.txt", "--scores", "none.csv"], "none.csv"),
         (["A.txt", "B.txt", "--report", "no/where.html"], "no/where.html"),
         (["A.txt", "B.txt", "--figures", "f", "--figure-format", "bmp"], "bmp"),
+        (["A.txt", "B.txt", "--browse", "-5", "--report", "x.html"], "--browse -5 must be 0 or more"),
+        (["A.txt", "B.txt", "--testset", "x"], "--testset changes nothing without --scores"),
         (["A.txt", "B.txt", "--report", "ratings.csv"], "is read by this command and would be lost"),
     ],
 )
@@ -161,3 +182,7 @@ def test_a_rater_who_rated_twice(capsys: pytest.CaptureFixture[str]) -> None:
     assert code == 2
     assert "--repeated-ratings keep" in err
     assert run("A.txt", "B.txt", "C.txt", "--repeated-ratings", "first", "--sweeps", "none", capsys=capsys)[0] == 0
+
+
+def test_the_default_conditions_are_those_of_python() -> None:
+    assert judge.DEFAULT_CONDITIONS == selection.CONDITIONS

@@ -8,6 +8,7 @@ import pytest
 from trubleu import References
 from trubleu.data import Ratings
 from trubleu.errors import DataError, TrubleuWarning, UsageError
+from trubleu.judge.notes import Notes
 from trubleu.judge.pairs.opinions import Opinions, lay_out_pairs, parse_pairs
 
 REFERENCES = References.from_lists([["x"], ["y"], ["z"]], ids=["1", "2", "3"])
@@ -23,7 +24,7 @@ def test_means_are_exact_and_differences_whole() -> None:
         ("1", "A", "ann", 5), ("1", "A", "bob", 4), ("1", "A", "cid", 4), ("1", "B", "ann", 2), ("1", "B", "bob", 3),
         ("3", "A", "ann", 1), ("3", "B", "ann", 1), ("2", "A", "ann", 1),
     )  # fmt: skip
-    opinions = Opinions.of(rated, ["A", "B"], REFERENCES)
+    opinions = Opinions.of(rated, ["A", "B"], REFERENCES, Notes())
     assert opinions.of_pair(0, 1)[0] == {0: Fraction(13, 3), 2: Fraction(1), 1: Fraction(1)}
     (pair,), common = lay_out_pairs(opinions, [(0, 1)], [np.ones(3, dtype=bool)])
     assert common == 6
@@ -37,7 +38,7 @@ def test_means_are_exact_and_differences_whole() -> None:
 def test_ratings_given_side_by_side_count_within_their_pair_only() -> None:
     rows = [("1", "A", "ann", 5), ("1", "B", "ann", 1), ("1", "A", "bob", 2), ("1", "C", "bob", 3)]
     rated = ratings(*rows, pair=["A:B", "A:B", "C:A", "C:A"])
-    opinions = Opinions.of(rated, ["A", "B", "C"], REFERENCES)
+    opinions = Opinions.of(rated, ["A", "B", "C"], REFERENCES, Notes())
     assert opinions.of_pair(0, 1) == ({0: Fraction(5)}, {0: Fraction(1)})
     assert opinions.of_pair(0, 2) == ({0: Fraction(2)}, {0: Fraction(3)})
     assert opinions.of_pair(1, 2) == ({}, {})
@@ -45,17 +46,17 @@ def test_ratings_given_side_by_side_count_within_their_pair_only() -> None:
 
 def test_weights_are_ratings_moved_onto_the_scale_of_weights() -> None:
     rated = ratings(("1", "A", "ann", 5), ("1", "A", "bob", 4), ("2", "B", "ann", 1), ("2", "A", "bob", 3))
-    assert Opinions.of(rated, ["A", "B"], REFERENCES).weights() == {(0, 0): 0.75, (1, 1): -1.0, (0, 1): 0.0}
+    assert Opinions.of(rated, ["A", "B"], REFERENCES, Notes()).weights() == {(0, 0): 0.75, (1, 1): -1.0, (0, 1): 0.0}
     wide = Ratings(["1", "1"], ["A", "B"], ["ann", "bob"], [0, 75], scale=(0, 100))
-    assert Opinions.of(wide, ["A", "B"], REFERENCES).weights() == {(0, 0): -1.0, (1, 0): 0.5}
+    assert Opinions.of(wide, ["A", "B"], REFERENCES, Notes()).weights() == {(0, 0): -1.0, (1, 0): 0.5}
 
 
 def test_unknown_systems_and_items_are_counted_and_named() -> None:
     rated = ratings(("1", "A", "ann", 5), ("1", "X", "bob", 4), ("9", "A", "ann", 1), ("9", "B", "ann", 1))
     with pytest.warns(TrubleuWarning) as told:
-        Opinions.of(rated, ["A", "B"], REFERENCES)
+        Opinions.of(rated, ["A", "B"], REFERENCES, Notes())
     said = [str(warning.message) for warning in told]
-    assert any("1 ratings of systems that are not among the outputs, left out: 'X'" in each for each in said)
+    assert any("1 rating of systems that are not among the outputs, left out: 'X'" in each for each in said)
     assert any("2 ratings of items that are not among the references, left out: '9'" in each for each in said)
 
 
@@ -65,12 +66,12 @@ def test_nothing_known_is_an_error_that_shows_both_sides() -> None:
         pytest.warns(TrubleuWarning),
         pytest.raises(DataError, match="rates no output that is known; systems there: X, here: A, B; items there: 9"),
     ):
-        Opinions.of(rated, ["A", "B"], REFERENCES)
+        Opinions.of(rated, ["A", "B"], REFERENCES, Notes())
 
 
 def test_one_rater_is_told_of() -> None:
     with pytest.warns(TrubleuWarning, match="come from one rater"):
-        Opinions.of(ratings(("1", "A", "ann", 5)), ["A", "B"], REFERENCES)
+        Opinions.of(ratings(("1", "A", "ann", 5)), ["A", "B"], REFERENCES, Notes())
 
 
 @pytest.mark.parametrize(
@@ -91,3 +92,34 @@ def test_wrong_pairs_are_refused(written: str, systems: list[str], message: str)
 def test_names_with_colons_are_found() -> None:
     assert parse_pairs("a:b:c", ["a:b", "c"]) == [(0, 1)]
     assert parse_pairs([("c", "a:b")], ["a:b", "c"]) == [(1, 0)]
+
+
+def test_ratings_without_a_pair_among_those_with_one_are_told_of() -> None:
+    rated = ratings(("1", "A", "ann", 5), ("1", "B", "ann", 1), ("2", "A", "bob", 2), pair=["A:B", "A:B", None])
+    with pytest.warns(TrubleuWarning, match="1 rating in ratings name no pair while others do, and are left out"):
+        Opinions.of(rated, ["A", "B"], REFERENCES, Notes())
+
+
+def test_unequal_numbers_of_ratings_are_fine_and_said() -> None:
+    notes = Notes()
+    rated = ratings(("1", "A", "ann", 5), ("1", "B", "ann", 1), ("1", "B", "bob", 2))
+    Opinions.of(rated, ["A", "B"], REFERENCES, notes)
+    assert notes.all() == ("outputs have from 1 to 2 ratings each",)
+
+
+def test_very_many_different_numbers_of_raters_still_give_differences() -> None:
+    rows = [(str(item), name, f"r{rater}", 1 + (item * rater + (name == "A")) % 5)
+            for item in range(1, 60) for name in "AB" for rater in range(item)]  # fmt: skip
+    references = References.from_lists([["x"]] * 59)
+    opinions = Opinions.of(ratings(*rows), ["A", "B"], references, Notes())
+    (pair,), common = lay_out_pairs(opinions, [(0, 1)], [np.ones(59, dtype=bool)])
+    means_a, means_b = opinions.of_pair(0, 1)
+    exact = [float(means_a[segment] - means_b[segment]) for segment in range(59)]
+    assert (pair.opinion / common).tolist() == pytest.approx(exact, abs=1e-12)
+    assert 59 * np.abs(pair.opinion).max() < 2**53
+    assert np.array_equal(pair.opinion, np.rint(pair.opinion))
+
+
+def test_no_ratings_at_all() -> None:
+    with pytest.raises(DataError, match="has no ratings; give one a row"):
+        Opinions.of(Ratings([], [], [], []), ["A", "B"], REFERENCES, Notes())

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -9,12 +10,14 @@ import pytest
 
 import trubleu
 from tests.judge.world import World, make_world
-from tests.oracles.protocol import chosen, coefficients
-from trubleu.data import Ratings
+from tests.oracles.protocol import chosen, coefficients, correlate, observations, unit_score
+from trubleu.data import Ratings, SegmentScores
+from trubleu.errors import UsageError
 from trubleu.judge import Protocol, judge_pairs
 from trubleu.stats import UnitDraws, fieller_interval, fisher_interval
 
 if TYPE_CHECKING:
+    from tests.oracles.protocol import Rated
     from trubleu.judge.pairs.results import CorrelationRow, PairsReport
 
 CONDITIONS = ("single", "w>=0.5", "all")
@@ -155,8 +158,6 @@ def test_sweeps_meet_the_headline_where_they_cross_it() -> None:
 def test_a_metric_that_repeats_people_is_perfect_and_beats_noise() -> None:
     world = make_world(segments=200, seed=4)
     generator = np.random.default_rng(1)
-    from trubleu.data import SegmentScores
-
     names, systems, segments, scores = [], [], [], []
     for (segment, system), mean in world.means.items():
         for name, score in (("people", float(mean)), ("noise", float(generator.random()))):
@@ -193,15 +194,176 @@ def test_a_metric_is_no_better_than_itself() -> None:
     assert (row.spearman_difference, row.spearman_p, row.kendall_p_holm) == (0.0, 1.0, 1.0)
 
 
-def test_bootstrap_over_systems_repeats_pairs_of_repeated_systems() -> None:
-    # With equal systems A and B, resampling systems cannot widen what it never varies; with unequal ones it must.
-    world = make_world(segments=100, systems=5, seed=6)
-    report = judge(world, "bleu-2", protocol=Protocol(unit=10, draws=10, resamples=300, sweeps=()))
-    row = row_of(report, "bleu-2", "all")
-    assert row.spearman_low is not None
-    assert row.spearman_high is not None
-    assert row.spearman_systems_low is not None
-    assert row.spearman_systems_high is not None
-    assert row.spearman_systems_high - row.spearman_systems_low > row.spearman_high - row.spearman_low
+def test_bootstrap_over_systems_repeats_the_units_of_repeated_pairs() -> None:
+    world = make_world(segments=40, systems=4, seed=6)
+    protocol = Protocol(unit=5, draws=2, resamples=30, sweeps=(), seed=8)
+    row = row_of(judge(world, "bleu-2", protocol=protocol, conditions=["all"]), "bleu-2", "all")
+    drawn = np.random.default_rng([8, 4]).multinomial(4, [0.25] * 4, size=30)
+    pairs = list(combinations(range(4), 2))
+    names = list(world.systems)
+    points = observations(
+        trubleu.metric("bleu-2"),
+        [(names[a], names[b]) for a, b in pairs],
+        world.systems,
+        dict.fromkeys([(names[a], names[b]) for a, b in pairs], world.rated),
+        world.means,
+        UnitDraws(kind="bootstrap", unit=5, draws=30, seed=8),
+    )
+    rhos = []
+    for replicate, counts in enumerate(drawn):
+        repeated = [
+            point for pair, (a, b) in enumerate(pairs) for point in points[replicate][pair] * (counts[a] * counts[b])
+        ]
+        if repeated:
+            rhos.append(correlate(repeated)[0])
+    low, high = np.nanquantile(rhos, [0.025, 0.975])
+    assert (row.spearman_systems_low, row.spearman_systems_high) == pytest.approx((low, high), abs=1e-12)
+
+
+def test_two_systems_cannot_be_resampled() -> None:
     two = judge(make_world(segments=40, systems=2), "bleu-2")
     assert row_of(two, "bleu-2", "all").spearman_systems_low is None
+
+
+def test_p_values_are_those_of_centred_replicates() -> None:
+    world = make_world(segments=40, seed=12)
+    protocol = Protocol(unit=5, draws=10, resamples=50, sweeps=(), seed=4)
+    report = judge(world, "bleu-1", "dbleu-2", protocol=protocol, conditions=["all"])
+    (row,) = report.comparisons
+    pairs = list(combinations(world.systems, 2))
+    x, y = (
+        np.array(
+            coefficients(
+                trubleu.metric(name),
+                pairs,
+                world.systems,
+                dict.fromkeys(pairs, world.rated),
+                world.means,
+                UnitDraws(kind="bootstrap", unit=5, draws=50, seed=4),
+            )
+        )
+        for name in ("bleu-1", "dbleu-2")
+    )
+    replicates = (x - y)[:, 0]
+    observed = row.spearman_difference
+    assert observed is not None
+    chance = np.abs(replicates - replicates.mean())
+    assert row.spearman_p == pytest.approx((np.sum(chance >= abs(observed) - 1e-12) + 1) / 51)
+    assert (row.spearman_difference_low, row.spearman_difference_high) == pytest.approx(
+        tuple(np.quantile(replicates, [0.025, 0.975])), abs=1e-12
+    )
+
+
+@pytest.mark.filterwarnings("ignore:references in references that repeat")
+@pytest.mark.parametrize("condition", ["given", "all", "w>=0.5"])
+def test_pooled_outputs_are_those_of_the_other_systems_only(condition: str) -> None:
+    world = make_world(segments=30, systems=4, seed=13)
+    row = judge(world, "dbleu-1", pool_outputs=True, conditions=[condition]).correlations[0]
+    pairs = list(combinations(world.systems, 2))
+    by_pair = {}
+    for pair in pairs:
+        pooled = []
+        for segment, given in enumerate(world.rated):
+            joined: Rated = [
+                (world.systems[name][segment], float(world.means[segment, name] - 3) / 2, f"system:{name}")
+                for name in world.systems
+                if name not in pair
+            ]
+            pooled.append(given if condition == "given" else chosen(given + joined, condition))
+        by_pair[pair] = pooled
+    drawn = coefficients(
+        trubleu.metric("dbleu-1"),
+        pairs,
+        world.systems,
+        by_pair,
+        world.means,
+        UnitDraws(unit=5, draws=FEW.draws, seed=FEW.seed),
+    )
+    assert (row.spearman, row.kendall) == pytest.approx(tuple(np.mean(drawn, axis=0)), abs=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:.*equal a reference")
+def test_references_equal_to_the_output_are_dropped_for_that_system_only() -> None:
+    world = make_world(segments=30, systems=2, seed=14)
+    parrot = [each[0][0].upper() if len(each) > 1 and each[1][1] > 0 else f"{each[0][0]} z" for each in world.rated]
+    outputs = {**world.systems, "A": parrot}
+    world = world._replace(systems=outputs)
+    report = judge(world, "dbleu-1", drop_equal=["A"], conditions=["all"])
+    others = [
+        [reference for reference in each if reference[0].upper() != text]
+        for each, text in zip(world.rated, parrot, strict=True)
+    ]
+    metric = trubleu.metric("dbleu-1")
+    (evidence,) = report.evidence
+    measure = next(iter(report.cloud.scores))
+    for place in range(30):
+        assert evidence.scores_a[measure][place] == pytest.approx(unit_score(metric, parrot, others, [place]))
+        expected = unit_score(metric, outputs["B"], world.rated, [place])
+        assert evidence.scores_b[measure][place] == pytest.approx(expected)
+    (scored,) = [row for row in report.system_scores if row.system == "A"]
+    assert scored.score == pytest.approx(unit_score(metric, parrot, others, list(range(30))))
+
+
+def test_the_cloud_is_the_first_draw() -> None:
+    world = make_world(segments=24, seed=15)
+    report = judge(world, "bleu-1", conditions=["all"])
+    pairs = list(combinations(world.systems, 2))
+    points = observations(
+        trubleu.metric("bleu-1"),
+        pairs,
+        world.systems,
+        dict.fromkeys(pairs, world.rated),
+        world.means,
+        UnitDraws(unit=5, draws=1, seed=FEW.seed),
+    )
+    flat = [point for units in points[0] for point in units[::2]]  # every second one is a mirror image
+    (scores,) = report.cloud.scores.values()
+    assert scores.tolist() == pytest.approx([m for m, _ in flat], abs=1e-9)
+    assert report.cloud.rating.tolist() == pytest.approx([q for _, q in flat], abs=1e-12)
+    assert report.cloud.pair.tolist() == [0] * 4 + [1] * 4 + [2] * 4
+
+
+def test_scores_of_systems_are_those_of_their_judged_segments() -> None:
+    world = make_world(segments=24, seed=16, missing=0.1)
+    report = judge(world, "dbleu-2", conditions=["all"])
+    for row in report.system_scores:
+        others = [name for name in world.systems if name != row.system]
+        judged = [
+            segment
+            for segment in range(24)
+            if (segment, row.system) in world.means and any((segment, name) in world.means for name in others)
+        ]
+        expected = unit_score(trubleu.metric("dbleu-2"), world.systems[row.system], world.rated, judged)
+        assert row.score == pytest.approx(expected)
+
+
+def test_error_rates_from_a_file_are_turned_round() -> None:
+    world = make_world(segments=24, seed=17)
+    rows = [(name, f"s{segment}", float(mean)) for (segment, name), mean in world.means.items()]
+    systems, segments, scores = zip(*rows, strict=True)
+    good = SegmentScores(metric=["good"] * len(rows), system=systems, segment=segments, score=scores)
+    bad = replace(good, metric=["bad"] * len(rows), score=[-score for score in scores])
+    ter = replace(bad, metric=["ter"] * len(rows))
+    report = judge(world, "bleu-1", scores=[good, bad, ter], lower_is_better=["bad"], conditions=["all"])
+    assert [row_of(report, name, None).spearman for name in ("good", "bad", "ter")] == pytest.approx([1.0] * 3)
+    with pytest.raises(UsageError, match="there is no metric 'wer' among the scores from files"):
+        judge(world, "bleu-1", scores=[good], lower_is_better=["wer"])
+
+
+def test_ties_are_ties_whatever_the_scale_and_the_mean_of_scores() -> None:
+    world = make_world(segments=40, systems=2, seed=18)
+    generator = np.random.default_rng(2)
+    values = generator.integers(0, 3, (2, 40)) / 10
+    values -= values.mean(axis=1, keepdims=True)  # a system's scores add up to about 0
+    rows = [(name, f"s{segment}", place, segment) for place, name in enumerate("AB") for segment in range(40)]
+    found = []
+    for factor, added in ((1, 0), (1, 10), (10, 0)):
+        given = SegmentScores(
+            metric=["m"] * len(rows),
+            system=[row[0] for row in rows],
+            segment=[row[1] for row in rows],
+            score=[float(factor * values[place, segment] + added) for _, _, place, segment in rows],
+        )
+        report = judge(world, "bleu-1", scores=[given], conditions=["all"])
+        found.append((row_of(report, "m", None).spearman, row_of(report, "m", None).kendall))
+    assert found[0] == found[1] == found[2]

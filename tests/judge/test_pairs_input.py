@@ -104,7 +104,7 @@ def test_segments_without_positive_weight_are_left_out_everywhere_and_counted() 
         bad[place] = [(text, -0.5, None) for text, _, _ in bad[place]]
     report, said = told(world._replace(references=references_of(bad)))
     assert {pair.segments for pair in report.pairs} == {21}
-    assert any(each.startswith("3 segments have no reference of positive weight") for each in said)
+    assert any(each.startswith("3 segments without a reference of positive weight") for each in said)
 
 
 def test_outputs_equal_to_references_are_told_of_unless_dropped() -> None:
@@ -124,7 +124,7 @@ def test_scores_from_a_file_must_have_every_system_and_may_lack_segments() -> No
     given = SegmentScores(metric=["comet"] * len(rows), system=systems, segment=segments, score=scores)
     report, said = told(world, scores=[given])
     assert {pair.segments for pair in report.pairs} == {22}
-    assert any(each.startswith("2 segments have no score from comet") for each in said)
+    assert any(each.startswith("2 segments without a score from comet") for each in said)
     lacking = SegmentScores(metric=["comet"], system=["A"], segment=["s1"], score=[0.5])
     with pytest.raises(DataError, match="has no scores of comet for B, C"):
         judge(world, scores=[lacking])

@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from tests.oracles import wmt
-from trubleu.judge.wmt.differences import centred_p
+from trubleu.judge.replicates import centred_p, ends_of
 from trubleu.judge.wmt.draws import draw_counts
 from trubleu.judge.wmt.statistics import (
     SEGMENT_STATISTICS,
     averaged,
-    ends_of,
     pairwise_accuracy,
     resampled_segment_coefficients,
     segment_coefficients,

@@ -52,25 +52,29 @@ def unit_score(metric: Metric, outputs: Sequence[str], references: Sequence[Rate
     return metric.corpus([outputs[segment] for segment in segments], lists).score
 
 
-def coefficients(
+def observations(
     metric: Metric,
     pairs: Sequence[tuple[str, str]],
     systems: Mapping[str, Sequence[str]],
     references: Mapping[tuple[str, str], Sequence[Rated]],
     means: Mapping[tuple[int, str], Fraction],
     draws: UnitDraws,
-) -> list[tuple[float, float]]:
-    """Return ρ and τ-b of every draw; ``references`` are those that count, by pair."""
+) -> list[list[list[tuple[float, float]]]]:
+    """Return for every draw and pair the differences of score and of rating, each followed by its mirror image.
+
+    ``references`` are those that count, by pair.
+    """
     judged = {
         (a, b): [s for s in range(len(references[a, b])) if (s, a) in means and (s, b) in means] for a, b in pairs
     }
     universe = sorted({segment for segments in judged.values() for segment in segments})
-    points: list[list[tuple[float, float]]] = [[] for _ in range(draws.draws)]
+    points: list[list[list[tuple[float, float]]]] = [[] for _ in range(draws.draws)]
     sign = 1 if metric.higher_is_better else -1
     for stream, (a, b) in enumerate(pairs):
         segments = judged[a, b]
         places = [universe.index(segment) for segment in segments]
         for draw, units in enumerate(members(draws, len(segments), stream, places, len(universe))):
+            here: list[tuple[float, float]] = []
             for unit in units:
                 inside = [segments[row] for row in unit]
                 m = sign * (
@@ -79,11 +83,27 @@ def coefficients(
                 )
                 q = sum((means[s, a] - means[s, b] for s in inside), Fraction(0)) / len(inside)
                 m = round(m, 9)  # sums in another order must not break ties
-                points[draw] += [(m, float(q)), (-m, -float(q))]
-    found: list[tuple[float, float]] = []
-    for each in points:
-        x, y = np.array(each).T
-        rho: Any = scipy_stats.spearmanr(x, y).statistic
-        tau: Any = scipy_stats.kendalltau(x, y).statistic
-        found.append((float(rho), float(tau)))
-    return found
+                here += [(m, float(q)), (-m, -float(q))]
+            points[draw].append(here)
+    return points
+
+
+def correlate(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Return ρ and τ-b."""
+    x, y = np.array(points).T
+    rho: Any = scipy_stats.spearmanr(x, y).statistic
+    tau: Any = scipy_stats.kendalltau(x, y).statistic
+    return float(rho), float(tau)
+
+
+def coefficients(
+    metric: Metric,
+    pairs: Sequence[tuple[str, str]],
+    systems: Mapping[str, Sequence[str]],
+    references: Mapping[tuple[str, str], Sequence[Rated]],
+    means: Mapping[tuple[int, str], Fraction],
+    draws: UnitDraws,
+) -> list[tuple[float, float]]:
+    """Return ρ and τ-b of every draw."""
+    found = observations(metric, pairs, systems, references, means, draws)
+    return [correlate([point for units in draw for point in units]) for draw in found]

@@ -10,10 +10,8 @@ from trubleu.cli.output import add_output_options, check_output, keep_inputs, wr
 from trubleu.cli.score import add_corpus_options, build_metrics, read_corpus
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from trubleu.data import Ratings, References
-    from trubleu.judge.results import PairsReport, SweepName
+    from trubleu.data import Ratings, References, SegmentScores
+    from trubleu.judge.pairs.results import PairsReport, SweepName
 
 DEFAULT_METRICS: Final = ("bleu-2", "sbleu-2", "dbleu-2")
 DEFAULT_CONDITIONS: Final = ("single", "w>=0.6", "all")
@@ -75,6 +73,11 @@ def add_pairs_parser(protocols: argparse._SubParsersAction[Any]) -> None:
     people.add_argument(
         "--scores", action="append", metavar="FILE", help="segment scores of other metrics: .seg.score, CSV, JSON lines"
     )
+    people.add_argument(
+        "--lower-is-better", action="append", metavar="NAME", help="a metric in --scores for which that is so"
+    )
+    people.add_argument("--language-pair", metavar="NAME", help="which language pair is meant in files of scores")
+    people.add_argument("--testset", metavar="NAME", help="which test set is meant in files of scores")
     units = parser.add_argument_group("protocol")
     units.add_argument("--pairs", default="all", metavar="A:B,…", help="pairs of systems (all)")
     units.add_argument(
@@ -117,7 +120,7 @@ def run(options: argparse.Namespace) -> None:
     """Judge and print."""
     from trubleu.cli.progress import Bars, told_once
     from trubleu.judge import judge_pairs, render_pairs
-    from trubleu.judge.protocol import Protocol
+    from trubleu.judge.pairs.protocol import Protocol
 
     check_output(options)
     _check_extras(options)
@@ -144,16 +147,23 @@ def run(options: argparse.Namespace) -> None:
             _ratings(options),
             build_metrics(options),
             pairs=options.pairs,
-            conditions=options.condition or DEFAULT_CONDITIONS,
+            conditions=options.condition or _conditions(options, references),
             protocol=protocol,
             pool_outputs=options.pool_outputs,
             drop_equal=options.drop_equal or (),
-            scores=_scores(options.scores or ()),
+            scores=_scores(options),
+            lower_is_better=options.lower_is_better or (),
             threads=options.threads,
             steps=bars.stage,
         )
         _write_extras(report, options)
     write_output(options, render_pairs(report, options.format, options.digits))
+
+
+def _conditions(options: argparse.Namespace, references: References) -> tuple[str, ...]:
+    """Return the paper's conditions; without weights a threshold chooses nothing."""
+    weighted = references.weighted() or options.pool_outputs
+    return tuple(each for each in DEFAULT_CONDITIONS if weighted or not each.startswith("w"))
 
 
 def _sweeps(written: str) -> tuple[SweepName, ...]:
@@ -192,24 +202,33 @@ def _choose_metrics(options: argparse.Namespace, references: References) -> None
     choose_metric(options, weighted=weighted)
 
 
-def _scores(paths: Sequence[str]) -> list[Any]:
+def _scores(options: argparse.Namespace) -> list[SegmentScores]:
     from trubleu.data import SegmentScores
+    from trubleu.errors import UsageError
 
-    return [SegmentScores.read(path) for path in paths]
+    wanted = {name: getattr(options, name) for name in ("language_pair", "testset", "lower_is_better")}
+    for name, value in wanted.items():
+        if value is not None and not options.scores:
+            raise UsageError(f"--{name.replace('_', '-')} changes nothing without --scores; leave it out")
+    found = [SegmentScores.read(path) for path in options.scores or ()]
+    return [scores.select(language_pair=options.language_pair, testset=options.testset) for scores in found]
 
 
 def _check_extras(options: argparse.Namespace) -> None:
     """Say what cannot be written, or is not installed, before any work is done."""
     from trubleu.data import check_writable
+    from trubleu.errors import UsageError
 
+    if options.browse < 0:
+        raise UsageError(f"--browse {options.browse} must be 0 or more")
     if options.report is not None:
-        from trubleu.judge.page import load_templates
+        from trubleu.judge.show.page import load_templates
 
         load_templates()
         check_writable(options.report)
         keep_inputs(options, options.report)
     if options.figures is not None:
-        from trubleu.judge.figures import check_figures
+        from trubleu.judge.show.figures import check_figures
 
         check_figures(options.figures, _formats(options))
 
@@ -221,12 +240,12 @@ def _formats(options: argparse.Namespace) -> tuple[str, ...]:
 def _write_extras(report: PairsReport, options: argparse.Namespace) -> None:
     if options.report is not None:
         from trubleu.data import atomic_writer
-        from trubleu.judge.page import render_page
+        from trubleu.judge.show.page import render_page
 
         page = render_page(report, browse=options.browse)
         with atomic_writer(options.report) as file:
             file.write(page)
     if options.figures is not None:
-        from trubleu.judge.figures import write_figures
+        from trubleu.judge.show.figures import write_figures
 
         write_figures(report, options.figures, formats=_formats(options))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from trubleu.report.scores import ScoreRow, SegmentRow, TestRow
-from trubleu.report.tables import FOR_PROGRAMS, Bounds, Column, Estimate, Table, render_tables, stars
+from trubleu.report.tables import FOR_PROGRAMS, Bounds, Column, Estimate, Table, record_table, render_tables, stars
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import Any
 
     from trubleu.report.scores import ScoreReport
 
@@ -44,16 +41,11 @@ def render(report: ScoreReport, format: str = "text", digits: int = 2) -> str:  
 
 def record_tables(report: ScoreReport) -> list[Table]:
     """Return flat rows: ``scores``, and ``tests`` and ``segments`` if there are any."""
-    kinds: list[tuple[str, type[Any], Sequence[Any]]] = [
-        ("scores", ScoreRow, report.scores),
-        ("tests", TestRow, report.tests),
-        ("segments", SegmentRow, report.segments),
-    ]
-    tables = []
-    for name, kind, rows in kinds:
-        names = [field.name for field in fields(kind) if field.name != "schema"]  # every row of JSON gets that anyway
-        if rows or name == "scores":
-            tables.append(Table("", [Column(each) for each in names], [*map(attrgetter(*names), rows)], name=name))
+    tables = [record_table("scores", ScoreRow, report.scores)]
+    if report.tests:
+        tables.append(record_table("tests", TestRow, report.tests))
+    if report.segments:
+        tables.append(record_table("segments", SegmentRow, report.segments))
     return tables
 
 

@@ -318,17 +318,20 @@ class HeldWarnings:
     @contextmanager
     def of_part(self) -> Iterator[None]:
         """Hold back what is warned of while one part is scored."""
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            yield
-        here: dict[str, int] = {}
-        for warning in caught:
-            if isinstance(warning.message, CountedWarning):
-                # Every system and metric meets the same cases of one part again.
-                here[warning.message.what] = max(here.get(warning.message.what, 0), warning.message.count)
-            else:
-                self._others.setdefault(str(warning.message), warning)
-        self._counts.update(here)
+        caught: list[warnings.WarningMessage] = []
+        try:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                yield
+        finally:
+            here: dict[str, int] = {}
+            for warning in caught:
+                if isinstance(warning.message, CountedWarning):
+                    # Every system and metric meets the same cases of one part again.
+                    here[warning.message.what] = max(here.get(warning.message.what, 0), warning.message.count)
+                else:
+                    self._others.setdefault(str(warning.message), warning)
+            self._counts.update(here)
 
     def tell(self) -> None:
         """Say it all."""

@@ -22,8 +22,8 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, get_args
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from trubleu.errors import UsageError, nearest
 
@@ -150,6 +150,32 @@ class Table:
     def key(self) -> str:
         """The table's name for programs."""
         return self.name or re.sub(r"\W+", "_", self.title.lower()).strip("_") or "rows"
+
+
+def record_table(name: str, kind: type[Any], rows: Sequence[Any]) -> Table:
+    """Return flat rows for programs: a column for each field of a dataclass but ``schema``, which JSON adds itself.
+
+    Parameters
+    ----------
+    name
+        The table's name for programs.
+    kind
+        The dataclass; it is needed where there are no rows.
+    rows
+        Instances of it.
+
+    Examples
+    --------
+    >>> @dataclass
+    ... class Row:
+    ...     system: str
+    ...     bleu: float
+    ...     schema: int = SCHEMA
+    >>> render_tables([record_table("scores", Row, [Row("A", 36.25)])], "csv")
+    'system,bleu\\r\\nA,36.25\\r\\n'
+    """
+    names = [field.name for field in fields(kind) if field.name != "schema"]
+    return Table("", [*map(Column, names)], [[getattr(row, each) for each in names] for row in rows], name=name)
 
 
 class Shown(NamedTuple):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 
 from trubleu.judge.pairs.results import ComparisonRow, CorrelationRow, SweepRow
+from trubleu.judge.replicates import centred_p, ends_of
 from trubleu.stats import fieller_interval, fisher_interval, holm
 
 if TYPE_CHECKING:
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from trubleu.judge.pairs.results import Measure, SweepName
 
 NAMES: Final = ("spearman", "kendall")
-
-_LEAST_DEFINED: Final = 0.5
-"""The share of replicates that must be defined for their percentiles to mean anything."""
 
 
 _Ends: TypeAlias = tuple[float | None, float | None]
@@ -49,13 +47,9 @@ class Replicates:
         return float(defined.mean()) if len(defined) else None
 
 
-def _interval(values: NDArray[np.float64], confidence: float) -> _Ends:
-    """Return percentiles of the replicates that are defined; None where too few are."""
-    defined = values[~np.isnan(values)]
-    if len(defined) < max(2.0, _LEAST_DEFINED * len(values)):
-        return None, None
-    low, high = np.quantile(defined, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return float(low), float(high)
+def _ends(replicates: NDArray[np.float64], confidence: float) -> _Ends:
+    ends = ends_of(replicates, confidence)
+    return ends.low, ends.high
 
 
 def correlation_row(replicates: Replicates, unit: int, units: int, confidence: float, signature: str) -> CorrelationRow:
@@ -67,9 +61,9 @@ def correlation_row(replicates: Replicates, unit: int, units: int, confidence: f
         segments: _Ends = (None, None)
         systems, fisher, fieller = segments, segments, segments
         if mean is not None:
-            segments = _interval(getattr(replicates.over_segments, name), confidence)
+            segments = _ends(getattr(replicates.over_segments, name), confidence)
             if replicates.over_systems is not None:
-                systems = _interval(getattr(replicates.over_systems, name), confidence)
+                systems = _ends(getattr(replicates.over_systems, name), confidence)
             if observations > 3:
                 fisher = fisher_interval(mean, observations, confidence)
             if units > 4:
@@ -95,7 +89,7 @@ def sweep_row(
     values: dict[str, Any] = {}
     for name in NAMES:
         mean = values[name] = replicates.mean(name)
-        low, high = (None, None) if mean is None else _interval(getattr(replicates.over_segments, name), confidence)
+        low, high = (None, None) if mean is None else _ends(getattr(replicates.over_segments, name), confidence)
         values[f"{name}_low"], values[f"{name}_high"] = low, high
     return SweepRow(
         sweep=sweep,
@@ -126,11 +120,9 @@ def compare_measures(measures: Sequence[Replicates], confidence: float) -> list[
             if first is not None and second is not None:
                 difference = first - second
                 replicates = getattr(x.over_segments, name) - getattr(y.over_segments, name)
-                low, high = _interval(replicates, confidence)
-                defined = replicates[~np.isnan(replicates)]
-                if low is not None:
-                    extreme = np.count_nonzero(np.abs(defined - defined.mean()) >= abs(difference))
-                    p = (extreme + 1) / (len(defined) + 1)
+                low, high = _ends(replicates, confidence)
+                p = None if low is None else centred_p(replicates, difference)
+                if p is not None:
                     p_values.append((place, p))
             found[place] |= {
                 f"{name}_difference": difference,

@@ -23,10 +23,12 @@ from trubleu.judge.pairs.selection import (
     large_enough,
     parse_conditions,
     systems_named,
+    tell_of_references,
     usable_segments,
 )
 from trubleu.judge.pairs.sweeps import Sweeps
 from trubleu.report.scores import HeldWarnings, no_steps
+from trubleu.signature import make_signature
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -56,6 +58,7 @@ def judge_pairs(
     pool_outputs: bool = False,
     drop_equal: Sequence[str] = (),
     scores: Sequence[SegmentScores] = (),
+    lower_is_better: Sequence[str] = (),
     threads: int | None = None,
     steps: Steps = no_steps,
 ) -> PairsReport:
@@ -90,6 +93,8 @@ def judge_pairs(
         Systems for which references that equal the output being scored are left out; ``["all"]`` for all.
     scores
         Segment scores of metrics from elsewhere.
+    lower_is_better
+        Those of them that are error rates; ones with the name of ours, such as ``ter``, are known.
     threads
         How many threads to use; None for all cores. It never changes a number.
     steps
@@ -106,13 +111,14 @@ def judge_pairs(
     >>> from trubleu.data import Ratings
     >>> words = ["red", "blue", "green", "grey", "pink", "black", "white", "gold"]
     >>> references = trubleu.References.from_lists([[word] for word in words])
-    >>> systems = {"good": words, "bad": ["red", *words[:7]]}
+    >>> systems = {"good": [f"{word} !" for word in words], "bad": ["grey", *words[:7]]}
     >>> marks = {"good": [5, 5, 4, 5, 4, 4, 5, 5], "bad": [5, 1, 2, 1, 1, 2, 2, 1]}
-    >>> rows = [(str(i + 1), name, "ann", mark) for name in marks for i, mark in enumerate(marks[name])]
+    >>> rows = [(str(i + 1), name, who, mark) for name in marks for i, mark in enumerate(marks[name]) for who in "xy"]
     >>> report = judge_pairs(
     ...     systems, references, Ratings(*zip(*rows)), {"bleu-1": trubleu.metric("bleu-1")},
-    ...     conditions=["all"], protocol=Protocol(unit=2, sweeps=(), draws=100, resamples=100))
-    ... # doctest: +SKIP
+    ...     conditions=["all"], protocol=Protocol(unit=1, draws=1, resamples=100, sweeps=()))
+    >>> round(report.correlations[0].spearman, 2)
+    0.86
     """
     protocol = protocol or Protocol()
     names = list(systems)
@@ -120,37 +126,40 @@ def judge_pairs(
     wanted = parse_pairs(pairs, names)
     dropping = systems_named(drop_equal, names)
     held = HeldWarnings()
-    with held.of_part():
-        opinions = Opinions.of(ratings, names, references)
-        given = given_scores(scores, names, references, metrics)
-        library = Library.build(references, systems, opinions.weights() if pool_outputs else None)
-        notes = Notes()
-        usable = usable_segments(library, wanted, chosen, given, opinions, dropping, pool_outputs, notes)
-        laid_out, common = lay_out_pairs(opinions, wanted, usable)
-        kept = large_enough(laid_out, protocol, names, notes)
-        scoring = Scoring(
-            library=library,
-            outputs=list(systems.values()),
-            pairs=kept,
-            pooled=pool_outputs,
-            drop_equal=dropping,
-            threads=threads,
-        )
-        study = _Study(
-            names=names,
-            metrics=metrics,
-            conditions=chosen,
-            protocol=protocol,
-            scoring=scoring,
-            given=given,
-            observer=Observer(pairs=kept, threads=threads),
-            steps=steps,
-            notes=notes,
-            common=common,
-        )
-        report = study.report(opinions)
-    held.tell()
-    return report
+    try:
+        with held.of_part():
+            notes = Notes()
+            opinions = Opinions.of(ratings, names, references, notes)
+            judged = frozenset(place for pair in wanted for place in pair)
+            given = given_scores(scores, lower_is_better, names, judged, references, metrics, notes)
+            library = Library.build(references, systems, opinions.weights() if pool_outputs else None)
+            usable = usable_segments(library, wanted, chosen, given, opinions, dropping, pool_outputs, notes)
+            laid_out, common = lay_out_pairs(opinions, wanted, usable)
+            kept = large_enough(laid_out, protocol, names, notes)
+            tell_of_references(library, kept, chosen, dropping, pool_outputs, names, notes)
+            scoring = Scoring(
+                library=library,
+                outputs=list(systems.values()),
+                pairs=kept,
+                pooled=pool_outputs,
+                drop_equal=dropping,
+                threads=threads,
+            )
+            study = _Study(
+                names=names,
+                metrics=metrics,
+                conditions=chosen,
+                protocol=protocol,
+                scoring=scoring,
+                given=given,
+                observer=Observer(pairs=kept, threads=threads),
+                steps=steps,
+                notes=notes,
+                common=common,
+            )
+            return study.report(opinions)
+    finally:
+        held.tell()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,10 +263,10 @@ class _Study:
         return counts
 
     def _signature(self, name: str, tried: Replicates) -> str:
-        if name not in self.metrics:
-            return f"{name}|scores:given"
         protocol = self.protocol
-        settings: dict[str, object] = {"refs": tried.measure.condition, "unit": protocol.unit, "draws": protocol.draws}
+        signature = self.metrics[name].signature() if name in self.metrics else make_signature(name, scores="given")
+        settings: dict[str, object] = {} if tried.measure.condition is None else {"refs": tried.measure.condition}
+        settings |= {"unit": protocol.unit, "draws": protocol.draws}
         if self.scoring.pooled:
             settings["pool"] = True
         if self.scoring.drop_equal:
@@ -265,7 +274,7 @@ class _Study:
         if protocol.partial:
             settings["partial"] = True
         settings |= {"ci": protocol.confidence, "bs": protocol.resamples, "seed": protocol.seed}
-        return str(self.metrics[name].signature().extended(**settings))
+        return str(signature.extended(**settings))
 
     def _sweeps(self) -> Sweeps:
         return Sweeps(
@@ -297,7 +306,7 @@ class _Study:
                     system=name,
                     rated=len(segments),
                     ratings=opinions.counts[place],
-                    mean_rating=float(sum(rated) / len(rated)) if rated else float("nan"),
+                    mean_rating=float(sum(rated) / len(rated)) if rated else None,
                     equal=equal,
                     equal_share=share,
                 )
@@ -333,6 +342,14 @@ class _Study:
                     f"the correlation of {each.measure} is undefined in {each.undefined} of {len(each.drawn.spearman)} "
                     "draws, which are left out of its mean"
                 )
+        for each in tried:
+            lost = int(np.isnan(each.over_segments.spearman).sum())
+            if each.undefined < len(each.drawn.spearman) and lost:
+                self.notes.add(
+                    f"the correlation of {each.measure} is undefined in {lost} of {len(each.over_segments.spearman)} "
+                    "bootstrap replicates, which its interval leaves out"
+                )
         turned = [name for name, metric in self.metrics.items() if not metric.higher_is_better]
+        turned += [scores.name for scores in self.given if scores.sign < 0]
         if turned:
             self.notes.add(f"error rates are turned round, so that agreement is above 0: {some(turned)}")

@@ -61,7 +61,9 @@ class Column:
     ) -> Column:
         """Return a column whose grain fits the size of its scores."""
         column = cls(measure=measure, score=score, sign=sign, rows=rows)
-        largest = max(float(np.max(np.abs(side))) for pair in rows for side in column.sides(total(pair)))
+        # Of whole systems and of single segments: scores that were standardised cancel out in a sum.
+        sides = [side for pair in rows for sums in (total(pair), pair) for side in column.sides(sums)]
+        largest = max(float(np.max(np.abs(side))) for side in sides)
         return replace(column, grain=math.ldexp(1.0, math.frexp(largest)[1] - _GRAIN_BITS) if largest > 0 else 0.0)
 
     @property

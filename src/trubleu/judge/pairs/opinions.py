@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from trubleu.data.weights import shown
-from trubleu.errors import DataError, TrubleuWarning, UsageError, nearest, some
+from trubleu.errors import DataError, UsageError, counted, nearest, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import Ratings, References
+    from trubleu.judge.notes import Notes
 
 _EXACT: Final = 2**53
 """Up to here sums of whole numbers are exact in floating point."""
@@ -47,15 +47,19 @@ class Opinions:
     scale: tuple[int, int]
 
     @classmethod
-    def of(cls, ratings: Ratings, systems: Sequence[str], references: References) -> Opinions:
+    def of(cls, ratings: Ratings, systems: Sequence[str], references: References, notes: Notes) -> Opinions:
         """Sort ratings by system and segment; those of unknown ones are counted, named and left out.
+
+        Where some ratings were given side by side, in a pair, those that were not are left out as well.
 
         Raises
         ------
         DataError
             If no rating is of a system and a segment that are known.
         """
-        _tell_unknown(ratings, systems, references)
+        if not len(ratings):
+            raise DataError(f"{ratings.source} has no ratings; give one a row")
+        _tell_unknown(ratings, systems, references, notes)
         names = {name: place for place, name in enumerate(systems)}
         positions = references.positions()
 
@@ -76,12 +80,7 @@ class Opinions:
                 f"here: {some(systems)}; items there: {some(ratings.items())}, here: {some(references.ids)}"
             )
         known = Counter(system for item, system in zip(ratings.item, ratings.system, strict=True) if item in positions)
-        if ratings.raters() == 1:
-            warnings.warn(
-                f"all ratings in {ratings.source} come from one rater, whose taste and slips nobody balances",
-                TrubleuWarning,
-                stacklevel=2,
-            )
+        _tell_of_raters(ratings, notes)
         return cls(systems=tuple(systems), means=means, counts=[known[name] for name in systems], scale=ratings.scale)
 
     def of_pair(self, a: int, b: int) -> tuple[Mapping[int, Fraction], Mapping[int, Fraction]]:
@@ -148,14 +147,15 @@ def lay_out_pairs(
         segments = [segment for segment in sorted(means_a.keys() & means_b.keys()) if may[segment]]
         rated.append((segments, [means_a[each] for each in segments], [means_b[each] for each in segments]))
     common = math.lcm(*{mean.denominator for _, first, second in rated for mean in (*first, *second)})
+    largest = max((abs(x - y) for _, first, second in rated for x, y in zip(first, second, strict=True)), default=0)
+    # A replicate may put one segment into a unit again and again.
+    most = max((len(segments) for segments, _, _ in rated), default=0) * largest
+    if most * common >= _EXACT:
+        # So many different numbers of raters that sums of fractions cannot be exact: as fine as sums can be.
+        common = 2 ** (_EXACT.bit_length() - 1 - math.ceil(most).bit_length())
     laid_out = []
     for (a, b), (segments, first, second) in zip(pairs, rated, strict=True):
-        differences = [int((x - y) * common) for x, y in zip(first, second, strict=True)]
-        if sum(map(abs, differences)) >= _EXACT:
-            raise DataError(
-                "outputs have so many different numbers of ratings that their means cannot be added up exactly; "
-                "give each output about the same number of ratings"
-            )
+        differences = [round((x - y) * common) for x, y in zip(first, second, strict=True)]
         laid_out.append(
             Pair(
                 a=a,
@@ -206,18 +206,30 @@ def _split_pair(text: str, names: Mapping[str, int]) -> tuple[str, str]:
     return next((way for way in ways if way[0] in names and way[1] in names), ways[0])
 
 
-def _tell_unknown(ratings: Ratings, systems: Sequence[str], references: References) -> None:
-    unknown_systems = Counter(name for name in ratings.system if name not in set(systems))
-    positions = references.positions()
+def _tell_unknown(ratings: Ratings, systems: Sequence[str], references: References, notes: Notes) -> None:
+    outputs, positions = set(systems), references.positions()
+    unknown_systems = Counter(name for name in ratings.system if name not in outputs)
     unknown_items = Counter(item for item in ratings.item if item not in positions)
     for what, unknown, remedy in (
         ("systems that are not among the outputs", unknown_systems, "name their outputs to judge them, too"),
         ("items that are not among the references", unknown_items, "check the ids"),
     ):
         if unknown:
-            warnings.warn(
-                f"{ratings.source} has {unknown.total():,} ratings of {what}, left out: "
-                f"{some(shown(name) for name in unknown)}; {remedy}",
-                TrubleuWarning,
-                stacklevel=3,
+            notes.warn(
+                f"{ratings.source} has {counted(unknown.total(), 'rating')} of {what}, left out: "
+                f"{some(shown(name) for name in unknown)}; {remedy}"
             )
+
+
+def _tell_of_raters(ratings: Ratings, notes: Notes) -> None:
+    alone = sum(pair is None for pair in ratings.pair or ())
+    if alone:
+        notes.warn(
+            f"{counted(alone, 'rating')} in {ratings.source} name no pair while others do, and are left out; "
+            "give each a pair, or none"
+        )
+    if ratings.raters() == 1:
+        notes.warn(f"all ratings in {ratings.source} come from one rater, whose taste and slips nobody balances")
+    counts = ratings.counts().values()
+    if min(counts) != max(counts):
+        notes.add(f"outputs have from {min(counts)} to {max(counts)} ratings each")

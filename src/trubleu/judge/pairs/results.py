@@ -129,7 +129,7 @@ class SystemRow:
     system: str
     rated: int
     ratings: int
-    mean_rating: float
+    mean_rating: float | None
     equal: int
     equal_share: float
 
@@ -274,4 +274,9 @@ class PairsReport:
             "system_scores": self.system_scores,
             "pairs": self.pairs,
         }
-        return {"schema": SCHEMA, **{name: [asdict(row) for row in rows] for name, rows in parts.items()}}
+        return {
+            "schema": SCHEMA,
+            **{name: [asdict(row) for row in rows] for name, rows in parts.items()},
+            "setting": asdict(self.setting),
+            "notes": list(self.notes),
+        }

@@ -26,10 +26,14 @@ if TYPE_CHECKING:
 
 
 class GivenScores(NamedTuple):
-    """Segment scores of a metric from elsewhere: ``float64[systems, segments]``, NaN where there is none."""
+    """Segment scores of a metric from elsewhere: ``float64[systems, segments]``, NaN where there is none.
+
+    The sign is −1 for error rates.
+    """
 
     name: str
     table: NDArray[np.float64]
+    sign: float = 1.0
 
 
 def mean_score(sums: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -122,7 +126,7 @@ class Scoring:
             first, second = scores.table[pair.a, pair.segments], scores.table[pair.b, pair.segments]
             ones = np.ones(len(pair.segments))
             rows.append(np.stack([first, ones, second, ones], axis=1))
-        return Column.of(Measure(metric=scores.name, condition=None), mean_score, rows)
+        return Column.of(Measure(metric=scores.name, condition=None), mean_score, rows, scores.sign)
 
     def corpus_scores(self, metric: Metric, condition: Condition) -> dict[int, float]:
         """Return the score of each system over the segments on which it is judged, its own outputs no references."""

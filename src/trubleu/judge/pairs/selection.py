@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from trubleu.errors import DataError, UsageError, nearest, some
+from trubleu.errors import DataError, TrubleuError, UsageError, counted, nearest, some
 from trubleu.judge.pairs.conditions import ALL, GIVEN, Condition
 from trubleu.judge.pairs.scoring import GivenScores
+from trubleu.metrics.registry import parse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,22 +51,73 @@ def systems_named(names: Sequence[str], systems: Sequence[str]) -> frozenset[int
 
 
 def given_scores(
-    files: Sequence[SegmentScores], systems: Sequence[str], references: References, metrics: Mapping[str, Metric]
+    files: Sequence[SegmentScores],
+    lower_is_better: Sequence[str],
+    systems: Sequence[str],
+    judged: frozenset[int],
+    references: References,
+    metrics: Mapping[str, Metric],
+    notes: Notes,
 ) -> list[GivenScores]:
-    """Return the scores from files as tables; refuse a metric that another one's name has, or that lacks a system."""
+    """Return the scores from files as tables.
+
+    Parameters
+    ----------
+    files
+        Scores of metrics from elsewhere.
+    lower_is_better
+        Names of those that are error rates; our own are known.
+    systems, judged
+        The systems, and the places of those that are in a pair.
+    references
+        Whose segments count.
+    metrics
+        Ours, whose names are taken.
+    notes
+        Told of systems and segments that are not known here.
+
+    Raises
+    ------
+    UsageError, DataError
+        If two metrics have one name, or one has no scores for a system that is judged.
+    """
     given: list[GivenScores] = []
     for scores in files:
         for name in scores.metrics():
             if name in metrics or any(name == other.name for other in given):
                 raise UsageError(f"there are two metrics named {name}, one of them from {scores.source}; rename one")
-            missing = [system for system in systems if system not in scores.systems(name)]
+            known = scores.systems(name)
+            missing = [system for place, system in enumerate(systems) if place in judged and system not in known]
             if missing:
                 raise DataError(
                     f"{scores.source} has no scores of {name} for {some(missing)}; "
-                    f"it has {some(scores.systems(name))}; add them, or leave the systems out"
+                    f"it has {some(known)}; add them, or leave the systems out"
                 )
-            given.append(GivenScores(name, scores.table(name, systems, references.ids)))
+            positions = references.positions()
+            for what, unknown in (
+                ("system", [system for system in known if system not in systems]),
+                ("segment", [segment for segment in scores.segments(name) if segment not in positions]),
+            ):
+                if unknown:
+                    notes.warn(
+                        f"{scores.source} has scores of {name} for {counted(len(unknown), what)} unknown here, "
+                        f"left out: {some(unknown)}"
+                    )
+            sign = -1.0 if name in lower_is_better or _is_error_rate(name) else 1.0
+            given.append(GivenScores(name, scores.table(name, systems, references.ids), sign))
+    for name in lower_is_better:
+        if not any(name == scores.name for scores in given):
+            hint = nearest(name, [scores.name for scores in given]) if given else "there are none"
+            raise UsageError(f"there is no metric {name!r} among the scores from files; {hint}")
     return given
+
+
+def _is_error_rate(name: str) -> bool:
+    """Return whether scores from a file have the name of one of our error rates."""
+    try:
+        return not parse(name).build().higher_is_better
+    except TrubleuError:
+        return False
 
 
 def usable_segments(
@@ -81,13 +133,13 @@ def usable_segments(
     """Return for each pair the segments that every metric can score under every condition."""
     count = len(library.references)
     unrated, unscored, worthless = (np.zeros(count, dtype=bool) for _ in range(3))
-    fallbacks: dict[Condition, NDArray[np.bool_]] = {}
     masks = []
     for a, b in pairs:
         means_a, means_b = opinions.of_pair(a, b)
         rated = np.zeros(count, dtype=bool)
         rated[list(means_a.keys() & means_b.keys())] = True
-        unrated |= ~rated
+        if rated.any():  # a pair that nobody rated is left out as a whole
+            unrated |= ~rated
         scored = np.ones(count, dtype=bool)
         for scores in given:
             scored &= np.isfinite(scores.table[a]) & np.isfinite(scores.table[b])
@@ -97,41 +149,68 @@ def usable_segments(
             available = library.available((a, b) if pooled else (), system if system in dropping else None)
             for condition in conditions:
                 positive &= library.positive(condition, available)
-                below = library.shelf.any_of(condition.fallbacks(library.shelf, available))
-                fallbacks[condition] = fallbacks.get(condition, np.zeros(count, dtype=bool)) | (below & rated & scored)
         worthless |= rated & scored & ~positive
         masks.append(scored & positive)
-    total = np.count_nonzero
+
+    def total(which: NDArray[np.bool_]) -> int:
+        return int(np.count_nonzero(which))
+
     if total(unrated):
         notes.add(
-            f"{total(unrated):,} of {count:,} segments lack a rating for a system of some pair and are left out there"
+            f"{total(unrated):,} of {counted(count, 'segment')} lack a rating for a system of some pair "
+            "and are left out there"
         )
     if total(unscored):
         notes.warn(
-            f"{total(unscored):,} segments have no score from {some(scores.name for scores in given)} "
-            "for a system of some pair, and are left out there for every metric"
+            f"{counted(total(unscored), 'segment')} without a score from {some(scores.name for scores in given)} "
+            "for a system of some pair, left out there for every metric"
         )
     if total(worthless):
         notes.warn(
-            f"{total(worthless):,} segments have no reference of positive weight under some condition, "
-            "and are left out of every metric and condition"
+            f"{counted(total(worthless), 'segment')} without a reference of positive weight under some condition, "
+            "left out of every metric and condition"
         )
-    for condition, below in fallbacks.items():
-        if total(below):
-            notes.add(f"{condition}: {total(below):,} segments have no such reference and keep their best-weighted one")
+    return masks
+
+
+def tell_of_references(
+    library: Library,
+    pairs: Sequence[Pair],
+    conditions: Sequence[Condition],
+    dropping: frozenset[int],
+    pooled: bool,
+    systems: Sequence[str],
+    notes: Notes,
+) -> None:
+    """Say what a reader must know of the references that outputs are held against."""
+    shelf = library.shelf
+    for condition in conditions:
+        below = np.zeros(len(library.references), dtype=bool)
+        for pair in pairs:
+            for system in (pair.a, pair.b):
+                without = (pair.a, pair.b) if pooled else ()
+                available = library.available(without, system if system in dropping else None)
+                below[pair.segments] |= shelf.any_of(condition.fallbacks(shelf, available))[pair.segments]
+        if below.any():
+            many = counted(int(np.count_nonzero(below)), "segment")
+            notes.add(f"{condition}: {many} without such a reference keep their best-weighted one")
+    if library.references.weights is None and any(condition.threshold is not None for condition in conditions):
+        notes.add("the references have no weights, so that all of them reach every threshold")
     if pooled:
         notes.add(
             "ratings are shared: the rated outputs of other systems serve as references, weighted by the same "
-            "collection of ratings that metrics are judged by",
+            "collection of ratings that metrics are judged by"
         )
-        if library.references.weights is not None and np.all(library.shelf.weights[~library.shelf.pooled] == 1):
+        notes.add("in the table of systems, a system's scores are against the outputs of all others")
+        if np.all(shelf.weights[~shelf.pooled] == 1):
             notes.add("the given references all weigh 1")
+        if len(systems) == 2:
+            notes.warn("there are only two systems, so that no other one's outputs can join the references")
     if dropping:
         notes.add(
             "references that equal the output being scored are left out for "
-            + some(opinions.systems[place] for place in sorted(dropping))
+            + some(systems[place] for place in sorted(dropping))
         )
-    return masks
 
 
 def large_enough(pairs: Sequence[Pair], protocol: Protocol, names: Sequence[str], notes: Notes) -> list[Pair]:
@@ -140,12 +219,12 @@ def large_enough(pairs: Sequence[Pair], protocol: Protocol, names: Sequence[str]
     if most == 0:
         raise DataError(
             "no pair of systems has a segment that both were rated on and every metric can score; "
-            "check the ratings, or name other pairs"
+            "check the ids and names in the ratings and in files of scores, or name other pairs"
         )
     if most < protocol.unit:
         raise UsageError(
-            f"a unit of {protocol.unit} segments is larger than the data: no pair has more than {most} "
-            f"judged segments; use a smaller --unit"
+            f"a unit of {counted(protocol.unit, 'segment')} is larger than the data: no pair has more than {most} "
+            f"judged; use a smaller --unit"
         )
     small = [pair for pair in pairs if len(pair.segments) < protocol.unit]
     if small:
@@ -155,6 +234,7 @@ def large_enough(pairs: Sequence[Pair], protocol: Protocol, names: Sequence[str]
     units = sum(protocol.shuffles().units(len(pair.segments)) for pair in kept)
     if units < FEW_UNITS:
         notes.warn(
-            f"there are only {units} units; coefficients of so few observations say little: use a smaller --unit"
+            f"there are only {counted(units, 'unit')}; coefficients of so few observations say little: "
+            "use a smaller --unit"
         )
     return kept

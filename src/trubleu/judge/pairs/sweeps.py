@@ -96,6 +96,10 @@ class Sweeps:
     def _unit_sweep(self) -> list[SweepRow]:
         fewest = min(len(pair.segments) for pair in self.observer.pairs)
         sizes = [unit for unit in UNITS if unit <= fewest]
+        if len(sizes) < len(UNITS):
+            self.notes.add(
+                f"the sweep over unit sizes ends at {sizes[-1]}, as a pair has {fewest} judged segments only"
+            )
         advance = self.steps("sweep over unit sizes", len(sizes))
         condition = self.condition
         columns = [self.scoring.column(name, metric, condition) for name, metric in self.metrics.items()]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Final
 
 from trubleu.judge.pairs.results import (
     ComparisonRow,
@@ -14,11 +13,22 @@ from trubleu.judge.pairs.results import (
     SystemRow,
     SystemScoreRow,
 )
-from trubleu.report.tables import FOR_PROGRAMS, MISSING, Bounds, Cell, Column, Estimate, Table, render_tables, stars
+from trubleu.report.tables import (
+    FOR_PROGRAMS,
+    MISSING,
+    Bounds,
+    Cell,
+    Column,
+    Estimate,
+    Table,
+    record_table,
+    render_tables,
+    stars,
+)
 from trubleu.signature import number_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from trubleu.judge.pairs.results import PairsReport
 
@@ -53,20 +63,18 @@ def render_pairs(report: PairsReport, format: str = "text", digits: int = 3) -> 
 
 
 def record_tables(report: PairsReport) -> list[Table]:
-    """Return flat rows, one table a kind."""
-    kinds: list[tuple[str, type[Any], Sequence[Any]]] = [
-        ("correlations", CorrelationRow, report.correlations),
-        ("comparisons", ComparisonRow, report.comparisons),
-        ("sweeps", SweepRow, report.sweeps),
-        ("systems", SystemRow, report.systems),
-        ("system_scores", SystemScoreRow, report.system_scores),
-        ("pairs", PairRow, report.pairs),
+    """Return flat rows, one table a kind, and with them the setting and the notes."""
+    setting = asdict(report.setting) | {"drop_equal": ",".join(report.setting.drop_equal)}
+    return [
+        record_table("correlations", CorrelationRow, report.correlations),
+        record_table("comparisons", ComparisonRow, report.comparisons),
+        record_table("sweeps", SweepRow, report.sweeps),
+        record_table("systems", SystemRow, report.systems),
+        record_table("system_scores", SystemScoreRow, report.system_scores),
+        record_table("pairs", PairRow, report.pairs),
+        Table("", [*map(Column, setting)], [tuple(setting.values())], name="setting"),
+        Table("", [Column("note")], [(note,) for note in report.notes], name="notes"),
     ]
-    tables = []
-    for name, kind, rows in kinds:
-        names = [field.name for field in fields(kind) if field.name != "schema"]  # every row of JSON gets that anyway
-        tables.append(Table("", [Column(each) for each in names], [*map(attrgetter(*names), rows)], name=name))
-    return tables
 
 
 def pairs_tables(report: PairsReport) -> list[Table]:

@@ -1,0 +1,76 @@
+"""From the replicates of a bootstrap to an interval and a p-value, where some replicates may be undefined."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from trubleu.stats.bootstrap import percentile_interval
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_LEAST_DEFINED: Final = 0.5
+"""The share of replicates in which a statistic must be defined for an interval to be given."""
+
+_ROUNDING: Final = 1e-12
+"""Differences closer than this are the same but for rounding."""
+
+
+class Ends(NamedTuple):
+    """An interval, None if there is none, and the number of replicates that could not be used."""
+
+    low: float | None
+    high: float | None
+    undefined: int
+
+
+def ends_of(replicates: NDArray[np.float64] | None, confidence: float) -> Ends:
+    """Return the percentile interval of those replicates that are defined; none if those are fewer than half.
+
+    Parameters
+    ----------
+    replicates
+        One number a replicate, NaN where the statistic is undefined; None if nothing was drawn.
+    confidence
+        How much of the replicates lies between the ends.
+
+    Examples
+    --------
+    >>> ends_of(np.array([0.0, 1.0, 2.0, np.nan]), 0.5)
+    Ends(low=0.5, high=1.5, undefined=1)
+    >>> ends_of(np.array([0.0, np.nan, np.nan]), 0.5), ends_of(None, 0.5)
+    (Ends(low=None, high=None, undefined=2), Ends(low=None, high=None, undefined=0))
+    """
+    if replicates is None:
+        return Ends(None, None, 0)
+    defined = replicates[np.isfinite(replicates)]
+    undefined = len(replicates) - len(defined)
+    if not len(defined) or len(defined) < _LEAST_DEFINED * len(replicates):
+        return Ends(None, None, undefined)
+    return Ends(*percentile_interval(defined, confidence), undefined)
+
+
+def centred_p(replicates: NDArray[np.float64], observed: float) -> float | None:
+    """Return the two-sided p-value of the paired bootstrap: replicates are shifted so that their mean is 0.
+
+    Replicates in which the difference is undefined are left out; None if there are no others.
+
+    Parameters
+    ----------
+    replicates
+        The difference in each replicate, NaN where it is undefined.
+    observed
+        The difference in the data.
+
+    Examples
+    --------
+    >>> centred_p(np.array([0.9, 1.0, 1.1]), 1.0), centred_p(np.zeros(9), 0.0), centred_p(np.array([np.nan]), 0.0)
+    (0.25, 1.0, None)
+    """
+    defined = replicates[np.isfinite(replicates)]
+    if not len(defined):
+        return None
+    extreme = np.count_nonzero(np.abs(defined - defined.mean()) >= abs(observed) - _ROUNDING)
+    return (int(extreme) + 1) / (len(defined) + 1)
