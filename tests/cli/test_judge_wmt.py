@@ -207,6 +207,43 @@ def test_nothing_of_our_own_to_write(run: Run) -> None:
     )
 
 
+def test_segments_without_a_positive_weight_are_left_out(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "w.txt").write_text("0.8\n" * (SEGMENTS - 2) + "0\n-0.5\n")
+    code, out, err = run(*ALL, "--weight", "w.txt", "-m", "dbleu-2", "-m", "bleu", "--format", "json")
+    message = "deu-eng: segments without a reference of positive weight, left out for every metric: 2"
+    assert (code, err) == (0, f"trubleu: warning: {message}\n")
+    document = json.loads(out)
+    assert {row["n"] for row in document["agreements"] if row["level"] == "assessments"} == {SEGMENTS - 2}
+    assert message in [row["note"] for row in document["notes"]]
+    assert [row["resamples"] for row in document["setting"]] == [40]
+
+
+@pytest.mark.parametrize("metric", ["dbleu-2", "bleu"])
+def test_references_that_are_not_rated_yet(run: Run, tmp_path: Path, metric: str) -> None:
+    lines = [
+        json.dumps({"id": str(s + 1), "references": [{"text": text, "weight": None if s == 1 else 0.5}]})
+        for s, text in enumerate((tmp_path / "ref.txt").read_text().splitlines())
+    ]
+    (tmp_path / "refs.jsonl").write_text("\n".join(lines) + "\n")
+    given = ("--refs", "refs.jsonl", *ALL[2:], "-m", metric, "--format", "json")
+    code, out, err = run(*given)
+    assert (code, out) == (2, "")
+    assert "not rated yet, in segments 2; rate them with trubleu rate, or give them a weight with --unrated-as W" in err
+    code, out, err = run(*given, "--unrated-as", "0.5")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["setting"][0]["unrated_as"] == 0.5
+    code, _, err = run(*ALL, "-m", "bleu", "--unrated-as", "0.5")
+    assert (code, err) == (2, "trubleu: --unrated-as changes nothing, as none of the metrics takes it from there\n")
+
+
+def test_assessments_may_be_missing(run: Run, tmp_path: Path) -> None:
+    lines = (tmp_path / "da.txt").read_text().splitlines()
+    (tmp_path / "da.txt").write_text("\n".join(["", "NA", *lines[2:]]) + "\n")
+    code, out, err = run(*REF, "--assessments", "news.A=da.txt", *OUTPUTS, "-m", "bleu", "--format", "json")
+    assert (code, err) == (0, "")
+    assert {row["n"] for row in json.loads(out)["agreements"]} == {SEGMENTS - 2}
+
+
 def test_weighted_references_and_delta_bleu(run: Run, tmp_path: Path) -> None:
     (tmp_path / "w.txt").write_text("0.8\n" * SEGMENTS)
     code, _, err = run(*ALL, "--weight", "w.txt", "-m", "dbleu-2")

@@ -70,11 +70,18 @@ def test_assessments(tmp_path_factory: pytest.TempPathFactory, numbers: list[flo
     assert read_assessments(path) == numbers
 
 
+def test_outputs_that_were_not_assessed(tmp_path: Path) -> None:
+    (tmp_path / "human").write_text("1.5\n\n \nNA\nnan\nNaN\n-2\n")
+    found = read_assessments(tmp_path / "human")
+    assert found == pytest.approx([1.5, *[float("nan")] * 5, -2.0], nan_ok=True)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", " is empty; assessments are one number a line$"),
-        ("1\n\n2\n", ":2: an assessment must be a finite number, not ''$"),
+        ("\nNA\nnan\n", " holds no assessment; write one number a line, and nothing for an output without one$"),
+        ("\n1\n\nnone\n", ":4: an assessment must be a finite number, not 'none'$"),
         ("1\nx\n", ":2: an assessment must be a finite number, not 'x'$"),
         ("1 2\n", ":1: an assessment must be a finite number, not '1 2'$"),
         ("inf\n", ":1: an assessment must be a finite number, not 'inf'$"),

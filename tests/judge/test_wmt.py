@@ -5,92 +5,36 @@ from __future__ import annotations
 import sys
 import warnings
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zlib import crc32
 
 import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
+from tests.judge.wmt_world import (
+    ALL_EQUAL,
+    METRICS,
+    SEGMENTS,
+    SYSTEMS,
+    judged,
+    make_task,
+    rank_rows,
+    ranked,
+    scores_in_order,
+    scores_of,
+    segment_file,
+)
 from tests.oracles import wmt as oracle
-from trubleu import Bleu, SentenceBleu, Ter
-from trubleu.data import Rankings, References, SegmentScores, SystemScores
+from trubleu import Bleu
+from trubleu.data import Rankings, SegmentScores, SystemScores
 from trubleu.errors import CountedWarning, DataError, TrubleuWarning, UsageError
 from trubleu.judge.wmt.draws import draw_counts
 from trubleu.judge.wmt.judging import judge_wmt
 from trubleu.judge.wmt.scores import score_files
 from trubleu.judge.wmt.tables import render_wmt
-from trubleu.judge.wmt.task import WmtTask
 from trubleu.judge.wmt.tau import VARIANTS, ranking_tau
 from trubleu.stats import bootstrap_interval, holm, williams_test
-
-if TYPE_CHECKING:
-    from trubleu.judge.wmt.results import WmtReport
-
-SEGMENTS = 30
-SYSTEMS = ("good", "fair", "poor", "bad", "worst")
-METRICS = {"bleu": Bleu(2), "sbleu": SentenceBleu(2), "ter": Ter()}
-
-
-def texts_of(quality: float, seed: int) -> list[str]:
-    rng = np.random.default_rng(seed)
-    return [
-        " ".join(f"w{s}{i}" if rng.random() < quality else f"x{rng.integers(9)}" for i in range(8))
-        for s in range(SEGMENTS)
-    ]
-
-
-def make_task(pair: str = "de-en", seed: int = 0, **changes: Any) -> WmtTask:
-    rng = np.random.default_rng(seed)
-    qualities = dict(zip(SYSTEMS, (0.95, 0.8, 0.6, 0.4, 0.2), strict=True))
-    outputs = {name: texts_of(quality, seed + place) for place, (name, quality) in enumerate(qualities.items())}
-    columns: dict[str, list[Any]] = {
-        name: [] for name in ("segment", "system_a", "rank_a", "system_b", "rank_b", "judge", "ranking")
-    }
-    for number in range(60):
-        segment = int(rng.integers(SEGMENTS))
-        ranks = {name: int(np.clip(np.round(5 - 4 * q + rng.normal()), 1, 5)) for name, q in qualities.items()}
-        for place, a in enumerate(SYSTEMS):
-            for b in SYSTEMS[place + 1 :]:
-                values = (str(segment + 1), a, ranks[a], b, ranks[b], f"judge{number % 3}", str(number))
-                for column, value in zip(columns.values(), values, strict=True):
-                    column.append(value)
-    fields: dict[str, Any] = {
-        "language_pair": pair,
-        "outputs": outputs,
-        "references": References.from_lists([[" ".join(f"w{s}{i}" for i in range(8))] for s in range(SEGMENTS)]),
-        "human": {name: quality + 0.1 * float(rng.normal()) for name, quality in qualities.items()},
-        "rankings": Rankings.from_columns(**columns),  # type: ignore[arg-type]
-        "assessments": {"fair": rng.normal(size=SEGMENTS).tolist(), "bad": rng.normal(size=SEGMENTS).tolist()},
-    }
-    return WmtTask(**{**fields, **changes})
-
-
-def judged(*tasks: WmtTask, **options: Any) -> WmtReport:
-    return judge_wmt(tasks, options.pop("metrics", METRICS), **{"resamples": 50, **options})
-
-
-def rank_rows(task: WmtTask) -> list[tuple[str, int, str, int, str, int]]:
-    found = task.rankings
-    assert found is not None
-    return [
-        (
-            f"{found.ranking[row]}",
-            int(found.segments[found.segment[row]]) - 1,
-            found.systems[found.system_a[row]],
-            int(found.rank_a[row]),
-            found.systems[found.system_b[row]],
-            int(found.rank_b[row]),
-        )
-        for row in range(len(found))
-    ]
-
-
-def scores_of(task: WmtTask, name: str) -> dict[str, Any]:
-    metric = METRICS[name]
-    sign = 1 if metric.higher_is_better else -1
-    assert task.references is not None
-    return {system: sign * metric.segments(texts, task.references) for system, texts in task.outputs.items()}
 
 
 def test_system_level_is_scipys_of_corpus_scores() -> None:
@@ -318,17 +262,6 @@ def test_no_resamples_no_intervals() -> None:
     assert {row.p is None for row in report.differences if row.test == "permutation"} == {False}
 
 
-def segment_file(task: WmtTask, name: str, **changes: Any) -> SegmentScores:
-    scores = scores_of(task, "sbleu")
-    rows = [(system, str(place + 1), float(v)) for system in task.outputs for place, v in enumerate(scores[system])]
-    kept = [row for row in rows if row[:2] not in changes.get("without", ())]
-    systems, segments, values = zip(*kept, strict=True)
-    sign = -1.0 if changes.get("turned") else 1.0
-    return SegmentScores(
-        name, systems, segments, [sign * value for value in values], "de-en", source=f"{name}.seg.score"
-    )
-
-
 def test_scores_from_files_stand_beside_our_own() -> None:
     task = make_task()
     other = segment_file(task, "other")
@@ -468,14 +401,17 @@ def test_constant_scores_are_undefined() -> None:
     assert [str(warning.message) for warning in caught] == [
         "de-en, system level: same gives all systems the same score; correlations are undefined",
         "de-en, system level: flat gives all systems the same score; correlations are undefined",
-        "de-en, rankings: same scores the outputs of every pair equal, so its τ is undefined (wmt13)",
+        "de-en, rankings: same " + ALL_EQUAL,
         "de-en, direct assessments: same gives all outputs the same score; correlations are undefined",
     ]
     assert report.agreement("system", "de-en", "flat", "pearson").value is None
     assert report.agreement("system", "de-en", "flat", "accuracy").value is None
-    assert report.agreement("rankings", "de-en", "same", "wmt13").value is None
-    assert report.agreement("rankings", "de-en", "same", "wmt14").value == 0.0
+    rows = [report.agreement("rankings", "de-en", "same", variant) for variant in VARIANTS]
+    assert {(row.value, row.low, row.undefined) for row in rows} == {(None, None, 0)}
+    assert all(row.n > 0 for row in rows[2:])
     assert {"flat", "same"}.isdisjoint({row.metric_x for row in report.differences if row.level == "system"})
+    assert "same" not in {row.metric_y for row in report.differences if row.level == "rankings"}
+    assert "nan" not in render_wmt(report).lower()
 
 
 def test_people_who_do_not_differ() -> None:
@@ -506,20 +442,16 @@ def test_an_average_leaves_out_undefined_pairs_but_not_zeros() -> None:
     assert (average.value, average.low, average.n) == (only.value, only.low, 1)
     assert "average, system level: bleu has no pearson in en-ru, so its average is over the others" in report.notes
     assert not [row for row in report.agreements if row.level == "assessments" and row.language_pair == "average"]
-    # τ = 0 is a value: ties of the metric everywhere.
-    ties = [
-        replace(make_task(pair, seed), human=None, assessments=None) for pair, seed in (("de-en", 0), ("en-ru", 50))
-    ]
-    constant = SegmentScores(
-        "same", [name for name in SYSTEMS for _ in range(SEGMENTS)], [str(i + 1) for i in range(SEGMENTS)] * 5,
-        [0.5] * (5 * SEGMENTS), "en-ru",
-    )  # fmt: skip
-    spread = segment_file(ties[0], "same")
-    with pytest.warns(TrubleuWarning, match="en-ru, rankings: same scores the outputs of every pair equal"):
-        report = judged(replace(ties[0], segment_scores=[spread]), replace(ties[1], segment_scores=[constant]))
-    first = report.agreement("rankings", "de-en", "same", "wmt14").value
-    assert first is not None
-    assert report.agreement("rankings", "average", "same", "wmt14").value == pytest.approx(first / 2)
+    # τ = 0 is a value: as often right as wrong.
+    scores = scores_in_order((2.0, 1.0), (2.0, 1.0))
+    tasks = []
+    for pair, rankings in (("de-en", ranked((1, 2), (1, 2))), ("en-ru", ranked((1, 2), (2, 1)))):
+        own = SegmentScores("mine", scores.system, scores.segment, scores.score, pair)
+        task = make_task(pair)
+        tasks.append(replace(task, human=None, assessments=None, rankings=rankings, segment_scores=[own]))
+    report = judged(*tasks, metrics={}, resamples=0)
+    values = [report.agreement("rankings", pair, "mine", "wmt14").value for pair in ("de-en", "en-ru", "average")]
+    assert values == [1.0, 0.0, 0.5]
 
 
 def test_averages_over_different_pairs_are_not_compared() -> None:
@@ -546,6 +478,7 @@ def test_averages_over_different_pairs_are_not_compared() -> None:
         ({}, {"resamples": -1}, "resamples must be 1 or more"),
         ({}, {"confidence": 1.0}, "confidence must lie between 0 and 1"),
         ({}, {"seed": -1}, "seed must be between"),
+        ({}, {"unrated_as": 2}, "unrated_as must be"),
         ({}, {"lower_is_better": ["bleu"]}, "lower is better for bleu, but no file has scores of it"),
     ],
 )
@@ -635,8 +568,10 @@ def test_rendering_in_every_format() -> None:
     document = json.loads(render_wmt(report, "json"))
     assert document == report.to_dict()
     assert document["agreements"] == [asdict(row) for row in report.agreements]
+    assert document["setting"] == [{"schema": 1, **asdict(report.setting)}]
+    assert [row["note"] for row in document["notes"]] == list(report.notes) != []
     rows = list(csv.DictReader(io.StringIO(render_wmt(report, "csv"))))
-    assert {row["table"] for row in rows} == {"agreements", "differences", "systems"}
+    assert {row["table"] for row in rows} == {"agreements", "differences", "systems", "setting", "notes"}
     values = [row["value"] for row in rows if row["table"] == "agreements"]
     assert [float(value) for value in values] == [row.value for row in report.agreements]
     collapsed = render_wmt(judged(make_task(), tau="hties", identical="expanded", resamples=0))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.oracles import wmt
 from trubleu.errors import UsageError
-from trubleu.judge.wmt.tau import CELLS, VARIANTS, RankedPairs, check_variant, entries, ranking_tau
+from trubleu.judge.wmt.tau import CELLS, VARIANTS, RankedPairs, check_variant, entries, ranking_tau, tells_apart
 from trubleu.stats import bootstrap_scores, total
 
 if TYPE_CHECKING:
@@ -71,6 +71,12 @@ def test_every_variant_is_the_matrix_read_off_pair_by_pair(
         assert value == float(expected)
         assert expected.denominator <= entries(sums, variant)
         assert entries(sums, variant) % expected.denominator == 0
+
+
+@given(found=many_rows, scores=tables)
+def test_a_metric_tells_outputs_apart_if_one_pair_differs(found: list[Row], scores: list[list[float]]) -> None:
+    expected = any(x != y for _, _, x, y in compared(found, scores))
+    assert bool(tells_apart(total(counts_of(found, scores)))) == expected
 
 
 def test_each_cell_by_itself() -> None:

@@ -52,7 +52,7 @@ def add_parser(protocols: argparse._SubParsersAction[Any]) -> None:
         "--assessments",
         action="append",
         metavar="[NAME=]FILE",
-        help="direct assessments of a system's outputs, one number a line; again for more systems",
+        help="direct assessments of a system's outputs, one number a line or nothing; again for more systems",
     )
     people.add_argument("--tasks", metavar="FILE.toml", help="several language pairs; instead of all files above")
     people.add_argument("--language-pair", metavar="NAME", help="what the one language pair is called")
@@ -102,7 +102,7 @@ def run(options: argparse.Namespace) -> None:
     check_output(options)
     _check(options)
     if options.metric:
-        build_metrics(options)  # a wrong name is said before files are read
+        _build(options)  # a wrong name is said before files are read
     with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
         tasks = _tasks(options)
         report = judge_wmt(
@@ -114,6 +114,7 @@ def run(options: argparse.Namespace) -> None:
             resamples=options.resamples,
             confidence=options.confidence,
             seed=options.seed,
+            unrated_as=options.unrated_as,
             lower_is_better=options.lower_is_better or (),
             threads=options.threads,
             steps=bars.stage,
@@ -179,6 +180,15 @@ def _metrics(options: argparse.Namespace, tasks: Sequence[WmtTask]) -> dict[str,
     if not options.metric:
         options.metric = list(DEFAULT_METRICS)
     choose_metric(options, weighted=any(each.weighted() for each in references))
+    return _build(options)
+
+
+def _build(options: argparse.Namespace) -> dict[str, Metric]:
+    """Make the metrics; --unrated-as also decides which segments are left out, so none of them need take it."""
+    from trubleu.metrics.registry import parse
+
+    if not any(parse(text).accepts("unrated_as") for text in options.metric):
+        options = argparse.Namespace(**{**vars(options), "unrated_as": None})
     return build_metrics(options)
 
 

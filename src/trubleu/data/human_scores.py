@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 _BORDER = re.compile(r"\s*\++\s*")
 # A name holds spaces only where a tab ends it. The range of ranks in brackets is for reading only.
 _SCORE = re.compile(r"\s*(?P<name>\S+|\S[^\t]*(?=\t))\s+(?P<score>[^\s()]+)(\s+\([^()]*\))?\s*")
+
+_NOT_ASSESSED = frozenset({"", "na", "nan"})
 
 
 def read_official_scores(path: PathLike) -> dict[str, float]:
@@ -101,21 +104,35 @@ def _from_csv(lines: list[str], name: str) -> Iterator[tuple[int, str, str]]:
 def read_assessments(path: PathLike) -> list[float]:
     """Read people's direct assessments of segments: one number a line, beside the lines of the outputs.
 
+    An empty line, ``NA`` or ``nan`` stands for an output that was not assessed.
+
+    Returns
+    -------
+    list
+        One number a line, NaN where the output was not assessed.
+
     Raises
     ------
     DataError
-        If the file cannot be read or is empty, or a line is not a finite number.
+        If the file cannot be read or holds no number, or a line is something else.
 
     Examples
     --------
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "human"
-    >>> _ = path.write_text("0.358\\n-1.2\\n")
+    >>> _ = path.write_text("0.358\\n\\n-1.2\\n")
     >>> read_assessments(path)
-    [0.358, -1.2]
+    [0.358, nan, -1.2]
     """
     name = name_of(path)
     lines = read_text_lines(path)
     if not lines:
         raise DataError(f"{name} is empty; assessments are one number a line")
-    return finite_numbers(lines, "an assessment", lambda row: f"{name}:{row + 1}")
+    there = [row for row, line in enumerate(lines) if line.strip().casefold() not in _NOT_ASSESSED]
+    if not there:
+        raise DataError(f"{name} holds no assessment; write one number a line, and nothing for an output without one")
+    numbers = finite_numbers([lines[row] for row in there], "an assessment", lambda place: f"{name}:{there[place] + 1}")
+    assessments = [math.nan] * len(lines)
+    for row, number in zip(there, numbers, strict=True):
+        assessments[row] = number
+    return assessments

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trubleu.errors import UsageError, nearest
+from trubleu.data.weights import weight_problem
+from trubleu.errors import UsageError, counted, nearest
 from trubleu.judge.notes import Notes
+from trubleu.judge.replicates import ends_of
 from trubleu.judge.wmt.differences import differences_of
 from trubleu.judge.wmt.measures import (
     LEVEL_NAMES,
@@ -27,7 +29,7 @@ from trubleu.judge.wmt.results import (
     WmtSetting,
 )
 from trubleu.judge.wmt.scores import gather_scores, metrics_of, scored_task
-from trubleu.judge.wmt.statistics import averaged, ends_of
+from trubleu.judge.wmt.statistics import averaged
 from trubleu.judge.wmt.tau import check_variant
 from trubleu.metrics import Bleu
 from trubleu.report.scores import HeldWarnings, no_steps
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from trubleu.judge.replicates import Ends
     from trubleu.judge.wmt.results import Identical, Resample, ScoredTask
     from trubleu.judge.wmt.scores import MetricScores
     from trubleu.judge.wmt.task import WmtTask
@@ -56,6 +59,7 @@ def judge_wmt(
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 12345,
+    unrated_as: float | None = None,
     lower_is_better: Sequence[str] = (),
     threads: int | None = None,
     steps: Steps = no_steps,
@@ -80,6 +84,9 @@ def judge_wmt(
         How many times; 0 for no intervals.
     confidence, seed
         Of the intervals and all draws.
+    unrated_as
+        The weight of references that are not rated yet; they are refused without one. Segments without a reference of
+        positive weight are left out for every metric.
     lower_is_better
         Metrics in files of scores for which that is so; our own know it.
     threads
@@ -97,6 +104,7 @@ def judge_wmt(
     Examples
     --------
     >>> from trubleu import Bleu, References
+    >>> from trubleu.judge import WmtTask
     >>> outputs = {"A": ["a b c d"], "B": ["a b x y"], "C": ["a b c x"]}
     >>> references, people = References.from_lists([["a b c d"]]), {"A": 1.0, "B": 0.1, "C": 0.4}
     >>> task = WmtTask(language_pair="de-en", outputs=outputs, references=references, human=people)
@@ -112,6 +120,7 @@ def judge_wmt(
         resamples=resamples,
         confidence=confidence,
         seed=seed,
+        unrated_as=unrated_as,
     )
     _check(tasks, metrics, setting, lower_is_better)
     notes = Notes()
@@ -121,7 +130,8 @@ def judge_wmt(
     scored: list[ScoredTask] = []
     names: dict[str, None] = {}
     held = HeldWarnings()
-    for task in tasks:
+    for each_task in tasks:
+        task = each_task.rated(unrated_as, notes)
         work = Work(language_pair=task.language_pair, setting=setting, notes=notes, threads=threads, steps=steps)
         with held.of_part():  # every system meets the same warning of a metric again
             found = gather_scores(task, metrics, frozenset(lower_is_better), notes, threads=threads, steps=steps)
@@ -150,8 +160,7 @@ def judge_wmt(
     order = {level: place for place, level in enumerate(LEVELS)}
     rank = {name: place for place, name in enumerate(names)}
     measured.sort(key=lambda each: (order[each.level], rank[each.metric]))
-    if undefined := sum(ends_of(each.replicates, confidence).undefined > 0 for each in measured):
-        notes.add(f"{undefined} intervals leave out resamples in which their statistic is undefined")
+    _tell_intervals([ends_of(each.replicates, confidence) for each in measured], notes)
     differences = differences_of(measured, points, setting, notes)
     return WmtReport(
         agreements=tuple(_row(each, confidence) for each in measured),
@@ -176,6 +185,8 @@ def _check(
         checks.at_least_one(setting.resamples, "resamples")
     checks.confidence_level(setting.confidence)
     checks.seed_range(setting.seed)
+    if setting.unrated_as is not None and (problem := weight_problem(setting.unrated_as)):
+        raise UsageError(f"unrated_as {problem}")
     if not tasks:
         raise UsageError("there is no language pair to judge; give at least one")
     pairs = [task.language_pair for task in tasks]
@@ -195,6 +206,18 @@ def _check(
             raise UsageError(
                 f"there is nothing to judge {task.language_pair} by; give official scores, rankings or assessments"
             )
+
+
+def _tell_intervals(intervals: Sequence[Ends], notes: Notes) -> None:
+    """Say how many statistics have no interval though there were resamples, and how many do without some of them."""
+    undefined = [each for each in intervals if each.undefined]
+    if missing := sum(each.low is None for each in undefined):
+        notes.add(
+            f"{counted(missing, 'statistic')} without an interval, as more than half of the resamples leave "
+            f"{'it' if missing == 1 else 'each'} undefined"
+        )
+    if partial := len(undefined) - missing:
+        notes.add(f"{counted(partial, 'interval')} without those resamples in which the statistic is undefined")
 
 
 def _system_rows(

@@ -19,13 +19,13 @@ from trubleu.judge.wmt.statistics import (
     segment_coefficients,
     system_coefficients,
 )
-from trubleu.judge.wmt.tau import VARIANTS, entries, ranking_tau
+from trubleu.judge.wmt.tau import VARIANTS, entries, ranking_tau, tells_apart
 from trubleu.stats import pearson, total
 from trubleu.stats.resample import Resampling
 from trubleu.stats.sample import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -219,7 +219,7 @@ def measure_rankings(work: Work, pairs: RankedPairs, metrics: Sequence[MetricSco
     for each in scored:
         counts = total(tables[each.name])
         for variant in VARIANTS:
-            tau = float(ranking_tau(counts, variant))
+            tau = float(_tau(counts, variant))
             defined = not np.isnan(tau)
             found.append(
                 Measured(
@@ -229,16 +229,22 @@ def measure_rankings(work: Work, pairs: RankedPairs, metrics: Sequence[MetricSco
                     statistic=variant,
                     value=tau if defined else None,
                     n=entries(counts, variant),
-                    replicates=ranking_tau(sums[each.name], variant) if defined and sums else None,
+                    replicates=_tau(sums[each.name], variant) if defined and sums else None,
                     resampled="segments" if defined and sums else None,
                     signature=each.signature,
                 )
             )
-    _tell_undefined(work, pairs, found)
+    constant = {name for name, table in tables.items() if not tells_apart(total(table))}
+    _tell_undefined(work, pairs, found, constant)
     return found
 
 
-def _tell_undefined(work: Work, pairs: RankedPairs, found: Sequence[Measured]) -> None:
+def _tau(counts: NDArray[np.float64], variant: str) -> NDArray[np.float64]:
+    """Return τ; NaN where the metric scores the outputs of every pair equal, which says nothing of its agreement."""
+    return np.where(tells_apart(counts), ranking_tau(counts, variant), np.nan)
+
+
+def _tell_undefined(work: Work, pairs: RankedPairs, found: Sequence[Measured], constant: Container[str]) -> None:
     place = f"{work.language_pair}, rankings"
     undefined: dict[str, list[str]] = {}
     for each in found:
@@ -246,13 +252,15 @@ def _tell_undefined(work: Work, pairs: RankedPairs, found: Sequence[Measured]) -
             undefined.setdefault(each.metric, []).append(each.statistic)
     if undefined and not len(pairs):
         work.notes.warn(f"{place}: none are left, so τ is undefined")
-    elif undefined and not pairs.human.any():
-        variants = ", ".join(next(iter(undefined.values())))
+        return
+    if undefined and not pairs.human.any():
+        variants = ", ".join(variant for variant in VARIANTS if variant != "hties")
         work.notes.warn(f"{place}: people rank the outputs of every pair equal, so τ is undefined ({variants})")
-    else:
-        for metric, variants_of in undefined.items():
-            what = f"{metric} scores the outputs of every pair equal, so its τ is undefined ({', '.join(variants_of)})"
-            work.notes.warn(f"{place}: {what}")
+        undefined = {metric: variants_of for metric, variants_of in undefined.items() if metric in constant}
+    for metric, variants_of in undefined.items():
+        which = "every pair" if metric in constant else "every pair that people rank apart"
+        what = f"{metric} scores the outputs of {which} equal, so its τ is undefined ({', '.join(variants_of)})"
+        work.notes.warn(f"{place}: {what}")
 
 
 def _segments(metric: MetricScores) -> NDArray[np.float64]:

@@ -128,6 +128,15 @@ class WmtSetting:
     resamples: int
     confidence: float
     seed: int
+    unrated_as: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoteRow:
+    """What a reader must know, in one sentence."""
+
+    schema: int = SCHEMA
+    note: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,9 +148,9 @@ class ScoredTask:
     language_pair, testset, systems
         As in the task.
     ids
-        The names of the segments.
+        The names of the segments, without those that were left out.
     segment_scores
-        ``float64[systems, segments]`` by metric, NaN for a segment that the metric was told to skip.
+        ``float64[systems, segments]`` by metric, NaN where it has none.
     system_scores
         ``float64[systems]`` by metric.
     """
@@ -184,11 +193,20 @@ class WmtReport:
             row for row in self.agreements if (row.level, row.language_pair, row.metric, row.statistic) == wanted
         )
 
+    def note_rows(self) -> tuple[NoteRow, ...]:
+        """Return the notes as rows."""
+        return tuple(NoteRow(note=note) for note in self.notes)
+
     def to_dict(self) -> dict[str, Any]:
-        """Return the rows as plain values, ready for JSON."""
+        """Return the rows as plain values, ready for JSON; ``notes`` and ``setting`` are rows as well."""
         parts: dict[str, Sequence[Any]] = {
             "agreements": self.agreements,
             "differences": self.differences,
             "systems": self.systems,
+            "setting": (self.setting,),
+            "notes": self.note_rows(),
         }
-        return {"schema": SCHEMA, **{name: [asdict(row) for row in rows] for name, rows in parts.items()}}
+        return {
+            "schema": SCHEMA,
+            **{name: [{"schema": SCHEMA, **asdict(row)} for row in rows] for name, rows in parts.items()},
+        }

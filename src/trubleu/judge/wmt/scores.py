@@ -170,8 +170,7 @@ def _segment_tables(task: WmtTask, notes: Notes) -> dict[str, NDArray[np.float64
             continue
         systems = _known_systems(task, own, notes)
         known = [name for name in own.segments() if name in places]
-        if len(known) < len(own.segments()):
-            strange = [name for name in own.segments() if name not in places]
+        if strange := [name for name in own.segments() if name not in places and name not in task.left_out]:
             notes.warn(f"{own.source} scores segments that {task.language_pair} does not have: {some(strange)}")
         for name in own.metrics():
             _refuse_twice(task, own.source, name, tables)
@@ -194,6 +193,8 @@ def _system_lists(task: WmtTask, notes: Notes) -> dict[str, NDArray[np.float64]]
             _refuse_twice(task, own.source, name, lists)
             values = np.full(len(task.outputs), np.nan)
             values[list(systems.values())] = own.table(name, list(systems))
+            if task.left_out:
+                notes.add(f"{name}: its scores of systems are from a file, so they include the segments left out")
             if not np.isnan(values).all():
                 lists[name] = values
     return lists

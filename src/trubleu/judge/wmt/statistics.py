@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from trubleu.judge.wmt.draws import draw_counts
 from trubleu.stats import kendall, pearson, rank_correlations, spearman
-from trubleu.stats.bootstrap import percentile_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -27,28 +26,6 @@ SEGMENT_STATISTICS: Final = ("pearson", "spearman", "kendall")
 
 _AT_ONCE: Final = 1 << 22
 """Numbers of draws that are held at a time."""
-
-_LEAST_DEFINED: Final = 0.5
-"""The share of resamples in which a statistic must be defined for an interval to be given."""
-
-
-class Ends(NamedTuple):
-    """An interval, None if there is none, and the number of resamples that could not be used."""
-
-    low: float | None
-    high: float | None
-    undefined: int
-
-
-def ends_of(replicates: NDArray[np.float64] | None, confidence: float) -> Ends:
-    """Return the percentile interval of those replicates that are defined; none if those are fewer than half."""
-    if replicates is None:
-        return Ends(None, None, 0)
-    defined = replicates[np.isfinite(replicates)]
-    undefined = len(replicates) - len(defined)
-    if not len(defined) or len(defined) < _LEAST_DEFINED * len(replicates):
-        return Ends(None, None, undefined)
-    return Ends(*percentile_interval(defined, confidence), undefined)
 
 
 def resampled_scores(

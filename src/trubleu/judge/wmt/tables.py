@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from trubleu.judge.wmt.results import AVERAGE, LEVELS, AgreementRow, DifferenceRow, SystemScoreRow
+from trubleu.judge.wmt.results import (
+    AVERAGE,
+    LEVELS,
+    AgreementRow,
+    DifferenceRow,
+    NoteRow,
+    SystemScoreRow,
+    WmtSetting,
+)
 from trubleu.judge.wmt.statistics import SEGMENT_STATISTICS, SYSTEM_STATISTICS
 from trubleu.judge.wmt.tau import VARIANTS
-from trubleu.report.tables import FOR_PROGRAMS, Bounds, Column, Estimate, Table, render_tables, stars
+from trubleu.report.tables import FOR_PROGRAMS, Bounds, Column, Estimate, Table, record_table, render_tables, stars
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -63,17 +69,14 @@ def render_wmt(report: WmtReport, format: str = "text", digits: int = 3) -> str:
 
 
 def record_tables(report: WmtReport) -> list[Table]:
-    """Return flat rows: ``agreements``, ``differences`` and ``systems``."""
-    kinds: list[tuple[str, type[Any], Sequence[Any]]] = [
-        ("agreements", AgreementRow, report.agreements),
-        ("differences", DifferenceRow, report.differences),
-        ("systems", SystemScoreRow, report.systems),
+    """Return flat rows: ``agreements``, ``differences``, ``systems``, ``setting`` (one row) and ``notes``."""
+    return [
+        record_table("agreements", AgreementRow, report.agreements),
+        record_table("differences", DifferenceRow, report.differences),
+        record_table("systems", SystemScoreRow, report.systems),
+        record_table("setting", WmtSetting, [report.setting]),
+        record_table("notes", NoteRow, report.note_rows()),
     ]
-    tables = []
-    for name, kind, rows in kinds:
-        names = [field.name for field in fields(kind) if field.name != "schema"]  # every row of JSON gets that anyway
-        tables.append(Table("", [Column(each) for each in names], [*map(attrgetter(*names), rows)], name=name))
-    return tables
 
 
 def wmt_tables(report: WmtReport) -> list[Table]:

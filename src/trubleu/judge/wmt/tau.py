@@ -25,6 +25,8 @@ VARIANTS: Final[tuple[Variant, ...]] = get_args(Variant)
 CELLS: Final = 9
 """How many counts a segment has: 3 · (people say a <, =, > b) + (the metric says a <, =, > b), < for better."""
 
+_METRIC_APART: Final = [cell for cell in range(CELLS) if cell % 3 != 1]
+
 _OUT: Final = None
 
 # What a pair in each cell adds; None leaves it out of numerator and denominator alike.
@@ -77,6 +79,19 @@ def ranking_tau(counts: NDArray[np.float64], variant: str = "wmt14") -> NDArray[
     tau = np.full(numerator.shape, np.nan)
     np.divide(numerator, entered, out=tau, where=entered > 0)
     return tau
+
+
+def tells_apart(counts: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return for each row of (summed) counts whether the metric scores the outputs of any pair differently.
+
+    Examples
+    --------
+    >>> counts = np.zeros((2, 9))
+    >>> counts[0, 1], counts[1, 2] = 5.0, 1.0
+    >>> tells_apart(counts).tolist()
+    [False, True]
+    """
+    return np.asarray(counts[..., _METRIC_APART].any(axis=-1))
 
 
 def entries(counts: NDArray[np.float64], variant: str = "wmt14") -> int:
