@@ -412,7 +412,7 @@ def test_a_report_with_hardly_anything(report: PairsReport) -> None:
     assert "No correlation is defined" in seen.text
     assert not seen.all("article")
     assert not Seen(render_page(report, browse=0)).all("article")
-    unrated = tuple(replace(row, mean_rating=math.nan) for row in report.systems[:1]) + report.systems[1:]
+    unrated = tuple(replace(row, mean_rating=None) for row in report.systems[:1]) + report.systems[1:]
     assert "nan" not in Seen(render_page(replace(report, systems=unrated), browse=0)).text
 
 

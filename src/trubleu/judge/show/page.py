@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -266,7 +265,7 @@ def _systems(report: PairsReport) -> Grid:
                 f"{row.equal_share:.1%}",
                 *(number_text(scores.get((row.system, measure)), 2) for measure in measures),
             ]
-            for row in sorted(report.systems, key=lambda row: (isnan(row.mean_rating), -row.mean_rating))
+            for row in sorted(report.systems, key=lambda row: (row.mean_rating is None, -(row.mean_rating or 0.0)))
         ],
     )
 
