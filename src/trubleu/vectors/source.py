@@ -1,0 +1,357 @@
+"""Where vectors come from: the one protocol that everything else asks, and the sources that need no file format.
+
+An n-gram is its words joined by one space. Tokens never hold white space, so nothing in a word can be mistaken for the
+joiner. A source turns n-grams into rows of a matrix; a row of zeros means that it does not know the n-gram.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, runtime_checkable
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from trubleu.data.compression import without_suffix
+from trubleu.data.files import is_standard
+from trubleu.errors import DataError, UsageError
+from trubleu.native import kernels
+from trubleu.vectors.matrices import (
+    BLOCK_ROWS,
+    checked_matrix,
+    checked_ngrams,
+    normalised,
+    number_words,
+    order_of,
+    segment_sums,
+    short_checksum,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from trubleu.data.files import PathLike
+    from trubleu.vectors.matrices import Matrix
+
+READY: Final = "ready"
+"""The name of the vectors that the extra ``trubleu[ready]`` installs."""
+
+
+@runtime_checkable
+class VectorSource(Protocol):
+    """What turns n-grams into vectors.
+
+    Whatever has these four members is a source; nothing has to be derived from this class.
+    """
+
+    @property
+    def name(self) -> str:
+        """Which vectors these are, for signatures: ``ready:l2_supercat_256-1a2b3c4d``."""
+        ...
+
+    @property
+    def dimensions(self) -> int:
+        """How many numbers a vector has."""
+        ...
+
+    @property
+    def orders(self) -> tuple[int, ...] | None:
+        """The lengths of n-grams that it may know; None for any."""
+        ...
+
+    def lookup(self, ngrams: Sequence[str]) -> Matrix:
+        """Return one row for each n-gram, of zeros if it is not known. Rows may have any length."""
+        ...
+
+
+@runtime_checkable
+class AdditiveSource(VectorSource, Protocol):
+    """A source whose n-gram vectors are, up to their length, sums over the words.
+
+    Who compares many n-grams can then work with the products of words alone: the product of two n-grams is the sum of
+    the products of their words.
+    """
+
+    def word_sums(self, words: Sequence[str]) -> tuple[Matrix, NDArray[np.bool_]]:
+        """Return one row for each word, and for which words the sums hold.
+
+        For n-grams whose words all hold, ``lookup`` is the sum of the words' rows divided by its length (up to the
+        rounding of 32-bit numbers). For all others only ``lookup`` knows.
+        """
+        ...
+
+
+@runtime_checkable
+class ListedSource(VectorSource, Protocol):
+    """A source that can tell all its n-grams: a store, or n-grams and their matrix."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def lengths(self) -> NDArray[np.integer]:
+        """How many words each n-gram has."""
+        ...
+
+    @property
+    def counts(self) -> NDArray[np.uint64] | None:
+        """How often each n-gram was seen, or None if that is not known."""
+        ...
+
+    def rows(self, ngrams: Sequence[str]) -> NDArray[np.int64]:
+        """Return the row of each n-gram, -1 if it is not there."""
+        ...
+
+    def ngrams(self, rows: ArrayLike | None = None) -> tuple[str, ...]:
+        """Return the n-grams of some rows, or all of them in their order."""
+        ...
+
+    def blocks(self) -> Iterator[tuple[int, Matrix]]:
+        """Yield the whole matrix in parts: the number of the first row, and the rows in 32 bits."""
+        ...
+
+
+AnySource: TypeAlias = "VectorSource | PathLike | tuple[Sequence[str], ArrayLike] | Callable[[list[str]], ArrayLike]"
+"""Whatever `as_source` takes."""
+
+_opened: WeakValueDictionary[tuple[object, ...], VectorSource] = WeakValueDictionary()
+
+
+def as_source(anything: AnySource) -> VectorSource:
+    """Return a source of vectors.
+
+    Parameters
+    ----------
+    anything
+        A source; ``"ready"``; the path of a store, of a word2vec or fastText file (text or binary, plain or
+        compressed), or of a folder with ``tokenizer.json`` and ``model.safetensors``; a pair of n-grams and their
+        matrix; or a function from a list of n-grams to a matrix. A file that is still in use is not opened again.
+
+    Raises
+    ------
+    DataError
+        If there are no vectors, or they cannot be used.
+    MissingExtraError
+        If a package is missing that these vectors need.
+
+    Examples
+    --------
+    >>> source = as_source((["do", "do not"], [[1.0, 0.0], [0.0, 2.0]]))
+    >>> source.name, source.dimensions, source.orders
+    ('matrix:2x2-4037a4e0', 2, (1, 2))
+    >>> source.lookup(["do not", "never"]).tolist()
+    [[0.0, 2.0], [0.0, 0.0]]
+    """
+    if isinstance(anything, str | os.PathLike):
+        return _open(anything)
+    if isinstance(anything, VectorSource):
+        return anything
+    if isinstance(anything, tuple) and len(anything) == 2:
+        return MatrixSource(*anything)
+    if callable(anything):
+        return CallableSource(anything)
+    raise UsageError(
+        f"vectors cannot be a {type(anything).__name__}; give {READY!r}, a path, a pair of n-grams and their matrix, "
+        "a function or a source"
+    )
+
+
+def _open(path: PathLike) -> VectorSource:
+    from trubleu.vectors.ready import SubwordVectors, ready_vectors
+
+    if os.fspath(path) == READY:
+        return ready_vectors()
+    key = _identity(path)
+    source = _opened.get(key) if key else None
+    if source is None:
+        if Path(path).is_dir():
+            source = SubwordVectors.read(path)
+        else:
+            from trubleu.vectors.store import VectorStore, is_store
+            from trubleu.vectors.word2vec import read_word2vec
+
+            source = VectorStore.open(path) if is_store(path) else read_word2vec(path)
+        if key:
+            _opened[key] = source
+    return source
+
+
+def _identity(path: PathLike) -> tuple[object, ...] | None:
+    """Return what changes when a file does; nothing for folders and pipes, which are read anew."""
+    try:
+        found = Path(path).stat()
+    except (OSError, ValueError):  # whoever opens it says what is the matter
+        return None
+    regular = stat.S_ISREG(found.st_mode)
+    return (os.fspath(path), found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns) if regular else None
+
+
+class MatrixSource:
+    """N-grams and their matrix, in memory.
+
+    Parameters
+    ----------
+    ngrams
+        Words joined by one space; each once.
+    matrix
+        One row for each.
+    label
+        What the name begins with, before a checksum of the contents; if left out, it tells the sizes.
+
+    Raises
+    ------
+    DataError
+        If the two do not fit each other, an n-gram is there twice, or a number is not finite.
+    """
+
+    counts: NDArray[np.uint64] | None = None
+
+    def __init__(self, ngrams: Sequence[str], matrix: ArrayLike, *, label: str | None = None) -> None:
+        self._ngrams = tuple(ngrams)
+        self.matrix = checked_matrix(matrix, len(self._ngrams), "the matrix")
+        self._rows = checked_ngrams(self._ngrams)
+        self.dimensions: int = self.matrix.shape[1]
+        self.lengths: NDArray[np.integer] = np.fromiter(map(order_of, self._ngrams), np.int64, len(self._ngrams))
+        self.orders: tuple[int, ...] | None = tuple(np.unique(self.lengths).tolist())
+        heap, begins = kernels.pack_texts(self._ngrams)
+        begin = label or f"matrix:{len(self)}x{self.dimensions}"
+        self.name = f"{begin}-{short_checksum(heap, begins, self.matrix)}"
+
+    def __len__(self) -> int:
+        return len(self._ngrams)
+
+    def rows(self, ngrams: Sequence[str]) -> NDArray[np.int64]:
+        """Return the row of each n-gram, -1 if it is not there."""
+        return np.fromiter((self._rows.get(ngram, -1) for ngram in ngrams), np.int64, len(ngrams))
+
+    def ngrams(self, rows: ArrayLike | None = None) -> tuple[str, ...]:
+        """Return the n-grams of some rows, or all of them in their order."""
+        if rows is None:
+            return self._ngrams
+        return tuple(self._ngrams[row] for row in np.asarray(rows, np.int64).tolist())
+
+    def blocks(self) -> Iterator[tuple[int, Matrix]]:
+        """Yield the matrix in parts: the number of the first row, and the rows."""
+        for first in range(0, len(self), BLOCK_ROWS):
+            yield first, self.matrix[first : first + BLOCK_ROWS]
+
+    def lookup(self, ngrams: Sequence[str]) -> Matrix:
+        """Return one row for each n-gram, of zeros if it is not known."""
+        rows = self.rows(ngrams)
+        found = np.zeros((len(rows), self.dimensions), np.float32)
+        known = rows >= 0
+        found[known] = self.matrix[rows[known]]
+        return found
+
+
+class CallableSource:
+    """A function from a list of n-grams to a matrix, with rows of zeros for those that it does not know.
+
+    Parameters
+    ----------
+    function
+        Called with a list of n-grams; returns as many rows.
+    name
+        Which vectors these are, for signatures. If left out, the function's own name: two functions of one name, or a
+        function that changes, cannot be told apart by it.
+    dimensions
+        How many numbers a vector has; if left out, the function is asked for one.
+    orders
+        The lengths of n-grams that it may know; None for any.
+
+    Examples
+    --------
+    >>> source = CallableSource(lambda ngrams: [[float(len(ngram)), 1.0] for ngram in ngrams], name="lengths")
+    >>> source.name, source.dimensions, source.lookup(["do not"]).tolist()
+    ('callable:lengths', 2, [[6.0, 1.0]])
+    """
+
+    def __init__(
+        self,
+        function: Callable[[list[str]], ArrayLike],
+        *,
+        name: str | None = None,
+        dimensions: int | None = None,
+        orders: tuple[int, ...] | None = None,
+    ) -> None:
+        self._function = function
+        self._dimensions = dimensions
+        self.orders = orders
+        own = f"{getattr(function, '__module__', '')}.{getattr(function, '__qualname__', type(function).__qualname__)}"
+        self.name = f"callable:{name or own}"
+
+    @property
+    def dimensions(self) -> int:
+        """How many numbers a vector has."""
+        if self._dimensions is None:
+            self._dimensions = int(self.lookup(["the"]).shape[1])
+        return self._dimensions
+
+    def lookup(self, ngrams: Sequence[str]) -> Matrix:
+        """Return what the function returns, if it can be used."""
+        if not ngrams:
+            return np.zeros((0, self.dimensions), np.float32)
+        matrix = checked_matrix(self._function(list(ngrams)), len(ngrams), f"what {self.name} returned")
+        if self._dimensions is None:
+            self._dimensions = matrix.shape[1]
+        if matrix.shape[1] != self._dimensions:
+            raise DataError(
+                f"what {self.name} returned has {matrix.shape[1]} columns, but {self._dimensions} were expected; "
+                "make all vectors equally long"
+            )
+        return matrix
+
+
+class Composed:
+    """A source in which an n-gram that is not known gets the mean of its words' vectors, divided by its length.
+
+    Words that are not known are left out of the mean; an n-gram without any known word stays unknown.
+
+    Examples
+    --------
+    >>> source = Composed(as_source((["do", "not"], [[1.0, 0.0], [0.0, 1.0]])))
+    >>> (source.lookup(["do not", "do nothing"]) ** 2).round(2).tolist()
+    [[0.5, 0.5], [1.0, 0.0]]
+    """
+
+    orders: tuple[int, ...] | None = None
+
+    def __init__(self, source: VectorSource) -> None:
+        self.source = source
+        self.name = f"{source.name}+composed"
+
+    @property
+    def dimensions(self) -> int:
+        """How many numbers a vector has."""
+        return self.source.dimensions
+
+    def lookup(self, ngrams: Sequence[str]) -> Matrix:
+        """Return one row for each n-gram, of zeros if not one of its words is known."""
+        # A matrix of a source's own could be shared or read-only.
+        found = np.array(self.source.lookup(ngrams), np.float32)
+        missing = np.flatnonzero(~found.any(axis=1))
+        parts = [ngrams[i].split(" ") for i in missing.tolist()]
+        missing = missing[[len(words) > 1 for words in parts]]
+        parts = [words for words in parts if len(words) > 1]
+        if parts:
+            words, rows, lengths = number_words(parts)
+            found[missing] = normalised(segment_sums(self.source.lookup(words), rows, lengths))
+        return found
+
+
+def label_of(path: PathLike, kind: str) -> str:
+    """Return what the name of a file's vectors begins with; what would confuse a signature becomes ``_``.
+
+    Examples
+    --------
+    >>> label_of("some/news 3|x.vec.gz", "word2vec")
+    'word2vec:news_3_x'
+    """
+    name = "stdin" if is_standard(path) else Path(path).name
+    stem = name if Path(path).is_dir() else Path(without_suffix(name)).stem
+    plain = re.sub(r"[^\w.+-]+", "_", stem)
+    return f"{kind}:{plain}"

@@ -1,0 +1,317 @@
+"""A store of n-gram vectors: one file that is mapped into memory, opened at once however large it is.
+
+The file is one of `trubleu.data.array_file`. Its arrays:
+
+================  ===============================================================================================
+`hashes`          64-bit hashes of the n-grams, in rising order
+`hashed_rows`     the row that each hash belongs to
+`ngrams_bytes`    the n-grams as one heap of UTF-8, in the order of their rows (frequent ones first, if trained)
+`ngrams_begins`   where each begins
+`lengths`         how many words each has
+`counts`          how often each was seen; maybe not there
+`row_checks`      one checksum for each row of the matrix
+`matrix`          the vectors, row after row, in 32 or 16 bits
+================  ===============================================================================================
+
+Looking up n-grams reads the index and the rows that are asked for, and nothing else of the matrix; every row that is
+read is compared with its checksum. Hashes only say where to look: what is found there is compared with the n-gram.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
+
+from trubleu._version import __version__
+from trubleu.data.array_file import ArrayFile, Kind, begins_with, write_arrays
+from trubleu.errors import DataError, UsageError
+from trubleu.native import kernels
+from trubleu.vectors.index import NgramIndex, row_checks, sorted_hashes
+from trubleu.vectors.matrices import BLOCK_ROWS, checked_matrix, checked_ngrams, order_of
+from trubleu.vectors.source import label_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from trubleu.data.files import PathLike
+    from trubleu.vectors.matrices import Matrix
+
+SUFFIX: Final = ".store"
+"""What stores are called; one is recognised by its first bytes, whatever its name."""
+
+KIND: Final = Kind(
+    magic=b"\x89TBV\r\n\x1a\n",
+    version=1,
+    name="a store of vectors",
+    remedy="make it again with trubleu vectors train or convert",
+)
+
+Precision = Literal["float32", "float16"]
+PRECISIONS: Final[dict[str, str]] = {"float32": "<f4", "float16": "<f2"}
+Option = str | int | float | bool
+_MOST_WORDS: Final = 255
+
+_TYPES: Final = {
+    "hashes": ("<u8",),
+    "hashed_rows": ("<u4",),
+    "ngrams_bytes": ("|u1",),
+    "ngrams_begins": ("<u8",),
+    "lengths": ("|u1",),
+    "row_checks": ("<u8",),
+    "matrix": tuple(PRECISIONS.values()),
+}
+
+
+def is_store(path: PathLike) -> bool:
+    """Return whether a file is, or by its name should be, a store."""
+    return str(path).lower().endswith(SUFFIX) or begins_with(path, KIND.magic)
+
+
+class VectorStore:
+    """Vectors of n-grams in a file that is mapped into memory; a `VectorSource`.
+
+    Attributes
+    ----------
+    name
+        The file's name and a checksum of what it holds, for signatures.
+    dimensions
+        How many numbers a vector has.
+    orders
+        The lengths of n-grams that it holds.
+    options
+        How the vectors were made: what whoever wrote the store wanted to be remembered.
+    precision
+        ``float32`` or ``float16``: what the file holds. What comes out has 32 bits.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "tiny.store"
+    >>> VectorStore.write(path, ["do", "do not"], [[1.0, 0.0], [0.5, 0.5]], counts=[9, 4], options={"seed": 1})
+    >>> store = VectorStore.open(path)
+    >>> len(store), store.dimensions, store.orders, store.options
+    (2, 2, (1, 2), {'seed': 1})
+    >>> store.lookup(["do not", "never"]).tolist()
+    [[0.5, 0.5], [0.0, 0.0]]
+    """
+
+    def __init__(self, path: PathLike) -> None:
+        self._file = ArrayFile(path, KIND)
+        header, lengths = self._file.header, self._file.lengths
+        entries, dimensions, orders = header.get("entries"), header.get("dimensions"), header.get("orders")
+        options = header.get("options")
+        if type(entries) is not int or type(dimensions) is not int or entries < 1 or dimensions < 1:
+            raise self._file.altered("its header lacks something")
+        if not isinstance(orders, list) or any(type(order) is not int for order in orders):
+            raise self._file.altered("its header lacks something")
+        if not isinstance(options, dict):
+            raise self._file.altered("its header lacks something")
+        types = _TYPES | ({"counts": ("<u8",)} if "counts" in lengths else {})
+        expected = dict.fromkeys(types, entries) | {"ngrams_begins": entries + 1, "matrix": entries * dimensions}
+        if lengths.keys() != expected.keys():
+            raise self._file.altered("its header has too few or too many arrays")
+        for name, length in expected.items():
+            fits = name == "ngrams_bytes" or lengths[name] == length
+            if not fits or self._file.dtype(name) not in types[name]:
+                raise self._file.altered(f"the array {name} does not fit the others")
+        self._entries = entries
+        self.dimensions: int = dimensions
+        self.orders: tuple[int, ...] | None = tuple(orders)
+        self.options: dict[str, Any] = options
+        self.precision = "float32" if self._file.dtype("matrix") == "<f4" else "float16"
+        self.name = f"{label_of(path, 'store')}-{self._file.content}"
+        self._path = Path(path).absolute()
+
+    @classmethod
+    def open(cls, path: PathLike) -> VectorStore:
+        """Open a store, which takes no longer for a large one than for a small one.
+
+        Raises
+        ------
+        DataError
+            If the file cannot be read, is no store, was made by another version, or is not whole.
+        """
+        return cls(path)
+
+    @staticmethod
+    def write(
+        path: PathLike,
+        ngrams: Sequence[str],
+        matrix: ArrayLike,
+        *,
+        counts: ArrayLike | None = None,
+        orders: Sequence[int] | None = None,
+        options: Mapping[str, Option] | None = None,
+        dtype: Precision = "float32",
+        progress: Callable[[float], object] | None = None,
+    ) -> None:
+        """Write a store that appears whole or not at all.
+
+        Parameters
+        ----------
+        path
+            The file.
+        ngrams
+            Words joined by one space; each once. Frequent ones first, if that is known.
+        matrix
+            One row for each.
+        counts
+            How often each was seen.
+        orders
+            The lengths of n-grams; those that are there, if left out.
+        options
+            How the vectors were made.
+        dtype
+            ``float16`` halves the file; cosines change in the fourth decimal.
+        progress
+            Told which share of the file has been written.
+
+        Raises
+        ------
+        DataError
+            If the n-grams and the matrix cannot be used (see `MatrixSource`), or the file cannot be written.
+        """
+        ngrams = tuple(ngrams)
+        if not ngrams:
+            raise DataError("there are no n-grams to write into a store; give at least one")
+        lengths = _checked_lengths(ngrams, orders)
+        vectors = _stored_matrix(matrix, len(ngrams), dtype)
+        heap, begins = kernels.pack_texts(ngrams)
+        hashes, rows = sorted_hashes(heap, begins)
+        arrays: dict[str, NDArray[Any]] = {
+            "hashes": hashes,
+            "hashed_rows": rows,
+            "ngrams_bytes": heap,
+            "ngrams_begins": begins,
+            "lengths": lengths,
+        }
+        if counts is not None:
+            arrays["counts"] = _checked_counts(counts, len(ngrams))
+        checks = [row_checks(vectors[first : first + BLOCK_ROWS]) for first in range(0, len(vectors), BLOCK_ROWS)]
+        arrays |= {"row_checks": np.concatenate(checks), "matrix": vectors.reshape(-1)}
+        header = {
+            "made_by": f"trubleu {__version__}",
+            "entries": len(ngrams),
+            "dimensions": vectors.shape[1],
+            "orders": sorted(orders) if orders is not None else np.unique(lengths).tolist(),
+            "options": dict(options or {}),
+        }
+        write_arrays(path, KIND, header, arrays, progress)
+
+    def __len__(self) -> int:
+        return self._entries
+
+    def __reduce__(self) -> tuple[type[VectorStore], tuple[Path]]:
+        return VectorStore, (self._path,)  # another process maps the file itself
+
+    def lookup(self, ngrams: Sequence[str]) -> Matrix:
+        """Return one row for each n-gram, of zeros if it is not there."""
+        rows = self.rows(ngrams)
+        found = np.zeros((len(rows), self.dimensions), np.float32)
+        for first in range(0, len(rows), BLOCK_ROWS):
+            part = rows[first : first + BLOCK_ROWS]
+            known = np.flatnonzero(part >= 0)
+            found[first + known] = self._checked_rows(part[known])
+        return found
+
+    def rows(self, ngrams: Sequence[str]) -> NDArray[np.int64]:
+        """Return the row of each n-gram, -1 if it is not there."""
+        return self._index.find(tuple(ngrams))
+
+    def ngrams(self, rows: ArrayLike | None = None) -> tuple[str, ...]:
+        """Return the n-grams of some rows, or all of them in their order."""
+        heap, begins = self._file.array("ngrams_bytes"), self._index.begins
+        try:
+            if rows is None:
+                return kernels.unpack_texts(heap, begins)
+            places = np.asarray(rows, np.int64).tolist()
+            return tuple(bytes(heap[begins[i] : begins[i + 1]]).decode("utf-8", "surrogatepass") for i in places)
+        except ValueError as error:
+            raise self._file.altered("an n-gram is not UTF-8") from error
+
+    @property
+    def lengths(self) -> NDArray[np.integer]:
+        """How many words each n-gram has."""
+        return self._file.array("lengths")
+
+    @property
+    def counts(self) -> NDArray[np.uint64] | None:
+        """How often each n-gram was seen, or None if that is not known."""
+        return self._file.array("counts") if "counts" in self._file.lengths else None
+
+    def blocks(self) -> Iterator[tuple[int, Matrix]]:
+        """Yield the whole matrix in parts: the number of the first row, and the rows in 32 bits."""
+        matrix = self._file.array("matrix").reshape(len(self), self.dimensions)
+        for first in range(0, len(self), BLOCK_ROWS):
+            block = matrix[first : first + BLOCK_ROWS].astype(np.float32)
+            self._check_finite(block)
+            yield first, block
+
+    @cached_property
+    def _index(self) -> NgramIndex:
+        index = NgramIndex(
+            hashes=self._file.array("hashes"),
+            rows=self._file.array("hashed_rows"),
+            heap=self._file.array("ngrams_bytes"),
+            begins=self._file.array("ngrams_begins"),
+        )
+        if not index.is_sound():
+            raise self._file.altered("its index does not fit")
+        return index
+
+    def _checked_rows(self, rows: NDArray[np.int64]) -> Matrix:
+        stored = self._file.unchecked("matrix").reshape(len(self), self.dimensions)[rows]
+        if not np.array_equal(row_checks(stored), self._file.unchecked("row_checks")[rows]):
+            raise self._file.altered("the checksum of a vector does not fit")
+        found = stored.astype(np.float32)
+        self._check_finite(found)
+        return found
+
+    def _check_finite(self, matrix: Matrix) -> None:
+        if not np.isfinite(matrix).all():
+            raise self._file.altered("a vector has a number that is not finite")
+
+
+def _checked_lengths(ngrams: tuple[str, ...], orders: Sequence[int] | None) -> NDArray[np.uint8]:
+    checked_ngrams(ngrams)
+    lengths = np.fromiter(map(order_of, ngrams), np.int64, len(ngrams))
+    allowed = range(1, _MOST_WORDS + 1) if orders is None else tuple(orders)
+    wrong = np.flatnonzero(~np.isin(lengths, allowed))
+    if len(wrong):
+        raise DataError(
+            f"the n-gram {ngrams[wrong[0]]!r} has {lengths[wrong[0]]} words, but the store is for orders "
+            + (f"up to {_MOST_WORDS}" if orders is None else ", ".join(map(str, orders)))
+        )
+    return lengths.astype(np.uint8)
+
+
+def _stored_matrix(matrix: ArrayLike, rows: int, dtype: str) -> NDArray[np.floating]:
+    if dtype not in PRECISIONS:
+        raise UsageError(f"dtype={dtype} is not known; known: {', '.join(PRECISIONS)}")
+    given = np.asarray(matrix)
+    if given.dtype != PRECISIONS[dtype]:
+        given = checked_matrix(given, rows, "the matrix")
+    with np.errstate(over="ignore"):
+        stored = np.ascontiguousarray(given, PRECISIONS[dtype])
+    if stored.ndim != 2 or stored.shape[0] != rows or not stored.shape[1]:
+        raise DataError(f"the matrix has the shape {stored.shape}, but one row for each of {rows} n-grams is needed")
+    for first in range(0, rows, BLOCK_ROWS):
+        wrong = np.flatnonzero(~np.isfinite(stored[first : first + BLOCK_ROWS]).all(axis=1))
+        if len(wrong):
+            raise DataError(
+                f"row {first + wrong[0] + 1} of the matrix has a number that is not finite or too large for {dtype}; "
+                "leave it out, or use float32"
+            )
+    return stored
+
+
+def _checked_counts(counts: ArrayLike, rows: int) -> NDArray[np.uint64]:
+    given = np.asarray(counts)
+    if given.shape != (rows,) or given.dtype.kind not in "iu" or (given.dtype.kind == "i" and given.min() < 0):
+        raise DataError(f"counts must be one whole number for each of {rows} n-grams")
+    return given.astype("<u8")

@@ -1,0 +1,331 @@
+r"""Vectors in word2vec's two formats, text and binary, as gensim, fastText (``.vec``) and word2vec itself write them.
+
+Such files know no n-grams, only words. By custom ``_`` joins the words of a phrase, so here ``do_not`` in a file is the
+n-gram ``do not``. A word that holds a ``_`` itself is written with a backslash before it (``snake\_case``), and so is a
+backslash. A name with a ``_`` that joins nothing (``_start``, ``a__b``) is one word. Files without a first line of
+sizes, such as GloVe's, are read too.
+
+Reading fills one matrix as the file comes, so that it takes no more than that, and the sizes that a file promises are
+never believed before they have come.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Final, Literal
+
+import numpy as np
+
+from trubleu.data.compression import packed
+from trubleu.data.files import BOM, atomic_writer, name_of, open_bytes
+from trubleu.errors import DataError, UsageError
+from trubleu.vectors.rows import Rows
+from trubleu.vectors.source import MatrixSource, label_of
+
+if TYPE_CHECKING:
+    import io
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from trubleu.data.files import PathLike
+    from trubleu.vectors.source import ListedSource
+
+JOINER: Final = "_"
+"""What joins the words of an n-gram in such files."""
+
+_ESCAPE: Final = "\\"
+_BLOCK: Final = 1 << 24
+_LONGEST_WORD: Final = 1 << 16
+_LONGEST_NUMBER: Final = 64
+_MOST_ENTRIES: Final = (1 << 32) - 1
+_MOST_DIMENSIONS: Final = 1 << 17
+_PICKLE: Final = b"\x80"
+_FASTTEXT_MODEL: Final = b"\xba\x16\x4f\x2f"
+_IN_TEXT: Final = b"\t\r\n" + bytes(range(0x20, 0x7F)) + bytes(range(0x80, 0x100))
+_LINE_END: Final = b" \t\r\n"
+
+Duplicates = Literal["error", "first"]
+
+
+def read_word2vec(
+    path: PathLike,
+    *,
+    joiner: str | None = JOINER,
+    binary: bool | None = None,
+    duplicates: Duplicates = "error",
+) -> MatrixSource:
+    """Read a file into memory, as a source of vectors.
+
+    Parameters
+    ----------
+    path
+        The file, plain or compressed.
+    joiner
+        What joins the words of an n-gram; None if every name is one word.
+    binary
+        Whether it is binary; if left out, the file itself tells.
+    duplicates
+        What to do about a name that is there again: refuse the file, or keep the ``first``.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be used; the message names the line, or the byte of a binary file.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "tiny.vec"
+    >>> _ = path.write_text("2 3\\ndo 1 0 0\\ndo_not 0 1 0.5\\n")
+    >>> read_word2vec(path).lookup(["do not"]).tolist()
+    [[0.0, 1.0, 0.5]]
+    """
+    ngrams, matrix = load_word2vec(path, joiner=joiner, binary=binary, duplicates=duplicates)
+    return MatrixSource(ngrams, matrix, label=label_of(path, "word2vec"))
+
+
+def load_word2vec(
+    path: PathLike,
+    *,
+    joiner: str | None = JOINER,
+    binary: bool | None = None,
+    duplicates: Duplicates = "error",
+    dtype: str = "float32",
+    progress: Callable[[int], object] | None = None,
+) -> tuple[list[str], NDArray[np.floating]]:
+    """Read a file's n-grams and its matrix, in 32 or 16 bits; see `read_word2vec`."""
+    _check_joiner(joiner)
+    name = name_of(path)
+    with open_bytes(path) as stream, warnings.catch_warnings():
+        # So NumPy says that a text is no number; later versions raise ValueError.
+        warnings.simplefilter("error", DeprecationWarning)
+        _refuse_others(stream.peek(4)[:4], name)
+        line = _first_line(stream, name)
+        first = line.removeprefix(BOM)
+        sizes = _sizes(first, name)
+        if sizes is None:
+            if binary:
+                raise DataError(
+                    f"{name} does not begin with the number of vectors and of dimensions; it is not word2vec"
+                )
+            dimensions = len(first.split(b" ")) - 1
+            if dimensions < 1:
+                raise DataError(f"{name}:1: there is a word without a vector; give a word2vec, GloVe or fastText file")
+            entries, second = None, first
+        else:
+            entries, dimensions = sizes
+            second = stream.readline(_longest_line(dimensions))
+        rows = Rows(name, entries, dimensions, joiner=joiner, duplicates=duplicates, dtype=dtype, progress=progress)
+        if binary is None and sizes is not None:
+            begun = _binary_part(stream, second, dimensions)
+        else:
+            begun = second if binary else None
+        if begun is not None:
+            _read_binary(stream, len(line), begun, rows)
+        else:
+            _read_text(stream, 1 if sizes is None else 2, second, rows)
+    return rows.finish()
+
+
+def write_word2vec(
+    path: PathLike,
+    source: ListedSource,
+    *,
+    binary: bool = False,
+    joiner: str | None = JOINER,
+    progress: Callable[[int], object] | None = None,
+) -> None:
+    """Write vectors as a word2vec file, compressed if its name ends in ``.gz`` or ``.zst``.
+
+    Parameters
+    ----------
+    path
+        The file.
+    source
+        A store, or n-grams and their matrix.
+    binary
+        Whether to write the binary format, which is smaller and exact; text has nine digits, which is exact too.
+    joiner
+        What joins the words of an n-gram; None if there are only words.
+    progress
+        Told how many more vectors have been written.
+
+    Raises
+    ------
+    DataError
+        If an n-gram cannot be written in this format, or the file cannot be written.
+    """
+    _check_joiner(joiner)
+    names = [_escaped(ngram, joiner) for ngram in source.ngrams()]
+    row_format = " ".join(["%.9g"] * source.dimensions)
+    with atomic_writer(path, "wb") as raw:
+        stream = packed(raw, str(path))
+        stream.write(f"{len(names)} {source.dimensions}\n".encode())
+        for first, block in source.blocks():
+            if binary:
+                rows = block.astype("<f4")
+                parts = [names[first + i].encode() + b" " + row.tobytes() + b"\n" for i, row in enumerate(rows)]
+            else:
+                parts = [
+                    f"{names[first + i]} {row_format % tuple(row)}\n".encode() for i, row in enumerate(block.tolist())
+                ]
+            stream.write(b"".join(parts))
+            if progress:
+                progress(len(parts))
+        if stream is not raw:
+            stream.close()
+
+
+def _refuse_others(head: bytes, name: str) -> None:
+    if not head:
+        raise DataError(f"{name} is empty; give a file of vectors")
+    if head.startswith(_PICKLE):
+        raise DataError(
+            f"{name} is a pickle, which could run anything and is never read; "
+            "save the vectors with gensim's save_word2vec_format instead"
+        )
+    if head == _FASTTEXT_MODEL:
+        raise DataError(f"{name} is a whole fastText model; give the .vec file beside it")
+
+
+def _sizes(line: bytes, name: str) -> tuple[int, int] | None:
+    parts = line.split()
+    if len(parts) != 2 or not all(part.isdigit() and len(part) < 20 for part in parts):
+        return None
+    entries, dimensions = map(int, parts)
+    if not entries or not dimensions:
+        raise DataError(f"{name}:1: there are {entries} vectors of {dimensions} dimensions; give a file with some")
+    if entries > _MOST_ENTRIES or dimensions > _MOST_DIMENSIONS:
+        raise DataError(
+            f"{name}:1: {entries:,} vectors of {dimensions:,} dimensions cannot be; the file is damaged or not word2vec"
+        )
+    return entries, dimensions
+
+
+def _longest_line(dimensions: int) -> int:
+    return _LONGEST_WORD + dimensions * _LONGEST_NUMBER
+
+
+def _first_line(stream: io.BufferedReader, name: str) -> bytes:
+    longest = _longest_line(_MOST_DIMENSIONS)  # there may be no sizes, but a vector
+    line = stream.readline(longest)
+    if len(line) == longest:
+        raise DataError(f"{name}:1: the line is longer than any vector; it is not word2vec")
+    return line
+
+
+def _binary_part(stream: io.BufferedReader, row: bytes, dimensions: int) -> bytes | None:
+    """Return what has been read of the first vector if it is binary; None if it is text, or text that is broken."""
+    if not row or _split_row(row.rstrip(_LINE_END), dimensions):
+        return None
+    data = row + stream.read(4 * dimensions)
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        if error.start < len(data) - 3:  # not just a character that is cut off
+            return data
+    return data if data.translate(None, _IN_TEXT) else None
+
+
+def _read_text(stream: io.BufferedReader, number: int, line: bytes, rows: Rows) -> None:
+    longest = _longest_line(rows.dimensions)
+    while line:
+        if len(line) >= longest:
+            raise DataError(
+                f"{rows.at(number)}: the line is longer than {rows.dimensions} numbers can be; it is not word2vec"
+            )
+        content = line.rstrip(_LINE_END)
+        if content:
+            row = _split_row(content, rows.dimensions)
+            if row is None:
+                raise _wrong_row(content, rows.dimensions, rows.at(number))
+            rows.add(*row, number)
+        elif stream.read(_BLOCK).strip():
+            raise DataError(f"{rows.at(number)}: the line is empty, but others follow; remove it")
+        number += 1
+        line = stream.readline(longest)
+
+
+def _split_row(line: bytes, dimensions: int) -> tuple[bytes, NDArray[np.float32]] | None:
+    """Return the name and the vector of a line of text, if there are any."""
+    word, _, rest = line.partition(b" ")
+    numbers = _numbers(rest)
+    if numbers is not None and len(numbers) == dimensions:
+        return word, numbers
+    # Some files have names with spaces in them; then what stands before the numbers is not a number.
+    parts = line.split(b" ")
+    head, tail = parts[:-dimensions], parts[-dimensions:]
+    numbers = _numbers(b" ".join(tail))
+    if len(head) > 1 and numbers is not None and len(numbers) == dimensions and _numbers(head[-1]) is None:
+        return b" ".join(head), numbers
+    return None
+
+
+def _wrong_row(line: bytes, dimensions: int, place: str) -> DataError:
+    found = line.count(b" ")
+    if found == dimensions:
+        return DataError(f"{place}: one of the {dimensions} numbers after the word is not a number")
+    return DataError(
+        f"{place}: there are {found} numbers, but {dimensions} are expected; all vectors must be equally long"
+    )
+
+
+def _numbers(text: bytes) -> NDArray[np.float32] | None:
+    try:
+        return np.fromstring(text, np.float32, sep=" ") if text else None
+    except (DeprecationWarning, ValueError):
+        return None
+
+
+def _read_binary(stream: io.BufferedReader, offset: int, data: bytes, rows: Rows) -> None:
+    size = 4 * rows.dimensions
+    entries = rows.entries or 0
+    rows.in_lines = False
+    at = 0
+    while len(rows) < entries:
+        space = data.find(b" ", at)
+        if space < 0 or space + 1 + size > len(data):
+            if space < 0 and len(data) - at > _LONGEST_WORD:
+                raise DataError(
+                    f"{rows.name}: there is no word at byte {offset + at}; the file is damaged or not word2vec"
+                )
+            offset += at
+            more = stream.read(max(_BLOCK, size))
+            data, at = data[at:] + more, 0
+            if not more:
+                raise DataError(
+                    f"{rows.name} ends early, at byte {offset + len(data)}: it promises {entries:,} vectors, "
+                    f"but has {len(rows):,}; copy it again"
+                )
+            continue
+        # word2vec itself ends each vector with a line end, gensim does not.
+        begin = at + 1 if data[at : at + 1] == b"\n" else at
+        rows.add(data[begin:space], np.frombuffer(data, "<f4", rows.dimensions, space + 1), offset + begin)
+        at = space + 1 + size
+    if data[at:].strip() or stream.read(_BLOCK).strip():
+        raise DataError(
+            f"{rows.name} goes on after its {entries:,} vectors, at byte {offset + at}; it is damaged or not word2vec"
+        )
+
+
+def _check_joiner(joiner: str | None) -> None:
+    if joiner is not None and (len(joiner) != 1 or joiner.isspace() or joiner == _ESCAPE):
+        raise UsageError(f"joiner={joiner!r} must be one character, neither a space nor a backslash")
+
+
+def _escaped(ngram: str, joiner: str | None) -> str:
+    words = ngram.split(" ")
+    if any(word.isspace() or "\n" in word or "\r" in word or "\t" in word for word in words):
+        raise DataError(f"the n-gram {ngram!r} holds white space, which word2vec files cannot; write a store instead")
+    try:
+        ngram.encode()
+    except UnicodeEncodeError:
+        raise DataError(f"the n-gram {ngram!r} is not valid Unicode, so it cannot be written; write a store") from None
+    if joiner is None:
+        if len(words) > 1:
+            raise DataError(f"the n-gram {ngram!r} has {len(words)} words, which need a joiner in a word2vec file")
+        return ngram
+    if joiner not in ngram and _ESCAPE not in ngram:
+        return joiner.join(words)
+    return joiner.join(word.replace(_ESCAPE, _ESCAPE * 2).replace(joiner, _ESCAPE + joiner) for word in words)
