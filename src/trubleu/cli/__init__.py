@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, NoReturn
 
 from trubleu._version import __version__
-from trubleu.cli import compare, explain, refs, score
+from trubleu.cli import compare, explain, judge, refs, score, vectors
 from trubleu.errors import TrubleuError
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ def build_parser() -> argparse.ArgumentParser:
     refs.add_parser(commands)
     compare.add_parser(commands)
     explain.add_parser(commands)
+    judge.add_parser(commands)
+    vectors.add_parser(commands)
     return parser
 
 
@@ -63,8 +65,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except TrubleuError as error:
         sys.stderr.write(f"trubleu: {error}\n")
         return EXIT_BAD_INPUT
-    except KeyboardInterrupt:
-        sys.stderr.write("trubleu: interrupted; nothing was written\n")
+    except KeyboardInterrupt as stop:
+        sys.stderr.write(f"trubleu: {str(stop) or 'interrupted; nothing was written'}\n")
         return EXIT_INTERRUPTED
     except MemoryError:
         sys.stderr.write("trubleu: there is not enough memory for this; give it less at once\n")

@@ -28,16 +28,23 @@ class Bars:
     def __exit__(self, *_exception: object) -> None:
         self._close()
 
-    def stage(self, name: str, total: int) -> Callable[[int], object]:
-        """Begin a stage of so many steps, and return what is told of steps done."""
+    def stage(self, name: str, total: int | None, unit: str = "it") -> Callable[[int], object]:
+        """Begin a stage of so many steps, if that is known, and return what is told of steps done."""
         self._close()
         if self._quiet or not sys.stderr.isatty():
             return lambda _done: None
         from tqdm import tqdm
 
-        self._bar = tqdm(total=total, desc=name, unit_scale=True, delay=DELAY_SECONDS, leave=False, file=sys.stderr)
+        self._bar = tqdm(
+            total=total, desc=name, unit=unit, unit_scale=True, delay=DELAY_SECONDS, leave=False, file=sys.stderr
+        )
         update: Callable[[int], object] = self._bar.update
         return update
+
+    def note(self, text: str) -> None:
+        """Show something beside the bar."""
+        if self._bar is not None:
+            self._bar.set_postfix_str(text, refresh=False)
 
     def _close(self) -> None:
         if self._bar is not None:

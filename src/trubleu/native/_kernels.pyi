@@ -41,6 +41,49 @@ class Prepared:
         threads: int,
     ) -> NDArray[np.float64]: ...
 
+@final
+class SoftScale:
+    def __init__(self, similarity: str, shift: float, unknown: float, rule: str, release: bool) -> None: ...
+
+@final
+class SoftNames:
+    def __init__(self) -> None: ...
+    def __len__(self) -> int: ...
+    def settle(self, rows: NDArray[np.uint32]) -> None: ...
+
+@final
+class SoftSlice:
+    def __init__(
+        self,
+        outputs: tuple[str, ...],
+        references: tuple[str, ...],
+        offsets: NDArray[np.int64],
+        options: Options,
+        first: int,
+        last: int,
+    ) -> None: ...
+    def words(self) -> list[str]: ...
+    def segments_with(self, marked: NDArray[np.uint8]) -> NDArray[np.int64]: ...
+    def new_ngrams(self, names: SoftNames, first_only: bool) -> list[str]: ...
+    def rows(self, names: SoftNames) -> NDArray[np.uint32]: ...
+    def statistics(
+        self,
+        vectors: NDArray[np.float32],
+        rows: NDArray[np.uint32],
+        composed: bool,
+        weights: NDArray[np.float64] | None,
+        scale: SoftScale,
+        threads: int,
+    ) -> NDArray[np.float64]: ...
+    def pairs(
+        self,
+        vectors: NDArray[np.float32],
+        rows: NDArray[np.uint32],
+        composed: bool,
+        weights: NDArray[np.float64] | None,
+        scale: SoftScale,
+    ) -> tuple[NDArray[np.int32], NDArray[np.float64]]: ...
+
 def supports_v3() -> bool: ...
 def count_empty(texts: tuple[object, ...]) -> int | None: ...
 def repeating_segments(texts: tuple[str, ...], offsets: NDArray[np.int64]) -> NDArray[np.int64]: ...
@@ -85,3 +128,62 @@ def unit_sums(
     count: int,
     threads: int,
 ) -> NDArray[np.float64]: ...
+
+@final
+class WordCounter:
+    def __init__(self) -> None: ...
+    def add(self, texts: tuple[str, ...], tokenizer: str, lowercase: bool) -> NDArray[np.uint32]: ...
+    def words(self) -> tuple[NDArray[np.uint8], NDArray[np.uint64], NDArray[np.uint64]]: ...
+
+@final
+class PairCounter:
+    def __init__(self, usable: int, least: int, most_entries: int) -> None: ...
+    def add(self, numbers: NDArray[np.uint32]) -> None: ...
+    def finish_pass(self) -> bool: ...
+    def pairs(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint64]]: ...
+
+@final
+class PairIndex:
+    def __init__(self, firsts: NDArray[np.uint32], seconds: NDArray[np.uint32]) -> None: ...
+    def encode(self, numbers: NDArray[np.uint32], output: NDArray[np.uint32]) -> None: ...
+
+def fill_first_vectors(matrix: NDArray[np.float32], dimensions: int, seed: int, stream: int) -> None: ...
+def training_blocks(positions: int) -> int: ...
+
+@final
+class SkipGram:
+    def __init__(
+        self,
+        inputs: NDArray[np.float32],
+        outputs: NDArray[np.float32],
+        noise: NDArray[np.float64],
+        keep: NDArray[np.uint32],
+        join: NDArray[np.uint32],
+        dimensions: int,
+        window: int,
+        negative: int,
+        words_out: bool,
+        seed: int,
+        stream: int,
+    ) -> None: ...
+    def train(
+        self,
+        levels: list[NDArray[np.uint32]],
+        lengths: list[int],
+        listed: list[int],
+        epoch: int,
+        first: int,
+        last: int,
+        alpha: float,
+        alpha_step: float,
+        threads: int,
+    ) -> tuple[int, int, float]: ...
+    def segment(
+        self,
+        levels: list[NDArray[np.uint32]],
+        lengths: list[int],
+        listed: list[int],
+        epoch: int,
+        first: int,
+        last: int,
+    ) -> tuple[NDArray[np.uint32], NDArray[np.uint64]]: ...

@@ -10,8 +10,11 @@
 #include <any>
 
 void bind_correlate(nanobind::module_ &m);
+void bind_count(nanobind::module_ &m);
 void bind_resample(nanobind::module_ &m);
+void bind_soft(nanobind::module_ &m);
 void bind_stored(nanobind::module_ &m);
+void bind_train(nanobind::module_ &m);
 void bind_units(nanobind::module_ &m);
 
 namespace trubleu {
@@ -367,7 +370,10 @@ TRUBLEU_NB_MODULE(TRUBLEU_MODULE, m) {
         .def("statistics", &PreparedHandle::statistics, nb::arg("outputs"), nb::arg("weights").none(),
              nb::arg("options"), nb::arg("first"), nb::arg("last"), nb::arg("threads"));
     bind_correlate(m);
+    bind_count(m);
     bind_resample(m);
+    bind_soft(m);
     bind_stored(m);
+    bind_train(m);
     bind_units(m);
 }

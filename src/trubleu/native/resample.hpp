@@ -37,6 +37,8 @@ enum class Purpose : std::uint64_t {
   units = 3,           // rows shuffled into units
   items = 4,           // items drawn with replacement, for all tables alike
   units_of_items = 5,  // the rows of such items shuffled into units
+  training = 6,        // windows, sub-sampling, negatives and segmentations of training n-gram vectors
+  first_vectors = 7,   // what such vectors are before training
 };
 
 // Eight xoshiro256++ generators (Blackman & Vigna 2021), one a lane.

@@ -40,7 +40,7 @@ class Generator {
         }
     }
 
-  private:
+    // The next 32 bits.
     std::uint32_t half() {
         if (left_) {
             left_ = false;
@@ -51,6 +51,7 @@ class Generator {
         return static_cast<std::uint32_t>(word_);
     }
 
+    // The next 64 bits; does not go together with half().
     std::uint64_t next() {
         const std::uint64_t result = std::rotl(state_[0] + state_[3], 23) + state_[0], shifted = state_[1] << 17;
         state_[2] ^= state_[0];
@@ -62,6 +63,7 @@ class Generator {
         return result;
     }
 
+  private:
     std::uint64_t state_[4];
     std::uint64_t word_ = 0;
     bool left_ = false;

@@ -1,0 +1,156 @@
+"""How n-gram vectors are trained."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Literal, get_args
+
+from trubleu.errors import UsageError
+from trubleu.native import MAX_ORDER
+
+Mode = Literal["separate", "joint"]
+Output = Literal["same", "words"]
+
+MIN_COUNTS: Final = (5, 30, 50)
+"""What an n-gram of one, two, and three or more words must at least be seen."""
+
+MOST_DIMENSIONS: Final = 4096
+MOST_NEGATIVES: Final = 63
+MOST_WINDOW: Final = 1000
+_LEAST_ALPHA: Final = 1e-4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingOptions:
+    """What the vectors depend on, besides the text.
+
+    Attributes
+    ----------
+    mode
+        ``separate``: one model for each order, whose tokens are all n-grams of that order, overlapping. ``joint``: one
+        model for words and n-grams; each epoch cuts the text anew at random into n-grams and words.
+    orders
+        Lengths of n-grams, rising.
+    dim
+        Numbers in a vector.
+    window
+        Most tokens between an entry and what it is trained with; how many it is each time is drawn from 1 to this.
+    negative
+        Random entries for each true one.
+    epochs
+        How often to go through the text.
+    min_count
+        How often an n-gram must be seen, one number for each order; by default 5, 30, and 50 for longer ones.
+    beta
+        A listed n-gram seen f times is a candidate for one entry with probability f to the power of −beta (``joint``).
+    sample
+        Share of the text from which on entries are left out at random; 0 keeps all.
+    alpha
+        Learning rate at the beginning, from which it falls evenly to 0.0001.
+    seed
+        Of everything random.
+    output
+        ``same``: n-grams are predicted like words. ``words``: n-grams predict single words only (``joint``).
+    tokenize, lowercase
+        As in scoring.
+
+    Examples
+    --------
+    >>> TrainingOptions(orders=(1, 2)).min_count
+    (5, 30)
+    >>> TrainingOptions(dim=0)
+    Traceback (most recent call last):
+    trubleu.errors.UsageError: dim must be a whole number from 1 to 4,096, not 0
+    """
+
+    mode: Mode = "separate"
+    orders: tuple[int, ...] = (1, 2, 3)
+    dim: int = 100
+    window: int = 5
+    negative: int = 5
+    epochs: int = 5
+    min_count: tuple[int, ...] = ()
+    beta: float = 0.125
+    sample: float = 1e-3
+    alpha: float = 0.025
+    seed: int = 1
+    output: Output = "same"
+    tokenize: str = "13a"
+    lowercase: bool = False
+
+    def __post_init__(self) -> None:
+        for name, known in (("mode", get_args(Mode)), ("output", get_args(Output))):
+            if getattr(self, name) not in known:
+                raise UsageError(f"{name} must be {' or '.join(known)}, not {getattr(self, name)!r}")
+        self._check_orders()
+        if not self.min_count:
+            counts = tuple(MIN_COUNTS[min(order, len(MIN_COUNTS)) - 1] for order in self.orders)
+            object.__setattr__(self, "min_count", counts)
+        elif len(self.min_count) == 1:
+            object.__setattr__(self, "min_count", self.min_count * len(self.orders))
+        if len(self.min_count) != len(self.orders):
+            raise UsageError(
+                f"min-count has {len(self.min_count)} numbers for {len(self.orders)} orders; "
+                "give one for each, or just one"
+            )
+        for count in self.min_count:
+            _whole("min-count", count, 1, 2**63 - 1)
+        _whole("dim", self.dim, 1, MOST_DIMENSIONS)
+        _whole("window", self.window, 1, MOST_WINDOW)
+        _whole("negative", self.negative, 1, MOST_NEGATIVES)
+        _whole("epochs", self.epochs, 1, 1_000_000)
+        _whole("seed", self.seed, 0, 2**64 - 1)
+        _between("beta", self.beta, 0.0, 10.0)
+        _between("sample", self.sample, 0.0, 1.0)
+        _between("alpha", self.alpha, _LEAST_ALPHA, 1.0)
+
+    def _check_orders(self) -> None:
+        fine = all(type(order) is int and 1 <= order <= MAX_ORDER for order in self.orders)
+        if not self.orders or not fine or list(self.orders) != sorted(set(self.orders)):
+            raise UsageError(
+                f"orders must be different whole numbers from 1 to {MAX_ORDER}, rising, such as 1-3; "
+                f"not {','.join(map(str, self.orders)) or 'none'}"
+            )
+        if self.mode == "joint" and (self.orders[0] != 1 or len(self.orders) == 1):
+            raise UsageError("mode joint trains words and n-grams together; give orders that begin with 1, such as 1-3")
+        if self.output == "words" and self.mode != "joint":
+            raise UsageError("output words is for mode joint: in mode separate an order's n-grams are all there is")
+
+    @property
+    def least_alpha(self) -> float:
+        """The learning rate at the end."""
+        return _LEAST_ALPHA
+
+    def least_count(self, order: int) -> int:
+        """Return how often an n-gram of this length must be seen to be of any use.
+
+        A longer n-gram is never seen more often than what it consists of, so n-grams also matter for those beyond.
+
+        Examples
+        --------
+        >>> TrainingOptions(orders=(2, 3), min_count=(30, 20)).least_count(1)
+        20
+        """
+        return min(count for longer, count in zip(self.orders, self.min_count, strict=True) if longer >= order)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON: lists as they are written on the command line.
+
+        Examples
+        --------
+        >>> TrainingOptions().to_dict()["min_count"]
+        '5,30,50'
+        """
+        lists = {name: ",".join(map(str, getattr(self, name))) for name in ("orders", "min_count")}
+        return asdict(self) | lists
+
+
+def _whole(name: str, value: object, least: int, most: int) -> None:
+    if type(value) is not int or not least <= value <= most:
+        raise UsageError(f"{name} must be a whole number from {least} to {most:,}, not {value}")
+
+
+def _between(name: str, value: float, least: float, most: float) -> None:
+    if not isinstance(value, int | float) or not math.isfinite(value) or not least <= value <= most:
+        raise UsageError(f"{name} must be a number from {least:g} to {most:g}, not {value}")

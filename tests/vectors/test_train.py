@@ -1,0 +1,419 @@
+"""Training as a whole: stores, checkpoints, resuming, and what is refused."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from tests.oracles import skipgram
+from tests.oracles.skipgram import ngram_counts
+from trubleu.errors import DataError, UsageError
+from trubleu.vectors import train as training
+from trubleu.vectors.checkpoint import Folder, State
+from trubleu.vectors.count import MappedNumbers
+from trubleu.vectors.model import Model, keep_thresholds
+from trubleu.vectors.store import VectorStore
+from trubleu.vectors.train import train_vectors
+from trubleu.vectors.training_options import TrainingOptions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+
+def sentences(count: int = 1500, seed: int = 0) -> list[list[str]]:
+    """Text with phrases in it."""
+    rng = np.random.default_rng(seed)
+    phrases = ["do not like", "new york", "as_well as", "of course", "rain", "snow", "we", "they", "the", "a", ","]
+    return [" ".join(rng.choice(phrases, rng.integers(2, 8))).split() for _ in range(count)]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    path = tmp_path / "text.txt"
+    path.write_text("".join(" ".join(words) + "\n" for words in sentences()))
+    return path
+
+
+SMALL: dict[str, Any] = {"dim": 12, "epochs": 2, "min_count": (5, 30, 40), "tokenize": "none"}
+MODES = ("separate", "joint")
+
+
+def small(**choice: Any) -> TrainingOptions:
+    return TrainingOptions(**SMALL | choice)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_store_holds_frequent_ngrams_with_their_counts(corpus: Path, tmp_path: Path, mode: Any) -> None:
+    made = train_vectors([corpus], tmp_path / "v.store", small(mode=mode), threads=1)
+    store = VectorStore.open(made.path)
+    counts = [ngram_counts(sentences(), order) for order in (1, 2, 3)]
+    expected = {
+        gram: n
+        for order, least in zip((0, 1, 2), (5, 30, 40), strict=True)
+        for gram, n in counts[order].items()
+        if n >= least
+    }
+    assert store.counts is not None
+    assert dict(zip(store.ngrams(), store.counts.tolist(), strict=True)) == expected
+    assert made.entries == {order: int((store.lengths == order).sum()) for order in (1, 2, 3)}
+    assert made.words == sum(map(len, sentences()))
+    assert store.orders == (1, 2, 3)
+    assert store.dimensions == 12
+    assert store.options["mode"] == mode
+    assert store.options["corpus"] == "text.txt"
+    assert len(made.losses) == (6 if mode == "separate" else 2)
+    assert made.losses[1] < made.losses[0]
+    assert "as_well as" in store.ngrams()
+    assert not (tmp_path / "v.store.training").exists()
+
+
+def test_the_whole_way_equals_the_restatement(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From options to vectors: thresholds, weights of negatives, learning rates and streams are those of word2vec."""
+    kept: list[Path] = []
+    monkeypatch.setattr(Folder, "remove", lambda folder: kept.append(folder.path))
+    corpus.write_text("".join(" ".join(words) + "\n" for words in sentences(60)))
+    options = TrainingOptions(orders=(2,), min_count=(3,), dim=12, epochs=2, tokenize="none", sample=0.01, seed=8)
+    made = train_vectors([corpus], tmp_path / "v.store", options, threads=1)
+    store = VectorStore.open(made.path)
+    assert store.counts is not None
+    counts = store.counts.astype(float)
+    enough = 0.01 * counts.sum()
+    shares = (np.sqrt(counts / enough) + 1) * enough / counts
+    keep = [2**32 - 1 if share >= 1 else int(share * 2**32) for share in shares]
+    vectors = skipgram.first_vectors(len(counts), 12, seed=8, stream=2)
+    plain = skipgram.SkipGram(
+        vectors, np.zeros_like(vectors), (counts**0.75).tolist(), keep, keep, 5, 5, False, seed=8, stream=2
+    )
+    numbers = MappedNumbers(kept[0] / "order-2.ids").numbers.tolist()
+    for epoch in range(2):  # one block each, so the learning rate goes down once
+        plain.train([numbers], [2], [len(counts)], epoch, 0.025, (0.025 - 0.0001) / 2)
+    np.testing.assert_array_equal(store.lookup(store.ngrams()), plain.vectors[:, :12])
+
+
+def test_sub_sampling_can_be_switched_off() -> None:
+    assert keep_thresholds(np.array([5.0, 1e9]), 0).tolist() == [2**32 - 1] * 2
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_same_seed_same_bytes(corpus: Path, tmp_path: Path, mode: Any) -> None:
+    stores = []
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        train_vectors([corpus], tmp_path / name, small(mode=mode, seed=seed), threads=1)
+        stores.append((tmp_path / name).read_bytes())
+    assert stores[0] == stores[1] != stores[2]
+
+
+def test_output_words(corpus: Path, tmp_path: Path) -> None:
+    options = small(mode="joint", output="words")
+    both = [train_vectors([corpus], tmp_path / name, options, threads=1) for name in ("a", "b")]
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    train_vectors([corpus], tmp_path / "c", small(mode="joint"), threads=1)
+    same, words = VectorStore.open(tmp_path / "c"), VectorStore.open(both[0].path)
+    assert same.ngrams() == words.ngrams()
+    assert not np.array_equal(same.lookup(["do not like"]), words.lookup(["do not like"]))
+
+
+def test_several_files_are_one_corpus(corpus: Path, tmp_path: Path) -> None:
+    lines = corpus.read_text().splitlines(keepends=True)
+    (tmp_path / "one.txt").write_text("".join(lines[:700]))
+    (tmp_path / "two.txt").write_text("".join(lines[700:]))
+    train_vectors([corpus], tmp_path / "a", small(), threads=1)
+    train_vectors([tmp_path / "one.txt", tmp_path / "two.txt"], tmp_path / "b", small(), threads=1)
+    whole, parts = VectorStore.open(tmp_path / "a"), VectorStore.open(tmp_path / "b")
+    np.testing.assert_array_equal(whole.lookup(whole.ngrams()), parts.lookup(whole.ngrams()))
+
+
+def test_half_precision(corpus: Path, tmp_path: Path) -> None:
+    train_vectors([corpus], tmp_path / "a", small(orders=(1,), min_count=(5,)), threads=1, dtype="float16")
+    assert VectorStore.open(tmp_path / "a").precision == "float16"
+
+
+def test_orders_without_words(corpus: Path, tmp_path: Path) -> None:
+    made = train_vectors([corpus], tmp_path / "a", small(orders=(3,), min_count=(40,)), threads=2)
+    assert made.entries.keys() == {3}
+    assert all(len(ngram.split()) == 3 for ngram in VectorStore.open(made.path).ngrams())
+
+
+class PowerError(Exception):
+    """The power is gone."""
+
+
+@contextmanager
+def failing_after(monkeypatch: pytest.MonkeyPatch, calls: int) -> Iterator[None]:
+    """Let the kernel work so many times, and then fail in a way that nobody expects."""
+    usual, done = Model.train, [0]
+
+    def failing(*arguments: Any) -> Any:
+        done[0] += 1
+        if done[0] > calls:
+            raise PowerError
+        return usual(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Model, "train", failing)
+        yield
+
+
+@pytest.mark.parametrize(
+    ("mode", "calls"), [*(("separate", calls) for calls in range(6)), *(("joint", calls) for calls in range(3))]
+)
+def test_resuming_equals_never_having_stopped(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: Any, calls: int
+) -> None:
+    options = small(mode=mode, epochs=3, orders=(1, 2), min_count=(5, 30))
+    whole = train_vectors([corpus], tmp_path / "a", options, threads=1)
+    with failing_after(monkeypatch, calls), pytest.raises(PowerError):
+        train_vectors([corpus], tmp_path / "b", options, threads=1)
+    assert (tmp_path / "b.training" / "checkpoint").exists()
+    assert not (tmp_path / "b").exists()
+    again = train_vectors([corpus], tmp_path / "b", options, threads=1, resume=True)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert again.losses == whole.losses
+    assert not (tmp_path / "b.training").exists()
+
+
+def test_resuming_when_only_the_store_was_missing(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train_vectors([corpus], tmp_path / "a", small(), threads=1)
+    with monkeypatch.context() as patch:
+        patch.setattr(VectorStore, "write", fail_with(DataError("the disk is full")))
+        with pytest.raises(DataError, match="the disk is full"):
+            train_vectors([corpus], tmp_path / "b", small(), threads=1)
+    with failing_after(monkeypatch, 0):
+        train_vectors([corpus], tmp_path / "b", small(), threads=1, resume=True)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def fail_with(error: BaseException) -> Callable[..., Any]:
+    def fail(*_arguments: Any, **_options: Any) -> Any:
+        raise error
+
+    return fail
+
+
+def test_ctrl_c_leaves_a_checkpoint_within_an_epoch(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus.write_text("".join(" ".join(words) + "\n" for words in sentences(9000)))
+    monkeypatch.setattr(training, "_BLOCKS_A_CALL", 1)
+    monkeypatch.setattr(training, "_BLOCKS_A_THREAD", 1)
+    options = small(orders=(1,), min_count=(5,))
+    train_vectors([corpus], tmp_path / "a", options, threads=1)
+
+    class Interrupting:
+        """Presses Ctrl-C as soon as the first part is done."""
+
+        def stage(self, _name: str, _total: int | None, _unit: str = "") -> Callable[[int], object]:
+            return lambda _done: None
+
+        def note(self, text: str) -> None:
+            assert text.startswith("epoch 1 of 2, loss ")
+            os.kill(os.getpid(), signal.SIGINT)
+
+    handler = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt, match=r"interrupted; continue with --resume, or remove .*b\.training"):
+        train_vectors([corpus], tmp_path / "b", options, threads=1, progress=Interrupting())
+    assert signal.getsignal(signal.SIGINT) is handler
+    state, matrices = Folder(tmp_path / "b").read(options, [corpus])
+    assert (state.epoch, state.block) == (0, 1)
+    assert matrices is not None
+    train_vectors([corpus], tmp_path / "b", options, threads=1, resume=True)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_a_disk_that_fills_up_leaves_the_checkpoint_before(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = small(orders=(1,), min_count=(5,), epochs=3)
+    train_vectors([corpus], tmp_path / "a", options, threads=1)
+    usual, synced = os.fsync, [0]
+
+    def full(descriptor: int) -> None:
+        synced[0] += 1
+        if synced[0] == 4:  # after the vocabulary, the first checkpoint, and that of the first epoch
+            raise OSError(errno.ENOSPC, "No space left on device")
+        usual(descriptor)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(
+            DataError, match=r"checkpoint cannot be written: No space left on device; nothing was changed"
+        ):
+            train_vectors([corpus], tmp_path / "b", options, threads=1)
+    state, _ = Folder(tmp_path / "b").read(options, [corpus])
+    assert state.epoch == 1
+    train_vectors([corpus], tmp_path / "b", options, threads=1, resume=True)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+OTHERS: list[dict[str, Any]] = [
+    {"mode": "joint"},
+    {"orders": (1, 2), "min_count": (5, 30)},
+    {"dim": 13},
+    {"window": 4},
+    {"negative": 4},
+    {"epochs": 3},
+    {"min_count": (5, 30, 41)},
+    {"sample": 1e-4},
+    {"alpha": 0.05},
+    {"beta": 0.25},
+    {"seed": 2},
+    {"tokenize": "13a"},
+    {"lowercase": True},
+]
+
+
+def test_resuming_with_other_options_names_the_option(corpus: Path, tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "v")
+    folder.begin()
+    folder.write(small(), [corpus], State())
+    for other in OTHERS:
+        name = next(iter(other)).replace("_", "-")
+        with pytest.raises(
+            UsageError, match=rf"^--{name} is .*, but .*v\.training was made with .*; continue with the same"
+        ):
+            train_vectors([corpus], tmp_path / "v", small(**other), resume=True)
+    with corpus.open("a") as stream:
+        stream.write("more\n")
+    with pytest.raises(
+        UsageError, match=r"made from another corpus; continue with the same files: text\.txt \(\d+ bytes\)"
+    ):
+        train_vectors([corpus], tmp_path / "v", small(), resume=True)
+
+
+def test_resuming_without_a_checkpoint(corpus: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"there is no checkpoint in .*v\.training; train without --resume"):
+        train_vectors([corpus], tmp_path / "v", small(), resume=True)
+
+
+def test_an_unfinished_training_is_not_thrown_away(corpus: Path, tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "v")
+    folder.begin()
+    folder.write(small(), [corpus], State())
+    with pytest.raises(
+        UsageError, match=r"v\.training holds a training that was not finished; continue it with --resume"
+    ):
+        train_vectors([corpus], tmp_path / "v", small())
+
+
+def test_a_corpus_of_numbers_that_was_cut_off(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with failing_after(monkeypatch, 0), pytest.raises(PowerError):
+        train_vectors([corpus], tmp_path / "v", small(), threads=1)
+    path = tmp_path / "v.training" / "order-2.ids"
+    path.write_bytes(path.read_bytes()[:-4])
+    with pytest.raises(DataError, match=r"order-2\.ids was altered or damaged .*; train again without --resume"):
+        train_vectors([corpus], tmp_path / "v", small(), threads=1, resume=True)
+    path.unlink()
+    with pytest.raises(DataError, match=r"order-2\.ids cannot be read; train again without --resume"):
+        train_vectors([corpus], tmp_path / "v", small(), threads=1, resume=True)
+
+
+def test_a_damaged_checkpoint(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with failing_after(monkeypatch, 1), pytest.raises(PowerError):
+        train_vectors([corpus], tmp_path / "v", small(), threads=1)
+    path = tmp_path / "v.training" / "checkpoint"
+    data = bytearray(path.read_bytes())
+    data[-100] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(DataError, match=r"was altered or damaged .*train again without --resume"):
+        train_vectors([corpus], tmp_path / "v", small(), threads=1, resume=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "choice", "message"),
+    [
+        ("", {}, r"text\.txt holds no words; give text, one sentence a line"),
+        ("\n \n\n", {}, r"text\.txt holds no words"),
+        ("one two three\n", {}, r"text\.txt has 3 words, no more than the window of 5; give more text"),
+        ("one two three four five six\n", {}, r"no word was seen 5 times or more, so order 1 is empty"),
+        (
+            "one two three\n" * 20,
+            {},
+            r"30 times or more, so order 2 is empty; give more text, or a smaller min-count than 30 for order 2",
+        ),
+        ("one two\n" * 60, {}, r"no n-gram of 3 words was seen 40 times or more, so order 3 is empty"),
+        (
+            "one\n" * 60,
+            {"orders": (1,), "min_count": (5,)},
+            r"no two frequent n-grams of order 1 stand in one line, so there is nothing to learn from",
+        ),
+    ],
+)
+def test_too_little_text(tmp_path: Path, text: str, choice: dict[str, Any], message: str) -> None:
+    (tmp_path / "text.txt").write_text(text)
+    with pytest.raises(DataError, match=message):
+        train_vectors([tmp_path / "text.txt"], tmp_path / "v", small(**choice), threads=1)
+    assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
+
+
+def test_vectors_that_grow_without_bounds(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = Model.build
+
+    def overflowing(*arguments: Any) -> Any:
+        model = usual(*arguments)
+        model.input[0, 0] = np.inf
+        return model
+
+    monkeypatch.setattr(Model, "build", overflowing)
+    with pytest.raises(DataError, match=r"grew without bounds in epoch 1; train again with a smaller alpha"):
+        train_vectors([corpus], tmp_path / "v", small(), threads=1)
+    assert not (tmp_path / "v.training").exists()
+
+
+def test_files_that_cannot_be(corpus: Path, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"missing\.txt: there is no such file"):
+        train_vectors([tmp_path / "missing.txt"], tmp_path / "v", small())
+    with pytest.raises(DataError, match=r"nowhere"):
+        train_vectors([corpus], tmp_path / "nowhere" / "v", small())
+    with pytest.raises(UsageError, match=r"text\.txt is part of the corpus and would be lost"):
+        train_vectors([corpus], corpus, small())
+    with pytest.raises(UsageError, match="standard output"):
+        train_vectors([corpus], "-", small())
+    with pytest.raises(UsageError, match="list of files"):
+        train_vectors(str(corpus), tmp_path / "v", small())
+    with pytest.raises(UsageError, match="dtype float8 is not known; known: float32, float16"):
+        train_vectors([corpus], tmp_path / "v", small(), dtype="float8")  # type: ignore[arg-type]
+    (tmp_path / "v.training").write_text("not a folder")
+    with pytest.raises(DataError, match=r"the folder .*v\.training cannot be made"):
+        train_vectors([corpus], tmp_path / "v", small())
+
+
+@pytest.mark.parametrize(
+    ("choice", "message"),
+    [
+        ({"mode": "both"}, "mode must be separate or joint, not 'both'"),
+        ({"output": "chars"}, "output must be same or words, not 'chars'"),
+        ({"output": "words"}, "output words is for mode joint"),
+        ({"orders": ()}, "orders must be different whole numbers from 1 to 9, rising, such as 1-3; not none"),
+        ({"orders": (2, 1)}, "not 2,1"),
+        ({"orders": (1, 10)}, "not 1,10"),
+        ({"mode": "joint", "orders": (2, 3)}, "give orders that begin with 1"),
+        ({"mode": "joint", "orders": (1,)}, "give orders that begin with 1"),
+        ({"min_count": (1, 2)}, "min-count has 2 numbers for 3 orders; give one for each, or just one"),
+        ({"min_count": (0,)}, "min-count must be a whole number from 1"),
+        ({"dim": 5000}, "dim must be a whole number from 1 to 4,096, not 5000"),
+        ({"negative": 64}, "negative must be a whole number from 1 to 63, not 64"),
+        ({"window": 0}, "window must be"),
+        ({"epochs": 0}, "epochs must be"),
+        ({"seed": -1}, "seed must be"),
+        ({"beta": -0.1}, "beta must be a number from 0 to 10, not -0.1"),
+        ({"sample": float("nan")}, "sample must be a number from 0 to 1, not nan"),
+        ({"alpha": 2.0}, "alpha must be a number from 0.0001 to 1, not 2.0"),
+    ],
+)
+def test_options_that_cannot_be(choice: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        TrainingOptions(**choice)
+
+
+def test_one_least_count_for_all_orders() -> None:
+    assert TrainingOptions(min_count=(7,)).min_count == (7, 7, 7)
+    assert TrainingOptions(orders=(1, 2, 3, 4)).min_count == (5, 30, 50, 50)
