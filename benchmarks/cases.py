@@ -12,10 +12,16 @@ import numpy as np
 
 import trubleu
 from benchmarks import peers
+from benchmarks.correlations import correlations, units
 from benchmarks.data import Corpus, Writer, real_corpora
 from benchmarks.prepared import prepared_files
+from benchmarks.protocol import protocol
+from benchmarks.rankings import rankings
 from benchmarks.rows import Row
+from benchmarks.soft import soft
+from benchmarks.store import vector_store
 from benchmarks.timing import best, interpreter_seconds
+from benchmarks.training import training
 from trubleu.stats import paired_bootstrap
 
 if TYPE_CHECKING:
@@ -226,11 +232,18 @@ CASES: Final[dict[str, Callable[[Bench], Iterator[Row]]]] = {
     "nltk": nltk,
     "second": second_system,
     "bootstrap": bootstrap,
+    "correlations": correlations,
+    "units": units,
+    "rankings": rankings,
+    "protocol": protocol,
     "real": real,
     "c": from_strings_c,
     "threads": threads,
     "delta": delta_bleu,
     "prepared": prepared_files,
+    "soft": soft,
+    "store": vector_store,
+    "training": training,
 }
 
 

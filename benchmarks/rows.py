@@ -71,7 +71,7 @@ def versions() -> str:
     """Name the versions of everything that was measured."""
     import trubleu
 
-    others = ", ".join(f"{name} {version(name)}" for name in ("sacrebleu", "nltk", "numpy"))
+    others = ", ".join(f"{name} {version(name)}" for name in ("sacrebleu", "nltk", "numpy", "scipy"))
     return f"trubleu {trubleu.__version__}, {others}, Python {platform.python_version()}"
 
 

@@ -100,10 +100,12 @@ def test_the_version_is_the_installed_one() -> None:
 
 
 def test_names_of_metrics() -> None:
-    assert names() == ("bleu", "sbleu", "dbleu", "sdbleu", "ibleu", "chrf", "chrf++", "ter")
+    near = ("bleu2vec", "bleu2vec-f", "dbleu2vec", "dbleu2vec-f")
+    assert names() == ("bleu", "sbleu", "dbleu", "sdbleu", "ibleu", *near, "chrf", "chrf++", "ter")
     for name in names():
         ordered = "bleu" in name
-        assert metric(name).name == (f"{name}-4" if ordered else name)
+        usual = 3 if name in near else 4
+        assert metric(name).name == (f"{name}-{usual}" if ordered else name)
         if ordered:
             for order in range(1, 10):
                 assert metric(f"{name}-{order}").name == f"{name}-{order}"
@@ -153,7 +155,7 @@ def test_options_beside_the_name() -> None:
     [
         ("blue", r"no metric 'blue'; did you mean .*\bbleu\b"),
         ("dbleau-2", r"no metric 'dbleau'; did you mean dbleu"),
-        ("xyzzy", r"known: bleu, sbleu, dbleu, sdbleu, ibleu, chrf, chrf\+\+, ter"),
+        ("xyzzy", r"known: bleu, sbleu, dbleu, sdbleu, ibleu, bleu2vec, bleu2vec-f, .* chrf\+\+, ter"),
         ("bleu-10", r"the order is 10, but must be a whole number from 1 to 9"),
         ("bleu-0", r"the order is 0, "),
         ("bleu--1", r"the order is -1, "),

@@ -16,52 +16,73 @@ from benchmarks.real import files
 from trubleu.cli import main as trubleu
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-DIALOGUE = ["--tokenize", "words", "--lowercase", "-m", "bleu-2", "-m", "sbleu-2", "-m", "dbleu-2"]
+DIALOGUE = ["--tokenize", "words", "--lowercase"]
+DIALOGUE_METRICS = ["bleu-2", "sbleu-2", "dbleu-2"]
+NEAR_DIALOGUE_METRICS = [
+    *("bleu-2", "dbleu-2", "bleu2vec-2[similarity=shift:0.3]", "bleu2vec-f-2[similarity=shift:0.3]"),
+    *(f"dbleu2vec-2[similarity=shift:0.3,credit={credit}]" for credit in ("earn", "nearest", "max")),
+    *("dbleu2vec-2[similarity=shift:0.65,credit=max]", "dbleu2vec-f-2[similarity=shift:0.3]"),
+    "dbleu2vec-f-3[similarity=shift:0.3]",
+]
 POOLED = ["--pool-outputs", "--condition", "given", "--condition", "all"]
 
 
-def dstc7(source: Path, folder: Path, golds: int = files.MOST_GOLDS) -> list[str]:
+def dstc7(
+    source: Path, folder: Path, metrics: Sequence[str] = DIALOGUE_METRICS, golds: int = files.MOST_GOLDS
+) -> list[str]:
     outputs = files.dstc7(source, folder, golds)
     ratings = source / "dstc7-task2-human-eval-per-judge.tsv"
     return [
-        *_pairs(folder, ratings, outputs),
+        *_pairs(folder, ratings, outputs, metrics),
         *("--repeated-ratings", "keep", "--drop-equal", "Human", "--report", str(folder / "report.html")),
     ]
 
 
-def multirefeval(source: Path, folder: Path) -> list[str]:
+def multirefeval(source: Path, folder: Path, metrics: Sequence[str] = DIALOGUE_METRICS) -> list[str]:
     outputs = files.multirefeval(source, folder)
-    command = _pairs(folder, folder / "ratings.csv", outputs)
+    command = _pairs(folder, folder / "ratings.csv", outputs, metrics)
     return [*command, "--scale", "10-50", "--unit", "20", "--drop-equal", "human"]
 
 
-def usr_topical(source: Path, folder: Path) -> list[str]:
+def usr_topical(source: Path, folder: Path, metrics: Sequence[str] = DIALOGUE_METRICS) -> list[str]:
     outputs = files.usr(source, folder, "tc_usr_data.json")
-    return [*_pairs(folder, folder / "ratings.csv", outputs), "--unit", "20"]
+    return [*_pairs(folder, folder / "ratings.csv", outputs, metrics), "--unit", "20"]
 
 
-def usr_persona(source: Path, folder: Path) -> list[str]:
+def usr_persona(source: Path, folder: Path, metrics: Sequence[str] = DIALOGUE_METRICS) -> list[str]:
     outputs = files.usr(source, folder, "pc_usr_data.json")
-    return [*_pairs(folder, folder / "ratings.csv", outputs), "--unit", "20"]
+    return [*_pairs(folder, folder / "ratings.csv", outputs, metrics), "--unit", "20"]
 
 
-def wmt15(source: Path, folder: Path) -> list[str]:
+def wmt15(source: Path, folder: Path, metrics: Sequence[str] = ()) -> list[str]:
     tasks = files.wmt15(source, folder)
-    return ["judge", "wmt", "--tasks", str(tasks), *_SENTENCE_METRICS]
+    return ["judge", "wmt", "--tasks", str(tasks), *_named(metrics or TRANSLATION_METRICS)]
 
 
-def daseg2015(source: Path, folder: Path) -> list[str]:
+def daseg2015(source: Path, folder: Path, metrics: Sequence[str] = ()) -> list[str]:
     tasks = files.daseg2015(source, folder)
-    return ["judge", "wmt", "--tasks", str(tasks), *_SENTENCE_METRICS]
+    return ["judge", "wmt", "--tasks", str(tasks), *_named(metrics or TRANSLATION_METRICS)]
 
 
-def _few_golds(source: Path, folder: Path, golds: int) -> list[str]:
-    return [*dstc7(source, folder, golds), "--sweeps", "none"]
+def _few_golds(
+    source: Path, folder: Path, metrics: Sequence[str] = DIALOGUE_METRICS, golds: int = files.MOST_GOLDS
+) -> list[str]:
+    return [*dstc7(source, folder, metrics, golds), "--sweeps", "none"]
 
 
-_SENTENCE_METRICS = ["-m", "bleu-4", "-m", "sbleu-4[variant=sacrebleu]", "-m", "chrf"]
+def _named(metrics: Sequence[str]) -> list[str]:
+    return [argument for name in metrics for argument in ("-m", name)]
+
+
+TRANSLATION_METRICS = ["bleu-4", "sbleu-4[variant=sacrebleu]", "chrf"]
+NEAR_TRANSLATION_METRICS = [
+    *TRANSLATION_METRICS,
+    *("sbleu-3", "bleu2vec", "bleu2vec-f", "bleu2vec-f-4"),
+    *(f"{name}[tokenize=words,lowercase=true]" for name in ("sbleu-3", "bleu2vec", "bleu2vec-f")),
+]
+
 
 STUDIES: dict[str, tuple[str, Callable[[Path, Path], list[str]]]] = {
     "dstc7": ("dstc7", dstc7),
@@ -71,14 +92,22 @@ STUDIES: dict[str, tuple[str, Callable[[Path, Path], list[str]]]] = {
     "usr-persona": ("usr", usr_persona),
     "wmt15": ("wmt15", wmt15),
     "daseg2015": ("daseg2015", daseg2015),
+    # The same with near misses, on ready vectors.
+    "dstc7-5-near": ("dstc7", partial(_few_golds, metrics=NEAR_DIALOGUE_METRICS, golds=5)),
+    "multirefeval-near": ("multirefeval", partial(multirefeval, metrics=NEAR_DIALOGUE_METRICS)),
+    "usr-topical-near": ("usr", partial(usr_topical, metrics=NEAR_DIALOGUE_METRICS)),
+    "usr-persona-near": ("usr", partial(usr_persona, metrics=NEAR_DIALOGUE_METRICS)),
+    "wmt15-near": ("wmt15", partial(wmt15, metrics=NEAR_TRANSLATION_METRICS)),
+    "daseg2015-near": ("daseg2015", partial(daseg2015, metrics=NEAR_TRANSLATION_METRICS)),
 }
 
 
-def _pairs(folder: Path, ratings: Path, outputs: list[Path]) -> list[str]:
+def _pairs(folder: Path, ratings: Path, outputs: list[Path], metrics: Sequence[str]) -> list[str]:
     return [
         *("judge", "pairs", "--refs", str(folder / "refs.jsonl"), "--ratings", str(ratings)),
         *(str(path) for path in outputs),
         *DIALOGUE,
+        *_named(metrics),
         *POOLED,
     ]
 

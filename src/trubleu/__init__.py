@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from trubleu.hurry import corpus_score
     from trubleu.metrics import (
         Bleu,
+        Bleu2Vec,
         BleuResult,
         ChrF,
         DeltaBleu,
+        DeltaBleu2Vec,
         IBleu,
         IBleuResult,
         Metric,
@@ -31,10 +33,12 @@ if TYPE_CHECKING:
 # Where each public name lives. They load when first used, so that `import trubleu` and `trubleu --help` are quick.
 _HOMES = {
     "Bleu": "trubleu.metrics",
+    "Bleu2Vec": "trubleu.metrics",
     "BleuResult": "trubleu.metrics",
     "ChrF": "trubleu.metrics",
     "DataError": "trubleu.errors",
     "DeltaBleu": "trubleu.metrics",
+    "DeltaBleu2Vec": "trubleu.metrics",
     "IBleu": "trubleu.metrics",
     "IBleuResult": "trubleu.metrics",
     "Metric": "trubleu.metrics",
@@ -56,10 +60,12 @@ _MODULES = ("data", "explain", "judge", "metrics", "report", "stats", "text", "v
 
 __all__ = [
     "Bleu",
+    "Bleu2Vec",
     "BleuResult",
     "ChrF",
     "DataError",
     "DeltaBleu",
+    "DeltaBleu2Vec",
     "IBleu",
     "IBleuResult",
     "Metric",

@@ -22,16 +22,26 @@ DEFAULT_METRIC: Final = f"{WEIGHTED_METRIC} for references with weights, otherwi
 METRIC_OPTIONS: Final[dict[str, dict[str, Any]]] = {
     "tokenize": {"metavar": "NAME", "help": "tokenizer: 13a (default), intl, char, zh, words, chat, none, …"},
     "lowercase": {"action": "store_true", "help": "lower-case all texts"},
-    "smoothing": {"metavar": "KIND", "help": "exp (default), floor, add-k or none"},
+    "smoothing": {"metavar": "KIND", "help": "exp (default), floor, add-k or none; for bleu2vec lin-och (default) too"},
     "smoothing_value": {"metavar": "X", "type": float, "help": "the value for floor (0.1) or add-k (1)"},
     "effective_order": {"action": "store_true", "help": "leave out orders that texts are too short for"},
     "reference_length": {"metavar": "RULE", "help": "closest (default), shortest, longest or average"},
     "variant": {"metavar": "NAME", "help": "sBLEU's smoothing: lin-och (default), nakov, nakov-all or sacrebleu"},
-    "definition": {"metavar": "NAME", "help": "ΔBLEU's formula: paper (default) or fork2019"},
+    "definition": {
+        "metavar": "NAME",
+        "help": "ΔBLEU's formula: paper (default) or fork2019; bleu2vec's: paper or release2017",
+    },
     "negative": {"metavar": "RULE", "help": "what ΔBLEU's sums below 0 become: clamp (default), floor:E or error"},
     "length_references": {"metavar": "WHICH", "help": "who sets ΔBLEU's reference length: all (default) or positive"},
     "no_positive": {"metavar": "RULE", "help": "segments without a positive weight: error (default) or skip"},
     "unrated_as": {"metavar": "W", "type": float, "help": "the weight of references that are not rated yet"},
+    "vectors": {
+        "metavar": "PATH",
+        "help": "vectors for bleu2vec and dbleu2vec: a store, a file, a folder or ready (default)",
+    },
+    "similarity": {"metavar": "RULE", "help": "what becomes of cosines there: raw, clamp or shift:S"},
+    "oov": {"metavar": "X", "help": "the similarity of what has no vector there (0.001), or composed"},
+    "credit": {"metavar": "RULE", "help": "what near misses earn in dbleu2vec: earn (default), nearest or max"},
     "alpha": {"metavar": "A", "type": float, "help": "the share of the references in iBLEU, from 0 to 1 (0.9)"},
 }
 
@@ -41,8 +51,9 @@ examples:
   trubleu score --ref a.txt --ref b.txt --weight wa.txt --weight wb.txt system.txt -m dbleu-2
   trubleu score --refs refs.jsonl sysA.txt B=sysB.txt -m bleu-4 -m 'dbleu-2[tokenize=chat]' --ci --test --baseline sysA
 
-metrics: bleu-N, sbleu-N, dbleu-N, sdbleu-N, ibleu-N (N from 1 to 9, 4 if left out), chrf, chrf++, ter, or your own
-as package.module:Class; options of one metric stand in brackets behind its name.
+metrics: bleu-N, sbleu-N, dbleu-N, sdbleu-N, ibleu-N (N from 1 to 9, 4 if left out), chrf, chrf++, ter; with near misses
+bleu2vec-N, bleu2vec-f-N, dbleu2vec-N, dbleu2vec-f-N (3 if left out); or your own as package.module:Class. Options of
+one metric stand in brackets behind its name.
 """
 
 
@@ -68,11 +79,11 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     out.add_argument("--threads", type=int, metavar="N", help="threads to use (all cores); no number depends on it")
 
 
-def add_corpus_options(parser: argparse.ArgumentParser, default_metric: str) -> None:
-    """Add the arguments that name systems, references and metrics, the same in every command."""
+def add_corpus_options(parser: argparse.ArgumentParser, default_metric: str, *, systems: str = "+") -> None:
+    """Add the arguments that name systems (as many as argparse's sign says), references and metrics."""
     parser.add_argument(
         "systems",
-        nargs="+",
+        nargs=systems,
         metavar="[NAME=]OUTPUTS",
         help="a system's outputs: one text a line, or JSON lines with id and text; .gz is fine, - is standard input",
     )
@@ -154,16 +165,35 @@ def open_corpus(
 
     Large plain files come part by part, so that they need not fit into memory; anything else is one part.
     """
-    from trubleu.data import (
-        LineStream,
-        References,
-        check_standard_input_once,
-        name_systems,
-        read_outputs,
-        read_text_lines,
-    )
-    from trubleu.data.files import name_of
+    from trubleu.data import LineStream
     from trubleu.data.stream import worth_streaming
+
+    files, weights, sources, paths = _corpus_files(options)
+    fit_together = not weights or len(weights) == len(files)
+    if fit_together and not options.segments and worth_streaming(files, [*weights, *sources, *paths.values()]):
+        stream = LineStream.open(files, weights, paths, options.source)
+        choose_metric(options, weighted=bool(weights))
+        return stream, tuple(paths), stream.segments
+    whole, outputs = read_corpus(options)
+    choose_metric(options, weighted=whole.weighted())
+    return [(whole, outputs)], tuple(outputs), len(whole)
+
+
+def read_corpus(options: argparse.Namespace) -> tuple[References, Mapping[str, Sequence[str]]]:
+    """Read references and outputs as a whole."""
+    from trubleu.data import References, read_outputs, read_text_lines
+    from trubleu.data.files import name_of
+
+    files, weights, sources, _ = _corpus_files(options)
+    whole = References.read(options.refs) if options.refs is not None else References.read_parallel(files, weights)
+    for path in sources:
+        whole = whole.with_messages(read_text_lines(path), what=f"lines in {name_of(path)}")
+    return whole, {system.name: system.texts for system in read_outputs(options.systems, whole)}
+
+
+def _corpus_files(options: argparse.Namespace) -> tuple[list[str], list[str], list[str], dict[str, str]]:
+    """Return the files of references, weights and sources, and those of outputs by system."""
+    from trubleu.data import check_standard_input_once, name_systems
     from trubleu.errors import UsageError
 
     if (options.refs is None) == (options.ref is None):
@@ -174,17 +204,7 @@ def open_corpus(
     paths = name_systems(options.systems)
     sources = [] if options.source is None else [options.source]
     check_standard_input_once([*files, *weights, *sources, *paths.values()])
-    fit_together = not weights or len(weights) == len(files)
-    if fit_together and not options.segments and worth_streaming(files, [*weights, *sources, *paths.values()]):
-        stream = LineStream.open(files, weights, paths, options.source)
-        choose_metric(options, weighted=bool(weights))
-        return stream, tuple(paths), stream.segments
-    whole = References.read(options.refs) if options.refs is not None else References.read_parallel(files, weights)
-    for path in sources:
-        whole = whole.with_messages(read_text_lines(path), what=f"lines in {name_of(path)}")
-    outputs = {system.name: system.texts for system in read_outputs(options.systems, whole)}
-    choose_metric(options, weighted=whole.weighted())
-    return [(whole, outputs)], tuple(outputs), len(whole)
+    return files, weights, sources, paths
 
 
 def choose_metric(options: argparse.Namespace, *, weighted: bool) -> None:
@@ -192,7 +212,7 @@ def choose_metric(options: argparse.Namespace, *, weighted: bool) -> None:
     import warnings
 
     from trubleu.errors import TrubleuWarning
-    from trubleu.metrics import DeltaBleu, SentenceDeltaBleu
+    from trubleu.metrics import DeltaBleu, DeltaBleu2Vec, SentenceDeltaBleu
 
     if not options.metric:
         options.metric = [WEIGHTED_METRIC if weighted else UNWEIGHTED_METRIC]
@@ -202,6 +222,10 @@ def choose_metric(options: argparse.Namespace, *, weighted: bool) -> None:
         ]
         if delta:
             what = f"the references have no weights, so that all weigh 1 and {delta[0]} is BLEU"
+            warnings.warn(what, TrubleuWarning, stacklevel=2)
+        near = [name for name, metric in build_metrics(options).items() if isinstance(metric, DeltaBleu2Vec)]
+        if near:
+            what = f"the references have no weights, so that all weigh 1 and {near[0]} is bleu2vec"
             warnings.warn(what, TrubleuWarning, stacklevel=2)
 
 

@@ -19,7 +19,7 @@ from trubleu.explain.difference import (
 )
 from trubleu.explain.difference_tables import render_comparison
 from trubleu.explain.explanation import ExplainedOrder, ExplainedReference, Explanation
-from trubleu.explain.ngrams import Match, NGram
+from trubleu.explain.ngrams import Match, NearMiss, NGram
 from trubleu.explain.page import render_page
 from trubleu.explain.records import render_json
 from trubleu.explain.segment import explain, is_explainable
@@ -32,6 +32,7 @@ __all__ = [
     "Match",
     "NGram",
     "NGramDifference",
+    "NearMiss",
     "SegmentDifference",
     "SystemComparison",
     "compare_systems",

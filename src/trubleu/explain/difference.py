@@ -11,8 +11,8 @@ import numpy as np
 
 from trubleu.errors import UsageError
 from trubleu.explain.choose import most_different_either_way
-from trubleu.explain.ngrams import match_ngrams, tokens_of, windows
-from trubleu.explain.segment import check_explainable, is_explainable, plain_references, weights_of
+from trubleu.explain.ngrams import tokens_of, windows
+from trubleu.explain.segment import check_explainable, is_explainable, ngrams_of, plain_references, weights_of
 from trubleu.metrics.contract import Progress, as_references
 from trubleu.report.scores import Sampling, ScoreReport, Steps, no_steps, score_systems
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from trubleu.explain.segment import NGramMetric
     from trubleu.metrics.contract import AnyReferences, Metric
     from trubleu.metrics.matching import Matching
+    from trubleu.metrics.soft_matching import SoftMatching
 
 TOP_SEGMENTS: Final = 10
 TOP_NGRAMS: Final = 15
@@ -231,7 +232,6 @@ def _credits(
     metric: NGramMetric, a: Sequence[str], b: Sequence[str], references: References, progress: Progress | None
 ) -> dict[Gram, list[float]]:
     """Return what each n-gram that matched anywhere earned for both systems."""
-    matching = metric.matching
     weights, skipped = weights_of(metric, references)
     left_out = set(skipped)
     earned: dict[Gram, list[float]] = {}
@@ -240,20 +240,20 @@ def _credits(
             progress(1)
         if place in left_out:
             continue
-        texts = [tokens_of(matching, text) for text in references.texts[start:end]]
+        texts = references.texts[start:end]
         # What both say alike is matched once.
         said = {a[place]: (0, 1)} if a[place] == b[place] else {a[place]: (0,), b[place]: (1,)}
         for output, systems in said.items():
-            for grams in match_ngrams(matching, tokens_of(matching, output), texts, weights[start:end]):
+            for grams in ngrams_of(metric, output, texts, weights[start:end]):
                 for gram in grams:
-                    if gram.matches:
+                    if gram.weight_from is not None:
                         entry = earned.setdefault(gram.tokens, [0.0, 0.0])
                         for system in systems:
                             entry[system] += gram.credit
     return earned
 
 
-def _occurrences(matching: Matching, outputs: Sequence[str], wanted: set[Gram]) -> Counter[Gram]:
+def _occurrences(matching: Matching | SoftMatching, outputs: Sequence[str], wanted: set[Gram]) -> Counter[Gram]:
     """Return how often a system says some n-grams."""
     counts: Counter[Gram] = Counter()
     orders = sorted({len(gram) for gram in wanted})

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from trubleu.explain.ngrams import NGram
+    from trubleu.explain.ngrams import NearMiss, NGram
 
 _ROUNDING: Final = 1e-9
 
@@ -215,9 +215,20 @@ def _order_dict(order: ExplainedOrder) -> dict[str, Any]:
                     }
                     for match in gram.matches
                 ],
+                **({"near": [_near_dict(miss) for miss in gram.near]} if gram.near else {}),
             }
             for gram in order.ngrams
         ],
+    }
+
+
+def _near_dict(miss: NearMiss) -> dict[str, Any]:
+    return {
+        "reference": miss.reference + 1,
+        "position": miss.position,
+        "tokens": list(miss.tokens),
+        "reference_position": miss.reference_position,
+        "similarity": miss.similarity,
     }
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Sequence
 
     from trubleu.metrics.matching import Credit, Matching
+    from trubleu.metrics.soft_matching import SoftMatching
 
 Gram = tuple[str, ...]
 
@@ -40,6 +41,28 @@ class Match(NamedTuple):
     weight: float
 
 
+class NearMiss(NamedTuple):
+    """An occurrence of an n-gram of the output and the n-gram of a reference that it was aligned with.
+
+    Attributes
+    ----------
+    reference
+        The reference's place among the segment's, from 0.
+    position
+        Where the output's n-gram begins, in tokens from 0.
+    tokens, reference_position
+        The reference's n-gram, and where it begins.
+    similarity
+        What the pair counts.
+    """
+
+    reference: int
+    position: int
+    tokens: Gram
+    reference_position: int
+    similarity: float
+
+
 class NGram(NamedTuple):
     """One n-gram of the output and what it earns.
 
@@ -60,6 +83,9 @@ class NGram(NamedTuple):
         ``definition=fork2019``.
     weight
         The weight that was taken; None without a match.
+    near
+        What its occurrences were aligned with that are not matched, if the metric counts near misses. One that has no
+        match may be credited by these.
     """
 
     tokens: Gram
@@ -70,6 +96,7 @@ class NGram(NamedTuple):
     weight_from: int | None
     count_from: int | None
     weight: float | None
+    near: tuple[NearMiss, ...] = ()
 
     @property
     def occurrences(self) -> int:
@@ -81,8 +108,13 @@ class NGram(NamedTuple):
         """How many of its occurrences were credited."""
         return next((match.clipped for match in self.matches if match.reference == self.count_from), 0)
 
+    @property
+    def counted(self) -> float:
+        """How many of its occurrences were credited, near misses included as much as they count."""
+        return self.clipped + sum(miss.similarity for miss in self.near if miss.reference == self.count_from)
 
-def tokens_of(matching: Matching, text: str) -> tuple[str, ...]:
+
+def tokens_of(matching: Matching | SoftMatching, text: str) -> tuple[str, ...]:
     """Return the tokens of a text as the kernel sees them, without the escapes that only it needs.
 
     Examples

@@ -38,6 +38,14 @@ def matched_ngrams(explanation: Explanation) -> Iterator[NGram]:
                 yield gram
 
 
+def credited_ngrams(explanation: Explanation) -> Iterator[NGram]:
+    """Return the n-grams that were credited by some reference, for matches or near misses; shorter ones first."""
+    for order in explanation.orders:
+        for gram in order.ngrams:
+            if gram.weight_from is not None:
+                yield gram
+
+
 def runs(explanation: Explanation) -> list[Run]:
     """Cut the output into stretches.
 

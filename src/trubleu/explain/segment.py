@@ -14,11 +14,14 @@ from trubleu.data.outputs import nearest_ids
 from trubleu.data.weights import shown
 from trubleu.errors import DataError, TrubleuWarning, UsageError
 from trubleu.explain.explanation import ExplainedOrder, ExplainedReference, Explanation
+from trubleu.explain.near import match_near
 from trubleu.explain.ngrams import match_ngrams, tokens_of
 from trubleu.metrics.bleu import Bleu
 from trubleu.metrics.matching import check_texts
 from trubleu.metrics.precision import Counts
 from trubleu.metrics.sentence import SentenceBleu
+from trubleu.metrics.soft import Bleu2Vec
+from trubleu.metrics.soft_matching import SoftMatching
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,12 +32,12 @@ if TYPE_CHECKING:
     from trubleu.metrics.precision import BleuParts
     from trubleu.metrics.weights import WeightPolicy
 
-EXPLAINABLE: Final = ("bleu", "sbleu", "dbleu", "sdbleu")
+EXPLAINABLE: Final = ("bleu", "sbleu", "dbleu", "sdbleu", "bleu2vec", "dbleu2vec")
 """The names of the metrics that can be explained, for messages."""
 
 
-NGramMetric = Bleu | SentenceBleu
-"""What can be explained: metrics that count the n-grams which an output and its references share."""
+NGramMetric = Bleu | SentenceBleu | Bleu2Vec
+"""What can be explained: metrics that count the n-grams which an output and its references share, or nearly so."""
 
 
 def is_explainable(metric: Metric) -> TypeGuard[NGramMetric]:
@@ -46,7 +49,7 @@ def is_explainable(metric: Metric) -> TypeGuard[NGramMetric]:
     >>> is_explainable(trubleu.metric("sdbleu-2")), is_explainable(trubleu.metric("chrf"))
     (True, False)
     """
-    return isinstance(metric, NGramMetric)
+    return isinstance(metric, NGramMetric) and getattr(metric, "definition", "") != "release2017"
 
 
 def check_explainable(metric: Metric) -> NGramMetric:
@@ -112,7 +115,8 @@ def explain(metric: Metric, output: str, references: AnyReferences, segment: str
     Parameters
     ----------
     metric
-        ``bleu``, ``sbleu``, ``dbleu`` or ``sdbleu`` with any options (see `trubleu.metric`).
+        ``bleu``, ``sbleu``, ``dbleu``, ``sdbleu``, ``bleu2vec`` or ``dbleu2vec`` with any options (see
+        `trubleu.metric`), except ``definition=release2017``.
     output
         What the system said for this segment.
     references
@@ -155,7 +159,7 @@ def explain(metric: Metric, output: str, references: AnyReferences, segment: str
     matching = metric.matching
     tokens = tokens_of(matching, output)
     reference_tokens = [tokens_of(matching, text) for text in part.texts]
-    orders = match_ngrams(matching, tokens, reference_tokens, weights)
+    orders = ngrams_of(metric, output, part.texts, weights)
     length, length_from = _reference_length(matching, len(tokens), list(map(len, reference_tokens)), weights)
     best = max(weights)
     looked_at = part[0]
@@ -192,6 +196,18 @@ def explain(metric: Metric, output: str, references: AnyReferences, segment: str
     )
 
 
+def ngrams_of(
+    metric: NGramMetric, output: str, texts: Sequence[str], weights: Sequence[float]
+) -> tuple[tuple[NGram, ...], ...]:
+    """Return the n-grams of an output for each order, given the texts of its references."""
+    matching = metric.matching
+    tokens = tokens_of(matching, output)
+    references = [tokens_of(matching, text) for text in texts]
+    if isinstance(matching, SoftMatching):
+        return match_near(matching, output, texts, tokens, references, weights)
+    return match_ngrams(matching, tokens, references, weights)
+
+
 def _score(
     metric: NGramMetric, orders: Sequence[Sequence[NGram]], length: int, reference_length: float, best: float
 ) -> tuple[tuple[ExplainedOrder, ...], BleuParts]:
@@ -199,11 +215,12 @@ def _score(
     # since Python 3.12, sum() keeps track of what it rounds off, and they do not.
     numerators = [reduce(add, (gram.credit for gram in grams), 0.0) for grams in orders]
     totals = [sum(gram.occurrences for gram in grams) for grams in orders]
-    denominators = [best * total for total in totals]
-    weighted = denominators if metric.matching.credit != "counts" else []
+    weighted = [best * total for total in totals] if metric.matching.credit != "counts" else []
     # The metric itself smoothes and scores: there is only one place where that is written down.
     row = np.asarray([length, reference_length, *numerators, *weighted, *totals], dtype=np.float64)
-    parts = metric.parts(Counts.of(row, len(orders)))
+    counts = metric.counts_of(row, best) if isinstance(metric, Bleu2Vec) else Counts.of(row, len(orders))
+    denominators = counts.totals.tolist()
+    parts = metric.parts(counts)
     made = tuple(
         ExplainedOrder(
             order=number + 1,
@@ -222,7 +239,7 @@ def _score(
 
 
 def _reference_length(
-    matching: Matching, hypothesis: int, lengths: Sequence[int], weights: Sequence[float]
+    matching: Matching | SoftMatching, hypothesis: int, lengths: Sequence[int], weights: Sequence[float]
 ) -> tuple[float, int | None]:
     """Return the reference length and the reference that set it, if it is one."""
     able = [place for place, weight in enumerate(weights) if weight > 0 or not matching.positive_lengths]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Final
 
-from trubleu.explain.runs import matched_ngrams, runs
+from trubleu.explain.runs import credited_ngrams, matched_ngrams, runs
 from trubleu.report.tables import Column, Table, one_line, render_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from trubleu.explain.explanation import ExplainedOrder, Explanation
-    from trubleu.explain.ngrams import NGram
+    from trubleu.explain.ngrams import NearMiss, NGram
 
 ALL_REFERENCES: Final = 12
 """Up to this many references are all printed; of more, those that the score depends on."""
@@ -71,7 +71,8 @@ def _system(name: str, explanation: Explanation, digits: int) -> Iterator[str]:
     if explanation.skipped:
         yield "No reference has a weight above 0, and the metric was told to skip such segments."
         return
-    yield render_tables([_ngram_table(explanation), _order_table(explanation, digits)], "text", digits).rstrip("\n")
+    tables = [_ngram_table(explanation), *_near_tables(explanation), _order_table(explanation, digits)]
+    yield render_tables(tables, "text", digits).rstrip("\n")
     yield "\n".join(conclusion(explanation, digits))
 
 
@@ -124,7 +125,7 @@ def _marked(explanation: Explanation) -> str:
 def _references(explanation: Explanation) -> Iterator[str]:
     chosen = explanation.by_weight()
     if len(chosen) > ALL_REFERENCES:
-        needed = {place for gram in matched_ngrams(explanation) for place in (gram.weight_from, gram.count_from)}
+        needed = {place for gram in credited_ngrams(explanation) for place in (gram.weight_from, gram.count_from)}
         needed |= {explanation.length_from, chosen[0]}
         chosen = [place for place in chosen if place in needed]
     shown = [reference.weight if explanation.weighted else reference.rated for reference in explanation.references]
@@ -171,6 +172,39 @@ def _ngram_table(explanation: Explanation) -> Table:
         for gram in matched_ngrams(explanation)
     ]
     return Table("", columns, rows, notes=list(unmatched(explanation)))
+
+
+def near_misses(explanation: Explanation) -> Iterator[tuple[NGram, NearMiss]]:
+    """Return the near misses by which n-grams were credited."""
+    for gram in credited_ngrams(explanation):
+        for miss in gram.near:
+            if miss.reference == gram.count_from:
+                yield gram, miss
+
+
+def _near_tables(explanation: Explanation) -> Iterator[Table]:
+    weighted = explanation.weighted
+    columns = [
+        Column("order", kind="count"),
+        Column("ngram", "near miss"),
+        Column("similar", "similar to"),
+        Column("reference", "in"),
+        Column("similarity", kind="number", digits=3),
+        *([Column("weight", kind="signed")] if weighted else []),
+    ]
+    rows = [
+        (
+            len(gram.tokens),
+            " ".join(gram.tokens),
+            " ".join(miss.tokens),
+            f"#{miss.reference + 1}",
+            miss.similarity,
+            *([gram.weight] if weighted else []),
+        )
+        for gram, miss in near_misses(explanation)
+    ]
+    if rows:
+        yield Table("", columns, rows)
 
 
 def unmatched(explanation: Explanation) -> Iterator[str]:

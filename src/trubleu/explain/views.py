@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from trubleu.explain.ngrams import windows
 from trubleu.explain.palette import step
-from trubleu.explain.runs import matched_ngrams, runs
-from trubleu.explain.text import conclusion, smoothed_text, source_text, unmatched, weight_text
+from trubleu.explain.runs import credited_ngrams, matched_ngrams, runs
+from trubleu.explain.text import conclusion, near_misses, smoothed_text, source_text, unmatched, weight_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -73,6 +73,7 @@ class SystemView:
     others: Sequence[ReferenceView]
     grams: Sequence[GramView]
     unmatched: Sequence[str]
+    near: Sequence[Sequence[str]]
     orders: Sequence[Sequence[str]]
     smoothed: bool
     conclusion: Sequence[str]
@@ -115,6 +116,17 @@ def system_view(name: str, explanation: Explanation, digits: int) -> SystemView:
         others=[view for view in rest if not explanation.references[view.number - 1].matched],
         grams=[_gram(number, gram, explanation.weighted, digits) for number, gram in enumerate(grams)],
         unmatched=list(unmatched(explanation)),
+        near=[
+            (
+                str(len(gram.tokens)),
+                " ".join(gram.tokens),
+                " ".join(miss.tokens),
+                f"#{miss.reference + 1}",
+                minus(f"{miss.similarity:.3f}"),
+                *([minus(weight_text(gram.weight or 0.0))] if explanation.weighted else []),
+            )
+            for gram, miss in near_misses(explanation)
+        ],
         orders=[
             (
                 str(order.order),
@@ -134,7 +146,7 @@ def system_view(name: str, explanation: Explanation, digits: int) -> SystemView:
 
 def decisive_references(explanation: Explanation) -> frozenset[int]:
     """Return the places of the references that credited an n-gram or set the length."""
-    grams = matched_ngrams(explanation)
+    grams = credited_ngrams(explanation)
     places = {place for gram in grams for place in (gram.weight_from, gram.count_from)} | {explanation.length_from}
     return frozenset(place for place in places if place is not None)
 
@@ -159,11 +171,9 @@ def _said(gram: NGram, weighted: bool) -> str:
     """Say in a line what an n-gram earned."""
     words = " ".join(gram.tokens)
     if not weighted:
-        return f"“{words}” counts {gram.clipped}, found in {source_text(gram)}"
-    credit = minus(f"{gram.credit:+.3g}")
-    return (
-        f"“{words}” earns {credit} = {minus(weight_text(gram.weight or 0.0))} × {gram.clipped} by {source_text(gram)}"
-    )
+        return f"“{words}” counts {gram.counted:.3g}, found in {source_text(gram)}"
+    credit, weight = minus(f"{gram.credit:+.3g}"), minus(weight_text(gram.weight or 0.0))
+    return f"“{words}” earns {credit} = {weight} × {gram.counted:.3g} by {source_text(gram)}"
 
 
 def output_view(explanation: Explanation, grams: Sequence[NGram], *, by_rating: bool = False) -> list[RunView]:

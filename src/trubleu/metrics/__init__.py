@@ -9,12 +9,15 @@ from trubleu.metrics.ibleu import IBleu, IBleuResult
 from trubleu.metrics.peers import ChrF, Ter
 from trubleu.metrics.registry import metric, names
 from trubleu.metrics.sentence import SentenceBleu, SentenceDeltaBleu
+from trubleu.metrics.soft import Bleu2Vec, DeltaBleu2Vec
 
 __all__ = [
     "Bleu",
+    "Bleu2Vec",
     "BleuResult",
     "ChrF",
     "DeltaBleu",
+    "DeltaBleu2Vec",
     "IBleu",
     "IBleuResult",
     "Metric",

@@ -22,12 +22,18 @@ _METRICS: Final[dict[str, tuple[str, str, bool, dict[str, Any]]]] = {
     "dbleu": ("trubleu.metrics.dbleu", "DeltaBleu", True, {}),
     "sdbleu": ("trubleu.metrics.sentence", "SentenceDeltaBleu", True, {}),
     "ibleu": ("trubleu.metrics.ibleu", "IBleu", True, {}),
+    "bleu2vec": ("trubleu.metrics.soft", "Bleu2Vec", True, {}),
+    "bleu2vec-f": ("trubleu.metrics.soft", "Bleu2Vec", True, {"recall": True}),
+    "dbleu2vec": ("trubleu.metrics.soft", "DeltaBleu2Vec", True, {}),
+    "dbleu2vec-f": ("trubleu.metrics.soft", "DeltaBleu2Vec", True, {"recall": True}),
     "chrf": ("trubleu.metrics.peers", "ChrF", False, {}),
     "chrf++": ("trubleu.metrics.peers", "ChrF", False, {"word_order": 2}),
     "ter": ("trubleu.metrics.peers", "Ter", False, {}),
 }
 
-_SPEC: Final = re.compile(r"(?P<name>[a-z]+\+*)(?:-(?P<order>-?\d+))?(?:\[(?P<options>.*)\])?", re.DOTALL)
+_SPEC: Final = re.compile(
+    r"(?P<name>[a-z]+(?:2vec(?:-f)?)?\+*)(?:-(?P<order>-?\d+))?(?:\[(?P<options>.*)\])?", re.DOTALL
+)
 _OWN: Final = re.compile(r"(?P<module>[A-Za-z_][\w.]*):(?P<name>[A-Za-z_]\w*)(?:\[(?P<options>.*)\])?", re.DOTALL)
 
 
@@ -82,8 +88,8 @@ def metric(spec: str | Metric, **options: Any) -> Metric:
     Parameters
     ----------
     spec
-        ``name``, ``name-N`` for another order than 4, ``name-N[option=value,…]``, or ``package.module:Class``. A metric
-        is returned as it is.
+        ``name``, ``name-N`` for another order than the usual one, ``name-N[option=value,…]``, or
+        ``package.module:Class``. A metric is returned as it is.
     options
         The metric's options by name.
 

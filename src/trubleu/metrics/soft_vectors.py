@@ -1,0 +1,257 @@
+"""Vectors of the n-grams at hand as the alignment kernel takes them, looked up once and kept for the next system."""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import repeat
+from threading import Lock
+from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from trubleu.errors import DataError
+from trubleu.native import kernels
+from trubleu.vectors import AdditiveSource
+from trubleu.vectors.matrices import checked_matrix, normalised
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from trubleu.vectors import VectorSource
+
+    Matrix = NDArray[np.float32]
+    Fetch = Callable[[Sequence[str]], Matrix]
+
+NOTHING: Final = 2**32 - 1
+"""The row of what has no vector."""
+
+LANES: Final = 8
+"""The kernel takes rows whose length is a multiple of this."""
+
+MOST_BYTES: Final = 256 * 2**20
+"""Of the vectors that are kept; with more, all are looked up again."""
+
+MOST_NAMES: Final = 2**21
+"""Of those that are kept, with a vector or without."""
+
+LOOKED_UP_AT_ONCE: Final = 1_024
+"""Few enough for their vectors to stay in the cache while they are looked at."""
+
+SAFE_LENGTHS: Final = (1e-15, 1e15)
+"""Lengths of vectors between which the squares of 32-bit numbers neither vanish nor overflow."""
+
+
+class Rows(NamedTuple):
+    """A matrix, and which row of it belongs to each of some words or n-grams.
+
+    Attributes
+    ----------
+    matrix, numbers
+        The rows, and their numbers.
+    additive
+        Whether they are those of words, whose sums are the vectors of n-grams.
+    """
+
+    matrix: Matrix
+    numbers: NDArray[np.uint32]
+    additive: bool
+
+
+class RowStore:
+    """Rows that were looked up, in one matrix.
+
+    Parameters
+    ----------
+    dimensions
+        The length of a vector; rows are filled up with zeros.
+    fetch
+        Returns the rows of names, of zeros for unknown ones.
+    unit
+        Divide each row by its length.
+    what
+        What the rows are called in messages.
+    most_bytes
+        How large the matrix may grow before everything is forgotten. One call may need more, and gets it.
+    """
+
+    def __init__(
+        self,
+        dimensions: int,
+        fetch: Fetch,
+        *,
+        unit: bool = False,
+        what: str = "what was looked up",
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
+        self._width = -(-dimensions // LANES) * LANES
+        self._dimensions = dimensions
+        self._fetch = fetch
+        self._unit = unit
+        self._what = what
+        self._most_rows = most_bytes // (4 * self._width)
+        self._lock = Lock()
+        self._forget()
+
+    def _forget(self) -> None:
+        # Never written over: somebody may still be reading rows of an older one.
+        self._matrix = np.zeros((0, self._width), np.float32)
+        self._used = 0
+
+    def _is_full(self, known: int, missing: int) -> bool:
+        """Return whether everything must be forgotten to make room."""
+        return known > 0 and (self._used + missing > self._most_rows or known + missing > MOST_NAMES)
+
+    def _add(self, names: Sequence[str]) -> NDArray[np.uint32]:
+        """Look names up and return their rows."""
+        self._reserve(self._used + len(names))
+        numbers = np.full(len(names), NOTHING, np.uint32)
+        for first in range(0, len(names), LOOKED_UP_AT_ONCE):
+            rows, lengths = self._fetched(names[first : first + LOOKED_UP_AT_ONCE])
+            there = np.flatnonzero(lengths)
+            if len(there) < len(rows):
+                rows, lengths = rows[there], lengths[there]
+            kept = self._matrix[self._used : self._used + len(there)]
+            np.divide(rows, lengths[:, np.newaxis], out=kept[:, : self._dimensions])
+            kept[:, self._dimensions :] = 0
+            numbers[first + there] = np.arange(self._used, self._used + len(there))
+            self._used += len(there)
+        return numbers
+
+    def _fetched(self, names: Sequence[str]) -> tuple[Matrix, NDArray[np.float32]]:
+        rows = np.asarray(self._fetch(names))
+        if rows.dtype != np.float32 or rows.shape != (len(names), self._dimensions):
+            rows = checked_matrix(rows, len(names), self._what)
+            if rows.shape[1] != self._dimensions:
+                raise DataError(
+                    f"{self._what} has {rows.shape[1]} columns, but {self._dimensions} were expected; "
+                    "make all vectors equally long"
+                )
+        return _with_lengths(rows, self._unit, self._what)
+
+    def _reserve(self, rows: int) -> None:
+        if rows > len(self._matrix):
+            # As large as it may ever get: memory that is not written to is not taken, and nothing is copied later.
+            larger = np.empty((max(rows, self._most_rows), self._width), np.float32)
+            larger[: self._used] = self._matrix[: self._used]
+            self._matrix = larger
+
+
+class WordRows(RowStore):
+    """Rows of words.
+
+    Examples
+    --------
+    >>> rows = WordRows(2, lambda names: np.array([[len(name), 1] for name in names], np.float32))
+    >>> matrix, numbers, _ = rows.find(["do", "not"])
+    >>> matrix[numbers, :2].tolist()
+    [[2.0, 1.0], [3.0, 1.0]]
+    """
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._numbers: dict[str, int] = {}
+
+    def find(self, names: Sequence[str]) -> Rows:
+        """Return the rows of names, each of which is there once."""
+        with self._lock:
+            numbers = np.fromiter(map(self._numbers.get, names, repeat(-1)), np.int64, len(names))
+            missing = np.flatnonzero(numbers < 0)
+            if self._is_full(len(self._numbers), len(missing)):
+                self._forget()
+                missing = np.arange(len(names))
+            if len(missing):
+                added = [names[i] for i in missing.tolist()]
+                numbers[missing] = self._add(added)
+                self._numbers.update(zip(added, numbers[missing].tolist(), strict=True))
+            return Rows(self._matrix, numbers.astype(np.uint32), additive=True)
+
+
+class NGramRows(RowStore):
+    """Rows of n-grams, of which there are so many that only new ones become Python strings."""
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._names = kernels.SoftNames()
+
+    def find(self, given: kernels.SoftSlice, first_only: bool) -> Rows:
+        """Return the rows of all n-grams that are left over somewhere in a slice."""
+        with self._lock:
+            known = len(self._names)
+            try:
+                missing = given.new_ngrams(self._names, first_only)
+                if self._is_full(known, len(missing)):
+                    self._forget()
+                    missing = given.new_ngrams(self._names, first_only)
+                self._names.settle(self._add(missing))
+            except BaseException:  # names without rows would be taken for known ones
+                self._forget()
+                raise
+            return Rows(self._matrix, given.rows(self._names), additive=False)
+
+
+def _with_lengths(rows: Matrix, unit: bool, what: str) -> tuple[Matrix, NDArray[np.float32]]:
+    """Return rows and what they have to be divided by: 0 for rows of zeros, 1 if they are to stay as they are."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        lengths: NDArray[np.float32] = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    low, high = SAFE_LENGTHS
+    if not np.all((lengths > low) & (lengths < high)):  # also where one of its numbers is not finite
+        rows = checked_matrix(rows, len(rows), what)
+        if unit:
+            rows = normalised(np.array(rows))  # a copy: the source may still need its own
+        lengths = np.any(rows, axis=1).astype(np.float32)
+        return rows, lengths
+    return rows, lengths if unit else np.ones_like(lengths)
+
+
+class SoftVectors:
+    """A source of vectors, with what was looked up in it.
+
+    Attributes
+    ----------
+    source
+        The source.
+    additive
+        Whether n-grams can be compared through the products of their words.
+    """
+
+    def __init__(self, source: VectorSource) -> None:
+        self.source = source
+        self.additive = isinstance(source, AdditiveSource)
+        self._odd_words: set[str] = set()
+        what = f"what {source.name} returned"
+        self._units = NGramRows(source.dimensions, source.lookup, unit=True, what=what)
+        self._sums = WordRows(source.dimensions, partial(_fetch_sums, source, self._odd_words), what=what)
+
+    def ngrams(self, given: kernels.SoftSlice, *, first_only: bool) -> Rows:
+        """Return rows of length 1 for the n-grams of a slice that are left over when equal ones are matched."""
+        return self._units.find(given, first_only)
+
+    def words(self, words: Sequence[str]) -> tuple[Rows, NDArray[np.uint8] | None]:
+        """Return rows whose sums are those of n-grams, and a 1 for each word with which that does not hold, if any."""
+        rows = self._sums.find(words)
+        odd = self._odd_words
+        if odd.isdisjoint(words):
+            return rows, None
+        return rows, np.fromiter((word in odd for word in words), np.uint8, len(words))
+
+
+def _fetch_sums(source: VectorSource, odd_words: set[str], words: Sequence[str]) -> Matrix:
+    sums, holds = cast("AdditiveSource", source).word_sums(words)
+    odd_words.update(words[i] for i in np.flatnonzero(~np.asarray(holds)).tolist())
+    return sums
+
+
+_shared: WeakValueDictionary[int, SoftVectors] = WeakValueDictionary()
+_latest: list[SoftVectors] = []  # kept alive from one call to the next
+
+
+def soft_vectors(source: VectorSource) -> SoftVectors:
+    """Return a source with what any metric has looked up in it."""
+    found = _shared.get(id(source))
+    if found is None:
+        found = _shared[id(source)] = SoftVectors(source)
+    _latest[:] = [found]
+    return found
