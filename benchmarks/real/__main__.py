@@ -66,6 +66,27 @@ def daseg2015(source: Path, folder: Path, metrics: Sequence[str] = ()) -> list[s
     return ["judge", "wmt", "--tasks", str(tasks), *_named(metrics or TRANSLATION_METRICS)]
 
 
+def trained(source: Path, folder: Path) -> list[str]:
+    """Train on the text, on all of it and on parts, and compare: minutes."""
+    texts = [source / "english-news-not2015.txt.zst", source / "english.txt.zst"]
+    stores = {}
+    for name, mode, count in (
+        *((f"separate-{count}", "separate", count) for count in (50_000, 200_000)),
+        ("separate", "separate", None),
+        ("joint", "joint", None),
+    ):
+        stores[name] = folder / f"{name}.store"
+        if not stores[name].exists():
+            corpus = texts if count is None else [files.sample(texts, folder / f"{count}.txt", count)]
+            command = ["vectors", "train", *map(str, corpus), "--tokenize", "words", "--lowercase", "--mode", mode]
+            print(f"trubleu {shlex.join([*command, '--out', str(stores[name])])}", flush=True)
+            trubleu([*command, "--out", str(stores[name])])
+    tasks = files.into_english(source.parent / "wmt15", source.parent / "daseg2015", folder)
+    words = "tokenize=words,lowercase=true"
+    soft = [f"{form}[{words},vectors={store}]" for form in ("bleu2vec", "bleu2vec-f") for store in stores.values()]
+    return ["judge", "wmt", "--tasks", str(tasks), *_named([f"bleu-3[{words}]", f"sbleu-3[{words}]", *soft])]
+
+
 def _few_golds(
     source: Path, folder: Path, metrics: Sequence[str] = DIALOGUE_METRICS, golds: int = files.MOST_GOLDS
 ) -> list[str]:
@@ -98,6 +119,7 @@ STUDIES: dict[str, tuple[str, Callable[[Path, Path], list[str]]]] = {
     "usr-topical-near": ("usr", partial(usr_topical, metrics=NEAR_DIALOGUE_METRICS)),
     "usr-persona-near": ("usr", partial(usr_persona, metrics=NEAR_DIALOGUE_METRICS)),
     "wmt15-near": ("wmt15", partial(wmt15, metrics=NEAR_TRANSLATION_METRICS)),
+    "trained": ("text", trained),
     "daseg2015-near": ("daseg2015", partial(daseg2015, metrics=NEAR_TRANSLATION_METRICS)),
 }
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import csv
 import json
 import os
+import random
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
+
+from trubleu.data import iterate_lines
 
 MOST_GOLDS = 20
 
@@ -20,6 +23,14 @@ def data_folder(name: str) -> Path | None:
         print(f"{name}: skipped, as there is no folder {name} in $TRUBLEU_DATA")
         return None
     return folder
+
+
+def sample(texts: list[Path], path: Path, count: int, seed: int = 1) -> Path:
+    """Write so many lines of texts, drawn at random."""
+    lines = [line for text in texts for line in iterate_lines(text)]
+    random.Random(seed).shuffle(lines)
+    path.write_text("\n".join(lines[:count]) + "\n", encoding="utf-8")
+    return path
 
 
 def write_jsonl(path: Path, records: list[dict[str, Any]]) -> None:
@@ -116,35 +127,45 @@ def usr(source: Path, folder: Path, name: str) -> list[Path]:
 
 def wmt15(source: Path, folder: Path) -> Path:
     """Write the tasks of two language pairs."""
-    lines = []
-    for pair, long, reference in (
-        ("de-en", "deu-eng", "newstest2015-deen-ref.en"),
-        ("en-ru", "eng-rus", "newstest2015-enru-ref.ru"),
-    ):
-        lines += [
-            f"[{pair}]",
-            f'references = "{source / "references" / reference}"',
-            f'outputs = "{source / "system-outputs" / pair}/*"',
-            f'human = "{source / "official_scores"}/wmt15.{long}.txt"',
-            f'rankings = "{source / "judgements"}/wmt15.{long}.csv.gz"',
-            "",
-        ]
-    return _tasks(folder, lines)
+    return _tasks(folder, [*_wmt15(source, "de-en"), *_wmt15(source, "en-ru")])
 
 
 def daseg2015(source: Path, folder: Path) -> Path:
     """Write the tasks of five language pairs."""
-    lines = []
-    for pair in ("cs-en", "de-en", "fi-en", "ru-en", "en-ru"):
-        start = f"{source}/DAseg.newstest2015"
-        lines += [
-            f"[{pair}]",
-            f'references = "{start}.reference.{pair}"',
-            f'outputs = "{start}.mt-system.{pair}"',
-            f'assessments = "{start}.human.{pair}"',
-            "",
-        ]
-    return _tasks(folder, lines)
+    return _tasks(folder, [line for pair in _ASSESSED for line in _daseg2015(source, pair, pair)])
+
+
+def into_english(wmt: Path, daseg: Path, folder: Path) -> Path:
+    """Write the tasks into English of both kinds."""
+    assessed = [line for pair in _ASSESSED if pair.endswith("-en") for line in _daseg2015(daseg, pair, f"DA {pair}")]
+    return _tasks(folder, [*_wmt15(wmt, "de-en"), *assessed])
+
+
+_ASSESSED = ("cs-en", "de-en", "fi-en", "ru-en", "en-ru")
+_RANKED = {"de-en": ("deu-eng", "newstest2015-deen-ref.en"), "en-ru": ("eng-rus", "newstest2015-enru-ref.ru")}
+
+
+def _wmt15(source: Path, pair: str) -> list[str]:
+    long, reference = _RANKED[pair]
+    return [
+        f'["{pair}"]',
+        f'references = "{source / "references" / reference}"',
+        f'outputs = "{source / "system-outputs" / pair}/*"',
+        f'human = "{source / "official_scores"}/wmt15.{long}.txt"',
+        f'rankings = "{source / "judgements"}/wmt15.{long}.csv.gz"',
+        "",
+    ]
+
+
+def _daseg2015(source: Path, pair: str, name: str) -> list[str]:
+    start = f"{source}/DAseg.newstest2015"
+    return [
+        f'["{name}"]',
+        f'references = "{start}.reference.{pair}"',
+        f'outputs = "{start}.mt-system.{pair}"',
+        f'assessments = "{start}.human.{pair}"',
+        "",
+    ]
 
 
 def _tasks(folder: Path, lines: list[str]) -> Path:
