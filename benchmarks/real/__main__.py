@@ -23,7 +23,8 @@ DIALOGUE_METRICS = ["bleu-2", "sbleu-2", "dbleu-2"]
 NEAR_DIALOGUE_METRICS = [
     *("bleu-2", "dbleu-2", "bleu2vec-2[similarity=shift:0.3]", "bleu2vec-f-2[similarity=shift:0.3]"),
     *(f"dbleu2vec-2[similarity=shift:0.3,credit={credit}]" for credit in ("earn", "nearest", "max")),
-    *("dbleu2vec-2[similarity=shift:0.65,credit=max]", "dbleu2vec-f-2[similarity=shift:0.3]"),
+    *(f"dbleu2vec-2[similarity=shift:0.65,credit={credit}]" for credit in ("earn", "nearest", "max")),
+    "dbleu2vec-f-2[similarity=shift:0.3]",
     "dbleu2vec-f-3[similarity=shift:0.3]",
 ]
 POOLED = ["--pool-outputs", "--condition", "given", "--condition", "all"]
@@ -33,10 +34,19 @@ def dstc7(
     source: Path, folder: Path, metrics: Sequence[str] = DIALOGUE_METRICS, golds: int = files.MOST_GOLDS
 ) -> list[str]:
     outputs = files.dstc7(source, folder, golds)
-    ratings = source / "dstc7-task2-human-eval-per-judge.tsv"
+    return [*_dstc7(source, folder, outputs, metrics), "--drop-equal", "Human"]
+
+
+def dstc7_same(source: Path, folder: Path, metrics: Sequence[str], golds: int) -> list[str]:
+    """Hold all systems against the same golds, none of which is the human's answer."""
+    outputs = files.dstc7(source, folder, golds, others_only=True)
+    return [*_dstc7(source, folder, outputs, metrics), "--sweeps", "none"]
+
+
+def _dstc7(source: Path, folder: Path, outputs: list[Path], metrics: Sequence[str]) -> list[str]:
     return [
-        *_pairs(folder, ratings, outputs, metrics),
-        *("--repeated-ratings", "keep", "--drop-equal", "Human", "--report", str(folder / "report.html")),
+        *_pairs(folder, source / "dstc7-task2-human-eval-per-judge.tsv", outputs, metrics),
+        *("--repeated-ratings", "keep", "--report", str(folder / "report.html")),
     ]
 
 
@@ -108,13 +118,14 @@ NEAR_TRANSLATION_METRICS = [
 STUDIES: dict[str, tuple[str, Callable[[Path, Path], list[str]]]] = {
     "dstc7": ("dstc7", dstc7),
     **{f"dstc7-{golds}": ("dstc7", partial(_few_golds, golds=golds)) for golds in (1, 5, 10, 50)},
+    "dstc7-same": ("dstc7", partial(dstc7_same, metrics=DIALOGUE_METRICS, golds=files.MOST_GOLDS)),
     "multirefeval": ("multirefeval", multirefeval),
     "usr-topical": ("usr", usr_topical),
     "usr-persona": ("usr", usr_persona),
     "wmt15": ("wmt15", wmt15),
     "daseg2015": ("daseg2015", daseg2015),
     # The same with near misses, on ready vectors.
-    "dstc7-5-near": ("dstc7", partial(_few_golds, metrics=NEAR_DIALOGUE_METRICS, golds=5)),
+    "dstc7-5-near": ("dstc7", partial(dstc7_same, metrics=NEAR_DIALOGUE_METRICS, golds=5)),
     "multirefeval-near": ("multirefeval", partial(multirefeval, metrics=NEAR_DIALOGUE_METRICS)),
     "usr-topical-near": ("usr", partial(usr_topical, metrics=NEAR_DIALOGUE_METRICS)),
     "usr-persona-near": ("usr", partial(usr_persona, metrics=NEAR_DIALOGUE_METRICS)),

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from trubleu.data import iterate_lines
+from trubleu.judge.pairs.library import sameness
 
 MOST_GOLDS = 20
 
@@ -60,20 +61,28 @@ def _tsv(path: Path) -> list[list[str]]:
     return [line.split("\t") for line in lines[1:] if line]
 
 
-def dstc7(source: Path, folder: Path, most_golds: int = MOST_GOLDS) -> list[Path]:
-    """Write contexts with up to so many golds, and the ten systems' outputs."""
+def dstc7(source: Path, folder: Path, most_golds: int = MOST_GOLDS, *, others_only: bool = False) -> list[Path]:
+    """Write contexts with up to so many golds, and the ten systems' outputs.
+
+    With ``others_only`` golds that equal the human's answer are left out for all systems, so that all of them are held
+    against the same references.
+    """
+    outputs: dict[str, dict[str, str]] = defaultdict(dict)
+    for system, item, text in _tsv(source / "dstc7-task2-system_responses.tsv"):
+        outputs[system][item] = text
     contexts = {row[0]: row[2] for row in _tsv(source / "dstc7-task2-context.tsv")}
     records: list[dict[str, Any]] = []
     for item, *golds in _tsv(source / "dstc7-task2-gold_responses.tsv"):
-        texts = list(dict.fromkeys(text for text in golds if text.strip()))[:most_golds]
+        texts = list(dict.fromkeys(text for text in golds if text.strip()))
+        if others_only:
+            human = sameness(outputs["Human"][item])
+            texts = [text for text in texts if sameness(text) != human]
+        texts = texts[:most_golds]
         if texts:
             turns = contexts[item].split(" EOS ")
             references = [{"text": text, "origin": "gold"} for text in texts]
             records.append({"id": item, "context": turns[:-1], "message": turns[-1], "references": references})
     write_jsonl(folder / "refs.jsonl", records)
-    outputs: dict[str, dict[str, str]] = defaultdict(dict)
-    for system, item, text in _tsv(source / "dstc7-task2-system_responses.tsv"):
-        outputs[system][item] = text
     return write_outputs(folder, outputs, [str(record["id"]) for record in records])
 
 

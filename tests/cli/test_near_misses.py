@@ -43,7 +43,20 @@ def test_scores(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_weights_that_are_missing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["score", "--ref", "r.txt", "s.txt", "-m", "dbleu2vec-1[vectors=words.vec]"]) == 0
-    assert "all weigh 1 and dbleu2vec-1[vectors=words.vec] is bleu2vec" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "all weigh 1 and dbleu2vec-1[vectors=words.vec] is bleu2vec-1 with similarity=clamp\n" in err
+    metric = "dbleu2vec-f-1[vectors=words.vec,similarity=shift:0.2]"
+    assert main(["score", "--ref", "r.txt", "s.txt", "-m", metric]) == 0
+    assert f"all weigh 1 and {metric} is bleu2vec-f-1 with similarity=shift:0.2\n" in capsys.readouterr().err
+
+
+def test_vectors_that_do_not_fit_are_told_of_once(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "r.txt").write_text("\n".join(f"old{i}" for i in range(20)))
+    (folder / "s.txt").write_text("\n".join(f"new{i}" for i in range(20)))
+    (folder / "t.txt").write_text("\n".join(f"more{i}" for i in range(20)))
+    metric = "bleu2vec-1[vectors=words.vec]"
+    assert main(["score", "--ref", "r.txt", "s.txt", "t.txt", "-m", metric]) == 0
+    assert capsys.readouterr().err.count("check tokenizer, case and language") == 1
 
 
 def test_explained(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -60,6 +73,11 @@ def test_explained(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["-m", "bleu2vec[vectors=none.vec]"], "none.vec"),
         (["-m", "bleu2vec-9[vectors=words.vec]"], "has no n-grams of 9 words"),
         (["-m", "dbleu2vec[vectors=words.vec,similarity=raw]"], "similarity=raw does not go with weights"),
+        (
+            ["-m", "bleu-4", "-m", "bleu2vec[vectors=words.vec]", "--effective-order"],
+            "give it to other metrics only, as in bleu-4[effective_order=true]",
+        ),
+        (["-m", "bleu2vec-f[recall=false]"], "bleu2vec-f settles recall"),
         (["-m", "bleu2vec-g"], "is no metric"),
         (["-m", "bleu-4", "--vectors", "words.vec"], "--vectors changes nothing"),
         (["-m", "bleu2vec[vectors=words.vec,oov=none]"], "oov=none is not known"),

@@ -28,6 +28,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     options: dict[str, str | int] = {"mode": "joint", "window": 5}
     VectorStore.write("v.store", NGRAMS, VECTORS, counts=[60, 50, 40, 30, 20, 10], options=options)
+    apart = ["do", "not", "do not", "make"]
+    VectorStore.write("apart.store", apart, [[1, 0], [0, 1], [-1, 0], [1, 1]], options={"mode": "separate"})
     (tmp_path / "v.vec").write_text("3 2\nlike 1 0.1\ndo_not 0 1\nhate 1 1\n")
     (tmp_path / "phrases.txt").write_text("hate\n\n  do   not like \nlove\n")
     return tmp_path
@@ -93,6 +95,15 @@ def test_unknown_phrases_can_be_composed(run: Run) -> None:
     assert len(json.loads(out)["neighbours"]) == 6
 
 
+def test_phrases_of_orders_that_were_trained_apart_are_always_composed(run: Run) -> None:
+    code, out, err = run("similarity", "apart.store", "do not", "make", "--composed", "--format", "json")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["similarities"][0]["similarity"] == pytest.approx(1)
+    code, out, _ = run("nearest", "apart.store", "make", "--composed", "--top", "1", "--format", "json")
+    assert code == 0
+    assert json.loads(out)["neighbours"][0]["ngram"] == "do not"
+
+
 def test_similarity(run: Run) -> None:
     code, out, _ = run("similarity", "v.vec", "like", "do not", "hate", "hate", "--format", "json")
     assert code == 0
@@ -142,6 +153,17 @@ def test_convert(run: Run, folder: Path) -> None:
         (["convert", "v.vec", "w.store", "--dtype", "int8"], "dtype=int8 is not known"),
         (["convert", "v.vec", "no/w.store"], "there is no folder no; create it first"),
         (["train2"], "invalid choice"),
+        (
+            ["nearest", "v.store", "like", "--order", "7"],
+            "no n-grams of order 7 to look among; there are those of order 1",
+        ),
+        (["nearest", "apart.store", "do not", "--order", "1"], "leave the order out, or ask for 2"),
+        (
+            ["convert", "v.store", "w.store", "--joiner", "ab"],
+            "joiner=ab is for word2vec files, but neither v.store nor",
+        ),
+        (["convert", "v.store", "w.store", "--joiner", "none"], "joiner=none is for word2vec files"),
+        (["convert", "v.store", "w.vec", "--joiner", "ab"], "joiner"),
     ],
 )
 def test_bad_input_is_one_sentence(run: Run, arguments: list[str], message: str) -> None:

@@ -131,6 +131,7 @@ def test_notes_stand_beside_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
         (["text.txt", "--out", "v", "--orders", "0-2"], "orders must be different whole numbers from 1 to 9"),
         (["text.txt", "--out", "v", "--min-count", "1,2"], "min-count has 2 numbers for 3 orders"),
         (["text.txt", "--out", "v", "--min-count", "999"], "no word was seen 999 times or more, so order 1 is empty"),
+        (["text.txt", "--out", "v", "--beta", "0.5"], "beta is for mode joint: mode separate joins nothing at random"),
         (["text.txt", "--out", "v", "--mode", "both"], "mode must be separate or joint"),
         (["text.txt", "--out", "v", "--tokenize", "wrds"], "there is no tokenizer 'wrds'; did you mean words?"),
         (["text.txt", "--out", "v", "--threads", "0"], "threads must be a whole number"),

@@ -90,6 +90,34 @@ def test_without_weights() -> None:
     assert "similar to" not in rendered({"A": [example(Bleu2Vec(1, vectors=Nothing(), oov=0, similarity="clamp"))]})
 
 
+def test_the_f_form() -> None:
+    references = trubleu.References.from_lists([["it was great indeed"]], [[0.5]])
+    found = explain(Bleu2Vec(3, vectors=Nothing(), oov=0, recall=True), "it was", references)
+    assert (found.recall, found.brevity_penalty) == (True, None)
+    assert [order.denominator for order in found.orders] == [3, 2, 0]
+    text = rendered({"A": [found]})
+    assert "F (%)" in text
+    assert "precision (%)" not in text
+    assert "brevity" not in text
+    assert "effective-order" not in text  # left out already
+    assert "left out" in text
+    assert "denominators: the mean of the n-grams of the output and of a reference of that length\n" in text
+    assert "bleu2vec-f-3 = (66.67 × 66.67)^(1/2) = 66.67" in text
+    page = render_page({"A": [found]})
+    assert "F (%)</th>" in page
+    assert "precision (%)" not in page
+    written = json.loads(render_json({"A": [found]}))["explanations"][0]
+    assert (written["recall"], written["brevity_penalty"]) == (True, None)
+    weighted = explain(DeltaBleu2Vec(1, vectors=Nothing(), oov=0, recall=True), "it was", references)
+    assert weighted.orders[0].denominator == 1.5
+    assert "dbleu2vec-f-1 = 66.67\n" in rendered({"A": [weighted]})
+    assert "of that length, times the largest weight\n" in rendered({"A": [weighted]})
+    plain = rendered({"A": [explain(Bleu2Vec(1, vectors=Nothing(), oov=0), "it was", references)]})
+    assert "precision (%)" in plain
+    assert "brevity penalty 0.368" in plain
+    assert "denominators" not in plain
+
+
 def test_differences_between_systems() -> None:
     metric = DeltaBleu2Vec(1, vectors=VECTORS)
     references = trubleu.References.from_lists([["it was great", "it was awful"]], [[1.0, -0.5]])

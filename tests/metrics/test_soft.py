@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -16,6 +18,10 @@ from tests.oracles.soft_worlds import Looked, Nothing, Sums, World
 from trubleu.errors import DataError, TrubleuWarning, UsageError
 from trubleu.metrics import Bleu2Vec, DeltaBleu2Vec, soft_matching, soft_vectors
 from trubleu.metrics.soft_vectors import WordRows
+from trubleu.vectors import VectorStore
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 WORDS = "abcde"
 texts = st.lists(st.sampled_from(WORDS), max_size=7).map(" ".join)
@@ -514,3 +520,162 @@ def test_nothing_to_score() -> None:
     for metric in (Bleu2Vec(vectors=World(0)), DeltaBleu2Vec(vectors=World(0), recall=True)):
         assert metric.corpus([], []).score == 0
         assert metric.corpus([""], [["a b"]]).score == 0
+
+
+# Going elsewhere, and what is said of vectors that do not fit
+
+
+def store_in(folder: Path, **options: Any) -> Path:
+    path = folder / "small.store"
+    words = [f"w{i}" for i in range(30)]
+    matrix = np.random.default_rng(1).normal(size=(30, 8))
+    VectorStore.write(path, words, matrix, options=options)
+    return path
+
+
+def test_metrics_can_be_pickled_and_copied(tmp_path: Path) -> None:
+    outputs, references = ["w1 w2", "up"], [["w3 w2"], ["side"]]
+    for vectors in ((["up", "side"], np.array([[1, 0], [0.6, 0.8]])), store_in(tmp_path)):
+        for made in (Bleu2Vec(1, vectors=vectors), DeltaBleu2Vec(1, vectors=vectors, recall=True, oov="composed")):
+            expected = made.statistics(outputs, references)  # with something looked up already
+            for other in (pickle.loads(pickle.dumps(made)), copy.deepcopy(made)):  # noqa: S301
+                np.testing.assert_array_equal(other.statistics(outputs, references), expected)
+                assert other.signature() == made.signature()
+    assert len(pickle.dumps(Bleu2Vec(1, vectors=store_in(tmp_path)))) < 2_000  # the path, not what the file holds
+
+
+def test_ready_vectors_can_be_pickled() -> None:
+    pytest.importorskip("wordllama")
+    made = Bleu2Vec()
+    expected = made.statistics(["a big cat"], [["a large cat"]])
+    data = pickle.dumps(made)
+    assert len(data) < 10_000
+    other = pickle.loads(data)  # noqa: S301
+    np.testing.assert_array_equal(other.statistics(["a big cat"], [["a large cat"]]), expected)
+
+
+@pytest.mark.parametrize(
+    ("trained", "options", "message"),
+    [
+        ({"tokenize": "words", "lowercase": False}, {}, "texts with tokenize=words, not 13a, so"),
+        ({"tokenize": "13a", "lowercase": True}, {}, "texts with lowercase, so"),
+        ({"lowercase": False}, {"lowercase": True}, "texts with case kept, not lowercase, so"),
+        ({"tokenize": "chat", "lowercase": True}, {"oov": "composed"}, "tokenize=chat, not 13a and lowercase, so"),
+        ({"tokenize": "gone"}, {}, "texts with tokenize=gone, not 13a, so"),
+    ],
+)
+def test_vectors_of_texts_made_differently(
+    tmp_path: Path, trained: dict[str, Any], options: dict[str, Any], message: str
+) -> None:
+    path = store_in(tmp_path, **trained)
+    for kind in (Bleu2Vec, DeltaBleu2Vec):
+        metric = kind(1, vectors=path, **options)
+        with pytest.warns(TrubleuWarning, match=message) as told:
+            metric.corpus(["w1"], [["w2"]])
+        assert len(told) == 1
+
+
+def test_vectors_of_texts_made_alike(tmp_path: Path) -> None:
+    path = store_in(tmp_path, tokenize="13a", lowercase=True, seed=1)
+    Bleu2Vec(1, vectors=path, lowercase=True).corpus(["w1"], [["w2"]])
+    Bleu2Vec(1, vectors=path, lowercase=True, tokenize="none").corpus(["w1"], [["w2"]])  # tokenized already, somehow
+
+
+def test_most_words_have_no_vector(tmp_path: Path) -> None:
+    path = store_in(tmp_path)
+    known, unknown = [f"w{i}" for i in range(30)], [f"W{i}" for i in range(30)]
+
+    def score(words: list[str], **options: Any) -> None:
+        outputs, references = words[::2], [[word] for word in words[1::2]]
+        Bleu2Vec(1, **{"vectors": path, **options}).statistics(outputs, references)
+
+    what = r"more than half of the words that were looked up have no vector in .*; check tokenizer, case and language"
+    for options in ({}, {"vectors": OnlyKnown(known)}):
+        with pytest.warns(TrubleuWarning, match=what):
+            score(known[:14] + unknown[:16], **options)
+        score(known[:15] + unknown[:15], **options)
+        score(unknown[:18], **options)  # too few to say
+    score(known[:14] + unknown[:16], lowercase=True)
+    both = [f"{a} {b}" for a, b in zip(unknown, known, strict=True)]
+    with pytest.warns(TrubleuWarning) as told:
+        Bleu2Vec(2, vectors=path).statistics(both[:15], [[text] for text in both[15:]])
+    assert len(told) == 1  # about bigrams; half of the words are known
+    assert "no n-grams of 2 words" in str(told[0].message)
+
+
+class OnlyKnown(Sums):
+    """Sums over words of which some have no vector."""
+
+    def __init__(self, known: list[str]) -> None:
+        self.known = set(known)
+
+    def _word(self, word: str) -> Any:
+        return super()._word(word if word in self.known else "?")
+
+
+def test_what_the_output_is_too_short_for_has_no_f() -> None:
+    vectors = Nothing()
+    for metric in (Bleu2Vec(vectors=vectors, recall=True), DeltaBleu2Vec(vectors=vectors, recall=True)):
+        result = metric.corpus(["ok"], [["ok fine then"]])
+        assert result.score == pytest.approx(50)
+        assert result.totals == (2, 0, 0)
+        assert result.precisions == (50, 0, 0)  # not 1 of 1
+    # In a corpus, one output with bigrams is enough.
+    rows = Bleu2Vec(2, vectors=vectors, recall=True).corpus(["ok", "a b"], [["ok fine then"], ["a b"]])
+    assert rows.totals == ((3 + 5) / 2, (1 + 3) / 2)
+    # Without lin-och it is as for BLEU: left out with effective order, 0 otherwise.
+    options: dict[str, Any] = {"vectors": vectors, "recall": True, "smoothing": "exp"}
+    assert Bleu2Vec(**options).corpus(["ok"], [["ok fine then"]]).score == 0
+    assert Bleu2Vec(**options, effective_order=True).corpus(["ok"], [["ok fine then"]]).score == pytest.approx(50)
+
+
+@given(segments=st.lists(st.tuples(texts, st.lists(spoken, min_size=1, max_size=3)), min_size=1, max_size=3))
+@settings(deadline=None)
+def test_the_f_form_as_it_reads(segments: list[tuple[str, list[str]]]) -> None:
+    found = Bleu2Vec(3, vectors=World(2), recall=True).corpus([a for a, _ in segments], [b for _, b in segments]).score
+    tokens = [(a.split(), [text.split() for text in b]) for a, b in segments]
+    assert found == pytest.approx(oracle.f_form(tokens, World(2).cosine, oracle.Scale()), abs=1e-9)
+
+
+def test_effective_order_does_not_go_with_lin_och() -> None:
+    for kind in (Bleu2Vec, DeltaBleu2Vec):
+        with pytest.raises(UsageError, match="effective_order does not go with smoothing=lin-och, which leaves out"):
+            kind(vectors=Nothing(), effective_order=True)
+        assert kind(vectors=Nothing(), effective_order=True, smoothing="exp").effective_order
+
+
+def test_what_a_name_settles_cannot_be_undone() -> None:
+    for name, option in (
+        ("bleu2vec-f[recall=false]", "recall"),
+        ("dbleu2vec-f-2[recall=true]", "recall"),
+        ("chrf++[word_order=0]", "word_order"),
+    ):
+        with pytest.raises(UsageError, match=f"settles {option}; leave it out of"):
+            trubleu.metric(name)
+    with pytest.raises(UsageError, match="recall is given twice"):
+        trubleu.metric("bleu2vec-f", recall=False)
+    assert trubleu.metric("bleu2vec[recall=true]", vectors=World(0)).name == "bleu2vec-f-3"
+
+
+@given(
+    segments=st.lists(st.tuples(texts, st.lists(spoken, min_size=1, max_size=3)), min_size=1, max_size=3),
+    world=worlds,
+    options=st.sampled_from(
+        [{"similarity": "clamp"}, {"similarity": "shift:0.25", "recall": True}, {"similarity": "clamp", "recall": True}]
+    ),
+    credit=rules,
+)
+@settings(deadline=None)
+def test_what_it_is_without_weights(
+    segments: list[tuple[str, list[str]]], world: World, options: dict[str, Any], credit: str
+) -> None:
+    delta = DeltaBleu2Vec(2, vectors=world, credit=credit, **options)
+    if credit == "max":
+        segments = [(a, b[:1]) for a, b in segments]
+    references = [list(dict.fromkeys(b)) for _, b in segments]
+    outputs = [a for a, _ in segments]
+    name, _, said = delta.without_weights().partition(" with ")
+    plain = trubleu.metric(f"{name}[{said.partition(' where')[0]}]", vectors=world)
+    ones = trubleu.References.from_lists(references, [[1.0] * len(row) for row in references])
+    assert delta.corpus(outputs, ones).score == pytest.approx(plain.corpus(outputs, references).score, abs=1e-9)
+    assert ("where there is one reference" in delta.without_weights()) == (credit == "max")

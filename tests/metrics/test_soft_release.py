@@ -83,6 +83,20 @@ def test_orders_from_the_first_without_matches_on_are_left_out() -> None:
         assert metric.corpus(["good"], [["evil evil"]]).score == pytest.approx(100 * math.exp(-1))
 
 
+@pytest.mark.parametrize("dimensions", [2, 50, 300])
+def test_opposite_vectors_are_not_aligned(dimensions: int) -> None:
+    # Their cosine is -1 but for rounding, and the program looks for something above that.
+    for seed in range(20):
+        vector = np.random.default_rng(seed).normal(size=dimensions)
+        metric = released((["good", "evil"], np.array([vector, -vector])))
+        with pytest.warns(UserWarning, match="no n-grams of 2 and 3 words"):
+            assert metric.statistics(["good"], [["evil"]])[0, 2] == 0
+    almost = np.array([[1.0, 0.0], [-0.9999, math.sqrt(1 - 0.9999**2)]])
+    with pytest.warns(UserWarning, match="no n-grams of 2 and 3 words"):
+        row = released((["good", "evil"], almost)).statistics(["good"], [["evil"]])[0]
+    assert row[2] == pytest.approx(-0.9999, abs=1e-6)
+
+
 def test_what_it_settles() -> None:
     for options in (
         {"order": 2},

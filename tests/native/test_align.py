@@ -89,6 +89,16 @@ def test_names_have_rows() -> None:
             second.rows(kernels.SoftNames())
 
 
+def test_words_without_rows() -> None:
+    for kernels in BUILDS.values():
+        given = sliced(kernels, ["a b c"], [["d e"]], order=2)
+        names = ngrams_of(kernels, given)
+        rows = np.array([0 if name in ("a", "e", "d e") else NOTHING for name in names], np.uint32)
+        assert given.unknown_words(rows) == (5, 3)
+        with pytest.raises(ValueError, match="one row is needed"):
+            given.unknown_words(rows[1:])
+
+
 @pytest.mark.parametrize("composed", [False, True])
 def test_texts_too_long_to_keep_all_pairs(composed: bool) -> None:
     length, dimensions = 2_200, 16

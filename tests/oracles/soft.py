@@ -99,6 +99,25 @@ def matches(
     )
 
 
+def f_form(segments: Sequence[tuple[Tokens, Sequence[Tokens]]], cosine: Cosine, scale: Scale) -> float:
+    """Score a corpus by precision and recall, without weights, smoothed as by Lin and Och, on 0 to 100."""
+    values = []
+    for n in (1, 2, 3):
+        earned = mine = theirs = 0.0
+        for hypothesis, references in segments:
+            length = len(hypothesis)
+            closest = min(references, key=lambda other: (abs(len(other) - length), len(other)))
+            earned += matches(hypothesis, references, [1.0] * len(references), n, cosine, scale, "plain")
+            mine += len(grams(hypothesis, n))
+            theirs += len(grams(closest, n))
+        if mine:
+            mean, added = (mine + theirs) / 2, 1 if n > 1 else 0
+            values.append((min(max(earned, 0.0), mean) + added) / (mean + added))
+    if not values or min(values) < 1e-9:
+        return 0.0
+    return 100 * math.prod(values) ** (1 / len(values))
+
+
 def release(segments: Sequence[tuple[Tokens, Sequence[Tokens]]], cosine: Cosine) -> float:
     """Score a corpus as the program of 2017 does, on 0 to 100."""
     numerators, denominators = [0.0] * 3, [0] * 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import pickle
@@ -15,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trubleu.errors import DataError, MissingExtraError
-from trubleu.vectors import AdditiveSource, SubwordVectors, VectorSource, as_source, ready, ready_vectors
+from trubleu.vectors import AdditiveSource, Composed, SubwordVectors, VectorSource, as_source, ready, ready_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -106,19 +107,37 @@ def test_the_name_says_which_vectors(vectors: SubwordVectors) -> None:
     assert isinstance(vectors, VectorSource)
 
 
+def test_ready_vectors_travel_by_name(vectors: SubwordVectors) -> None:
+    assert len(pickle.dumps(vectors)) < 200
+    assert copy.deepcopy(vectors) is vectors
+    code = """
+import pickle, sys
+vectors = pickle.load(sys.stdin.buffer)
+print(vectors.name, float(vectors.lookup(["research paper"])[0, 0]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], input=pickle.dumps(vectors), capture_output=True, check=True)
+    name, number = done.stdout.decode().split()
+    assert (name, float(number)) == (vectors.name, float(vectors.lookup(["research paper"])[0, 0]))
+
+
 def test_half_a_surrogate_pair_is_replaced(vectors: SubwordVectors) -> None:
     assert np.array_equal(vectors.lookup(["\ud83d x"]), vectors.lookup(["\ufffd x"]))
 
 
+def unused() -> SubwordVectors:
+    """Ready vectors that have not been asked for anything."""
+    return ready_vectors.__wrapped__()
+
+
 def test_the_same_whatever_is_asked_with_it(vectors: SubwordVectors) -> None:
-    fresh = pickle.loads(pickle.dumps(vectors))  # noqa: S301
+    fresh = unused()
     whole = vectors.lookup(SOME)
     assert np.array_equal(np.concatenate([fresh.lookup([ngram]) for ngram in SOME]), whole)
     assert fresh.name == vectors.name
 
 
 def test_the_cache_is_bounded(vectors: SubwordVectors, monkeypatch: pytest.MonkeyPatch) -> None:
-    fresh = pickle.loads(pickle.dumps(vectors))  # noqa: S301
+    fresh = unused()
     monkeypatch.setattr(ready, "_MOST_CACHED", 10)
     for first in range(0, 40, 4):
         fresh.lookup([f"w{i}" for i in range(first, first + 4)])
@@ -235,6 +254,38 @@ def test_a_folder_is_a_source(folder: Path) -> None:
     assert np.allclose(sums[2], matrix()[5] + matrix()[7])
 
 
+def test_numbers_with_gaps_are_fine_if_there_are_rows(tmp_path: Path) -> None:
+    source = as_source(write_folder(tmp_path / "m", with_a_gap(), embeddings=matrix(91)))
+    together = matrix(91)[10] + matrix(91)[90]
+    assert np.allclose(source.lookup(["ab"])[0], together / np.linalg.norm(together))
+
+
+def test_copies_read_the_folder_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder.parent)
+    source = as_source(folder.name)
+    data = pickle.dumps(source)
+    assert len(data) < 500 + len(str(folder))
+    monkeypatch.chdir("/")
+    for other in (pickle.loads(data), copy.deepcopy(source), copy.copy(source)):  # noqa: S301
+        assert other.name == source.name
+        assert np.array_equal(other.lookup(PHRASES), source.lookup(PHRASES))
+    composed = pickle.loads(pickle.dumps(Composed(source)))  # noqa: S301
+    assert np.array_equal(composed.lookup(PHRASES), Composed(source).lookup(PHRASES))
+    write_folder(folder, word_pieces(), embeddings=-matrix())
+    with pytest.raises(
+        DataError, match=r"tiny model has changed: it holds folder:tiny_model-\w+, but folder:tiny_model-"
+    ):
+        pickle.loads(data)  # noqa: S301
+
+
+def test_vectors_without_a_folder_travel_whole() -> None:
+    tensors = {"embeddings": matrix()}
+    source = SubwordVectors(json.dumps(word_pieces()).encode(), tensors, label="made", where="here")
+    for other in (pickle.loads(pickle.dumps(source)), copy.deepcopy(source)):  # noqa: S301
+        assert other.name == source.name
+        assert np.array_equal(other.lookup(PHRASES), source.lookup(PHRASES))
+
+
 def test_names_tell_folders_apart(folder: Path, tmp_path: Path) -> None:
     other = write_folder(tmp_path / "second", word_pieces(), embeddings=-matrix())
     assert as_source(folder).name.partition("-")[2] != as_source(other).name.partition("-")[2]
@@ -316,6 +367,13 @@ def breaking(name: str, content: bytes) -> Callable[[Path], object]:
     return lambda folder: (folder / name).write_bytes(content)
 
 
+def with_a_gap() -> dict[str, Any]:
+    """Twelve tokens, the last of which has the number 90."""
+    settings = word_pieces()
+    settings["model"]["vocab"]["##b"] = 90
+    return settings
+
+
 BROKEN: list[tuple[Callable[[Path], object], str]] = [
     (lambda folder: (folder / "tokenizer.json").unlink(), r"tokenizer\.json: there is no such file"),
     (lambda folder: (folder / "model.safetensors").unlink(), r"model\.safetensors: there is no such file"),
@@ -332,6 +390,14 @@ BROKEN: list[tuple[Callable[[Path], object], str]] = [
     (
         lambda folder: write_folder(folder, word_pieces(), a=matrix(), weights=np.ones(3)),
         "with 12 tokens, but vectors for 3",
+    ),
+    (
+        lambda folder: write_folder(folder, with_a_gap(), a=matrix()),
+        "whose tokens are numbered up to 90, but vectors for the first 12; the two files must be of one model",
+    ),
+    (
+        lambda folder: write_folder(folder, with_a_gap(), a=matrix(), mapping=np.zeros(90, np.int32)),
+        "whose tokens are numbered up to 90, but vectors for the first 90",
     ),
     (
         lambda folder: write_folder(folder, word_pieces(), a=matrix(), weights=np.array(1.0)),

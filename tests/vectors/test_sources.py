@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -171,6 +174,87 @@ def test_composed_leaves_a_source_alone() -> None:
     assert not shared.any()
 
 
+APART = ["do", "not", "make", "do not", "not make", "never do"]
+
+
+def trained_apart(path: Path, ngrams: Sequence[str] = APART, **options: Any) -> VectorStore:
+    VectorStore.write(path, ngrams, matrix(len(ngrams)), options={"mode": "separate"} | options)
+    return VectorStore.open(path)
+
+
+def test_orders_that_were_trained_apart_are_not_mixed(tmp_path: Path) -> None:
+    """Also an n-gram with a vector of its own is composed: that vector is of another model than those of words."""
+    store = trained_apart(tmp_path / "a.store")
+    do, no, make = store.lookup(["do", "not", "make"])
+    source = Composed(store)
+    assert source.only_words
+    assert not Composed(MatrixSource(APART, matrix(6))).only_words
+    expected = by_hand(np.stack([do + no, no + make, do, make + do]))
+    asked = ["do not", "not make", "never do", "make do"]
+    assert np.allclose(source.lookup(asked), expected, atol=1e-6)
+    assert np.array_equal(source.lookup(["do", "x", "make"]), np.stack([do, np.zeros(5), make]))
+    assert not source.lookup(["never x"]).any()
+    assert source.lookup([]).shape == (0, 5)
+    cosine = float(expected[0] @ expected[3])
+    assert similarity(source, "do not", "make do") == pytest.approx(cosine, abs=1e-6)
+    assert similarity(source, "do not", "do") == pytest.approx(float(expected[0] @ expected[2]), abs=1e-6)
+
+
+@pytest.mark.parametrize("mode", ["joint", None])
+def test_orders_that_were_trained_together_keep_their_vectors(tmp_path: Path, mode: str | None) -> None:
+    options = {} if mode is None else {"mode": mode}
+    VectorStore.write(tmp_path / "a.store", APART, matrix(6), options=options)
+    source = Composed(VectorStore.open(tmp_path / "a.store"))
+    assert not source.only_words
+    assert np.array_equal(source.lookup(["do not"]), matrix(6)[3:4])
+
+
+@pytest.mark.parametrize("among", [None, APART])
+@pytest.mark.parametrize("orders", [None, {1}, {1, 2}])
+def test_neighbours_where_all_are_composed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, among: list[str] | None, orders: set[int] | None
+) -> None:
+    monkeypatch.setattr(sys.modules["trubleu.vectors.nearest"], "BLOCK_ROWS", 4)
+    source = Composed(trained_apart(tmp_path / "a.store"))
+    asked = "make not do"
+    everything = [*APART, asked]
+    expected = brute_force(everything, source.lookup(everything), asked, 9, orders)
+    check_neighbours(nearest(source, asked, among=among, orders=orders), expected)
+
+
+def test_nothing_to_compose_from(tmp_path: Path) -> None:
+    store = trained_apart(tmp_path / "a.store", ["do not", "not make"])
+    with pytest.raises(UsageError, match=r"store:a-\w+ has no vectors of single words to compose n-grams from; use it"):
+        Composed(store)
+
+
+# Copies
+
+
+def letters(ngrams: list[str]) -> list[list[float]]:
+    return [[float(len(ngram)), 1.0] for ngram in ngrams]
+
+
+def test_sources_can_be_pickled_and_copied(tmp_path: Path) -> None:
+    store = trained_apart(tmp_path / "a.store")
+    sources: list[VectorSource] = [
+        MatrixSource(APART, matrix(6), label="mine"),
+        CallableSource(letters),
+        CallableSource(letters, name="x", dimensions=2, orders=(1, 2)),
+        store,
+        Composed(store),
+        Composed(MatrixSource(APART, matrix(6))),
+    ]
+    asked = ["do not", "make do", "x", "make"]
+    for source in sources:
+        for other in (pickle.loads(pickle.dumps(source)), copy.deepcopy(source)):  # noqa: S301
+            assert (other.name, other.dimensions, other.orders) == (source.name, source.dimensions, source.orders)
+            assert np.array_equal(other.lookup(asked), source.lookup(asked))
+    assert len(pickle.dumps(Composed(store))) < 500 + len(str(tmp_path))
+    small = copy.deepcopy(CallableSource(lambda ngrams: np.ones((len(ngrams), 3)), name="ones"))
+    assert small.lookup(["a"]).tolist() == [[1.0, 1.0, 1.0]]
+
+
 # Matrices
 
 
@@ -267,11 +351,14 @@ def test_similarity_is_the_cosine() -> None:
         ({"ngram": "never"}, "'never' has no vector in matrix:"),
         ({"ngram": "a", "top": 0}, "top=0 must be at least 1"),
         ({"ngram": "a", "among": []}, "there are no candidates"),
+        ({"ngram": "a", "orders": [7]}, "no n-grams of order 7 to look among; there are those of order 1, 2$"),
+        ({"ngram": "a", "orders": [1, 3]}, "no n-grams of order 3 to look among; there are those of order 1, 2$"),
+        ({"ngram": "a", "orders": [1], "among": ["b c"]}, "order 1 to look among; there are those of order 2$"),
     ],
 )
 def test_neighbours_of_nothing(options: dict[str, Any], message: str) -> None:
     with pytest.raises((DataError, UsageError), match=message):
-        nearest(MatrixSource(["a"], [[1.0]]), options.pop("ngram"), **options)
+        nearest(MatrixSource(["a", "b c"], [[1.0], [2.0]]), options.pop("ngram"), **options)
 
 
 def test_functions_have_no_list_of_ngrams() -> None:

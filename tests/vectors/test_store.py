@@ -326,5 +326,9 @@ def test_orders_that_were_trained_apart_are_not_compared(tmp_path: Path) -> None
         nearest(store, "do", orders=[1, 2])
     with pytest.raises(UsageError, match="compare n-grams of one length"):
         similarity(store, "do", "do not")
+    with pytest.raises(UsageError, match="no n-grams of order 1 to look among; there are those of order 2"):
+        nearest(store, "do", among=["do not"])
+    VectorStore.write(path, ["a\u00a0b", *ngrams[1:]], vectors, options={"mode": "separate"})
+    assert [found.ngram for found in nearest(VectorStore.open(path), "a\u00a0b")] == ["make"]  # one word
     VectorStore.write(path, ngrams, vectors, options={"mode": "joint"})
     assert similarity(VectorStore.open(path), "do", "do not") == 1.0

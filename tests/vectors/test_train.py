@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import signal
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -264,7 +265,6 @@ OTHERS: list[dict[str, Any]] = [
     {"min_count": (5, 30, 41)},
     {"sample": 1e-4},
     {"alpha": 0.05},
-    {"beta": 0.25},
     {"seed": 2},
     {"tokenize": "13a"},
     {"lowercase": True},
@@ -281,6 +281,10 @@ def test_resuming_with_other_options_names_the_option(corpus: Path, tmp_path: Pa
             UsageError, match=rf"^--{name} is .*, but .*v\.training was made with .*; continue with the same"
         ):
             train_vectors([corpus], tmp_path / "v", small(**other), resume=True)
+    folder.write(small(mode="joint"), [corpus], State())
+    with pytest.raises(UsageError, match=r"^--beta is 0\.25, but .*v\.training was made with 0\.125; continue with"):
+        train_vectors([corpus], tmp_path / "v", small(mode="joint", beta=0.25), resume=True)
+    folder.write(small(), [corpus], State())
     with corpus.open("a") as stream:
         stream.write("more\n")
     with pytest.raises(
@@ -304,15 +308,45 @@ def test_an_unfinished_training_is_not_thrown_away(corpus: Path, tmp_path: Path)
         train_vectors([corpus], tmp_path / "v", small())
 
 
+REMEDY = r"remove the folder \S*v\.training and train again$"
+
+
 def test_a_corpus_of_numbers_that_was_cut_off(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with failing_after(monkeypatch, 0), pytest.raises(PowerError):
         train_vectors([corpus], tmp_path / "v", small(), threads=1)
     path = tmp_path / "v.training" / "order-2.ids"
     path.write_bytes(path.read_bytes()[:-4])
-    with pytest.raises(DataError, match=r"order-2\.ids was altered or damaged .*; train again without --resume"):
+    with pytest.raises(DataError, match=rf"order-2\.ids was altered or damaged \(its size does not fit\); {REMEDY}"):
         train_vectors([corpus], tmp_path / "v", small(), threads=1, resume=True)
     path.unlink()
-    with pytest.raises(DataError, match=r"order-2\.ids cannot be read; train again without --resume"):
+    with pytest.raises(DataError, match=rf"order-2\.ids cannot be read; {REMEDY}"):
+        train_vectors([corpus], tmp_path / "v", small(), threads=1, resume=True)
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+@pytest.mark.parametrize("chunk", [100, 1 << 24])
+def test_a_corpus_of_numbers_that_was_overwritten(
+    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: int, chunk: int
+) -> None:
+    monkeypatch.setattr("trubleu.vectors.checkpoint._CHUNK", chunk)
+    with failing_after(monkeypatch, 0), pytest.raises(PowerError):
+        train_vectors([corpus], tmp_path / "v", small(), threads=1)
+    path = tmp_path / "v.training" / f"order-{order}.ids"
+    numbers = np.fromfile(path, np.uint32)
+    place = int(np.flatnonzero(numbers[1:] != numbers[:-1])[-1])
+    numbers[[place, place + 1]] = numbers[[place + 1, place]]  # all of them are still in the vocabulary
+    path.write_bytes(numbers.tobytes())
+    message = rf"order-{order}\.ids was altered or damaged \(its checksum does not fit\); {REMEDY}"
+    with pytest.raises(DataError, match=message):
+        train_vectors([corpus], tmp_path / "v", small(), threads=1, resume=True)
+
+
+@pytest.mark.parametrize("name", ["vocabulary", "model-0.done"])
+def test_a_part_that_is_missing(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    with failing_after(monkeypatch, 2), pytest.raises(PowerError):
+        train_vectors([corpus], tmp_path / "v", small(), threads=1)
+    (tmp_path / "v.training" / name).unlink()
+    with pytest.raises(DataError, match=rf"{name} is missing; {REMEDY}"):
         train_vectors([corpus], tmp_path / "v", small(), threads=1, resume=True)
 
 
@@ -323,8 +357,10 @@ def test_a_damaged_checkpoint(corpus: Path, tmp_path: Path, monkeypatch: pytest.
     data = bytearray(path.read_bytes())
     data[-100] ^= 1
     path.write_bytes(data)
-    with pytest.raises(DataError, match=r"was altered or damaged .*train again without --resume"):
+    with pytest.raises(DataError, match=rf"was altered or damaged .*; copy it again, or {REMEDY}"):
         train_vectors([corpus], tmp_path / "v", small(), threads=1, resume=True)
+    shutil.rmtree(tmp_path / "v.training")  # as it says
+    assert train_vectors([corpus], tmp_path / "v", small(), threads=1).entries
 
 
 @pytest.mark.parametrize(
@@ -404,7 +440,8 @@ def test_files_that_cannot_be(corpus: Path, tmp_path: Path) -> None:
         ({"window": 0}, "window must be"),
         ({"epochs": 0}, "epochs must be"),
         ({"seed": -1}, "seed must be"),
-        ({"beta": -0.1}, "beta must be a number from 0 to 10, not -0.1"),
+        ({"mode": "joint", "beta": -0.1}, "beta must be a number from 0 to 10, not -0.1"),
+        ({"beta": 0.25}, "beta is for mode joint: .*; leave it out"),
         ({"sample": float("nan")}, "sample must be a number from 0 to 1, not nan"),
         ({"alpha": 2.0}, "alpha must be a number from 0.0001 to 1, not 2.0"),
     ],

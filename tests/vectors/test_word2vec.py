@@ -328,6 +328,23 @@ def test_between_word2vec_formats_and_some_only(tmp_path: Path) -> None:
     assert VectorStore.open(tmp_path / "c.store").ngrams() == ("not", "do not")
 
 
+def test_some_of_a_store_stay_what_they_are(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"mode": "separate", "seed": 3}
+    VectorStore.write(tmp_path / "a.store", NGRAMS, matrix(len(NGRAMS)), counts=range(len(NGRAMS)), options=options)
+    chosen = [NGRAMS[4], "never", NGRAMS[1]]
+    convert_vectors(tmp_path / "a.store", tmp_path / "b.store", among=chosen)
+    store = VectorStore.open(tmp_path / "b.store")
+    assert store.options == options
+    assert store.counts is not None
+    assert dict(zip(store.ngrams(), store.counts.tolist(), strict=True)) == {NGRAMS[4]: 4, NGRAMS[1]: 1}
+
+
+def test_some_of_a_file_with_another_joiner(tmp_path: Path) -> None:
+    (tmp_path / "a.vec").write_text("3 1\na+b 1\na_b 2\na+b 3\n")
+    convert_vectors(tmp_path / "a.vec", tmp_path / "b.store", joiner="+", duplicates="first", among=["a b"])
+    assert VectorStore.open(tmp_path / "b.store").lookup(["a b"]).tolist() == [[1.0]]
+
+
 CONVERSIONS: list[tuple[Callable[[Path], object], str]] = [
     (lambda folder: convert_vectors(folder / "a.vec", folder / "b"), "does not tell the format; give --to store, text"),
     (lambda folder: convert_vectors(folder / "a.vec", folder / "b.store.gz"), r"cannot be compressed"),

@@ -223,10 +223,11 @@ def choose_metric(options: argparse.Namespace, *, weighted: bool) -> None:
         if delta:
             what = f"the references have no weights, so that all weigh 1 and {delta[0]} is BLEU"
             warnings.warn(what, TrubleuWarning, stacklevel=2)
-        near = [name for name, metric in build_metrics(options).items() if isinstance(metric, DeltaBleu2Vec)]
-        if near:
-            what = f"the references have no weights, so that all weigh 1 and {near[0]} is bleu2vec"
-            warnings.warn(what, TrubleuWarning, stacklevel=2)
+        for name, metric in build_metrics(options).items():
+            if isinstance(metric, DeltaBleu2Vec):
+                what = f"the references have no weights, so that all weigh 1 and {name} is {metric.without_weights()}"
+                warnings.warn(what, TrubleuWarning, stacklevel=2)
+                break
 
 
 def build_metrics(options: argparse.Namespace) -> dict[str, Metric]:

@@ -91,7 +91,9 @@ def _add_similarity(commands: argparse._SubParsersAction[Any]) -> None:
 
 def _add_composed(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--composed", action="store_true", help="an n-gram without a vector gets the mean of its words' vectors"
+        "--composed",
+        action="store_true",
+        help="an n-gram without a vector gets the mean of its words' vectors (every one, if orders were trained apart)",
     )
 
 

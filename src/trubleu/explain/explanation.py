@@ -57,7 +57,7 @@ class ExplainedOrder:
     smoothed_numerator, smoothed_denominator
         The same after sums below 0 were settled and after smoothing; the precision is their quotient.
     precision
-        In percent.
+        In percent; for a metric with recall, the F value.
     used
         Whether the order enters the mean.
     """
@@ -99,6 +99,9 @@ class Explanation:
         Whether the metric looks at weights.
     best_weight
         The largest weight.
+    recall
+        Whether orders have F values, made of precision and recall, and there is no brevity penalty. Their denominators
+        are the mean of the n-grams of output and reference, as often as the largest weight says.
     orders
         The n-grams and sums of each order; none if the segment is skipped.
     reference_length
@@ -106,7 +109,8 @@ class Explanation:
     length_from
         The reference that set it; None if it is an average.
     brevity_penalty, score
-        As the metric computes them for this segment alone; None if it was told to skip the segment.
+        As the metric computes them for this segment alone; None if it was told to skip the segment, and no brevity
+        penalty with recall.
     """
 
     segment: str
@@ -119,6 +123,7 @@ class Explanation:
     references: tuple[ExplainedReference, ...]
     weighted: bool
     best_weight: float
+    recall: bool
     orders: tuple[ExplainedOrder, ...]
     reference_length: float
     length_from: int | None
@@ -165,6 +170,7 @@ class Explanation:
             "reference_length": self.reference_length,
             "length_from": _number(self.length_from),
             "best_weight": self.best_weight,
+            **({"recall": True} if self.recall else {}),
             "orders": [_order_dict(order) for order in self.orders],
             "references": [
                 {

@@ -165,6 +165,7 @@ def explain(metric: Metric, output: str, references: AnyReferences, segment: str
     looked_at = part[0]
     earned = _credits_by_reference(orders, len(weights))
     holders = {match.reference for grams in orders[:1] for gram in grams for match in gram.matches}
+    recall = isinstance(metric, Bleu2Vec) and metric.recall
     made, parts = (None, None) if skipped else _score(metric, orders, len(tokens), length, best)
     return Explanation(
         segment=looked_at.id,
@@ -188,10 +189,11 @@ def explain(metric: Metric, output: str, references: AnyReferences, segment: str
         ),
         weighted=matching.credit != "counts",
         best_weight=best,
+        recall=recall,
         orders=made or (),
         reference_length=length,
         length_from=length_from,
-        brevity_penalty=None if parts is None else float(parts.brevity_penalty),
+        brevity_penalty=None if parts is None or recall else float(parts.brevity_penalty),
         score=None if parts is None else float(parts.score),
     )
 

@@ -226,7 +226,7 @@ def _order_table(explanation: Explanation, digits: int) -> Table:
         Column("numerator", kind="number"),
         Column("denominator", kind="number"),
         *([Column("smoothed", kind="number")] if smoothed else []),
-        Column("precision", "precision (%)", kind="number"),
+        Column("precision", measure(explanation), kind="number"),
     ]
     rows = [
         (
@@ -241,6 +241,11 @@ def _order_table(explanation: Explanation, digits: int) -> Table:
     return Table("", columns, rows)
 
 
+def measure(explanation: Explanation) -> str:
+    """Return what the quotients of an explanation are called."""
+    return "F (%)" if explanation.recall else "precision (%)"
+
+
 def smoothed_text(order: ExplainedOrder, digits: int) -> str:
     """Return what the precision is made of, where smoothing or a sum below 0 changed it."""
     if not order.smoothed or not order.used or not order.smoothed_denominator:
@@ -251,10 +256,15 @@ def smoothed_text(order: ExplainedOrder, digits: int) -> str:
 def conclusion(explanation: Explanation, digits: int) -> Iterator[str]:
     """Say in a few lines how lengths and precisions became the score."""
     setter = "the average" if explanation.length_from is None else f"reference #{explanation.length_from + 1}"
-    yield (
-        f"length: {len(explanation.tokens)} tokens against {explanation.reference_length:g} ({setter}), "
-        f"brevity penalty {explanation.brevity_penalty:.3f}"
-    )
+    lengths = f"length: {len(explanation.tokens)} tokens against {explanation.reference_length:g} ({setter})"
+    factor = ""
+    if explanation.brevity_penalty is None:
+        yield lengths
+        times = ", times the largest weight" if explanation.weighted else ""
+        yield f"denominators: the mean of the n-grams of the output and of a reference of that length{times}"
+    else:
+        factor = f"{explanation.brevity_penalty:.3f} × "
+        yield f"{lengths}, brevity penalty {explanation.brevity_penalty:.3f}"
     used = [order for order in explanation.orders if order.used]
     if short := next((order for order in used if not order.count), None):
         yield f"the output is too short for a {_name(short)}; with --effective-order, such orders are left out"
@@ -263,4 +273,5 @@ def conclusion(explanation: Explanation, digits: int) -> Iterator[str]:
         yield f"{explanation.metric} = {explanation.score:.{digits}f}, as no order has matches that are worth anything"
         return
     mean = f"({product})^(1/{len(used)})" if len(used) > 1 else product
-    yield f"{explanation.metric} = {explanation.brevity_penalty:.3f} × {mean} = {explanation.score:.{digits}f}"
+    made = f"{factor}{mean} = " if factor or len(used) > 1 else ""
+    yield f"{explanation.metric} = {made}{explanation.score:.{digits}f}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from trubleu.explain.ngrams import windows
 from trubleu.explain.palette import step
 from trubleu.explain.runs import credited_ngrams, matched_ngrams, runs
-from trubleu.explain.text import conclusion, near_misses, smoothed_text, source_text, unmatched, weight_text
+from trubleu.explain.text import conclusion, measure, near_misses, smoothed_text, source_text, unmatched, weight_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,6 +76,7 @@ class SystemView:
     near: Sequence[Sequence[str]]
     orders: Sequence[Sequence[str]]
     smoothed: bool
+    measure: str
     conclusion: Sequence[str]
 
 
@@ -138,6 +139,7 @@ def system_view(name: str, explanation: Explanation, digits: int) -> SystemView:
             for order in explanation.orders
         ],
         smoothed=any(smoothed),
+        measure=measure(explanation),
         conclusion=["No reference has a weight above 0, and the metric was told to skip such segments."]
         if explanation.skipped
         else list(conclusion(explanation, digits)),

@@ -9,7 +9,8 @@ from trubleu.metrics.ibleu import IBleu, IBleuResult
 from trubleu.metrics.peers import ChrF, Ter
 from trubleu.metrics.registry import metric, names
 from trubleu.metrics.sentence import SentenceBleu, SentenceDeltaBleu
-from trubleu.metrics.soft import Bleu2Vec, DeltaBleu2Vec
+from trubleu.metrics.soft import Bleu2Vec
+from trubleu.metrics.soft_delta import DeltaBleu2Vec
 
 __all__ = [
     "Bleu",

@@ -94,8 +94,8 @@ def smoothed_sentence_bleu(counts: Counts, first_smoothed: int, longer_reference
     order = counts.matches.shape[-1]
     added = np.where(np.arange(order) >= first_smoothed, 1.0, 0.0) * counts.mean_best_weight()
     matches, totals = counts.matches + added, counts.totals + added
-    precisions = _ratio(matches, totals)
     used = counts.plain_totals > 0
+    precisions = np.where(used, _ratio(matches, totals), 0.0)
     penalty = brevity_penalty(counts.hypothesis_length, counts.reference_length + longer_reference)
     score = 100.0 * penalty * geometric_mean(precisions, used)
     return BleuParts(score, 100.0 * precisions, penalty, matches, totals, used)

@@ -24,8 +24,8 @@ _METRICS: Final[dict[str, tuple[str, str, bool, dict[str, Any]]]] = {
     "ibleu": ("trubleu.metrics.ibleu", "IBleu", True, {}),
     "bleu2vec": ("trubleu.metrics.soft", "Bleu2Vec", True, {}),
     "bleu2vec-f": ("trubleu.metrics.soft", "Bleu2Vec", True, {"recall": True}),
-    "dbleu2vec": ("trubleu.metrics.soft", "DeltaBleu2Vec", True, {}),
-    "dbleu2vec-f": ("trubleu.metrics.soft", "DeltaBleu2Vec", True, {"recall": True}),
+    "dbleu2vec": ("trubleu.metrics.soft_delta", "DeltaBleu2Vec", True, {}),
+    "dbleu2vec-f": ("trubleu.metrics.soft_delta", "DeltaBleu2Vec", True, {"recall": True}),
     "chrf": ("trubleu.metrics.peers", "ChrF", False, {}),
     "chrf++": ("trubleu.metrics.peers", "ChrF", False, {"word_order": 2}),
     "ter": ("trubleu.metrics.peers", "Ter", False, {}),
@@ -122,7 +122,11 @@ def parse(text: str) -> MetricSpec:
     if order is not None and not ordered:
         raise UsageError(f"{name} has no order; write {name}")
     factory: Callable[..., Metric] = getattr(importlib.import_module(module), class_name)
-    options = {**implied, **_read_options(text, written["options"], _options_of(factory))}
+    options = _read_options(text, written["options"], _options_of(factory))
+    for option in implied:
+        if option in options:
+            raise UsageError(f"{name} settles {option}; leave it out of {text}, or use another metric")
+    options = {**implied, **options}
     if order is not None:
         if "order" in options:
             raise UsageError(f"the order is given twice in {text}; give it once")

@@ -1,4 +1,4 @@
-"""bleu2vec (Tättar & Fishel 2017) and ΔBLEU with near misses: n-grams that are not equal count by their similarity."""
+"""bleu2vec (Tättar & Fishel 2017): n-grams that are not equal count by their similarity."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from trubleu.data import PreparedReferences
 from trubleu.errors import DataError, UsageError
 from trubleu.metrics.bleu import BleuResult
 from trubleu.metrics.contract import AnyReferences, Metric, Progress, as_references, reference_number
@@ -21,16 +20,19 @@ from trubleu.metrics.soft_options import (
     LIN_OCH,
     UNKNOWN,
     Unknown,
+    check_effective_order,
     check_orders,
     check_soft_smoothing,
     parse_oov,
     parse_similarity,
     warn_of_orders,
+    warn_of_texts,
+    warn_of_unknown,
 )
 from trubleu.metrics.soft_release import ORDER as RELEASE_ORDER
 from trubleu.metrics.soft_release import release_parts, word_tokenize
 from trubleu.metrics.soft_vectors import soft_vectors
-from trubleu.metrics.weights import WeightPolicy, parse_negative
+from trubleu.metrics.weights import parse_negative
 from trubleu.signature import Signature, make_signature, number_text
 from trubleu.stats import total
 from trubleu.text import tokenizer
@@ -41,8 +43,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from trubleu.data import References
-    from trubleu.metrics.soft_matching import Rule
+    from trubleu.data import PreparedReferences, References
     from trubleu.text.registry import Spec
     from trubleu.vectors import AnySource
 
@@ -79,7 +80,8 @@ class Bleu2Vec(Metric):
     negative
         What a sum of matches below 0 becomes: ``clamp`` makes it 0, ``floor:E`` a constant, ``error`` refuses.
     recall
-        Take the harmonic mean of precision and recall for each order, and no brevity penalty: ``bleu2vec-f``.
+        Take the harmonic mean of precision and recall for each order, and no brevity penalty: ``bleu2vec-f``. Orders
+        that the output has no n-grams of are treated as without it.
     definition
         ``paper``, or ``release2017`` for what the released program does: NLTK's tokens, orders weighted .33, .34 and
         .33, an n-gram that is left over several times is aligned once, of several references only the first is looked
@@ -130,6 +132,7 @@ class Bleu2Vec(Metric):
         release = definition == "release2017"
         if release:
             self._check_release(reference_length, similarity)
+        check_effective_order(self.smoothing, self.effective_order)
         default: Spec = word_tokenize if release else "13a"
         self.matching = SoftMatching(
             tokenizer=tokenizer(default if tokenize is None else tokenize),
@@ -173,9 +176,25 @@ class Bleu2Vec(Metric):
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
         """Return lengths, similarities by order and n-grams by order; for the F form, n-grams of the reference too."""
-        warn_of_orders(self.matching.vectors.source, self.order)
-        rows = self.matching.statistics(outputs, as_references(references, outputs), None, threads, progress)
+        rows = self._rows(outputs, as_references(references, outputs), None, threads, progress)
         return np.hstack([rows, self._reference_ngrams(rows)]) if self.recall else rows
+
+    def _rows(
+        self,
+        outputs: Sequence[str],
+        references: References | PreparedReferences,
+        weights: NDArray[np.float64] | None,
+        threads: int | None,
+        progress: Progress | None,
+    ) -> NDArray[np.float64]:
+        matching = self.matching
+        source = matching.vectors.source
+        # The same sentences for every system, so that who tells them can tell them once.
+        warn_of_orders(source, self.order)
+        warn_of_texts(source, matching.tokenizer.name, matching.lowercase)
+        rows, words, unknown = matching.statistics(outputs, references, weights, threads, progress)
+        warn_of_unknown(source, words, unknown)
+        return rows
 
     def _reference_ngrams(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return how many n-grams the references have that set the lengths."""
@@ -196,7 +215,10 @@ class Bleu2Vec(Metric):
         return self.parts(self.counts(statistics)).score
 
     def counts(self, statistics: NDArray[np.float64]) -> Counts:
-        """Split the columns; for the F form, totals are the mean of those of output and reference."""
+        """Split the columns; for the F form, totals are the mean of those of output and reference.
+
+        Orders that the output has no n-grams of have none.
+        """
         statistics = np.asarray(statistics, dtype=np.float64)
         if not self.recall:
             return Counts.of(statistics, self.order)
@@ -210,9 +232,11 @@ class Bleu2Vec(Metric):
             )
         counts = Counts.of(statistics[..., :-added], self.order)
         of_reference = np.split(statistics[..., -added:], kinds, axis=-1)
+        # What the output has no n-grams of has no F, as it has no precision.
+        there = counts.plain_totals > 0
         return counts._replace(
-            totals=(counts.totals + of_reference[0]) / 2,
-            plain_totals=(counts.plain_totals + of_reference[-1]) / 2,
+            totals=np.where(there, (counts.totals + of_reference[0]) / 2, 0.0),
+            plain_totals=np.where(there, (counts.plain_totals + of_reference[-1]) / 2, 0.0),
         )
 
     def counts_of(self, row: NDArray[np.float64], best: float) -> Counts:
@@ -282,115 +306,3 @@ class Bleu2Vec(Metric):
             **{"def": self.definition},
         )
         return common.extended(**dict(rest.pairs))
-
-
-class DeltaBleu2Vec(Bleu2Vec):
-    """Corpus-level ΔBLEU with near misses: references carry weights from −1 to +1, and similar n-grams count too.
-
-    Each reference is aligned with the output as in `Bleu2Vec`, with similarities of at least 0. An n-gram that some
-    references hold earns the largest product of such a reference's weight and the sum over the n-gram's occurrences
-    there. What an n-gram earns that no reference holds is said by ``credit``. With all similarities 0 this is ΔBLEU.
-
-    Parameters
-    ----------
-    order, vectors, tokenize, lowercase, smoothing, smoothing_value, effective_order, reference_length, oov, negative, \
-recall
-        As for `Bleu2Vec`; smoothing constants are multiplied by the mean best weight.
-    similarity
-        ``clamp`` or ``shift:S``.
-    credit
-        ``earn``: the largest product, but not less than 0, so that near misses can earn and only exact matches cost.
-        ``nearest``: the reference with the largest sum decides, even if its weight is below 0. ``max``: the largest
-        product over all references with something similar, also for n-grams that some reference holds.
-    length_references, no_positive, unrated_as
-        As for `DeltaBleu`.
-
-    Examples
-    --------
-    >>> from trubleu import References
-    >>> references = References.from_lists([["it was great", "it was awful"]], [[1.0, -0.5]])
-    >>> vectors = (["great", "good", "awful"], [[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])
-    >>> metric = DeltaBleu2Vec(1, vectors=vectors)
-    >>> round(metric.corpus(["it was good"], references).score, 2)
-    93.33
-    """
-
-    uses_weights: ClassVar[bool] = True
-    family: ClassVar[str] = "dbleu2vec"
-
-    def __init__(
-        self,
-        order: int = 3,
-        *,
-        vectors: AnySource = "ready",
-        tokenize: Spec | None = None,
-        lowercase: bool = False,
-        smoothing: str = LIN_OCH,
-        smoothing_value: float | None = None,
-        effective_order: bool = False,
-        reference_length: str = "closest",
-        similarity: str = "clamp",
-        oov: Unknown = UNKNOWN,
-        negative: str = "clamp",
-        recall: bool = False,
-        credit: str = "earn",
-        length_references: str = "all",
-        no_positive: str = "error",
-        unrated_as: float | None = None,
-    ) -> None:
-        super().__init__(
-            order,
-            vectors=vectors,
-            tokenize=tokenize,
-            lowercase=lowercase,
-            smoothing=smoothing,
-            smoothing_value=smoothing_value,
-            effective_order=effective_order,
-            reference_length=reference_length,
-            similarity=similarity,
-            oov=oov,
-            negative=negative,
-            recall=recall,
-        )
-        if self.matching.similarity == "raw":
-            raise UsageError("similarity=raw does not go with weights; use clamp or shift:S")
-        rule: Rule = check_choice("credit", credit, ("earn", "nearest", "max"))  # type: ignore[assignment]
-        check_choice("length_references", length_references, ("all", "positive"))
-        self.policy = WeightPolicy.checked(no_positive, unrated_as)
-        self.matching = replace(self.matching, rule=rule, positive_lengths=length_references == "positive")
-
-    def statistics(
-        self,
-        outputs: Sequence[str],
-        references: AnyReferences,
-        *,
-        threads: int | None = None,
-        progress: Progress | None = None,
-    ) -> NDArray[np.float64]:
-        """Return lengths, signed weighted similarities and totals; zeros for a skipped segment."""
-        references = as_references(references, outputs)
-        weights, skipped = self.policy.weights(references)
-        warn_of_orders(self.matching.vectors.source, self.order)
-        rows = self.matching.statistics(outputs, references, weights, threads, progress)
-        if self.recall:
-            whole = references.references if isinstance(references, PreparedReferences) else references
-            best = np.maximum.reduceat(weights, whole.offsets[:-1]) if len(rows) else np.zeros(0)
-            counts = self._reference_ngrams(rows)
-            rows = np.hstack([rows, best[:, None] * counts, counts])
-        rows[skipped] = 0.0
-        return rows
-
-    def skipped(self, references: References | PreparedReferences) -> NDArray[np.int64]:
-        """Return the segments that have no reference of positive weight."""
-        return self.policy.weights(references)[1]
-
-    def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return how a number is made."""
-        added = make_signature(
-            "",
-            credit=self.matching.rule,
-            lenrefs="positive" if self.matching.positive_lengths else "all",
-            nopos=self.policy.no_positive,
-            unrated=None if self.policy.unrated_as is None else float(self.policy.unrated_as),
-        )
-        return super().signature(references).extended(**dict(added.pairs))

@@ -10,6 +10,7 @@ import numpy as np
 from trubleu.data import PreparedReferences, References
 from trubleu.data.prepared import kernel_texts
 from trubleu.metrics.matching import check_texts, warn_of_empty
+from trubleu.metrics.soft_vectors import NOTHING
 from trubleu.native import kernels, resolve_threads
 
 if TYPE_CHECKING:
@@ -56,6 +57,22 @@ class AlignedPair(NamedTuple):
     weight: float
 
 
+class Counted(NamedTuple):
+    """Statistics, and how much of what they are made of is known.
+
+    Attributes
+    ----------
+    rows
+        One for each segment.
+    words, unknown
+        How many different words were looked up, slice by slice, and how many of these have no vector.
+    """
+
+    rows: NDArray[np.float64]
+    words: int
+    unknown: int
+
+
 @dataclass(frozen=True, kw_only=True)
 class SoftMatching:
     """What is aligned and how: everything that decides a row of statistics.
@@ -92,8 +109,8 @@ class SoftMatching:
         weights: NDArray[np.float64] | None,
         threads: int | None,
         progress: Progress | None,
-    ) -> NDArray[np.float64]:
-        """Return a row of statistics for each segment."""
+    ) -> Counted:
+        """Return a row of statistics for each segment, and how many words had a vector."""
         if isinstance(references, PreparedReferences):
             references = references.references
         warn_of_empty(references)
@@ -105,10 +122,14 @@ class SoftMatching:
         threads = resolve_threads(threads, len(texts) + references.count, WORTH_THREADS)
         rows = np.empty((len(texts), options.columns))
         offsets = references.offsets
+        words = unknown = 0
         for first, last in slices(offsets):
             there = None if weights is None else weights[offsets[first] : offsets[last]]
             given = kernels.SoftSlice(texts, reference_texts, offsets, options, first, last)
             vectors, odd = self._vectors_of(given)
+            if not len(odd):
+                looked_up, without = _unknown_words(given, vectors)
+                words, unknown = words + looked_up, unknown + without
             if len(odd) < last - first:
                 rows[first:last] = self._rows(given, vectors, there, threads)
             if len(odd):  # here only the source knows the vectors of n-grams
@@ -126,7 +147,7 @@ class SoftMatching:
                 rows[chosen] = self._rows(given, self._looked_up(given), there, threads)
             if progress:
                 progress(last - first)
-        return rows
+        return Counted(rows, words, unknown)
 
     def pairs(self, output: str, references: Sequence[str]) -> tuple[AlignedPair, ...]:
         """Return what is aligned with what in one segment."""
@@ -166,6 +187,13 @@ class SoftMatching:
         self, given: kernels.SoftSlice, vectors: Rows, weights: NDArray[np.float64] | None, threads: int
     ) -> NDArray[np.float64]:
         return given.statistics(vectors.matrix, vectors.numbers, vectors.additive, weights, self._scale(), threads)
+
+
+def _unknown_words(given: kernels.SoftSlice, vectors: Rows) -> tuple[int, int]:
+    """Return how many words were looked up for a slice, and how many of them have no vector."""
+    if vectors.additive:
+        return len(vectors.numbers), int(np.count_nonzero(vectors.numbers == NOTHING))
+    return given.unknown_words(vectors.numbers)
 
 
 def positions(offsets: NDArray[np.int64], segments: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from trubleu.errors import TrubleuWarning, UsageError
+from trubleu.errors import TrubleuError, TrubleuWarning, UsageError
 from trubleu.metrics.options import SMOOTHING_VALUES, check_choice, check_smoothing
+from trubleu.text import tokenizer
+from trubleu.vectors import Composed
 
 if TYPE_CHECKING:
     from trubleu.vectors import VectorSource
@@ -19,6 +22,9 @@ COMPOSED: Final = "composed"
 LIN_OCH: Final = "lin-och"
 USUAL_ORDER: Final = 3
 """The longest n-grams that vectors usually hold."""
+
+ENOUGH_WORDS: Final = 20
+"""Different words from which on it means something that most have no vector."""
 
 Unknown = str | float
 """A number, also as it is written, or ``composed``."""
@@ -32,6 +38,15 @@ def check_soft_smoothing(smoothing: str, value: float | None) -> tuple[str, floa
         return smoothing, None
     check_choice("smoothing", smoothing, (LIN_OCH, *SMOOTHING_VALUES))
     return check_smoothing(smoothing, value)
+
+
+def check_effective_order(smoothing: str, effective_order: bool) -> None:
+    """Refuse to leave out orders that are left out anyway."""
+    if effective_order and smoothing == LIN_OCH:
+        raise UsageError(
+            f"effective_order does not go with smoothing={LIN_OCH}, which leaves out orders without n-grams anyway; "
+            "leave it out, use another smoothing, or give it to other metrics only, as in bleu-4[effective_order=true]"
+        )
 
 
 def parse_similarity(similarity: str) -> tuple[str, float]:
@@ -83,6 +98,44 @@ def check_orders(source: VectorSource, order: int) -> None:
         )
 
 
+def warn_of_texts(source: VectorSource, tokenizer_name: str, lowercase: bool) -> None:
+    """Say it if the vectors are known to be made from texts that were tokenized or cased differently."""
+    made = getattr(source.source if isinstance(source, Composed) else source, "options", None)
+    if not isinstance(made, Mapping):
+        return
+    differs = []
+    theirs = made.get("tokenize")
+    # Texts that are tokenized already may have been so in any way.
+    if isinstance(theirs, str) and "none" not in (theirs, tokenizer_name) and _full_name(theirs) != tokenizer_name:
+        differs.append(f"tokenize={theirs}, not {tokenizer_name}")
+    case = made.get("lowercase")
+    if case is not None and bool(case) != lowercase:
+        differs.append("lowercase" if case else "case kept, not lowercase")
+    if differs:
+        what = (
+            f"{source.name} was trained on texts with {' and '.join(differs)}, so that words may have no vector; "
+            "score with the same options, or use other vectors"
+        )
+        warnings.warn(what, TrubleuWarning, stacklevel=4)
+
+
+def _full_name(name: str) -> str:
+    try:
+        return tokenizer(name).name
+    except TrubleuError:  # not known here, or not installed
+        return name
+
+
+def warn_of_unknown(source: VectorSource, words: int, unknown: int) -> None:
+    """Say it if most words that were looked up have no vector."""
+    if words >= ENOUGH_WORDS and 2 * unknown > words and (source.orders is None or 1 in source.orders):
+        what = (
+            f"more than half of the words that were looked up have no vector in {source.name}; "
+            "check tokenizer, case and language"
+        )
+        warnings.warn(what, TrubleuWarning, stacklevel=4)
+
+
 def warn_of_orders(source: VectorSource, order: int) -> None:
     """Say it if the vectors hold no n-grams of some length."""
     missing = [] if source.orders is None else [n for n in range(1, order + 1) if n not in source.orders]
@@ -91,4 +144,4 @@ def warn_of_orders(source: VectorSource, order: int) -> None:
             f"{source.name} has no n-grams of {' and '.join(map(str, missing))} words, of which only exact matches "
             f"count; use other vectors, or oov={COMPOSED}"
         )
-        warnings.warn(what, TrubleuWarning, stacklevel=3)
+        warnings.warn(what, TrubleuWarning, stacklevel=4)

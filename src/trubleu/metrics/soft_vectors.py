@@ -225,6 +225,9 @@ class SoftVectors:
         self._units = NGramRows(source.dimensions, source.lookup, unit=True, what=what)
         self._sums = WordRows(source.dimensions, partial(_fetch_sums, source, self._odd_words), what=what)
 
+    def __reduce__(self) -> tuple[Callable[[VectorSource], SoftVectors], tuple[VectorSource]]:
+        return soft_vectors, (self.source,)  # what was looked up can be looked up again
+
     def ngrams(self, given: kernels.SoftSlice, *, first_only: bool) -> Rows:
         """Return rows of length 1 for the n-grams of a slice that are left over when equal ones are matched."""
         return self._units.find(given, first_only)

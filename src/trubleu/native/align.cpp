@@ -12,6 +12,7 @@ namespace {
 constexpr size_t most_held = size_t{1} << 22;  // numbers that are kept of one pair of texts: 16 MB
 constexpr int32_t taken = std::numeric_limits<int32_t>::min();
 constexpr int32_t available = std::numeric_limits<int32_t>::max();
+constexpr float opposite = -1.0f + 1e-5f;  // vectors point in opposite directions up to here, given rounding
 
 // Whole numbers in the order of the floats that they stand for; 0 and -0 are one.
 int32_t key_of(float value) {
@@ -94,7 +95,7 @@ Scorer::Scorer(const Slice &slice, const Vectors &vectors, const Scale &scale)
     least_ = taken;
     if (scale.similarity == Similarity::clamp) least_ = key_of(0.0f);
     if (scale.similarity == Similarity::shift) least_ = key_of(static_cast<float>(scale.shift));
-    if (scale.release) least_ = std::max(least_, key_of(-1.0f));  // it looks for something above -1
+    if (scale.release) least_ = std::max(least_, key_of(opposite));  // it looks for something above -1
 }
 
 const float *Scorer::vector_of(uint32_t number) const {

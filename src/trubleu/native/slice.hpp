@@ -40,6 +40,7 @@ class Slice {
 
     size_t word_count() const { return words_.size(); }
     size_t node_count() const { return nodes_.size(); }
+    bool is_word(size_t node) const { return nodes_[node].parent == nothing; }
     // n-grams that are left over somewhere when equal ones are matched: only these need vectors.
     std::vector<uint32_t> unmatched(bool first_only) const;
     std::string_view word(size_t number) const;
@@ -99,7 +100,7 @@ class Matcher {
     size_t hypothesis_ = 0;
     std::vector<Mark> type_of_node_, place_of_node_;
     uint32_t stamp_ = 0, place_stamp_ = 0;
-    std::vector<uint32_t> types_[max_order + 1], counts_[max_order + 1], seen_, reference_counts_, reference_firsts_;
+    std::vector<uint32_t> types_[max_order + 1], counts_[max_order + 1], seen_;
 };
 
 }  // namespace trubleu::soft

@@ -167,6 +167,18 @@ class Handle {
         return to_numpy(std::move(found));
     }
 
+    // How many words are among the n-grams that are left over somewhere, and how many of these have no row.
+    nb::tuple unknown_words(InArray<uint32_t> rows) const {
+        if (rows.shape(0) != unmatched_.size()) throw nb::value_error("one row is needed for each word or n-gram");
+        size_t words = 0, unknown = 0;
+        for (size_t i = 0; i < unmatched_.size(); ++i) {
+            if (!slice_.is_word(unmatched_[i])) continue;
+            ++words;
+            unknown += rows.data()[i] == nothing;
+        }
+        return nb::make_tuple(words, unknown);
+    }
+
     OutMatrix<double> statistics(FloatMatrix vectors, InArray<uint32_t> rows, bool composed,
                                  std::optional<InArray<double>> weights, const Scale &scale, int threads) const {
         Numbers numbers;
@@ -279,6 +291,7 @@ void bind_soft(nanobind::module_ &m) {
         .def("segments_with", &Handle::segments_with, nb::arg("marked"))
         .def("new_ngrams", &Handle::new_ngrams, nb::arg("names"), nb::arg("first_only"))
         .def("rows", &Handle::rows, nb::arg("names"))
+        .def("unknown_words", &Handle::unknown_words, nb::arg("rows"))
         .def("statistics", &Handle::statistics, nb::arg("vectors"), nb::arg("rows"), nb::arg("composed"),
              nb::arg("weights").none(), nb::arg("scale"), nb::arg("threads"))
         .def("pairs", &Handle::pairs, nb::arg("vectors"), nb::arg("rows"), nb::arg("composed"),

@@ -3,7 +3,7 @@
 ::
 
     V.training/
-        vocabulary    words, and n-grams as pairs
+        vocabulary    words, and n-grams as pairs; checksums of the corpus as numbers
         order-N.ids   the corpus as numbers of n-grams of N words
         model-N.done  vectors of a model that is finished
         checkpoint    options, how far the training is, and the two matrices
@@ -25,6 +25,7 @@ import numpy as np
 from trubleu.data.array_file import ArrayFile, Kind, write_arrays
 from trubleu.data.files import is_standard, name_of
 from trubleu.errors import DataError, UsageError
+from trubleu.native import kernels
 from trubleu.vectors.count import Level, MappedNumbers, Vocabulary
 from trubleu.vectors.model import new_rows
 
@@ -37,10 +38,11 @@ if TYPE_CHECKING:
 
 KIND: Final = Kind(
     magic=b"\x89TBT\r\n\x1a\n",
-    version=1,
+    version=2,
     name="part of a training of vectors",
-    remedy="train again without --resume",
+    remedy="remove its folder and train again",
 )
+_CHUNK: Final = 1 << 24  # numbers looked at together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +89,7 @@ class Folder:
 
     def __init__(self, out: PathLike) -> None:
         self.path = Path(f"{os.fspath(out)}.training")
+        self._kind = replace(KIND, remedy=f"remove the folder {self.path} and train again")
         self._checkpoint = self.path / "checkpoint"
         self._vocabulary = self.path / "vocabulary"
 
@@ -129,16 +132,18 @@ class Folder:
         Raises
         ------
         DataError
-            If the file is not there, or has been cut off.
+            If the file is not there, or is not what was written.
         """
-        places = ArrayFile(self._vocabulary, KIND).header["places"]
+        header = self._open(self._vocabulary).header
         path = self.numbers(order)
         try:
             mapped = MappedNumbers(path)
         except (OSError, ValueError) as error:
-            raise DataError(f"{path} cannot be read; {KIND.remedy}") from error
-        if len(mapped.numbers) != places:
-            raise DataError(f"{path} was altered or damaged (its size does not fit); {KIND.remedy}")
+            raise DataError(f"{path} cannot be read; {self._kind.remedy}") from error
+        fits = len(mapped.numbers) == header["places"]
+        if not fits or _checksum(mapped) != header["checksums"][str(order)]:
+            what = "its checksum" if fits else "its size"
+            raise DataError(f"{path} was altered or damaged ({what} does not fit); {self._kind.remedy}")
         return mapped
 
     def write_vocabulary(self, vocabulary: Vocabulary, levels: Sequence[Level]) -> None:
@@ -151,12 +156,18 @@ class Folder:
                 f"seconds-{level.order}": level.seconds,
             }
         places = self.numbers(len(levels)).stat().st_size // np.dtype(np.uint32).itemsize
-        header = {"orders": len(levels), "total": vocabulary.total, "places": places}
+        written = [level.order for level in levels if self.numbers(level.order).exists()]
+        header = {
+            "orders": len(levels),
+            "total": vocabulary.total,
+            "places": places,
+            "checksums": {str(order): _checksum(MappedNumbers(self.numbers(order))) for order in written},
+        }
         write_arrays(self._vocabulary, KIND, header, arrays)
 
     def read_vocabulary(self) -> tuple[Vocabulary, list[Level]]:
         """Read what `write_vocabulary` wrote."""
-        file = ArrayFile(self._vocabulary, KIND)
+        file = self._open(self._vocabulary)
         levels = [
             Level(
                 order=order,
@@ -175,7 +186,7 @@ class Folder:
 
     def read_finished(self, model: int) -> Rows:
         """Map what `write_finished` wrote."""
-        file = ArrayFile(self._finished(model), KIND)
+        file = self._open(self._finished(model))
         vectors: Rows = file.array("vectors").reshape(file.header["rows"], -1)
         return vectors
 
@@ -203,7 +214,7 @@ class Folder:
         """
         if not self.has_checkpoint():
             raise UsageError(f"there is no checkpoint in {self.path}; train without --resume")
-        file = ArrayFile(self._checkpoint, KIND)
+        file = self._open(self._checkpoint)
         before, now = file.header["options"], options.to_dict()
         for name, value in now.items():
             if value != before.get(name):
@@ -226,8 +237,21 @@ class Folder:
             matrices.append(matrix)
         return state, (matrices[0], matrices[1])
 
+    def _open(self, path: Path) -> ArrayFile:
+        if not path.exists():
+            raise DataError(f"{path} is missing; {self._kind.remedy}")
+        return ArrayFile(path, self._kind)
+
     def _finished(self, model: int) -> Path:
         return self.path / f"model-{model}.done"
+
+
+def _checksum(mapped: MappedNumbers) -> str:
+    sums = []
+    for first in range(0, len(mapped.numbers), _CHUNK):
+        sums.append(kernels.checksum(mapped.numbers[first : first + _CHUNK].view(np.uint8)))
+        mapped.release()
+    return f"{kernels.checksum(np.array(sums, '<u8').view(np.uint8)):016x}"
 
 
 def _fingerprints(corpus: Sequence[PathLike]) -> list[list[str | int]]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data.files import PathLike
+    from trubleu.vectors.source import VectorSource
     from trubleu.vectors.store import Precision
     from trubleu.vectors.word2vec import Duplicates
 
@@ -73,8 +74,15 @@ def convert_vectors(
         raise UsageError(f"dtype={dtype} is not known; {nearest(dtype, PRECISIONS)}")
     check_writable(target)
     anything = str(source) == READY or Path(source).is_dir()
-    if among is not None:
-        listed: ListedSource = _chosen(source, among)
+    if joiner != JOINER and form == "store" and (anything or is_store(source)):
+        raise UsageError(
+            f"joiner={joiner or 'none'} is for word2vec files, but neither {source} nor {target} is one; leave it out"
+        )
+    if among is not None and (anything or is_store(source)):
+        listed: ListedSource = _chosen(as_source(source), among, source)
+    elif among is not None:
+        whole = MatrixSource(*load_word2vec(source, joiner=joiner, duplicates=duplicates, progress=progress))
+        listed = _chosen(whole, among, source)
     elif anything:
         raise UsageError(f"{source} has a vector for any n-gram and no list of them; say which to write (--among FILE)")
     elif is_store(source):
@@ -87,7 +95,7 @@ def convert_vectors(
     else:
         listed = MatrixSource(*load_word2vec(source, joiner=joiner, duplicates=duplicates, progress=progress))
     if form == "store":
-        _write_store(target, listed, dtype, _short(source))
+        _write_store(target, listed, dtype, _options(source, anything=anything))
     else:
         write_word2vec(target, listed, binary=form == "binary", joiner=joiner, progress=progress)
 
@@ -104,25 +112,33 @@ def _form(target: PathLike, to: str | None) -> Form:
     return known
 
 
-def _chosen(source: PathLike, among: Sequence[str]) -> MatrixSource:
+def _chosen(source: VectorSource, among: Sequence[str], path: PathLike) -> MatrixSource:
     """Return the n-grams that the source knows of those that were asked for."""
     distinct = list(dict.fromkeys(among))
-    matrix = as_source(source).lookup(distinct)
+    matrix = source.lookup(distinct)
     known = np.flatnonzero(matrix.any(axis=1))
     if not len(known):
-        raise UsageError(f"{source} knows none of the {len(distinct)} n-grams; check how they are written")
-    return MatrixSource([distinct[row] for row in known.tolist()], matrix[known])
+        raise UsageError(f"{path} knows none of the {len(distinct)} n-grams; check how they are written")
+    chosen = MatrixSource([distinct[row] for row in known.tolist()], matrix[known])
+    if isinstance(source, ListedSource) and source.counts is not None:
+        chosen.counts = source.counts[source.rows(chosen.ngrams())]
+    return chosen
 
 
-def _write_store(target: PathLike, listed: ListedSource, dtype: Precision, origin: str) -> None:
+def _options(source: PathLike, *, anything: bool) -> dict[str, Any]:
+    """Return how vectors were made, as far as their file tells; a store's stay what they are."""
+    return {"converted_from": _short(source)} if anything or not is_store(source) else VectorStore.open(source).options
+
+
+def _write_store(target: PathLike, listed: ListedSource, dtype: Precision, options: dict[str, Any]) -> None:
     matrix: NDArray[np.floating] = np.empty((len(listed), listed.dimensions), PRECISIONS[dtype])
     with np.errstate(over="ignore"):  # said when it is written
         for first, block in listed.blocks():
             matrix[first : first + len(block)] = block
-    kept: dict[str, Any] = {"options": {"converted_from": origin}}
-    if isinstance(listed, VectorStore):
-        kept = {"options": listed.options, "orders": listed.orders}
-    VectorStore.write(target, listed.ngrams(), matrix, counts=listed.counts, dtype=dtype, **kept)
+    orders = listed.orders if isinstance(listed, VectorStore) else None
+    VectorStore.write(
+        target, listed.ngrams(), matrix, counts=listed.counts, orders=orders, options=options, dtype=dtype
+    )
 
 
 def _short(source: PathLike) -> str:

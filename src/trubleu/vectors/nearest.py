@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from trubleu.errors import DataError, UsageError
-from trubleu.vectors.matrices import normalised
-from trubleu.vectors.source import Composed, ListedSource, MatrixSource
-from trubleu.vectors.store import VectorStore
+from trubleu.vectors.matrices import BLOCK_ROWS, normalised, order_of
+from trubleu.vectors.source import Composed, ListedSource, MatrixSource, has_separate_orders
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -52,8 +51,8 @@ def nearest(
     top
         How many.
     among
-        The candidates; all n-grams of the source if left out, which ready vectors cannot list. Those that a `Composed`
-        source composes are not among them.
+        The candidates; all n-grams of the source if left out, which ready vectors cannot list. For a `Composed` source
+        they are those that the source behind it lists.
     orders
         How many words a neighbour may have; if left out any, or, where each order has a model of its own, as many as
         the n-gram.
@@ -63,7 +62,7 @@ def nearest(
     DataError
         If the source does not know the n-gram.
     UsageError
-        If there are no candidates, or only ones whose vectors are of another model.
+        If there are no candidates of these orders, or only ones whose vectors are of another model.
 
     Examples
     --------
@@ -73,16 +72,17 @@ def nearest(
     """
     if top < 1:
         raise UsageError(f"top={top} must be at least 1")
-    if _has_separate_orders(source):
-        order = len(ngram.split())
+    if has_separate_orders(source):
+        order = order_of(ngram)
         if orders is not None and set(orders) != {order}:
             raise UsageError(_NOT_COMPARABLE.format(source.name) + f"; leave the order out, or ask for {order}")
         orders = (order,)
     query = _known(source, ngram)
     listed = _candidates(source, among)
+    _check_orders(listed, orders)
     own = _row_of(listed, ngram)
     rows, similarities = np.zeros(0, np.int64), np.zeros(0, np.float32)
-    for first, block in listed.blocks():
+    for first, block in _blocks(source, listed) if among is None else listed.blocks():
         lengths = listed.lengths[first : first + len(block)]
         places, found = _similarities(block, query)
         wanted = first + places != own
@@ -114,16 +114,10 @@ def similarity(source: VectorSource, one: str, other: str) -> float:
     >>> round(similarity(MatrixSource(["do", "do not"], [[1.0, 0.0], [3.0, 4.0]]), "do", "do not"), 4)
     0.6
     """
-    if _has_separate_orders(source) and len(one.split()) != len(other.split()):
+    if has_separate_orders(source) and order_of(one) != order_of(other):
         raise UsageError(_NOT_COMPARABLE.format(source.name) + "; compare n-grams of one length")
     a, b = _known(source, one).astype(np.float64), _known(source, other).astype(np.float64)
     return float(a @ b / np.sqrt((a @ a) * (b @ b)))
-
-
-def _has_separate_orders(source: VectorSource) -> bool:
-    if isinstance(source, Composed):  # what it composes of words is among words only
-        source = source.source
-    return isinstance(source, VectorStore) and source.options.get("mode") == "separate"
 
 
 def _known(source: VectorSource, ngram: str) -> Matrix:
@@ -144,6 +138,26 @@ def _candidates(source: VectorSource, among: Sequence[str] | None) -> ListedSour
     if not isinstance(source, ListedSource):
         raise UsageError(f"{source.name} has a vector for any n-gram and no list of them; say what to look among")
     return source
+
+
+def _check_orders(listed: ListedSource, orders: Collection[int] | None) -> None:
+    there = np.unique(listed.lengths).tolist()
+    missing = sorted(set(orders or ()) - set(there))
+    if missing:
+        raise UsageError(
+            f"there are no n-grams of order {missing[0]} to look among; there are those of order "
+            + ", ".join(map(str, there))
+        )
+
+
+def _blocks(source: VectorSource, listed: ListedSource) -> Iterator[tuple[int, Matrix]]:
+    """Yield the vectors of all n-grams in parts; where a source composes every one, not those that they have."""
+    if not isinstance(source, Composed) or not source.only_words:
+        yield from listed.blocks()
+        return
+    for first in range(0, len(listed), BLOCK_ROWS):
+        rows = np.arange(first, min(first + BLOCK_ROWS, len(listed)))
+        yield first, source.lookup(listed.ngrams(rows))
 
 
 def _row_of(listed: ListedSource, ngram: str) -> int:

@@ -16,7 +16,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, SupportsIndex
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from trubleu.data.extras import needed
 from trubleu.data.files import name_of, unreadable
 from trubleu.errors import DataError, MissingExtraError
 from trubleu.vectors.matrices import normalised, number_words, segment_sums, short_checksum
-from trubleu.vectors.source import label_of
+from trubleu.vectors.source import READY, label_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,6 +59,9 @@ class SubwordVectors:
         What the name begins with.
     where
         The folder or package, for messages.
+    place
+        The folder that both can be read from again, or ``ready``: a pickle or a copy is then no more than that, and
+        reads them. If left out, a pickle holds all.
 
     Raises
     ------
@@ -70,8 +73,17 @@ class SubwordVectors:
 
     orders: tuple[int, ...] | None = None
 
-    def __init__(self, tokenizer: bytes, tensors: Mapping[str, NDArray[Any]], *, label: str, where: str) -> None:
+    def __init__(
+        self,
+        tokenizer: bytes,
+        tensors: Mapping[str, NDArray[Any]],
+        *,
+        label: str,
+        where: str,
+        place: str | None = None,
+    ) -> None:
         self._where = where
+        self._place = place
         self._tokenizer = _make_tokenizer(tokenizer, where)
         self._matrix = _find_matrix(tensors, where)
         self._weights = _per_token(tensors, "weights", "fiu", where)
@@ -92,18 +104,22 @@ class SubwordVectors:
     def read(cls, folder: PathLike) -> SubwordVectors:
         """Read a folder of model2vec's form: ``tokenizer.json`` and ``model.safetensors``."""
         here = Path(folder)
-        label = label_of(os.path.realpath(here), "folder")
+        place = os.path.realpath(here)
         tensors = _read_tensors(here / "model.safetensors")
-        return cls(_read_bytes(here / "tokenizer.json"), tensors, label=label, where=name_of(folder))
+        label = label_of(place, "folder")
+        return cls(_read_bytes(here / "tokenizer.json"), tensors, label=label, where=name_of(folder), place=place)
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
+        # Another process reads the files itself: they are smaller than what is made of them, and often shared.
+        return super().__reduce_ex__(protocol) if self._place is None else (_read_again, (self._place, self.name))
 
     def lookup(self, ngrams: Sequence[str]) -> Matrix:
         """Return one row of length 1 for each n-gram, of zeros if all of its tokens are unknown.
 
         Examples
         --------
-        >>> ready = ready_vectors()  # doctest: +SKIP
-        >>> a, b = ready.lookup(["research paper", "scientific article"])  # doctest: +SKIP
-        >>> round(float(a @ b), 2)  # doctest: +SKIP
+        >>> a, b = ready_vectors().lookup(["research paper", "scientific article"])
+        >>> round(float(a @ b), 2)
         0.36
         """
         parts = [ngram.split(" ") for ngram in ngrams]
@@ -158,7 +174,8 @@ class SubwordVectors:
         return ids if self._unknown not in ids else [token for token in ids if token != self._unknown]
 
     def _check_sizes(self) -> None:
-        tokens = self._tokenizer.get_vocab_size()
+        numbers = self._tokenizer.get_vocab(with_added_tokens=True).values()
+        tokens, largest = len(numbers), max(numbers, default=-1)
         rows = len(self._matrix)
         if self._mapping is not None:
             if len(self._mapping) and not 0 <= self._mapping.min() <= self._mapping.max() < rows:
@@ -170,6 +187,11 @@ class SubwordVectors:
             raise DataError(
                 f"{self._where} has a tokenizer with {tokens:,} tokens, but vectors for {rows:,}; "
                 "the two files must be of one model"
+            )
+        if largest >= rows:  # numbers may have gaps
+            raise DataError(
+                f"{self._where} has a tokenizer whose tokens are numbered up to {largest:,}, but vectors for the first "
+                f"{rows:,}; the two files must be of one model"
             )
 
 
@@ -186,7 +208,7 @@ def ready_vectors() -> SubwordVectors:
 
     Examples
     --------
-    >>> ready_vectors().dimensions  # doctest: +SKIP
+    >>> ready_vectors().dimensions
     256
     """
     spec = find_spec(PACKAGE)  # not imported: its own loader may download
@@ -203,8 +225,18 @@ def ready_vectors() -> SubwordVectors:
         )
     tensors = _read_tensors(here / _WEIGHTS)
     return SubwordVectors(
-        _read_bytes(here / _TOKENIZER), tensors, label=f"ready:{MODEL}", where=f"the package {PACKAGE}"
+        _read_bytes(here / _TOKENIZER), tensors, label=f"ready:{MODEL}", where=f"the package {PACKAGE}", place=READY
     )
+
+
+def _read_again(place: str, name: str) -> SubwordVectors:
+    """Read a copy's vectors, which must still be those that it was made of."""
+    vectors = ready_vectors() if place == READY else SubwordVectors.read(place)
+    if vectors.name != name:
+        raise DataError(
+            f"{place} has changed: it holds {vectors.name}, but {name} is wanted; do not change it meanwhile"
+        )
+    return vectors
 
 
 def _read_bytes(path: Path) -> bytes:

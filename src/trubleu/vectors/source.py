@@ -311,6 +311,25 @@ class Composed:
 
     Words that are not known are left out of the mean; an n-gram without any known word stays unknown.
 
+    In a store whose orders were trained apart (``mode`` is ``separate``), a vector of an n-gram's own is of another
+    model than those of words, and the cosine of the two means nothing. There every n-gram of two words or more is
+    composed of its words, whether it has a vector or not, so that all can be compared.
+
+    Parameters
+    ----------
+    source
+        Where the vectors of words come from, and those of n-grams that are known.
+
+    Attributes
+    ----------
+    only_words
+        Whether all n-grams are composed, also those that the source knows.
+
+    Raises
+    ------
+    UsageError
+        If the orders of a store were trained apart, and it has no vectors of single words.
+
     Examples
     --------
     >>> source = Composed(as_source((["do", "not"], [[1.0, 0.0], [0.0, 1.0]])))
@@ -323,6 +342,12 @@ class Composed:
     def __init__(self, source: VectorSource) -> None:
         self.source = source
         self.name = f"{source.name}+composed"
+        self.only_words = has_separate_orders(source)
+        if self.only_words and 1 not in (source.orders or ()):
+            raise UsageError(
+                f"{source.name} has no vectors of single words to compose n-grams from; use it without composed, "
+                "or train with orders that begin with 1"
+            )
 
     @property
     def dimensions(self) -> int:
@@ -331,8 +356,7 @@ class Composed:
 
     def lookup(self, ngrams: Sequence[str]) -> Matrix:
         """Return one row for each n-gram, of zeros if not one of its words is known."""
-        # A matrix of a source's own could be shared or read-only.
-        found = np.array(self.source.lookup(ngrams), np.float32)
+        found = self._own(ngrams)
         missing = np.flatnonzero(~found.any(axis=1))
         parts = [ngrams[i].split(" ") for i in missing.tolist()]
         missing = missing[[len(words) > 1 for words in parts]]
@@ -341,6 +365,22 @@ class Composed:
             words, rows, lengths = number_words(parts)
             found[missing] = normalised(segment_sums(self.source.lookup(words), rows, lengths))
         return found
+
+    def _own(self, ngrams: Sequence[str]) -> Matrix:
+        """Return the source's own vectors, as far as they can be compared with those that are composed."""
+        if not self.only_words:
+            return np.array(self.source.lookup(ngrams), np.float32)  # the source's matrix could be shared or read-only
+        found = np.zeros((len(ngrams), self.dimensions), np.float32)
+        single = [place for place, ngram in enumerate(ngrams) if " " not in ngram]
+        found[single] = self.source.lookup([ngrams[place] for place in single])
+        return found
+
+
+def has_separate_orders(source: VectorSource) -> bool:
+    """Return whether each order has a model of its own, so that cosines between orders mean nothing."""
+    from trubleu.vectors.store import VectorStore
+
+    return isinstance(source, VectorStore) and source.options.get("mode") == "separate"
 
 
 def label_of(path: PathLike, kind: str) -> str:

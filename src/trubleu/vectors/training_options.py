@@ -15,6 +15,9 @@ Output = Literal["same", "words"]
 MIN_COUNTS: Final = (5, 30, 50)
 """What an n-gram of one, two, and three or more words must at least be seen."""
 
+BETA: Final = 0.125
+"""How much less often frequent n-grams are joined than rare ones."""
+
 MOST_DIMENSIONS: Final = 4096
 MOST_NEGATIVES: Final = 63
 MOST_WINDOW: Final = 1000
@@ -71,7 +74,7 @@ class TrainingOptions:
     negative: int = 5
     epochs: int = 5
     min_count: tuple[int, ...] = ()
-    beta: float = 0.125
+    beta: float = BETA
     sample: float = 1e-3
     alpha: float = 0.025
     seed: int = 1
@@ -116,6 +119,8 @@ class TrainingOptions:
             raise UsageError("mode joint trains words and n-grams together; give orders that begin with 1, such as 1-3")
         if self.output == "words" and self.mode != "joint":
             raise UsageError("output words is for mode joint: in mode separate an order's n-grams are all there is")
+        if self.beta != BETA and self.mode != "joint":
+            raise UsageError("beta is for mode joint: mode separate joins nothing at random; leave it out")
 
     @property
     def least_alpha(self) -> float:
