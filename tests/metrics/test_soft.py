@@ -618,8 +618,8 @@ def test_what_the_output_is_too_short_for_has_no_f() -> None:
     for metric in (Bleu2Vec(vectors=vectors, recall=True), DeltaBleu2Vec(vectors=vectors, recall=True)):
         result = metric.corpus(["ok"], [["ok fine then"]])
         assert result.score == pytest.approx(50)
-        assert result.totals == (2, 0, 0)
-        assert result.precisions == (50, 0, 0)  # not 1 of 1
+        assert list(result.totals) == [2, 0, 0]
+        assert list(result.precisions) == [50, 0, 0]  # not 1 of 1
     # In a corpus, one output with bigrams is enough.
     rows = Bleu2Vec(2, vectors=vectors, recall=True).corpus(["ok", "a b"], [["ok fine then"], ["a b"]])
     assert rows.totals == ((3 + 5) / 2, (1 + 3) / 2)
