@@ -10,6 +10,11 @@ echo "\$ ${call[*]}"
 echo
 "${call[@]}" | tee out/demo.txt
 "${call[@]}" --format json --out out/demo.json --quiet
+page=(trubleu explain --refs examples/refs.jsonl examples/good.txt examples/parrot.txt -m dbleu-2 --differ 12
+  --format html --out out/demo.html)
+echo
+echo "\$ ${page[*]}"
+"${page[@]}"
 cat <<'TEXT'
 
 The references were rated: some are good answers, some are bad ones (the message said back, "i don't know").
@@ -17,6 +22,7 @@ BLEU rewards a match with either kind, so parrot, which repeats what it was told
 ΔBLEU lets a match with a bad reference cost, and good comes out first.
 The example was written to show this: it illustrates the metric and proves nothing.
 
+out/demo.html   a page: where good and parrot differ most, n-grams coloured by the weight of the reference they matched
 out/demo.txt    this table
 out/demo.json   the same numbers for programs, with signatures
 examples/       the references with their weights and the three outputs
