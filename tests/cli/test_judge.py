@@ -186,3 +186,11 @@ def test_a_rater_who_rated_twice(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_default_conditions_are_those_of_python() -> None:
     assert judge.DEFAULT_CONDITIONS == selection.CONDITIONS
+
+
+@pytest.mark.usefixtures("study")
+def test_what_judging_settles_itself_is_no_option(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        run("A.txt", "B.txt", "--no-positive", "skip", capsys=capsys)
+    assert left.value.code == 2
+    assert "there is no option --no-positive" in capsys.readouterr().err

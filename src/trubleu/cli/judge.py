@@ -51,7 +51,7 @@ def add_pairs_parser(protocols: argparse._SubParsersAction[Any]) -> None:
         allow_abbrev=False,
     )
     parser.set_defaults(run=run)
-    add_corpus_options(parser, ", ".join(DEFAULT_METRICS))
+    add_corpus_options(parser, ", ".join(DEFAULT_METRICS), without=["no_positive"])
     people = parser.add_argument_group("what people think")
     people.add_argument(
         "--ratings",

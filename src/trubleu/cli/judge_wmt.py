@@ -44,7 +44,7 @@ def add_parser(protocols: argparse._SubParsersAction[Any]) -> None:
         allow_abbrev=False,
     )
     parser.set_defaults(run=run)
-    add_corpus_options(parser, " and ".join(DEFAULT_METRICS), systems="*")
+    add_corpus_options(parser, " and ".join(DEFAULT_METRICS), systems="*", without=["no_positive"])
     people = parser.add_argument_group("what people think")
     people.add_argument("--human", metavar="FILE", help="official scores of systems: NAME SCORE (LOW, HIGH) a line")
     people.add_argument("--rankings", metavar="FILE", help="ranked pairs of outputs: WMT's CSV, maybe compressed")

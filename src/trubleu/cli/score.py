@@ -79,8 +79,22 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     out.add_argument("--threads", type=int, metavar="N", help="threads to use (all cores); no number depends on it")
 
 
-def add_corpus_options(parser: argparse.ArgumentParser, default_metric: str, *, systems: str = "+") -> None:
-    """Add the arguments that name systems (as many as argparse's sign says), references and metrics."""
+def add_corpus_options(
+    parser: argparse.ArgumentParser, default_metric: str, *, systems: str = "+", without: Sequence[str] = ()
+) -> None:
+    """Add the arguments that name systems, references and metrics, the same in every command.
+
+    Parameters
+    ----------
+    parser
+        The command's.
+    default_metric
+        What is taken if no metric is named, for the help.
+    systems
+        How many systems there may be, in argparse's signs.
+    without
+        Options of metrics that the command settles itself.
+    """
     parser.add_argument(
         "systems",
         nargs=systems,
@@ -106,7 +120,8 @@ def add_corpus_options(parser: argparse.ArgumentParser, default_metric: str, *, 
         "-m", "--metric", action="append", metavar="METRIC", help=f"a metric; give it again for more ({default_metric})"
     )
     for name, settings in METRIC_OPTIONS.items():
-        chosen.add_argument(f"--{name.replace('_', '-')}", **settings)
+        if name not in without:
+            chosen.add_argument(f"--{name.replace('_', '-')}", **settings)
 
 
 def add_sampling_options(group: argparse._ArgumentGroup) -> None:
@@ -236,7 +251,7 @@ def build_metrics(options: argparse.Namespace) -> dict[str, Metric]:
     from trubleu.metrics.registry import parse
 
     # By identity: 0 is a value, though it equals False.
-    values = {name: getattr(options, name) for name in METRIC_OPTIONS}
+    values = {name: getattr(options, name, None) for name in METRIC_OPTIONS}
     given = {name: value for name, value in values.items() if value is not None and value is not False}
     specs = [parse(text) for text in options.metric]
     for name in given:
