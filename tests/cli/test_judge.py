@@ -117,6 +117,7 @@ def test_pooled_outputs(capsys: pytest.CaptureFixture[str]) -> None:
     assert "ratings are shared" in out
     _, out, _ = run("A.txt", "B.txt", "C.txt", "--pool-outputs", "--sweeps", "none", "--format", "json", capsys=capsys)
     assert any(row["note"].startswith("ratings are shared") for row in json.loads(out)["notes"])
+    assert {row["condition"] for row in json.loads(out)["correlations"]} == {"given", "all"}
 
 
 @pytest.mark.usefixtures("study")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 DEFAULT_METRICS: Final = ("bleu-2", "sbleu-2", "dbleu-2")
 DEFAULT_CONDITIONS: Final = ("single", "w>=0.6", "all")
+POOLED_CONDITIONS: Final = ("given", "all")
 
 EPILOG = """\
 examples:
@@ -84,7 +85,8 @@ def add_pairs_parser(protocols: argparse._SubParsersAction[Any]) -> None:
         "--condition",
         action="append",
         metavar="WHICH",
-        help=f"which references count; give it again for more ({', '.join(DEFAULT_CONDITIONS)})",
+        help=f"which references count; give it again for more ({', '.join(DEFAULT_CONDITIONS)}; "
+        f"with --pool-outputs {', '.join(POOLED_CONDITIONS)})",
     )
     units.add_argument("--unit", type=int, default=100, metavar="M", help="segments a unit (100)")
     units.add_argument("--draws", type=int, default=1000, metavar="N", help="random assignments to units (1000)")
@@ -161,9 +163,10 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _conditions(options: argparse.Namespace, references: References) -> tuple[str, ...]:
-    """Return the paper's conditions; without weights a threshold chooses nothing."""
-    weighted = references.weighted() or options.pool_outputs
-    return tuple(each for each in DEFAULT_CONDITIONS if weighted or not each.startswith("w"))
+    """Return the paper's conditions, those that choose something; with a pool, it is what the pool adds that counts."""
+    if options.pool_outputs:
+        return POOLED_CONDITIONS
+    return tuple(each for each in DEFAULT_CONDITIONS if references.weighted() or not each.startswith("w"))
 
 
 def _sweeps(written: str) -> tuple[SweepName, ...]:

@@ -123,8 +123,19 @@ def similarity(source: VectorSource, one: str, other: str) -> float:
 def _known(source: VectorSource, ngram: str) -> Matrix:
     vector: Matrix = normalised(np.array(source.lookup([ngram]), np.float32))[0]
     if not vector.any():
-        raise DataError(f"{ngram!r} has no vector in {source.name}; check how it is written, also upper and lower case")
+        least = _least_count(source, len(ngram.split(" ")))
+        rare = f", or it was seen fewer than {least} times in training" if least else ""
+        raise DataError(
+            f"{ngram!r} has no vector in {source.name}; check how it is written, also upper and lower case{rare}"
+        )
     return vector
+
+
+def _least_count(source: VectorSource, order: int) -> int | None:
+    """Return how often an n-gram of an order had to be seen in training to have a vector, if that is known."""
+    counts = str(getattr(source, "options", {}).get("min_count", "")).split(",")
+    least = counts[order - 1] if len(counts) >= order else ""
+    return int(least) if least.isdigit() else None
 
 
 def _candidates(source: VectorSource, among: Sequence[str] | None) -> ListedSource:
