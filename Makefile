@@ -13,7 +13,7 @@ help: ## show this list
 install: ## make .venv and compile TruBLEU into it (the other targets do so themselves)
 	@scripts/install.sh
 
-demo: ## score the example in examples/
+demo: ## score the example in examples/, judge the metrics by its ratings
 	@scripts/demo.sh
 
 test: ## everything CI runs: style, types, documentation, wheel, sanitizers, tests
