@@ -367,3 +367,28 @@ def test_ties_are_ties_whatever_the_scale_and_the_mean_of_scores() -> None:
         report = judge(world, "bleu-1", scores=[given], conditions=["all"])
         found.append((row_of(report, "m", None).spearman, row_of(report, "m", None).kendall))
     assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.filterwarnings("ignore:.*have no vector")
+def test_orders_that_vectors_do_not_hold_are_left_out_of_the_sweep() -> None:
+    world = make_world(segments=24)
+    metric = trubleu.Bleu2Vec(2, vectors=(["a", "a b", "a b c"], [[1.0, 0.0], [0.5, 0.5], [0.0, 1.0]]))
+    protocol = Protocol(unit=5, draws=2, resamples=2, sweeps=("order",), sweep_draws=2, sweep_resamples=2)
+    report = judge_pairs(
+        world.systems, world.references, world.ratings, {"soft": metric}, conditions=["all"], protocol=protocol
+    )
+    assert [row.value for row in report.sweeps] == [1, 2, 3]
+
+
+def test_nothing_is_scored_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    scored: list[str] = []
+    usual = trubleu.Bleu.statistics
+
+    def counting(self: trubleu.Bleu, outputs: list[str], *arguments: object, **options: object) -> object:
+        scored.append(" ".join(outputs))
+        return usual(self, outputs, *arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(trubleu.Bleu, "statistics", counting)
+    protocol = Protocol(unit=5, draws=2, resamples=2, sweeps=("unit",), sweep_draws=2, sweep_resamples=2)
+    judge(make_world(segments=24), "bleu-2", protocol=protocol, conditions=["all"])
+    assert len(scored) == len(set(scored)) == 3

@@ -60,6 +60,22 @@ class BleuResult(Result):
         )
 
 
+def bleu_result(name: str, counts: Counts, parts: BleuParts, segments: int, signature: Signature) -> BleuResult:
+    """Return a score with its parts, from the sums of so many segments."""
+    return BleuResult(
+        metric=name,
+        score=float(parts.score),
+        segments=segments,
+        signature=signature,
+        precisions=tuple(parts.precisions.tolist()),
+        brevity_penalty=float(parts.brevity_penalty),
+        hypothesis_length=int(counts.hypothesis_length),
+        reference_length=float(counts.reference_length),
+        matches=tuple(counts.matches.tolist()),
+        totals=tuple(counts.totals.tolist()),
+    )
+
+
 class Bleu(Metric):
     """Corpus-level BLEU: every reference is as good as any other, and a near miss is a miss.
 
@@ -144,19 +160,7 @@ class Bleu(Metric):
     def result(self, statistics: NDArray[np.float64], references: AnyReferences | None = None) -> BleuResult:
         """Score a system from its statistics."""
         counts = Counts.of(total(statistics), self.order)
-        parts = self.parts(counts)
-        return BleuResult(
-            metric=self.name,
-            score=float(parts.score),
-            segments=len(statistics),
-            signature=self.signature(references),
-            precisions=tuple(parts.precisions.tolist()),
-            brevity_penalty=float(parts.brevity_penalty),
-            hypothesis_length=int(counts.hypothesis_length),
-            reference_length=float(counts.reference_length),
-            matches=tuple(counts.matches.tolist()),
-            totals=tuple(counts.totals.tolist()),
-        )
+        return bleu_result(self.name, counts, self.parts(counts), len(statistics), self.signature(references))
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
         """Return how a number is made."""

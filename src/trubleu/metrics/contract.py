@@ -131,7 +131,7 @@ class Metric(ABC):
         return np.zeros(0, dtype=np.int64)
 
     def with_order(self, order: int) -> Metric | None:  # noqa: ARG002
-        """Return the same metric for n-grams of up to another length; None if it has no order."""
+        """Return the same metric for n-grams of up to another length; None if there is no such one."""
         return None
 
     def corpus(self, outputs: Sequence[str], references: AnyReferences, *, threads: int | None = None) -> Result:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from trubleu.errors import DataError, UsageError
-from trubleu.metrics.bleu import BleuResult
+from trubleu.metrics.bleu import BleuResult, bleu_result
 from trubleu.metrics.contract import AnyReferences, Metric, Progress, as_references, reference_number
 from trubleu.metrics.dbleu import settle_negative
 from trubleu.metrics.options import REFERENCE_LENGTHS, check_choice, check_flag, check_order, smoothing_text
@@ -23,6 +23,7 @@ from trubleu.metrics.soft_options import (
     check_effective_order,
     check_orders,
     check_soft_smoothing,
+    holds_order,
     parse_oov,
     parse_similarity,
     warn_of_orders,
@@ -200,13 +201,14 @@ class Bleu2Vec(Metric):
         """Return how many n-grams the references have that set the lengths."""
         return np.maximum(rows[:, 1:2] - np.arange(self.order), 0.0)
 
-    def with_order(self, order: int) -> Self:
-        """Return the same metric for n-grams of up to another length."""
+    def with_order(self, order: int) -> Self | None:
+        """Return the same metric for n-grams of up to another length; None if definition or vectors have none."""
         if self.definition == "release2017" and order != RELEASE_ORDER:
-            raise UsageError("definition=release2017 settles order; leave it out")
+            return None
         other = copy(self)
         other.order = check_order(order)
-        check_orders(self.matching.vectors.source, order)
+        if not holds_order(self.matching.vectors.source, order):
+            return None
         other.matching = replace(self.matching, order=order)
         return other
 
@@ -266,19 +268,7 @@ class Bleu2Vec(Metric):
     def result(self, statistics: NDArray[np.float64], references: AnyReferences | None = None) -> BleuResult:
         """Score a system from its statistics."""
         counts = self.counts(total(statistics))
-        parts = self.parts(counts)
-        return BleuResult(
-            metric=self.name,
-            score=float(parts.score),
-            segments=len(statistics),
-            signature=self.signature(references),
-            precisions=tuple(parts.precisions.tolist()),
-            brevity_penalty=float(parts.brevity_penalty),
-            hypothesis_length=int(counts.hypothesis_length),
-            reference_length=float(counts.reference_length),
-            matches=tuple(counts.matches.tolist()),
-            totals=tuple(counts.totals.tolist()),
-        )
+        return bleu_result(self.name, counts, self.parts(counts), len(statistics), self.signature(references))
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
         """Return how a number is made."""

@@ -89,9 +89,14 @@ def parse_oov(oov: Unknown) -> Unknown:
     return value
 
 
+def holds_order(source: VectorSource, order: int) -> bool:
+    """Return whether n-grams of a length can be scored with vectors: usual ones can, though most may be unknown."""
+    return source.orders is None or order <= USUAL_ORDER or order in source.orders
+
+
 def check_orders(source: VectorSource, order: int) -> None:
     """Refuse n-grams longer than usual that the vectors do not hold."""
-    if source.orders is not None and order > USUAL_ORDER and order not in source.orders:
+    if not holds_order(source, order):
         raise UsageError(
             f"{source.name} has no n-grams of {order} words; use an order of at most {USUAL_ORDER}, other vectors, "
             f"or oov={COMPOSED}"

@@ -178,7 +178,7 @@ class _Study:
     common: int
 
     def report(self, opinions: Opinions) -> PairsReport:
-        columns = self._columns()
+        columns, system_scores = self._scored()
         protocol = self.protocol
         shuffles, replicates = protocol.shuffles(), protocol.replicates()
         advance = self.steps("draws", shuffles.draws * len(columns))
@@ -205,9 +205,9 @@ class _Study:
         return PairsReport(
             correlations=tuple(rows),
             comparisons=tuple(compare_measures(tried, protocol.confidence)),
-            sweeps=tuple(self._sweeps().rows()),
+            sweeps=tuple(self._sweeps(columns).rows()),
             systems=tuple(self._systems(opinions)),
-            system_scores=tuple(self._system_scores()),
+            system_scores=tuple(system_scores),
             pairs=tuple(
                 PairRow(
                     a=self.names[pair.a],
@@ -235,20 +235,32 @@ class _Study:
             evidence=evidence_of(self.scoring, columns, self.conditions),
         )
 
-    def _columns(self) -> list[Column]:
-        """Score every metric under every condition; metrics come first in the order of the result."""
+    def _scored(self) -> tuple[list[Column], list[SystemScoreRow]]:
+        """Score every metric under every condition; metrics come first in the order of the columns."""
         count = 2 * sum(len(pair.segments) for pair in self.scoring.pairs)
         if not self.scoring.pooled:
             systems = {system for pair in self.scoring.pairs for system in (pair.a, pair.b)}
             count = sum(len(self.scoring.segments_of(system)) for system in systems)
         advance = self.steps("score", count * len(self.metrics) * len(self.conditions))
-        found = {
-            (name, place): self.scoring.column(name, metric, condition, advance)
-            for place, condition in enumerate(self.conditions)
-            for name, metric in self.metrics.items()
-        }
+        found: dict[tuple[str, int], Column] = {}
+        rows: list[SystemScoreRow] = []
+        for place, condition in enumerate(self.conditions):
+            for name, metric in self.metrics.items():
+                found[name, place] = self.scoring.column(name, metric, condition, advance)
+                rows += self._system_scores(name, str(condition), self.scoring.corpus_scores(metric, condition))
         columns = [found[name, place] for name in self.metrics for place in range(len(self.conditions))]
-        return columns + [self.scoring.given_column(scores) for scores in self.given]
+        for given in self.given:
+            columns.append(self.scoring.given_column(given))
+            judged = [given.table[system, self.scoring.segments_of(system)] for system in range(len(self.names))]
+            means = {system: float(values.mean()) for system, values in enumerate(judged) if len(values)}
+            rows += self._system_scores(given.name, None, means)
+        return columns, rows
+
+    def _system_scores(self, name: str, condition: str | None, scores: Mapping[int, float]) -> list[SystemScoreRow]:
+        return [
+            SystemScoreRow(system=system, metric=name, condition=condition, score=scores.get(place))
+            for place, system in enumerate(self.names)
+        ]
 
     def _pair_counts(self, replicates: int) -> NDArray[np.int64] | None:
         """Return how often each pair enters where systems are drawn with replacement, too; None for two systems."""
@@ -276,11 +288,12 @@ class _Study:
         settings |= {"ci": protocol.confidence, "bs": protocol.resamples, "seed": protocol.seed}
         return str(signature.extended(**settings))
 
-    def _sweeps(self) -> Sweeps:
+    def _sweeps(self, columns: Sequence[Column]) -> Sweeps:
+        condition = self.conditions[-1]
         return Sweeps(
             metrics=self.metrics,
-            given=self.given,
-            condition=self.conditions[-1],
+            condition=condition,
+            columns=[column for column in columns if column.measure.condition in (str(condition), None)],
             protocol=self.protocol,
             scoring=self.scoring,
             observer=self.observer,
@@ -311,22 +324,6 @@ class _Study:
                     equal_share=share,
                 )
             )
-        return rows
-
-    def _system_scores(self) -> list[SystemScoreRow]:
-        rows = []
-        for condition in self.conditions:
-            for name, metric in self.metrics.items():
-                scores = self.scoring.corpus_scores(metric, condition)
-                rows += [
-                    SystemScoreRow(system=system, metric=name, condition=str(condition), score=scores.get(place))
-                    for place, system in enumerate(self.names)
-                ]
-        for given in self.given:
-            for place, system in enumerate(self.names):
-                values = given.table[place, self.scoring.segments_of(place)]
-                score = float(values.mean()) if len(values) else None
-                rows.append(SystemScoreRow(system=system, metric=given.name, condition=None, score=score))
         return rows
 
     def _tell_undefined(self, tried: Sequence[Replicates]) -> None:

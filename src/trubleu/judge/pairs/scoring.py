@@ -69,6 +69,7 @@ class Scoring:
     drop_equal: frozenset[int]
     threads: int | None = None
     _kept: dict[tuple[Condition, object], References] = field(default_factory=dict)
+    _rows: dict[object, NDArray[np.float64]] = field(default_factory=dict)
 
     def segments_of(self, system: int) -> NDArray[np.int64]:
         """Return the segments on which a system is judged in any pair."""
@@ -153,10 +154,15 @@ class Scoring:
             # One condition at a time: a sweep would otherwise keep as many copies of the references as it has points.
             if any(kept != condition for kept, _ in self._kept):
                 self._kept.clear()
+                self._rows.clear()
             self._kept[key] = self.references(condition, without, system, segments)
         references = self._kept[key]
-        if not self.pooled:
-            prepare_for(references, [metric], len(self.outputs))
         outputs = self.outputs[system]
         texts = [outputs[segment] for segment in segments.tolist()]
-        return metric.statistics(texts, references, threads=self.threads, progress=progress)
+        if self.pooled:  # every pair has references of its own, and nothing comes again
+            return metric.statistics(texts, references, threads=self.threads, progress=progress)
+        mine = metric, system, key
+        if mine not in self._rows:
+            prepare_for(references, [metric], len(self.outputs))
+            self._rows[mine] = metric.statistics(texts, references, threads=self.threads, progress=progress)
+        return self._rows[mine]

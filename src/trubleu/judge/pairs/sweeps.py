@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from trubleu.judge.pairs.observations import Column, Observer
     from trubleu.judge.pairs.protocol import Protocol
     from trubleu.judge.pairs.results import SweepName, SweepRow
-    from trubleu.judge.pairs.scoring import GivenScores, Scoring
+    from trubleu.judge.pairs.scoring import Scoring
     from trubleu.metrics import Metric
     from trubleu.report.scores import Steps
 
@@ -30,17 +30,19 @@ class Sweeps:
 
     Attributes
     ----------
-    metrics, given
+    metrics
         What is judged.
     condition
         Which references count where something else is varied.
+    columns
+        All measures under that condition, scored already, and scores from files.
     protocol, scoring, observer, steps, notes
         As for the rest of the report.
     """
 
     metrics: Mapping[str, Metric]
-    given: Sequence[GivenScores]
     condition: Condition
+    columns: Sequence[Column]
     protocol: Protocol
     scoring: Scoring
     observer: Observer
@@ -101,12 +103,9 @@ class Sweeps:
                 f"the sweep over unit sizes ends at {sizes[-1]}, as a pair has {fewest} judged segments only"
             )
         advance = self.steps("sweep over unit sizes", len(sizes))
-        condition = self.condition
-        columns = [self.scoring.column(name, metric, condition) for name, metric in self.metrics.items()]
-        columns += [self.scoring.given_column(scores) for scores in self.given]
         rows: list[SweepRow] = []
         for unit in sizes:
-            rows += self._point("unit", columns, [unit] * len(columns), unit)
+            rows += self._point("unit", self.columns, [unit] * len(self.columns), unit)
             advance(1)
         return rows
 
