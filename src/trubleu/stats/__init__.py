@@ -6,6 +6,7 @@ its rows into a score.
 
 from __future__ import annotations
 
+from trubleu.stats.agreement import Level, Reliability, krippendorff_alpha
 from trubleu.stats.blocking import BLOCK_COUNT, BLOCK_THRESHOLD, blocks
 from trubleu.stats.bootstrap import bootstrap_interval, bootstrap_scores
 from trubleu.stats.correction import holm
@@ -21,6 +22,7 @@ from trubleu.stats.correlation import (
 )
 from trubleu.stats.correlation_tests import PermutationTest, WilliamsTest, permutation_of_metrics, williams_test
 from trubleu.stats.family import compare
+from trubleu.stats.kappa import KappaTable, PairKappa, RaterKappa, kappa_table, quadratic_kappa
 from trubleu.stats.paired import paired_bootstrap, paired_randomisation
 from trubleu.stats.resample import Progress
 from trubleu.stats.results import Comparison, Interval, PairedTest, TestName
@@ -36,10 +38,15 @@ __all__ = [
     "Bounds",
     "Comparison",
     "Interval",
+    "KappaTable",
+    "Level",
+    "PairKappa",
     "PairedTest",
     "PermutationTest",
     "Progress",
     "RankCorrelations",
+    "RaterKappa",
+    "Reliability",
     "Sample",
     "SampleBuilder",
     "ScoreFunction",
@@ -55,11 +62,14 @@ __all__ = [
     "fieller_interval",
     "fisher_interval",
     "holm",
+    "kappa_table",
     "kendall",
+    "krippendorff_alpha",
     "paired_bootstrap",
     "paired_randomisation",
     "pearson",
     "permutation_of_metrics",
+    "quadratic_kappa",
     "rank_correlations",
     "spearman",
     "total",
