@@ -1,5 +1,6 @@
 """What people bring: references with weights, outputs of systems, and the files that hold them."""
 
+from trubleu.data.dialogues import DialogueFiles
 from trubleu.data.files import (
     atomic_writer,
     check_standard_input_once,
@@ -16,12 +17,17 @@ from trubleu.data.prepared import PreparedReferences
 from trubleu.data.rankings import Rankings
 from trubleu.data.ratings import Ratings
 from trubleu.data.references import References
+from trubleu.data.seeds import SeedSplit, sample_triples, split_seeds
 from trubleu.data.segments import Reference, Segment
 from trubleu.data.stream import LineStream
 from trubleu.data.system_names import match_systems
+from trubleu.data.triple_files import TripleFiles, read_triples
+from trubleu.data.triple_writer import write_triples
+from trubleu.data.triples import Triple, TripleBatch, TripleList, TripleSource, warn_of_skipped
 from trubleu.data.weights import weight_from_ratings
 
 __all__ = [
+    "DialogueFiles",
     "Labels",
     "LineStream",
     "Outputs",
@@ -30,9 +36,15 @@ __all__ = [
     "Ratings",
     "Reference",
     "References",
+    "SeedSplit",
     "Segment",
     "SegmentScores",
     "SystemScores",
+    "Triple",
+    "TripleBatch",
+    "TripleFiles",
+    "TripleList",
+    "TripleSource",
     "atomic_writer",
     "check_standard_input_once",
     "check_writable",
@@ -45,5 +57,10 @@ __all__ = [
     "read_official_scores",
     "read_outputs",
     "read_text_lines",
+    "read_triples",
+    "sample_triples",
+    "split_seeds",
+    "warn_of_skipped",
     "weight_from_ratings",
+    "write_triples",
 ]

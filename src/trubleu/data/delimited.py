@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 _WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*", re.ASCII)
 _NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*", re.ASCII)
 _AT_ONCE = 1 << 10  # lines at once: they stay in the cache, and millions of strings never live together
+_RUN = re.compile(
+    "'*[=+\\-@\\t\\r\\n\uff1d\uff0b\uff0d\uff20]"
+)  # what a spreadsheet may take for a formula, guarded or not
 _MOST_DIGITS = 18  # more are no count and no rating, and Python refuses to read thousands
 
 
@@ -107,6 +110,30 @@ def check_width(row: Sequence[str], header: Sequence[str], place: str) -> None:
             f"{place}: this line has {len(row)} fields but the first has {len(header)}; "
             "put a field that holds the separator into quotation marks"
         )
+
+
+def guarded(text: str) -> str:
+    """Return a text that no spreadsheet runs as a formula: an apostrophe goes first if it begins like one.
+
+    `unguarded` gives the text back, whatever it is.
+
+    Examples
+    --------
+    >>> [guarded(text) for text in ("=1+1", "-5", "'=1+1", "it's", "'tis")]
+    ["'=1+1", "'-5", "''=1+1", "it's", "'tis"]
+    """
+    return f"'{text}" if _RUN.match(text) else text
+
+
+def unguarded(text: str) -> str:
+    """Return the text that `guarded` was given.
+
+    Examples
+    --------
+    >>> [unguarded(text) for text in ("'=1+1", "=1+1", "'tis")]
+    ['=1+1', '=1+1', "'tis"]
+    """
+    return text[1:] if text.startswith("'") and _RUN.match(text) else text
 
 
 def whole(text: str) -> int | str:

@@ -132,17 +132,17 @@ def split_lines(stream: BinaryIO, name: str, *, keep_ends: bool = False) -> Iter
         cut = block.rfind(b"\n") + 1
         if cut:
             data = b"".join([*pieces, block[:cut]])
-            lines = _decode(data, name, offset, number, keep_ends)
+            lines = decode_lines(data, name, offset, number, keep_ends)
             offset += len(data)
             number += len(lines)
             pieces = []
             yield lines
         pieces.append(block[cut:])
     if last := b"".join(pieces):
-        yield _decode(last, name, offset, number, keep_ends)
+        yield decode_lines(last, name, offset, number, keep_ends)
 
 
-def _decode(data: bytes, name: str, offset: int, number: int, keep_ends: bool) -> list[str]:
+def decode_lines(data: bytes, name: str, offset: int, number: int, keep_ends: bool) -> list[str]:
     """Split whole lines of bytes; ``offset`` and ``number`` are the bytes and lines before them."""
     start = len(BOM) if offset == 0 and data.startswith(BOM) else 0
     try:

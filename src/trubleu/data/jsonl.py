@@ -44,17 +44,28 @@ def parse_objects(lines: Iterable[str], name: str) -> Iterator[tuple[str, dict[s
         if not line or line.isspace():
             continue
         place = f"{name}:{number}"
-        try:
-            record = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise DataError(
-                f"{place}: this is not JSON: {error.msg} at column {error.colno}; every line must hold one JSON object"
-            ) from error
-        except (RecursionError, ValueError) as error:  # nested, or an integer written, beyond what Python reads
-            raise DataError(f"{place}: this JSON cannot be read: {error}") from error
-        if type(record) is not dict:
-            raise DataError(f"{place}: a line must hold one JSON object, not {kind_of(record)}")
-        yield place, record
+        yield place, parse_object(line, place)
+
+
+def parse_object(line: str, place: str) -> dict[str, Any]:
+    """Return the object that a line holds.
+
+    Raises
+    ------
+    DataError
+        If the line is not JSON (with the column) or not an object.
+    """
+    try:
+        record = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise DataError(
+            f"{place}: this is not JSON: {error.msg} at column {error.colno}; every line must hold one JSON object"
+        ) from error
+    except (RecursionError, ValueError) as error:  # nested, or an integer written, beyond what Python reads
+        raise DataError(f"{place}: this JSON cannot be read: {error}") from error
+    if type(record) is not dict:
+        raise DataError(f"{place}: a line must hold one JSON object, not {kind_of(record)}")
+    return record
 
 
 def read_references(lines: Iterable[str], name: str) -> Columns:

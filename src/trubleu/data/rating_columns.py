@@ -36,11 +36,14 @@ class RatingColumns(NamedTuple):
         The columns of a wide table that hold scores, one for each aspect; empty in a long one.
     guessed
         Whether these were taken because nobody said which they are.
+    required
+        The fields that must be there.
     """
 
     fields: dict[str, str]
     aspects: tuple[str, ...] = ()
     guessed: bool = False
+    required: tuple[str, ...] = REQUIRED
 
     @classmethod
     def given(cls, columns: Mapping[str, str] | None, aspects: Sequence[str] | None) -> RatingColumns:
@@ -78,7 +81,11 @@ class RatingColumns(NamedTuple):
 
 
 def find_columns(
-    titles: Sequence[str], columns: Mapping[str, str] | None, aspects: Sequence[str] | None, place: str
+    titles: Sequence[str],
+    columns: Mapping[str, str] | None,
+    aspects: Sequence[str] | None,
+    place: str,
+    required: Sequence[str] = REQUIRED,
 ) -> RatingColumns:
     """Find the columns of a table by their titles.
 
@@ -113,7 +120,7 @@ def find_columns(
     if not scores and "score" not in fields and "aspect" not in fields:
         scores = tuple(title for title in dict.fromkeys(titles) if title not in fields.values())
         guessed = True
-    for field in REQUIRED:
+    for field in required:
         if field not in fields and not (field == "score" and scores):
             raise DataError(f"{place}: the column {field} must be there; columns found: {some(titles)}")
     for title in (*fields.values(), *scores):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from trubleu.data.delimited import check_width, delimited_rows, whole
+from trubleu.data.delimited import check_width, delimited_rows, guarded, unguarded, whole
 from trubleu.data.extras import pandas_module, polars_module
 from trubleu.data.files import atomic_writer, name_of, open_bytes, split_lines
 from trubleu.data.formats import format_of, format_to_write
@@ -50,7 +50,7 @@ class RawRatings(NamedTuple):
     @classmethod
     def of_table(cls, table: Table, layout: RatingColumns) -> RawRatings:
         """Take the columns of a table, none of the required ones missing."""
-        table.require(*(layout.fields[name] for name in REQUIRED if name in layout.fields), *layout.aspects)
+        table.require(*(layout.fields[name] for name in layout.required if name in layout.fields), *layout.aspects)
         return cls.of_columns(table.columns, layout, table.source, table.place)
 
 
@@ -61,7 +61,7 @@ def frame_ratings(frame: Frame, layout: RatingColumns) -> RawRatings:
 
 def gather(records: Iterable[tuple[str, Any]], source: str, layout: RatingColumns) -> RawRatings:
     """Put records, each with its place, into columns."""
-    required = [layout.fields[name] for name in REQUIRED if name in layout.fields] + list(layout.aspects)
+    required = [layout.fields[name] for name in layout.required if name in layout.fields] + list(layout.aspects)
     columns: dict[str, list[Any]] = {name: [] for name in layout.wanted()}
     places: list[str] = []
     for place, record in records:
@@ -79,11 +79,25 @@ def gather(records: Iterable[tuple[str, Any]], source: str, layout: RatingColumn
 
 
 def read_ratings(
-    path: PathLike, columns: Mapping[str, str] | None = None, aspects: Sequence[str] | None = None
+    path: PathLike,
+    columns: Mapping[str, str] | None = None,
+    aspects: Sequence[str] | None = None,
+    system: str | None = None,
 ) -> RawRatings:
     """Read a file of ratings (see `Ratings.read`)."""
+    if system is None:
+        return _read(path, columns, aspects, REQUIRED)
+    raw = _read(path, columns, aspects, tuple(name for name in REQUIRED if name != "system"))
+    named = raw.columns.get("system") or [None] * len(raw.columns["item"])
+    raw.columns["system"] = [system if name is None else name for name in named]
+    return raw
+
+
+def _read(
+    path: PathLike, columns: Mapping[str, str] | None, aspects: Sequence[str] | None, required: tuple[str, ...]
+) -> RawRatings:
     name = name_of(path)
-    layout = RatingColumns.given(columns, aspects)
+    layout = RatingColumns.given(columns, aspects)._replace(required=required)
     with open_bytes(path) as stream:
         if is_parquet(stream, name):
             return RawRatings.of_table(read_parquet(stream, name, layout.wanted()), layout)
@@ -97,9 +111,9 @@ def read_ratings(
         rows = delimited_rows(lines, name, delimiter)
         line, header = next(rows, (1, []))
         if not header:
-            raise DataError(f"{name} is empty; its first line must name the columns {some(REQUIRED)}")
+            raise DataError(f"{name} is empty; its first line must name the columns {some(required)}")
         header = [title.strip() for title in header]
-        return _delimited(rows, header, name, find_columns(header, columns, aspects, f"{name}:{line}"))
+        return _delimited(rows, header, name, find_columns(header, columns, aspects, f"{name}:{line}", required))
 
 
 def _delimited(
@@ -112,7 +126,7 @@ def _delimited(
     for number, row in rows:
         check_width(row, header, f"{name}:{number}")
         for title, index in wanted:
-            columns[title].append(whole(row[index]) if title in scores else row[index])
+            columns[title].append(whole(row[index]) if title in scores else unguarded(row[index]))
         numbers.append(number)
     if layout.guessed:
         for title in layout.aspects:
@@ -154,7 +168,8 @@ def write_ratings(path: PathLike, columns: Mapping[str, Sequence[Any]]) -> None:
             quoting=csv.QUOTE_ALL if bare else csv.QUOTE_MINIMAL,
         )
         writer.writerow(columns)
-        writer.writerows(rows)
+        # Whoever gave a name to a rater or a system must not give orders to the spreadsheet that shows it.
+        writer.writerows([guarded(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
 
 
 def ratings_frame(columns: Mapping[str, Sequence[Any]], kind: Kind) -> Any:

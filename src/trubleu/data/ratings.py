@@ -135,6 +135,7 @@ class Ratings:
         repeats: Repeats = "refuse",
         columns: Mapping[str, str] | None = None,
         aspects: Sequence[str] | None = None,
+        system: str | None = None,
     ) -> Ratings:
         """Read ratings from CSV, TSV, JSON lines or Parquet, plain or compressed with gzip or zstd.
 
@@ -159,6 +160,8 @@ class Ratings:
             What the file calls a field, such as ``{"item": "InstanceID"}``, for any of them.
         aspects
             The columns (in JSON, fields) that hold the scores of an aspect each, instead of ``score`` and ``aspect``.
+        system
+            Whose outputs are rated where the file does not say so; without this, it must.
 
         Raises
         ------
@@ -180,7 +183,7 @@ class Ratings:
         >>> Ratings.read(path).aspect, Ratings.read(path, aspects=("Style",)).score
         (('Relevance', 'Style'), (1,))
         """
-        return cls._from_raw(read_ratings(path, columns, aspects), scale, repeats)
+        return cls._from_raw(read_ratings(path, columns, aspects, system), scale, repeats)
 
     @classmethod
     def from_rows(

@@ -1,0 +1,255 @@
+"""``trubleu triples``: cut conversations into triples, draw seeds, split those that people find good."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from trubleu.cli.output import FORMATS, keep_inputs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from trubleu.data import SeedSplit
+
+EPILOG = """\
+examples:
+  trubleu triples make dialogues.jsonl --out triples.jsonl
+  trubleu triples make dialogues_train.txt --context 3 --out triples.parquet
+  trubleu triples sample corpus/ --n 33000 --seed 1 --out seeds.jsonl
+  trubleu triples split seeds.jsonl --ratings ratings.csv --dev-out dev.jsonl --test-out test.jsonl
+"""
+
+MAKE_EPILOG = """\
+examples:
+  trubleu triples make dialogues.jsonl --out triples.jsonl
+  trubleu triples make chats.jsonl.zst --turns utterances --skip-bad --out triples.jsonl.zst
+  trubleu triples make dialogues_train.txt --separator __eou__ --context 3 --out triples.parquet
+"""
+
+SAMPLE_EPILOG = """\
+examples:
+  trubleu triples sample corpus/ --n 33000 --seed 1 --out seeds.jsonl
+  zstd -dc dump.zst | trubleu triples sample - --n 1000 --seed 7 --out seeds.jsonl
+  trubleu triples sample dialogues.tsv.gz --columns=-,context,message,response --n 200 --seed 1 --out seeds.tsv
+"""
+
+SPLIT_EPILOG = """\
+examples:
+  trubleu triples split seeds.jsonl --ratings ratings.csv --dev-out dev.jsonl --test-out test.jsonl
+  trubleu triples split seeds.jsonl --ratings ratings.csv --least 3.5 --raters 5 --dev 0.2 --seed 7 \\
+    --dev-out dev.jsonl --test-out test.jsonl --format json
+"""
+
+_TRIPLES = "triples: JSON lines, tab-separated or Parquet files, folders of them, or - for standard input"
+_TARGET = ".jsonl or .tsv (then maybe .gz or .zst), or .parquet"
+
+
+def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
+    """Add the command and its own commands."""
+    parser = commands.add_parser(
+        "triples",
+        help="cut conversations into triples, draw seeds, split them",
+        description="Cut conversations into triples (context, message, response), draw seeds from a corpus of them, "
+        "and split the seeds that people find good into dev and test.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    inner = parser.add_subparsers(title="commands", dest="triples_command", metavar="COMMAND", required=True)
+    _add_make(inner)
+    _add_sample(inner)
+    _add_split(inner)
+
+
+def _add_make(commands: argparse._SubParsersAction[Any]) -> None:
+    parser = commands.add_parser(
+        "make",
+        help="cut whole conversations into triples",
+        description="Cut conversations into triples: every turn from the third on is a response to the one before it, "
+        'in the context of turns before that. A conversation is an object {"id": ..., "turns": [...]} a line, or a '
+        "line of text with a separator between turns.",
+        epilog=MAKE_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=make)
+    parser.add_argument("files", nargs="*", metavar="DIALOGUES", help="JSON lines or text, one conversation a line")
+    parser.add_argument(
+        "--context",
+        type=int,
+        default=1,
+        metavar="N",
+        help="turns of context, at most (1); 0 for none, and then the second turn is a response too",
+    )
+    parser.add_argument(
+        "--separator", default="__eou__", metavar="TEXT", help="what stands between turns in a line of text (__eou__)"
+    )
+    parser.add_argument(
+        "--turns", default="turns", metavar="FIELD", help="the field of JSON lines that holds the turns (turns)"
+    )
+    parser.add_argument("--skip-bad", action="store_true", help="count conversations that cannot be used, and go on")
+    _add_target(parser)
+
+
+def _add_sample(commands: argparse._SubParsersAction[Any]) -> None:
+    parser = commands.add_parser(
+        "sample",
+        help="draw triples at random",
+        description="Draw triples at random, without replacement, in one pass over a corpus of any size. They keep the "
+        "order of the corpus; which they are depends on the seed and that order, not on how files are cut.",
+        epilog=SAMPLE_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=sample)
+    parser.add_argument("files", nargs="*", metavar="CORPUS", help=_TRIPLES)
+    parser.add_argument("--n", type=int, required=True, metavar="N", help="how many to draw")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the random numbers (1)")
+    _add_reading(parser)
+    _add_target(parser)
+
+
+def _add_split(commands: argparse._SubParsersAction[Any]) -> None:
+    parser = commands.add_parser(
+        "split",
+        help="keep triples that people rate high, and bin them into dev and test",
+        description="Keep the triples whose mean rating is high enough, and bin them at random into dev and test. Both "
+        "files appear, or neither does. Means are compared as exact fractions.",
+        epilog=SPLIT_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=split)
+    parser.add_argument("files", nargs="*", metavar="TRIPLES", help=_TRIPLES)
+    parser.add_argument(
+        "--ratings",
+        required=True,
+        metavar="FILE",
+        help="ratings of the responses from 1 to 5: columns item (the id of a triple), rater and score",
+    )
+    parser.add_argument("--least", default="4", metavar="MEAN", help="the mean rating that a triple needs (4)")
+    parser.add_argument("--raters", type=int, default=3, metavar="N", help="how many must have rated it (3)")
+    parser.add_argument("--dev", default="0.5", metavar="SHARE", help="the share of dev (0.5)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the random numbers (1)")
+    _add_reading(parser)
+    group = parser.add_argument_group("output")
+    group.add_argument("--dev-out", required=True, metavar="FILE", help=f"where dev goes: {_TARGET}")
+    group.add_argument("--test-out", required=True, metavar="FILE", help="where test goes")
+    group.add_argument(
+        "--format",
+        choices=FORMATS,
+        default=FORMATS[0],
+        metavar="NAME",
+        help=f"of the table: {FORMATS[0]} (default), {', '.join(FORMATS[1:-1])} or {FORMATS[-1]}",
+    )
+    group.add_argument("--quiet", action="store_true", help="no progress bars, no warnings, no table")
+
+
+def _add_reading(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--columns",
+        metavar="LIST",
+        help="what the columns of tab-separated files hold, such as --columns=-,context,message,response (- for one to "
+        "pass over); known from a header, or if there are 2 (message, response), 3 (context first) or 4 (id first)",
+    )
+    parser.add_argument("--skip-bad", action="store_true", help="count rows that cannot be used, and go on")
+
+
+def _add_target(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("output")
+    group.add_argument(
+        "--out", default="-", metavar="FILE", help=f"{_TARGET}; standard output gets JSON lines (default)"
+    )
+    group.add_argument("--quiet", action="store_true", help="no progress bars, no warnings, no table")
+
+
+def make(options: argparse.Namespace) -> None:
+    """Cut conversations into triples."""
+    from trubleu.cli.progress import Bars, told_once
+    from trubleu.data import DialogueFiles, write_triples
+
+    _check(options, "make", "DIALOGUES", [options.out])
+    source = DialogueFiles(options.files, separator=options.separator, turns=options.turns, skip_bad=options.skip_bad)
+    with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
+        triples = source.triples(context=options.context, progress=bars.stage("cut", source.total, "B"))
+        written = write_triples(options.out, triples)
+        source.warn_of_skipped()
+    _say(options, {"dialogues": source.dialogues, "skipped": source.bad, "short": source.short, "triples": written})
+
+
+def sample(options: argparse.Namespace) -> None:
+    """Draw triples at random."""
+    from trubleu.cli.progress import Bars, told_once
+    from trubleu.data import TripleFiles, sample_triples, write_triples
+
+    _check(options, "sample", "CORPUS", [options.out])
+    source = TripleFiles(options.files, columns=options.columns, skip_bad=options.skip_bad)
+    keep_inputs(argparse.Namespace(files=list(source.files)), options.out)
+    with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
+        read = bars.stage("read", source.total, "B")
+        drawn = sample_triples(source, options.n, seed=options.seed, progress=read)
+        write_triples(options.out, drawn)
+    _say(options, {"drawn": len(drawn), "seed": options.seed, "skipped": source.bad, "blank": source.empty})
+
+
+def split(options: argparse.Namespace) -> None:
+    """Keep triples that people rate high, and bin them into dev and test."""
+    from trubleu.cli.progress import Bars, told_once
+    from trubleu.data import Ratings, TripleFiles, check_standard_input_once, split_seeds, warn_of_skipped
+    from trubleu.data.seeds import SEED_SYSTEM
+    from trubleu.data.triple_writer import check_together, write_together
+
+    targets = [options.dev_out, options.test_out]
+    _check(options, "split", "TRIPLES", targets)
+    check_together(targets)
+    check_standard_input_once([*options.files, options.ratings])
+    source = TripleFiles(options.files, columns=options.columns, skip_bad=options.skip_bad)
+    for target in targets:
+        keep_inputs(argparse.Namespace(files=list(source.files)), target)
+    with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
+        ratings = Ratings.read(options.ratings, system=SEED_SYSTEM)
+        read = bars.stage("read", source.total, "B")
+        triples = [triple for batch in source.batches(progress=read) for triple in batch]
+        warn_of_skipped(source)
+        parts = split_seeds(
+            triples, ratings, least=options.least, raters=options.raters, dev=options.dev, seed=options.seed
+        )
+        write_together([(options.dev_out, parts.dev), (options.test_out, parts.test)])
+    if not options.quiet:
+        _print({**_counts(parts), "seed": options.seed}, options.format)
+
+
+def _check(options: argparse.Namespace, command: str, what: str, targets: Sequence[str]) -> None:
+    """Refuse what could not be read or written, before any work is done."""
+    from trubleu.data import check_writable
+    from trubleu.data.formats import format_to_write
+    from trubleu.errors import UsageError
+
+    if not options.files:
+        raise UsageError(f"triples {command} needs {what}; give one file at least")
+    for target in targets:
+        format_to_write(target, ["jsonl", "tsv", "parquet"])
+        check_writable(target)
+        keep_inputs(options, target)
+
+
+def _counts(parts: SeedSplit) -> dict[str, int]:
+    names = ("triples", "unrated", "rated", "few", "low", "dropped", "kept")
+    return {**{name: getattr(parts, name) for name in names}, "dev": len(parts.dev), "test": len(parts.test)}
+
+
+def _say(options: argparse.Namespace, counts: dict[str, int]) -> None:
+    """Print what was done, unless the triples themselves were printed."""
+    if not options.quiet and options.out != "-":
+        _print(counts, FORMATS[0])
+
+
+def _print(counts: dict[str, int], form: Any) -> None:
+    import sys
+
+    from trubleu.report.tables import Column, Table, render_tables
+
+    titles = {"few": "too few raters", "low": "rated too low", "short": "too short"}
+    columns = [Column(name, titles.get(name, name), "count") for name in counts]
+    sys.stdout.write(render_tables([Table("", columns, [tuple(counts.values())], name="triples")], form))

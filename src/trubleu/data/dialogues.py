@@ -1,0 +1,189 @@
+"""Whole conversations, and the triples that they are cut into."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from trubleu.data.files import check_standard_input_once, name_of
+from trubleu.data.formats import format_of
+from trubleu.data.jsonl import parse_object
+from trubleu.data.line_reader import LineReader, opened, total_size
+from trubleu.data.records import id_field, kind_of
+from trubleu.data.triples import BATCH, Triple
+from trubleu.data.weights import shown
+from trubleu.errors import CountedWarning, DataError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from trubleu.data.files import PathLike
+
+SEPARATOR = "__eou__"
+TURNS = "turns"
+
+
+class DialogueFiles:
+    """Conversations in files, cut into triples one after the other.
+
+    Parameters
+    ----------
+    paths
+        One file or several; ``-`` is standard input. They are UTF-8, maybe compressed with gzip or zstd.
+    separator
+        What stands between two turns in a file of text, where a line is a conversation.
+    turns
+        The field of a file of JSON lines that holds the turns: an array of strings, or of objects with a ``text``.
+    skip_bad
+        Whether conversations that cannot be used are counted instead of an error.
+
+    Attributes
+    ----------
+    files
+        The files, in the order in which they are read.
+    total
+        How many bytes they have; None if that is not known, as for standard input.
+    dialogues, bad, short
+        How many conversations there were, how many of them could not be used, and how many were too short for a triple,
+        so far in the latest pass.
+
+    Raises
+    ------
+    UsageError
+        If there is no file, or the separator or the field is blank.
+
+    Notes
+    -----
+    A file is JSON lines if its name or the first line says so, and text otherwise. White space around a turn is no part
+    of it.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "dialogues.jsonl"
+    >>> _ = path.write_text('{"id": "d1", "turns": ["hi !", "how are you ?", {"text": "fine"}]}\\n')
+    >>> list(DialogueFiles(path).triples())
+    [Triple(id='d1:3', context=('hi !',), message='how are you ?', response='fine')]
+    >>> [triple.id for triple in DialogueFiles(path).triples(context=0)]
+    ['d1:2', 'd1:3']
+    """
+
+    def __init__(
+        self,
+        paths: PathLike | Sequence[PathLike],
+        *,
+        separator: str = SEPARATOR,
+        turns: str = TURNS,
+        skip_bad: bool = False,
+    ) -> None:
+        given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+        if not given:
+            raise UsageError("no conversations are given; give one file at least")
+        for name, value in (("separator", separator), ("field of turns", turns)):
+            if not value.strip():
+                raise UsageError(f"the {name} {shown(value)} is blank; give one with letters or signs in it")
+        check_standard_input_once(given)
+        self.files = tuple(os.fspath(path) for path in given)
+        self.total = total_size(self.files)
+        self.dialogues = 0
+        self.bad = 0
+        self.short = 0
+        self._separator = separator
+        self._turns = turns
+        self._skip_bad = skip_bad
+
+    def triples(self, *, context: int = 1, progress: Callable[[int], object] | None = None) -> Iterator[Triple]:
+        """Yield a triple for every turn that answers another one.
+
+        Parameters
+        ----------
+        context
+            Turns of context at most. With 1, as in the ΔBLEU paper, triples are three turns in a row. With more, the
+            third turn is still the first response, and its context is one turn. With 0 there is no context, and the
+            first response is the second turn.
+        progress
+            Told how many more bytes have been read.
+
+        Raises
+        ------
+        DataError
+            If a file cannot be read, or a conversation cannot be used and is not to be skipped, with its line.
+        """
+        if context < 0:
+            raise UsageError(f"a context of {context} turns is too short; give 0 or more")
+        self.dialogues = self.bad = self.short = 0
+        first = 2 if context else 1
+        for identity, turns in self._dialogues(progress):
+            self.short += len(turns) <= first
+            for place in range(first, len(turns)):
+                yield Triple(
+                    f"{identity}:{place + 1}",
+                    turns[max(place - 1 - context, 0) : place - 1],
+                    turns[place - 1],
+                    turns[place],
+                )
+
+    def warn_of_skipped(self) -> None:
+        """Warn of the conversations that gave no triples, if there were any."""
+        if self.bad:
+            warnings.warn(CountedWarning("dialogues that could not be used and were skipped", self.bad), stacklevel=2)
+        if self.short:
+            warnings.warn(CountedWarning("dialogues too short for a triple", self.short), stacklevel=2)
+
+    def _dialogues(self, progress: Callable[[int], object] | None) -> Iterator[tuple[str, tuple[str, ...]]]:
+        for path in self.files:
+            name = name_of(path)
+            reached = number = 0
+            with opened(path) as (stream, raw):
+                reader = LineReader(stream, name, lenient=self._skip_bad)
+                first = reader.first()
+                is_json = format_of(name) == "jsonl" or first.lstrip().startswith("{")
+                for lines in reader.batches(BATCH, 0):
+                    for line in lines:
+                        number += 1
+                        if line is None or (line and not line.isspace()):
+                            self.dialogues += 1
+                            try:
+                                dialogue = self._dialogue(line, f"{name}:{number}", is_json)
+                            except DataError:
+                                if not self._skip_bad:
+                                    raise
+                                self.bad += 1
+                            else:
+                                yield dialogue
+                    if progress is not None:
+                        at = reader.taken if raw is None else raw.tell()
+                        progress(at - reached)
+                        reached = at
+
+    def _dialogue(self, line: str | None, place: str, is_json: bool) -> tuple[str, tuple[str, ...]]:
+        if line is None:
+            raise DataError(f"{place}: this is not valid UTF-8")
+        if is_json:
+            record = parse_object(line, place)
+            identity = id_field(record, place) or place
+            turns = tuple(self._json_turns(record, place))
+        else:
+            identity = place
+            # The separator also stands behind the last turn in DailyDialog, where it separates nothing.
+            turns = tuple(turn.strip() for turn in line.rstrip().removesuffix(self._separator).split(self._separator))
+        for number, turn in enumerate(turns, 1):
+            if not turn:
+                raise DataError(f"{place}: turn {number} is blank; write what was said, or take the dialogue out")
+        return identity, turns
+
+    def _json_turns(self, record: dict[str, Any], place: str) -> Iterator[str]:
+        turns = record.get(self._turns)
+        if type(turns) is not list:
+            if self._turns not in record:
+                raise DataError(f"{place}: the field {self._turns} is missing; say which one holds the turns (--turns)")
+            raise DataError(f"{place}: {self._turns} must be an array, one string a turn, not {kind_of(turns)}")
+        for index, turn in enumerate(turns):
+            text = turn.get("text") if type(turn) is dict else turn
+            if type(text) is not str:
+                path = f"{self._turns}[{index}]"
+                if type(turn) is dict:
+                    raise DataError(f"{place}: {path}.text must be a string, not {kind_of(text)}")
+                raise DataError(f"{place}: {path} must be a string or an object with a text, not {kind_of(turn)}")
+            yield text.strip()

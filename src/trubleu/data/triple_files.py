@@ -1,0 +1,284 @@
+"""Corpora of triples in files and folders of any size, read batch by batch."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trubleu.data.compression import SUFFIXES
+from trubleu.data.files import check_standard_input_once, is_standard, name_of, unreadable
+from trubleu.data.formats import format_of
+from trubleu.data.line_reader import LineReader, opened, size_of, total_size
+from trubleu.data.tables import PARQUET_MAGIC
+from trubleu.data.triple_lines import TsvLayout, add_json, checked_columns
+from trubleu.data.triple_parquet import ParquetTriples, check_magic
+from trubleu.data.triple_rows import TripleRows
+from trubleu.data.triples import BATCH, Triple, TripleBatch, warn_of_skipped
+from trubleu.errors import DataError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from trubleu.data.files import PathLike
+
+_FORMATS = ("jsonl", "tsv", "parquet")
+
+
+class TripleFiles:
+    """A corpus of triples in files, read batch by batch in little memory.
+
+    Parameters
+    ----------
+    paths
+        One path or several: files, ``-`` for standard input, and folders, which stand for all files below them, sorted
+        by name. A folder may hold files that end in ``.jsonl``, ``.ndjson``, ``.json``, ``.tsv``, ``.tab`` (each maybe
+        followed by ``.gz`` or ``.zst``), ``.parquet`` or ``.pq``, and hidden ones, which are passed over.
+    columns
+        What the columns of tab-separated files hold, such as ``"-,context,message,response"``, where ``-`` is a column
+        to pass over.
+    skip_bad
+        Whether rows that cannot be used are counted instead of an error.
+
+    Attributes
+    ----------
+    files
+        The files, in the order in which they are read.
+    total
+        How many bytes they have; None if that is not known, as for standard input.
+    unit
+        ``"B"``: what ``progress`` is told of.
+    bad, empty
+        How many rows could not be used, and how many had a blank message or response, so far in the latest pass.
+
+    Raises
+    ------
+    DataError
+        If a path does not exist or is given twice, or a folder holds no files or others than these.
+    UsageError
+        If ``columns`` are wrong, or there is no tab-separated file that they could be about.
+
+    Notes
+    -----
+    - *JSON lines*: an object a line with ``message`` and ``response``, and maybe ``id`` and ``context``, an array of
+      turns, oldest first.
+    - *Tab-separated*: raw, so that neither quotes nor backslashes mean anything. If the first line names message and
+      response, it is a header. Otherwise two columns are message and response, three begin with the context, four with
+      the id. A context is one turn, or nothing.
+    - *Parquet*: the fields of JSON lines as columns; ``context`` may also be a text, one turn.
+
+    An id that is missing is FILE:LINE, in Parquet FILE:ROW. Files are UTF-8, maybe compressed with gzip or zstd. What
+    the name of a file does not tell, its first bytes do.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "corpus.tsv"
+    >>> _ = path.write_text("hi !\\thow are you ?\\tfine\\n\\tbye\\tsee you\\n")
+    >>> corpus = TripleFiles(path)
+    >>> for batch in corpus.batches(size=1):
+    ...     print(batch.contexts, batch.messages, batch.responses, batch.end)
+    (('hi !',),) ('how are you ?',) ('fine',) 1
+    ((),) ('bye',) ('see you',) 2
+    """
+
+    unit = "B"
+
+    def __init__(
+        self,
+        paths: PathLike | Sequence[PathLike],
+        *,
+        columns: str | Sequence[str] | None = None,
+        skip_bad: bool = False,
+    ) -> None:
+        given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+        if not given:
+            raise UsageError("no corpus is given; give one file or folder at least")
+        check_standard_input_once(given)
+        self.files = tuple(file for path in given for file in _expanded(path))
+        _check_once(self.files)
+        self.total = total_size(self.files)
+        self.bad = 0
+        self.empty = 0
+        self._columns = checked_columns(columns)
+        self._skip_bad = skip_bad
+        if columns is not None and all(format_of(name_of(file)) in ("jsonl", "parquet") for file in self.files):
+            raise UsageError("columns say what tab-separated files hold, but there are none; leave them out")
+
+    def batches(
+        self,
+        *,
+        size: int = BATCH,
+        start: tuple[int, int] = (0, 0),
+        contexts: bool = True,
+        progress: Callable[[int], object] | None = None,
+    ) -> Iterator[TripleBatch]:
+        """Yield all triples from a place on.
+
+        Parameters
+        ----------
+        size
+            How many rows are read for a batch. It has fewer triples where rows are left out, maybe none; and it never
+            spans two files.
+        start
+            Where to begin: ``(batch.file, batch.end)`` goes on after a batch. The rows before are not looked at.
+        contexts
+            Whether contexts are wanted; if not, they are empty, and mistakes in them are not noticed.
+        progress
+            Told how many more bytes have been read, those before ``start`` included.
+
+        Raises
+        ------
+        DataError
+            If a file cannot be read, or a row cannot be used and is not to be skipped, with its line.
+        MissingExtraError
+            If a package that a format needs is not installed.
+        """
+        if size < 1:
+            raise UsageError(f"a batch of {size} rows is too small; it takes 1 at least")
+        self.bad = self.empty = 0
+        tell = progress or _tell_nobody
+        tell(sum(size_of(file) or 0 for file in self.files[: start[0]]))
+        for number, path in enumerate(self.files[start[0] :], start[0]):
+            passed = start[1] if number == start[0] else 0
+            rows = TripleRows(name_of(path), contexts=contexts, skip_bad=self._skip_bad)
+            bad, empty = self.bad, self.empty
+            for end in self._read(path, rows, size, passed, tell):
+                self.bad, self.empty = bad + rows.bad, empty + rows.empty
+                yield TripleBatch(*rows.taken(), file=number, end=end)
+
+    def _read(
+        self, path: str, rows: TripleRows, size: int, passed: int, tell: Callable[[int], object]
+    ) -> Iterator[int]:
+        """Add a file's triples to ``rows``, and yield after every batch how many rows have been read."""
+        reached = 0
+        with opened(path) as (stream, raw):
+            form = format_of(rows.name)
+            if form == "parquet" or stream.peek().startswith(PARQUET_MAGIC):
+                check_magic(stream.peek(), rows.name)
+                # Slices need the file itself, unless it is packed in another or comes through a pipe.
+                whole = stream.read() if raw is None or not _is_plain_parquet(path) else None
+                table = ParquetTriples(path if whole is None else whole, rows.name)
+                bytes_ = (size_of(path) or 0) if whole is None else len(whole)
+                for end in table.batches(rows, size, passed):
+                    yield end
+                    at = bytes_ * end // table.height
+                    tell(at - reached)
+                    reached = at
+                tell(bytes_ - reached)
+                return
+            reader = LineReader(stream, rows.name, lenient=self._skip_bad)
+            first = reader.first()
+            add: Callable[[TripleRows, Sequence[str | None], int], None] = add_json
+            if form == "tsv" or (form != "jsonl" and not first.lstrip().startswith("{")):
+                add = TsvLayout.of(first, self._columns, rows.name).add
+            end = passed
+            for lines in reader.batches(size, passed):
+                add(rows, lines, end)
+                end += len(lines)
+                yield end
+                at = reader.taken if raw is None else raw.tell()
+                tell(at - reached)
+                reached = at
+            tell((reader.taken if raw is None else raw.tell()) - reached)
+
+
+def read_triples(
+    paths: PathLike | Sequence[PathLike],
+    *,
+    columns: str | Sequence[str] | None = None,
+    skip_bad: bool = False,
+    progress: Callable[[int], object] | None = None,
+) -> list[Triple]:
+    """Read all triples of files and folders into memory.
+
+    Parameters
+    ----------
+    paths, columns, skip_bad
+        As for `TripleFiles`.
+    progress
+        Told how many more bytes have been read.
+
+    Raises
+    ------
+    DataError
+        If a file cannot be read, or a row cannot be used and is not to be skipped, with its line.
+
+    Warns
+    -----
+    CountedWarning
+        If rows were left out: those with a blank message or response, and with ``skip_bad`` those that could not be
+        used.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "corpus.jsonl"
+    >>> _ = path.write_text('{"id": "7", "message": "how are you ?", "response": "fine"}\\n')
+    >>> read_triples(path)
+    [Triple(id='7', context=(), message='how are you ?', response='fine')]
+    """
+    source = TripleFiles(paths, columns=columns, skip_bad=skip_bad)
+    triples = [triple for batch in source.batches(progress=progress) for triple in batch]
+    warn_of_skipped(source)
+    return triples
+
+
+def _expanded(path: PathLike) -> list[str]:
+    if is_standard(path):
+        return ["-"]
+    try:
+        Path(path).stat()
+        if Path(path).is_dir():
+            return _files_of_folder(path)
+    except OSError as error:
+        raise DataError(unreadable(name_of(path), error)) from error
+    name = os.fspath(path)
+    if format_of(name) == "csv":
+        raise DataError(f"{name}: triples are not read from CSV; write them as JSON lines, TSV or Parquet")
+    return [name]
+
+
+def _files_of_folder(folder: PathLike) -> list[str]:
+    found: list[Path] = []
+    seen: set[str] = set()
+    for place, folders, names in os.walk(folder, followlinks=True, onerror=_raise):
+        real = os.path.realpath(place)
+        # A link may lead back to where it lies; what begins with a dot is hidden.
+        folders[:] = [] if real in seen else [each for each in folders if not each.startswith(".")]
+        if real not in seen:
+            found += [Path(place, each) for each in names if not each.startswith(".")]
+        seen.add(real)
+    found.sort()
+    for file in found:
+        if format_of(file.name) not in _FORMATS or (
+            format_of(file.name) == "parquet" and file.name.lower().endswith(SUFFIXES)
+        ):
+            raise DataError(
+                f"{file}: the name does not tell that it holds triples (.jsonl, .tsv or .parquet), though it lies in a "
+                "folder of them; move it elsewhere, or give the files one by one"
+            )
+        file.stat()
+    if not found:
+        raise DataError(f"{os.fspath(folder)} is a folder without any files; give one with .jsonl, .tsv or .parquet")
+    return [str(file) for file in found]
+
+
+def _raise(error: OSError) -> None:
+    raise error
+
+
+def _check_once(files: Sequence[str]) -> None:
+    seen: dict[str, str] = {}
+    for file in files:
+        if not is_standard(file) and seen.setdefault(os.path.realpath(file), file) is not file:
+            raise DataError(f"{file} is given twice, so that every triple in it would count twice; give it once")
+
+
+def _tell_nobody(_bytes: int) -> None:
+    pass
+
+
+def _is_plain_parquet(path: str) -> bool:
+    with Path(path).open("rb") as stream:
+        return stream.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC

@@ -1,0 +1,126 @@
+"""Triples from Parquet files, slice by slice, so that a file need not fit into memory."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+from trubleu.data.extras import polars_module
+from trubleu.data.tables import PARQUET_MAGIC
+from trubleu.data.triple_rows import FIELDS
+from trubleu.errors import DataError, some
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from trubleu.data.files import PathLike
+    from trubleu.data.triple_rows import TripleRows
+
+_SLICE = 1 << 17  # rows decoded at once
+
+
+class ParquetTriples:
+    """An open Parquet file of triples.
+
+    Parameters
+    ----------
+    source
+        A path, or the whole file's bytes.
+    name
+        What messages call it.
+
+    Attributes
+    ----------
+    height
+        How many rows there are.
+
+    Raises
+    ------
+    DataError
+        If it is no Parquet file, is damaged, or has no column ``message`` or ``response`` of texts.
+    MissingExtraError
+        If Polars is not installed.
+    """
+
+    def __init__(self, source: PathLike | bytes, name: str) -> None:
+        self._polars = polars_module()
+        self._name = name
+        self._damage = (self._polars.exceptions.PolarsError, self._polars.exceptions.PanicException, OSError)
+        # A name is not a pattern of several files, whatever is in it.
+        self._lazy = self._polars.scan_parquet(
+            io.BytesIO(source) if isinstance(source, bytes) else source, glob=False, hive_partitioning=False
+        )
+        try:
+            schema = self._lazy.collect_schema()
+            self.height = int(self._lazy.select(self._polars.len()).collect().item())
+        except self._damage as error:
+            raise DataError(self._damaged()) from error
+        self._columns = [field for field in FIELDS if field in schema]
+        self._check(schema)
+
+    def batches(self, rows: TripleRows, size: int, passed: int) -> Iterator[int]:
+        """Add the triples to ``rows``, and yield after every ``size`` rows how many have been read.
+
+        Raises
+        ------
+        DataError
+            If a row cannot be used, unless such rows are counted.
+        """
+        if passed > self.height:
+            raise DataError(
+                f"{self._name} has fewer rows than have been read from it before; it must have changed, so begin anew"
+            )
+        wanted = [field for field in self._columns if rows.contexts or field != "context"]
+        step = max(_SLICE // size * size, size)
+        for first in range(passed, self.height, step):
+            try:
+                frame = self._lazy.select(wanted).slice(first, step).collect()
+            except self._damage as error:
+                raise DataError(self._damaged()) from error
+            columns = {field: frame.get_column(field).to_list() for field in wanted}
+            for begin in range(0, frame.height, size):
+                part = {field: values[begin : begin + size] for field, values in columns.items()}
+                self._add(rows, part, first + begin)
+                yield first + begin + len(part["message"])
+
+    def _add(self, rows: TripleRows, part: dict[str, list[Any]], before: int) -> None:
+        count = len(part["message"])
+        nothing = [None] * count
+        contexts = part.get("context", nothing)
+        if contexts and any(type(turn) is str for turn in contexts):
+            contexts = part["context"] = [None if turn is None else [turn] if turn else [] for turn in contexts]
+        if rows.add_columns(part.get("id", nothing), contexts, part["message"], part["response"], before):
+            return
+        for index, values in enumerate(zip(*part.values(), strict=True)):
+            number = before + index + 1
+            try:
+                rows.add_record(dict(zip(part, values, strict=True)), f"{self._name}: row {number}", number)
+            except DataError as error:
+                rows.refuse(error)
+
+    def _check(self, schema: Any) -> None:
+        polars = self._polars
+        texts = (polars.String, polars.Categorical, polars.Enum)
+        for field in ("message", "response"):
+            if field not in schema:
+                found = some(schema) or "none"
+                raise DataError(f"{self._name}: the column {field} must be there; columns found: {found}")
+        for field in ("id", "message", "response"):
+            kind = schema.get(field)
+            numbered = field == "id" and kind is not None and kind.is_integer()
+            if kind is not None and kind.base_type() not in texts and not numbered:
+                what = "texts or whole numbers" if field == "id" else "texts"
+                raise DataError(f"{self._name}: the column {field} must hold {what}, not {kind}")
+        context = schema.get("context")
+        lists = context is not None and context.base_type() is polars.List and context.inner.base_type() in texts
+        if context is not None and not lists and context.base_type() not in (*texts, polars.Null):
+            raise DataError(f"{self._name}: the column context must hold lists of texts, or texts, not {context}")
+
+    def _damaged(self) -> str:
+        return f"{self._name}: the Parquet data is damaged or ends early; copy or write the file again"
+
+
+def check_magic(head: bytes, name: str) -> None:
+    """Refuse a file whose name says that it is Parquet, but whose first bytes do not."""
+    if not head.startswith(PARQUET_MAGIC):
+        raise DataError(f"{name} is not a Parquet file, though its name says so; rename it or write it again")

@@ -1,0 +1,214 @@
+"""Pieces of conversation: a message, the response it got, and the turns before it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sized
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Protocol
+
+from trubleu.data.records import kind_of
+from trubleu.data.triple_rows import TripleRows
+from trubleu.errors import CountedWarning, DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+BATCH = 8192
+"""Rows that are read at once unless it is said otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Triple:
+    """A message and the response it got, in the context of the turns before.
+
+    Attributes
+    ----------
+    id
+        Its name in files.
+    context
+        The turns before the message, oldest first; often one, maybe none.
+    message
+        What was said.
+    response
+        What was answered.
+
+    Examples
+    --------
+    >>> Triple("7", ("hi !",), "how are you ?", "fine , and you ?").response
+    'fine , and you ?'
+    """
+
+    id: str
+    context: tuple[str, ...]
+    message: str
+    response: str
+
+
+@dataclass(frozen=True, slots=True)
+class TripleBatch:
+    """Some triples that follow each other in a file, as columns.
+
+    Attributes
+    ----------
+    ids, contexts, messages, responses
+        One of each for a triple; ``contexts`` are all empty if they were not asked for.
+    file
+        Which of the files they come from, counted from 0.
+    end
+        How many rows of that file have been read, skipped ones included: where to go on after this batch.
+
+    Examples
+    --------
+    >>> batch = TripleBatch(("7",), ((),), ("how are you ?",), ("fine",), file=0, end=1)
+    >>> len(batch), list(batch)
+    (1, [Triple(id='7', context=(), message='how are you ?', response='fine')])
+    """
+
+    ids: tuple[str, ...]
+    contexts: tuple[tuple[str, ...], ...]
+    messages: tuple[str, ...]
+    responses: tuple[str, ...]
+    file: int
+    end: int
+
+    def __len__(self) -> int:
+        return len(self.messages)
+
+    def __iter__(self) -> Iterator[Triple]:
+        return map(Triple, self.ids, self.contexts, self.messages, self.responses)
+
+
+class TripleSource(Protocol):
+    """Where triples come from, batch by batch: `TripleFiles` and `TripleList`."""
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files, in the order in which they are read."""
+
+    @property
+    def total(self) -> int | None:
+        """What ``progress`` is told of all in all, if that is known."""
+
+    @property
+    def unit(self) -> str:
+        """What ``progress`` is told of: bytes (``"B"``) or triples."""
+
+    @property
+    def bad(self) -> int:
+        """How many rows could not be used, so far in the latest pass."""
+
+    @property
+    def empty(self) -> int:
+        """How many rows had a blank message or response, so far in the latest pass."""
+
+    def batches(
+        self,
+        *,
+        size: int = BATCH,
+        start: tuple[int, int] = (0, 0),
+        contexts: bool = True,
+        progress: Callable[[int], object] | None = None,
+    ) -> Iterator[TripleBatch]:
+        """Yield all triples from a place on."""
+
+
+class TripleList:
+    """Triples that are in memory, or made one by one, with the interface of `TripleFiles`.
+
+    Parameters
+    ----------
+    triples
+        Any iterable of `Triple`; one that can be gone through only once gives its batches only once.
+
+    Examples
+    --------
+    >>> source = TripleList([Triple("7", (), "how are you ?", "fine"), Triple("8", (), "how are you ?", " ")])
+    >>> [batch.ids for batch in source.batches()], source.empty
+    ([('7',)], 1)
+    """
+
+    files: tuple[str, ...] = ()
+    unit = "triple"
+
+    def __init__(self, triples: Iterable[Triple]) -> None:
+        self._triples = triples
+        self.bad = 0
+        self.empty = 0
+
+    @property
+    def total(self) -> int | None:
+        """How many triples there are, if that is known."""
+        return len(self._triples) if isinstance(self._triples, Sized) else None
+
+    def batches(
+        self,
+        *,
+        size: int = BATCH,
+        start: tuple[int, int] = (0, 0),
+        contexts: bool = True,
+        progress: Callable[[int], object] | None = None,
+    ) -> Iterator[TripleBatch]:
+        """Yield all triples from a place on (see `TripleFiles.batches`).
+
+        Raises
+        ------
+        DataError
+            If something is no triple, or one of its fields is not what it should be.
+        """
+        self.bad = self.empty = 0
+        rows = TripleRows("triples", contexts=contexts)
+        end = start[1]
+        triples = islice(iter(self._triples), end, None)
+        if progress is not None and end:
+            progress(end)
+        while some := list(islice(triples, size)):
+            for number, triple in enumerate(some, end + 1):
+                _check(triple, f"triples: number {number}")
+            end += len(some)
+            rows.add(
+                [triple.id for triple in some],
+                [triple.context if contexts else () for triple in some],
+                [triple.message for triple in some],
+                [triple.response for triple in some],
+            )
+            self.empty = rows.empty
+            yield TripleBatch(*rows.taken(), file=0, end=end)
+            if progress is not None:
+                progress(len(some))
+
+
+def _check(triple: object, place: str) -> None:
+    if type(triple) is not Triple:
+        raise DataError(f"{place} must be a Triple, not {kind_of(triple)}")
+    for name in ("id", "message", "response"):
+        value = getattr(triple, name)
+        if type(value) is not str:
+            raise DataError(f"{place}: {name} must be a string, not {kind_of(value)}")
+    if type(triple.context) is not tuple or any(type(turn) is not str for turn in triple.context):
+        raise DataError(f"{place}: context must be a tuple of strings, one a turn, not {kind_of(triple.context)}")
+
+
+def warn_of_skipped(source: TripleSource) -> None:
+    """Warn of the rows that the latest pass over a source has left out, if there were any.
+
+    Warns
+    -----
+    CountedWarning
+        One for rows that could not be used, one for rows with a blank message or response.
+
+    Examples
+    --------
+    >>> source = TripleList([Triple("7", (), "how are you ?", " ")])
+    >>> batches = list(source.batches())
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always")
+    ...     warn_of_skipped(source)
+    >>> str(told[0].message)
+    'rows with a blank message or response, skipped: 1'
+    """
+    if source.bad:
+        warnings.warn(CountedWarning("rows that could not be used and were skipped", source.bad), stacklevel=2)
+    if source.empty:
+        warnings.warn(CountedWarning("rows with a blank message or response, skipped", source.empty), stacklevel=2)

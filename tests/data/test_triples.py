@@ -1,0 +1,445 @@
+"""Corpora of triples, read from files of every kind and from memory."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trubleu.data import Triple, TripleBatch, TripleFiles, TripleList, line_reader, read_triples, triple_parquet
+from trubleu.errors import CountedWarning, DataError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+GOOD = '{"id": "a", "context": ["hi"], "message": "how are you ?", "response": "fine"}\n'
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("triples")
+
+
+def write(path: Path, *lines: str | bytes) -> Path:
+    path.write_bytes(b"".join(line if isinstance(line, bytes) else line.encode() for line in lines))
+    return path
+
+
+def all_of(batches: Iterable[TripleBatch]) -> list[Triple]:
+    return [triple for batch in batches for triple in batch]
+
+
+def json_lines(lines: list[str], name: str) -> tuple[list[Triple], int, int]:
+    """Say what the triples of some lines are, one by one and without haste; and how many are bad and blank."""
+    triples, bad, blank = [], 0, 0
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except ValueError:
+            bad += 1
+            continue
+        if not isinstance(record, dict):
+            bad += 1
+            continue
+        identity, context = record.get("id"), record.get("context")
+        message: Any = record.get("message")
+        response: Any = record.get("response")
+        fits = isinstance(message, str) and isinstance(response, str)
+        fits &= identity is None or (isinstance(identity, str | int) and not isinstance(identity, bool))
+        fits &= context is None or (isinstance(context, list) and all(isinstance(turn, str) for turn in context))
+        if not fits:
+            bad += 1
+        elif not message.strip() or not response.strip():
+            blank += 1
+        else:
+            name_of_row = f"{name}:{number}" if identity is None or identity == "" else str(identity)
+            triples.append(Triple(name_of_row, tuple(context or ()), message, response))
+    return triples, bad, blank
+
+
+texts = st.text(
+    st.one_of(st.sampled_from("ab \u2028\x85\x0c\"'\\é😀"), st.characters(exclude_categories=["Cs"])), max_size=6
+).map(lambda text: text.translate({ord(each): None for each in "\n\r\t"}))
+records = st.fixed_dictionaries(
+    {"message": texts, "response": texts},
+    optional={
+        "id": st.one_of(texts, st.integers(-5, 5), st.none(), st.just(True), st.just(1.5)),
+        "context": st.one_of(st.lists(texts, max_size=3), st.none(), st.just("x"), st.just([1])),
+        "more": st.integers(),
+    },
+)
+rows = st.one_of(
+    records.map(json.dumps),
+    records.map(lambda record: json.dumps(record, ensure_ascii=False)),
+    records.map(lambda record: f"  {json.dumps(record)} "),
+    st.sampled_from(
+        ["", " ", "[]", "nothing", '"message"', '{"message": "a"}', '{"message": 1, "response": "b"}', GOOD[:-1] + "}"]
+    ),
+)
+
+
+@settings(max_examples=60)
+@given(st.lists(rows, max_size=12), st.integers(1, 5), st.integers(1, 200), st.booleans())
+def test_json_lines_are_read_as_one_by_one(folder: Path, lines: list[str], size: int, block: int, ended: bool) -> None:
+    path = folder / "corpus.jsonl"
+    lines = [*lines, GOOD[:-1]]
+    path.write_text("\n".join(lines) + "\n" * ended)
+    expected, bad, blank = json_lines(lines, str(path))
+    source = TripleFiles(path, skip_bad=True)
+    told: list[int] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(line_reader, "_BLOCK", block)
+        batches = list(source.batches(size=size, progress=told.append))
+        assert all_of(batches) == expected
+        assert (source.bad, source.empty) == (bad, blank)
+        assert sum(told) == source.total == path.stat().st_size
+        assert [batch.end for batch in batches] == [min(end + size, len(lines)) for end in range(0, len(lines), size)]
+        for place, batch in enumerate(batches):
+            told.clear()
+            rest = list(source.batches(size=size, start=(0, batch.end), progress=told.append))
+            assert rest == batches[place + 1 :]
+        if bad:
+            with pytest.raises(DataError, match=r"corpus\.jsonl:\d+: "):
+                list(TripleFiles(path).batches(size=size))
+        else:
+            assert all_of(TripleFiles(path).batches(size=size + 1)) == expected
+        without = list(source.batches(size=size, contexts=False))
+        assert {triple.message for triple in expected} <= {triple.message for triple in all_of(without)}
+        assert not any(context for batch in without for context in batch.contexts)
+
+
+cells = st.lists(st.one_of(st.just("hi"), texts), min_size=2, max_size=4)
+
+
+@settings(max_examples=60)
+@given(st.integers(2, 4), st.lists(cells, max_size=10), st.integers(1, 4), st.integers(1, 50))
+def test_tab_separated_files_are_split_and_nothing_else(
+    folder: Path, width: int, table: list[list[str]], size: int, block: int
+) -> None:
+    path = folder / "corpus.tsv"
+    table = [["w"] * width, *table]
+    path.write_text("".join("\t".join(row) + "\n" for row in table))
+    expected, bad, blank = [], 0, 0
+    for number, row in enumerate(table, 1):
+        if len(row) != width:
+            bad += 1
+        elif not row[-2].strip() or not row[-1].strip():
+            blank += 1
+        else:
+            identity = row[0] if width == 4 and row[0] else f"{path}:{number}"
+            context = (row[-3],) if width > 2 and row[-3] else ()
+            expected.append(Triple(identity, context, row[-2], row[-1]))
+    source = TripleFiles(path, skip_bad=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(line_reader, "_BLOCK", block)
+        batches = list(source.batches(size=size))
+        assert all_of(batches) == expected
+        assert (source.bad, source.empty) == (bad, blank)
+        for place, batch in enumerate(batches):
+            assert list(source.batches(size=size, start=(0, batch.end))) == batches[place + 1 :]
+
+
+def test_layouts_of_tab_separated_files(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.tsv"
+    write(path, "Response\tscore\tmessage\tID\n", "fine\t3\thow are you ?\tx\n")
+    assert read_triples(path) == [Triple("x", (), "how are you ?", "fine")]
+    write(path, "train\thi\thow are you ?\tfine\n")
+    assert read_triples(path) == [Triple("train", ("hi",), "how are you ?", "fine")]
+    for columns in ("-,context,message,response", ("-", "context", "message", "response")):
+        assert read_triples(path, columns=columns) == [Triple(f"{path}:1", ("hi",), "how are you ?", "fine")]
+    write(path, "message\tresponse\n", 'how are "you" ?\tfi\\tne\r\n')
+    assert read_triples(path) == [Triple(f"{path}:2", (), 'how are "you" ?', "fi\\tne")]
+    # What is said about columns goes before what a header says, which is still no triple.
+    assert read_triples(path, columns="response,message") == [Triple(f"{path}:2", (), "fi\\tne", 'how are "you" ?')]
+    write(path, b"\xef\xbb\xbfmessage\tresponse\n", "a\tb")
+    assert read_triples(path) == [Triple(f"{path}:2", (), "a", "b")]
+    assert all_of(TripleFiles(path).batches(start=(0, 1))) == [Triple(f"{path}:2", (), "a", "b")]
+
+
+def test_what_a_name_does_not_tell_the_first_line_does(tmp_path: Path) -> None:
+    assert read_triples(write(tmp_path / "corpus", GOOD))[0].id == "a"
+    assert read_triples(write(tmp_path / "corpus.txt", "a\tb\n"))[0].response == "b"
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "message"),
+    [
+        ("c.jsonl", [GOOD, '{"message": "a"}\n'], "c.jsonl:2: the field response is missing; a triple has a message"),
+        ("c.jsonl", ['{"message": null, "response": "b"}'], "c.jsonl:1: message must be a string, not null"),
+        ("c.jsonl", ['{"message": "a", "response": "b", "id": []}'], "c.jsonl:1: id must be a string, not an array"),
+        (
+            "c.jsonl",
+            ['{"message": "a", "response": "b", "context": "c"}'],
+            "c.jsonl:1: context must be an array of strings, one a turn, not the string 'c'",
+        ),
+        (
+            "c.jsonl",
+            ['{"message": "a", "response": "b", "context": ["c", 2]}'],
+            r"c.jsonl:1: context\[1\] must be a string, not the number 2",
+        ),
+        ("c.jsonl", [GOOD, GOOD[:-1], "x\n"], "c.jsonl:2: this is not JSON: Extra data at column"),
+        ("c.jsonl", ["[" * 100_000], "c.jsonl:1: this JSON cannot be read"),
+        ("c.jsonl", ["[1]"], "c.jsonl:1: a line must hold one JSON object, not an array"),
+        ("c.jsonl", [GOOD, b"\xff\n"], r"c.jsonl:2: byte \d+ \(0xff\) is not valid UTF-8; convert"),
+        ("c.tsv", ["a\tb\n", "a\tb\tc\n"], "c.tsv:2: 3 columns, but there must be 2; a text in it may hold a tab"),
+        ("c.tsv", ["a\tb\n", "a\n"], "c.tsv:2: 1 column, but there must be 2"),
+        ("c.tsv", ["1\t2\t3\t4\t5\n"], "c.tsv:1: 5 columns and no header that names message and response; say what"),
+        ("c.tsv", ["message\tmessage\tresponse\n"], "c.tsv:1: there are 2 columns message; leave only one"),
+        ("c.parquet", ["PAR2"], "c.parquet is not a Parquet file, though its name says so"),
+        ("c.parquet", ["PAR1 and no more"], "c.parquet: the Parquet data is damaged or ends early"),
+        ("c.jsonl.gz", [gzip.compress(GOOD.encode())[:-9]], "c.jsonl.gz: the gzip data is damaged or ends early"),
+        ("c.csv", ["a,b\n"], "c.csv: triples are not read from CSV; write them as JSON lines, TSV or Parquet"),
+    ],
+)
+def test_what_cannot_be_used_is_said_in_one_sentence(
+    tmp_path: Path, name: str, lines: list[str | bytes], message: str
+) -> None:
+    write(tmp_path / name, *lines)
+    with pytest.raises(DataError, match=message):
+        read_triples(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ("message", "columns: response must be one of them"),
+        ("message,response,responce", "columns: there is no 'responce'; did you mean response"),
+        ("message,message,response", "columns: message is given 2 times"),
+    ],
+)
+def test_wrong_columns_are_refused(tmp_path: Path, columns: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        TripleFiles(write(tmp_path / "c.tsv", "a\tb"), columns=columns)
+
+
+def test_columns_must_be_about_something(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="columns say what tab-separated files hold, but there are none"):
+        TripleFiles(write(tmp_path / "c.jsonl", GOOD), columns="message,response")
+    with pytest.raises(UsageError, match="no corpus is given"):
+        TripleFiles([])
+    with pytest.raises(UsageError, match="a batch of 0 rows is too small"):
+        list(TripleFiles(write(tmp_path / "c.jsonl", GOOD)).batches(size=0))
+
+
+def test_bad_rows_are_counted_and_so_are_those_that_are_no_text(tmp_path: Path) -> None:
+    blank = '{"message": " ", "response": "b"}\n'
+    path = write(tmp_path / "c.jsonl", GOOD, b'{"message": "\xff", "response": "b"}\n', blank, "{}\n", b"\xff\n", GOOD)
+    with pytest.warns(CountedWarning) as caught:
+        triples = read_triples(path, skip_bad=True)
+    assert [triple.message for triple in triples] == ["how are you ?"] * 2
+    assert sorted(str(each.message) for each in caught) == [
+        "rows that could not be used and were skipped: 3",
+        "rows with a blank message or response, skipped: 1",
+    ]
+    path = write(tmp_path / "c.tsv", "a\tb\n", b"\xff\t\xff\n", "c\td")
+    source = TripleFiles(path, skip_bad=True)
+    assert [triple.message for triple in all_of(source.batches())] == ["a", "c"]
+    assert source.bad == 1
+
+
+def test_rows_that_are_passed_over_are_not_looked_at(tmp_path: Path) -> None:
+    path = write(tmp_path / "c.jsonl", "no JSON\n", b"\xff no text\n", GOOD, "no JSON")
+    (batch,) = TripleFiles(path, skip_bad=True).batches(start=(0, 2))
+    assert (batch.ids, batch.end) == (("a",), 4)
+    with pytest.raises(DataError, match=r"c\.jsonl:4: this is not JSON"):
+        list(TripleFiles(path).batches(start=(0, 2)))
+    assert list(TripleFiles(path).batches(start=(0, 4))) == []
+    with pytest.raises(DataError, match="has fewer rows than have been read from it before"):
+        list(TripleFiles(path).batches(start=(0, 5)))
+    write(path, GOOD)
+    assert list(TripleFiles(path).batches(start=(0, 1))) == []
+    with pytest.raises(DataError, match="has fewer rows than have been read from it before"):
+        list(TripleFiles(path).batches(start=(0, 2)))
+
+
+def test_the_place_of_a_wrong_byte_is_told_also_behind_rows_that_are_passed_over(tmp_path: Path) -> None:
+    path = write(tmp_path / "c.tsv", "a\tb\n", "c\td\n", b"e\t\xff\n")
+    with pytest.raises(DataError, match=r"c\.tsv:3: byte 10 \(0xff\)"):
+        list(TripleFiles(path).batches(start=(0, 1)))
+
+
+def test_folders_are_read_in_order_and_hold_nothing_else(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus"
+    (corpus / "b" / ".hidden").mkdir(parents=True)
+    names = ["b/2.jsonl", "b/10.tsv", "a.jsonl.zst", "c.ndjson.gz"]
+    write(corpus / "b" / "2.jsonl", GOOD)
+    write(corpus / "b" / "10.tsv", "in\tb\n")
+    write(corpus / "a.jsonl.zst", zstandard.compress(GOOD.encode()))
+    write(corpus / "c.ndjson.gz", gzip.compress(GOOD.encode()))
+    write(corpus / ".notes.txt", "hidden")
+    write(corpus / "b" / ".hidden" / "x.doc", "hidden")
+    (corpus / "b" / "again").symlink_to(corpus)
+    source = TripleFiles([corpus])
+    expected = [str(corpus / name) for name in sorted(names, key=lambda name: name.split("/"))]
+    assert list(source.files) == expected
+    told: list[int] = []
+    batches = list(source.batches(progress=told.append))
+    assert [batch.file for batch in batches] == [0, 1, 2, 3]
+    assert [batch.messages[0] for batch in batches] == ["how are you ?", "in", "how are you ?", "how are you ?"]
+    assert sum(told) == source.total == sum(Path(file).stat().st_size for file in source.files)
+    told.clear()
+    assert list(source.batches(start=(2, 0), progress=told.append)) == batches[2:]
+    assert list(source.batches(start=(2, 1), progress=told.append)) == batches[3:]
+    assert sum(told) == 2 * source.total
+    write(corpus / "b" / "README.md", "hello")
+    with pytest.raises(DataError, match=r"README\.md: the name does not tell that it holds triples"):
+        TripleFiles(corpus)
+
+
+def test_paths_that_cannot_be_read_are_refused_at_once(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"none\.jsonl: there is no such file"):
+        TripleFiles(tmp_path / "none.jsonl")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(DataError, match="empty is a folder without any files"):
+        TripleFiles(tmp_path / "empty")
+    path = write(tmp_path / "c.jsonl", GOOD)
+    with pytest.raises(DataError, match=r"c\.jsonl is given twice"):
+        TripleFiles([path, tmp_path])
+    with pytest.raises(DataError, match="given more than once but can be read only once"):
+        TripleFiles(["-", "-"])
+    (tmp_path / "empty" / "gone.jsonl").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(DataError, match="there is no such file"):
+        TripleFiles(tmp_path / "empty")
+
+
+class Pipe:
+    """Standard input that cannot seek."""
+
+    def __init__(self, data: bytes) -> None:
+        self.buffer = io.BufferedReader(_NoSeek(data))
+
+
+class _NoSeek(io.RawIOBase):
+    def __init__(self, data: bytes) -> None:
+        self._data = io.BytesIO(data)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        return self._data.readinto(buffer)
+
+
+@pytest.mark.parametrize("form", ["jsonl", "tsv", "gz", "parquet"])
+def test_standard_input(monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+    frame = io.BytesIO()
+    pl.DataFrame({"message": ["how are you ?"], "response": ["fine"]}).write_parquet(frame)
+    tsv = b"how are you ?\tfine\n"
+    data = {"jsonl": GOOD.encode(), "tsv": tsv, "gz": gzip.compress(tsv), "parquet": frame.getvalue()}[form]
+    monkeypatch.setattr(sys, "stdin", Pipe(data))
+    source = TripleFiles("-")
+    told: list[int] = []
+    ((triple,),) = source.batches(progress=told.append)
+    assert (triple.message, triple.response) == ("how are you ?", "fine")
+    assert triple.id == ("a" if form == "jsonl" else "<stdin>:1")
+    assert source.total is None
+    assert sum(told) == len(tsv if form == "gz" else data)
+
+
+def parquet(path: Path, **columns: Any) -> Path:
+    pl.DataFrame(columns).write_parquet(path)
+    return path
+
+
+def test_parquet_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(triple_parquet, "_SLICE", 4)
+    path = tmp_path / "c.parquet"
+    parquet(
+        path,
+        id=[7, None, 9, 10, 11, 12, 13],
+        context=[["x", "y"], None, [], [], ["z"], [None], []],
+        message=["a", "b", "c", " ", "e", "f", None],
+        response=list("ABCDEFG"),
+        other=[1] * 7,
+    )
+    for size in (1, 2, 3, 4, 100):
+        source = TripleFiles(path, skip_bad=True)
+        told: list[int] = []
+        batches = list(source.batches(size=size, progress=told.append))
+        assert all_of(batches) == [
+            Triple("7", ("x", "y"), "a", "A"),
+            Triple(f"{path}:2", (), "b", "B"),
+            Triple("9", (), "c", "C"),
+            Triple("11", ("z",), "e", "E"),
+        ]
+        assert (source.bad, source.empty, sum(told)) == (2, 1, source.total)
+        assert batches[-1].end == 7
+        for place, batch in enumerate(batches):
+            assert list(source.batches(size=size, start=(0, batch.end))) == batches[place + 1 :]
+    with pytest.raises(DataError, match=r"c\.parquet: row 6: context\[0\] must be a string, not null"):
+        list(TripleFiles(path).batches())
+    with pytest.raises(DataError, match=r"c\.parquet: row 7: message must be a string, not null"):
+        list(TripleFiles(path).batches(contexts=False))
+    with pytest.raises(DataError, match="has fewer rows than have been read"):
+        list(TripleFiles(path).batches(start=(0, 8)))
+
+
+def test_parquet_columns(tmp_path: Path) -> None:
+    path = tmp_path / "c[1].parquet"  # no pattern
+    parquet(path, context=["x", None, ""], message=["a", "b", "c"], response=["A", "B", "C"])
+    assert [triple.context for triple in read_triples(path)] == [("x",), (), ()]
+    packed = write(tmp_path / "packed.parquet.gz", gzip.compress(path.read_bytes()))
+    assert [triple.message for triple in read_triples(packed)] == ["a", "b", "c"]
+    parquet(path, message=pl.Series(["a", "a"], dtype=pl.Categorical), response=["A", "B"])
+    assert [triple.message for triple in read_triples(path)] == ["a", "a"]
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"message": ["a"]}, "the column response must be there; columns found: message"),
+        ({"message": ["a"], "response": [1]}, "the column response must hold texts, not Int64"),
+        ({"message": ["a"], "response": ["b"], "id": [1.5]}, "the column id must hold texts or whole numbers, not"),
+        ({"message": ["a"], "response": ["b"], "context": [[1]]}, "the column context must hold lists of texts, or"),
+    ]
+    for columns, message in wrong:
+        parquet(path, **columns)
+        with pytest.raises(DataError, match=message):
+            read_triples(path)
+
+
+def test_a_list_has_the_same_interface() -> None:
+    triples = [Triple(str(number), ("x",), f"m{number}", "r") for number in range(5)]
+    triples[3] = Triple("3", (), "", "r")
+    source = TripleList(triples)
+    told: list[int] = []
+    batches = list(source.batches(size=2, progress=told.append))
+    assert [(batch.ids, batch.file, batch.end) for batch in batches] == [
+        (("0", "1"), 0, 2),
+        (("2",), 0, 4),
+        (("4",), 0, 5),
+    ]
+    assert (source.files, source.total, sum(told), source.empty, source.bad) == ((), 5, 5, 1, 0)
+    assert list(source.batches(size=2, start=(0, 2))) == batches[1:]
+    assert not any(context for batch in source.batches(contexts=False) for context in batch.contexts)
+    once = TripleList(iter(triples))
+    assert once.total is None
+    assert all_of(once.batches()) == [triple for triple in triples if triple.message]
+
+
+@pytest.mark.parametrize(
+    ("triple", "message"),
+    [
+        (("a", (), "b", "c"), "triples: number 1 must be a Triple, not"),
+        (Triple("a", (), "b", None), "triples: number 1: response must be a string, not null"),  # type: ignore[arg-type]
+        (Triple("a", ["c"], "b", "c"), "triples: number 1: context must be a tuple of strings"),  # type: ignore[arg-type]
+        (Triple("a", (1,), "b", "c"), "triples: number 1: context must be a tuple of strings"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_no_triple_is_refused(triple: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        list(TripleList([triple]).batches())
+
+
+def test_dailydialog(real_data: Path) -> None:
+    source = TripleFiles(real_data / "dailydialog" / "triples.tsv.gz", columns="-,context,message,response")
+    told: list[int] = []
+    assert sum(map(len, source.batches(progress=told.append))) == 76_743
+    assert (source.bad, source.empty, sum(told)) == (0, 0, source.total)
