@@ -11,6 +11,9 @@
 
 void bind_correlate(nanobind::module_ &m);
 void bind_count(nanobind::module_ &m);
+void bind_mine_build(nanobind::module_ &m);
+void bind_mine_search(nanobind::module_ &m);
+void bind_mine_shard(nanobind::module_ &m);
 void bind_resample(nanobind::module_ &m);
 void bind_soft(nanobind::module_ &m);
 void bind_stored(nanobind::module_ &m);
@@ -371,6 +374,9 @@ TRUBLEU_NB_MODULE(TRUBLEU_MODULE, m) {
              nb::arg("options"), nb::arg("first"), nb::arg("last"), nb::arg("threads"));
     bind_correlate(m);
     bind_count(m);
+    bind_mine_build(m);
+    bind_mine_search(m);
+    bind_mine_shard(m);
     bind_resample(m);
     bind_soft(m);
     bind_stored(m);

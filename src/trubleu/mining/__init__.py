@@ -1,0 +1,10 @@
+"""Mining: the responses that other people gave, found in a corpus of conversations."""
+
+from __future__ import annotations
+
+from trubleu.mining.bm25 import Bm25
+from trubleu.mining.candidates import Candidate, Candidates, SeedCandidates
+from trubleu.mining.explain import MatchedWords
+from trubleu.mining.index import Index
+
+__all__ = ["Bm25", "Candidate", "Candidates", "Index", "MatchedWords", "SeedCandidates"]

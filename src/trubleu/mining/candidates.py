@@ -1,0 +1,371 @@
+"""Candidate references for seeds: what was mined for each, what is added to it, and how it was made."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, overload
+
+import numpy as np
+
+from trubleu.errors import CountedWarning, TrubleuWarning, UsageError, counted, some
+from trubleu.mining.additions import random_rows
+from trubleu.mining.bm25 import Bm25
+from trubleu.mining.explain import Explainer, MatchedWords
+from trubleu.mining.search import LARGEST_EPSILON, folded, search
+from trubleu.mining.seeds import seed_source, seed_triples
+from trubleu.signature import Signature, make_signature
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import polars as pl
+
+    from trubleu.data.files import PathLike
+    from trubleu.data.triples import Triple
+    from trubleu.mining.building import Corpus
+    from trubleu.mining.index import Index
+    from trubleu.mining.search import Hits
+
+Origin: TypeAlias = Literal["seed", "mined", "parrot", "random"]
+Progress: TypeAlias = "Callable[[int], object]"
+
+TOP: Final = 15
+ALPHA: Final = 0.5
+EPSILON: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A response that may become a reference once people have rated it.
+
+    Attributes
+    ----------
+    text
+        The response.
+    origin
+        ``seed``: what was really answered. ``mined``: found in the corpus. ``parrot``: the message itself. ``random``:
+        any response of the corpus.
+    rank
+        From 1, for mined ones; None for all others.
+    score, message_score, response_score
+        Of mined ones: s, d(m̃, m) and d(r̃, r) of the formula; None for all others.
+    source, source_message
+        The id and the message of the triple in the corpus that it comes from; None for ``seed`` and ``parrot``.
+    words
+        Which words matched, and what each contributed, if that was asked for.
+    """
+
+    text: str
+    origin: Origin
+    rank: int | None = None
+    score: float | None = None
+    message_score: float | None = None
+    response_score: float | None = None
+    source: str | None = None
+    source_message: str | None = None
+    words: MatchedWords | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SeedCandidates:
+    """The candidates for one seed.
+
+    Attributes
+    ----------
+    seed
+        The seed.
+    candidates
+        Its own response, the mined ones by rank, its message, random ones; no two texts are equal after folding.
+    mined, wanted
+        How many were mined, and how many were asked for.
+    """
+
+    seed: Triple
+    candidates: tuple[Candidate, ...]
+    mined: int
+    wanted: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Candidates(Sequence[SeedCandidates]):
+    """The candidates for all seeds, in the order of the seeds, as `Index.candidates` returns them.
+
+    Attributes
+    ----------
+    seeds
+        One element a seed; the whole is a sequence of them.
+    signature
+        How they were made: every option that can change them, and the fingerprint of the corpus.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from trubleu.data import References, Triple
+    >>> from trubleu.mining import Index
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> corpus = [
+    ...     Triple("t1", (), "how was the match?", "great, we won the cup!"),
+    ...     Triple("t2", (), "did you see the match?", "yes, what a match"),
+    ...     Triple("t3", (), "where is the station?", "two streets from here"),
+    ... ]
+    >>> index = Index.build(folder / "index", corpus)
+    >>> found = index.candidates([Triple("s1", (), "was it a good match?", "yes, we won!")], top=2)
+    >>> [(each.origin, each.rank, each.text) for each in found[0].candidates][:3]
+    [('seed', None, 'yes, we won!'), ('mined', 1, 'great, we won the cup!'), ('mined', 2, 'yes, what a match')]
+    >>> found.write(folder / "candidates.jsonl")
+    >>> References.read(folder / "candidates.jsonl").count
+    4
+    """
+
+    seeds: tuple[SeedCandidates, ...]
+    signature: Signature
+
+    def __repr__(self) -> str:
+        mined = sum(each.mined for each in self.seeds)
+        return f"<Candidates for {counted(len(self.seeds), 'seed')}: {mined:,} mined; {self.signature}>"
+
+    def __len__(self) -> int:
+        return len(self.seeds)
+
+    @overload
+    def __getitem__(self, index: int) -> SeedCandidates: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[SeedCandidates, ...]: ...
+    def __getitem__(self, index: int | slice) -> SeedCandidates | tuple[SeedCandidates, ...]:
+        return self.seeds[index]
+
+    def to_frame(self) -> pl.DataFrame:
+        """Return a Polars frame with one row a candidate, which `References.from_frame` takes.
+
+        Its columns are ``id``, ``context`` and ``message`` of the seed, ``reference`` (the candidate's own id),
+        ``text``, ``weight`` (null: not rated yet), ``origin``, ``source``, ``source_message``, ``rank``, ``score``,
+        ``message_score``, ``response_score``, and, if words were asked for, ``message_words`` and ``response_words``.
+
+        Raises
+        ------
+        MissingExtraError
+            If Polars is not installed.
+        DataError
+            If a text cannot be held by a frame, because it contains half of a surrogate pair.
+        """
+        from trubleu.mining.candidate_files import candidates_to_frame
+
+        return candidates_to_frame(self)
+
+    def write(self, path: PathLike) -> None:
+        """Write a file of references that are not rated yet; it appears whole or not at all.
+
+        Parameters
+        ----------
+        path
+            The name tells the format: ``.jsonl`` (then maybe ``.gz`` or ``.zst``) or ``.parquet``. ``-`` is standard
+            output, which gets JSON lines.
+
+        Raises
+        ------
+        DataError
+            If the name tells no format, or the file cannot be written.
+        MissingExtraError
+            If a package that the format needs is not installed.
+        """
+        from trubleu.mining.candidate_files import write_candidates
+
+        write_candidates(path, self)
+
+
+def mine_candidates(
+    index: Index,
+    seeds: Corpus,
+    *,
+    top: int = TOP,
+    alpha: float = ALPHA,
+    epsilon: float = EPSILON,
+    variant: str = "lucene",
+    k1: float = 1.2,
+    b: float = 0.75,
+    random: int = 0,
+    seed: int = 1,
+    explain: bool = False,
+    threads: int | None = None,
+    columns: str | None = None,
+    skip_bad: bool = False,
+    progress: Progress | None = None,
+) -> Candidates:
+    """Mine candidates for seeds (see `Index.candidates`)."""
+    scoring = _Scoring(top, alpha, epsilon, Bm25(variant, k1, b))
+    for name, value in (("random", random), ("seed", seed)):
+        if type(value) is not int or value < 0:
+            raise UsageError(f"{name} must be a whole number from 0 on, not {value!r}")
+    triples = seed_triples(seed_source(seeds, columns=columns, skip_bad=skip_bad))
+    messages, responses = [each.message for each in triples], [each.response for each in triples]
+    hits = scoring.hits(index, messages, responses, threads, progress)
+    explainer = Explainer(index, scoring.bm25) if explain else None
+    bounds = np.searchsorted(hits.query, np.arange(len(triples) + 1)).tolist()
+    made = []
+    for position, (triple, (begin, end)) in enumerate(zip(triples, pairwise(bounds), strict=True)):
+        mined = _mined(index, hits, begin, end, triple.message, triple.response, explainer)
+        found = _with_additions(index, triple, mined, random, np.random.default_rng([seed, position]))
+        made.append(SeedCandidates(triple, found, len(mined), top))
+    _warn(index, made, scoring, random)
+    return Candidates(tuple(made), scoring.signature(index, random=random or None, seed=seed if random else None))
+
+
+def search_index(
+    index: Index,
+    message: str,
+    response: str | None = None,
+    *,
+    top: int = TOP,
+    alpha: float = ALPHA,
+    epsilon: float = EPSILON,
+    variant: str = "lucene",
+    k1: float = 1.2,
+    b: float = 0.75,
+    explain: bool = False,
+    threads: int | None = None,
+) -> tuple[Candidate, ...]:
+    """Look into an index by hand (see `Index.search`)."""
+    scoring = _Scoring(top, alpha, epsilon, Bm25(variant, k1, b))
+    if response is None:
+        # With α = 0 and ε = 1 the second factor is 1: a score is that of the message, and none is lost.
+        scoring = _Scoring(top, 0.0, 1.0, scoring.bm25)
+    hits = scoring.hits(index, [message], [response], threads, None)
+    explainer = Explainer(index, scoring.bm25) if explain else None
+    return _mined(index, hits, 0, len(hits.row), message, response, explainer)
+
+
+def check_scoring(top: int, alpha: float, epsilon: float) -> None:
+    """Refuse what no candidate could be ranked by."""
+    if type(top) is not int or top < 1:
+        raise UsageError(f"top must be a whole number from 1 on, not {top!r}")
+    if not _is_number(alpha) or not 0 <= alpha <= 1:
+        raise UsageError(f"alpha must be a number from 0 to 1, not {alpha!r}")
+    if not _is_number(epsilon) or not 0 <= epsilon <= LARGEST_EPSILON:
+        raise UsageError(f"epsilon must be a number from 0 to {LARGEST_EPSILON:,.0f}, not {epsilon!r}")
+    if alpha == 0 and epsilon == 0:
+        raise UsageError("with alpha=0 and epsilon=0 every score is 0; raise one of them")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scoring:
+    """How candidates are ranked, checked."""
+
+    top: int
+    alpha: float
+    epsilon: float
+    bm25: Bm25
+
+    def __post_init__(self) -> None:
+        check_scoring(self.top, self.alpha, self.epsilon)
+
+    def hits(
+        self,
+        index: Index,
+        messages: Sequence[str],
+        responses: Sequence[str | None],
+        threads: int | None,
+        progress: Progress | None,
+    ) -> Hits:
+        return search(
+            index.shards,
+            messages,
+            responses,
+            tokenize=index.tokenize,
+            lowercase=index.lowercase,
+            stop_words=index.stop_words,
+            bm25=self.bm25,
+            alpha=self.alpha,
+            epsilon=self.epsilon,
+            top=min(self.top, len(index)),  # there can be no more
+            threads=threads,
+            progress=progress,
+        )
+
+    def signature(self, index: Index, **pairs: object) -> Signature:
+        made = make_signature(
+            "mine",
+            alpha=float(self.alpha),
+            epsilon=float(self.epsilon),
+            bm25=self.bm25.variant,
+            k1=float(self.bm25.k1),
+            b=float(self.bm25.b),
+            top=self.top,
+            **pairs,
+        )
+        return Signature(made.metric, made.pairs + index.signature)
+
+
+def _mined(
+    index: Index,
+    hits: Hits,
+    begin: int,
+    end: int,
+    message: str,
+    response: str | None,
+    explainer: Explainer | None,
+) -> tuple[Candidate, ...]:
+    found = []
+    for rank, place in enumerate(range(begin, end), 1):
+        source, source_message, text = index.triple(int(hits.row[place]))
+        candidate = Candidate(
+            text=text,
+            origin="mined",
+            rank=rank,
+            score=float(hits.score[place]),
+            message_score=float(hits.message_score[place]),
+            response_score=None if response is None else float(hits.response_score[place]),
+            source=source,
+            source_message=source_message,
+            words=explainer.words(message, response, source_message, text) if explainer else None,
+        )
+        found.append(candidate)
+    return tuple(found)
+
+
+def _with_additions(
+    index: Index, seed: Triple, mined: Sequence[Candidate], random: int, generator: np.random.Generator
+) -> tuple[Candidate, ...]:
+    """Add the seed's response, its message and random responses, unless their text is there already."""
+    found = [Candidate(text=seed.response, origin="seed"), *mined]
+    there = {folded(each.text) for each in found}
+    if (parrot := folded(seed.message)) not in there:
+        there.add(parrot)
+        found.append(Candidate(text=seed.message, origin="parrot"))
+    drawn = 0
+    for row in random_rows(len(index), generator) if random else ():
+        source, source_message, text = index.triple(row)
+        if (response := folded(text)) not in there:
+            there.add(response)
+            found.append(Candidate(text=text, origin="random", source=source, source_message=source_message))
+            drawn += 1
+        if drawn == random:
+            break
+    return tuple(found)
+
+
+def _warn(index: Index, made: Sequence[SeedCandidates], scoring: _Scoring, random: int) -> None:
+    """Say for which seeds there is nothing, and for how many there is less than was asked for."""
+    unknown = [each.seed for each in made if not each.mined]
+    if unknown:
+        weights = Explainer(index, scoring.bm25)
+        unknown = [each for each in unknown if not weights.known(each.message)]
+    if unknown:
+        warnings.warn(
+            f"no word of the message is in the index, so nothing was mined for {counted(len(unknown), 'seed')}: "
+            + some(each.id for each in unknown),
+            TrubleuWarning,
+            stacklevel=3,
+        )
+    if few := sum(each.mined < each.wanted for each in made):
+        what = f"seeds with fewer than {scoring.top} mined candidates, which their records say (mined, wanted)"
+        warnings.warn(CountedWarning(what, few), stacklevel=3)
+    if short := sum(sum(one.origin == "random" for one in each.candidates) < random for each in made):
+        what = f"seeds with fewer than {random} random responses, as the index has too few different ones"
+        warnings.warn(CountedWarning(what, short), stacklevel=3)

@@ -1,0 +1,405 @@
+"""An index of triples on disk: built once, opened at once however large it is, added to without building it again."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from trubleu.errors import DataError, UsageError, counted
+from trubleu.mining.building import Reading, add_to_index, build_index, check_listed, check_there
+from trubleu.mining.manifest import KIND, Manifest
+from trubleu.mining.options import checked_options, fingerprint
+from trubleu.mining.shard import Shard, combined
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from trubleu.data.files import PathLike
+    from trubleu.mining.building import Corpus
+    from trubleu.mining.candidates import Candidate, Candidates
+    from trubleu.mining.manifest import ListedShard
+
+SHARD_TRIPLES: Final = 2**20
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Index:
+    r"""A corpus of triples that can be searched: a folder of shards, mapped into memory.
+
+    Make one with `Index.build` or `Index.open`.
+
+    Attributes
+    ----------
+    path
+        The folder.
+    manifest
+        What belongs to it.
+    shards
+        Its parts, in the order of the corpus.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from trubleu.data import Triple
+    >>> folder = pathlib.Path(tempfile.mkdtemp()) / "chat.index"
+    >>> index = Index.build(folder, [Triple("1", (), "how are you ?", "fine"), Triple("2", (), "who is it ?", "me")])
+    >>> len(index), index.triple(1)
+    (2, ('2', 'who is it ?', 'me'))
+    >>> index = index.add([Triple("3", (), "where are you ?", "here")])
+    >>> len(Index.open(folder))
+    3
+    """
+
+    path: Path
+    manifest: Manifest
+    shards: tuple[Shard, ...]
+
+    @classmethod
+    def build(
+        cls,
+        path: PathLike,
+        corpus: Corpus,
+        *,
+        tokenize: str = "13a",
+        lowercase: bool = True,
+        stop_words: Iterable[str] = (),
+        shard_triples: int = SHARD_TRIPLES,
+        columns: str | Sequence[str] | None = None,
+        skip_bad: bool = False,
+        resume: bool = False,
+        progress: Callable[[int], object] | None = None,
+    ) -> Index:
+        """Index a corpus of any size in little memory.
+
+        Parameters
+        ----------
+        path
+            A folder that does not exist yet, or is empty.
+        corpus
+            Files or folders of triples (see `trubleu.data.TripleFiles`), or triples, of which only a few are held at
+            the same time.
+        tokenize
+            The name of a tokenizer.
+        lowercase
+            Whether case is ignored.
+        stop_words
+            Words that are neither indexed nor searched for.
+        shard_triples
+            How many triples a file of the index holds at most, up to 1,048,576. It changes no result.
+        columns
+            What the columns of tab-separated files hold.
+        skip_bad
+            Whether rows that cannot be used are counted instead of an error.
+        resume
+            Continue a build from the same files with the same options that was interrupted.
+        progress
+            Told how much more has been read: bytes of files, otherwise triples.
+
+        Returns
+        -------
+        Index
+            The index, open.
+
+        Raises
+        ------
+        UsageError
+            If an option is wrong, the folder holds something, or there is nothing to be continued.
+        DataError
+            If the corpus has no triples, a row cannot be used, or the disk is full.
+
+        Warns
+        -----
+        CountedWarning
+            If rows were left out: those with a blank message or response, and with ``skip_bad`` those that could not
+            be used.
+        """
+        options = checked_options(tokenize, lowercase, stop_words, shard_triples)
+        folder = Path(path)
+        build_index(folder, corpus, options, _reading(columns, skip_bad, resume, progress))
+        return cls.open(folder)
+
+    @classmethod
+    def open(cls, path: PathLike) -> Index:
+        """Open an index. Only headers are read; everything else is compared with its checksum when it is first used.
+
+        Raises
+        ------
+        DataError
+            If there is no finished index, or a part of it is missing, damaged, another one or of another version.
+        """
+        folder = Path(path)
+        check_there(folder)
+        manifest = Manifest.read(folder)
+        shards = tuple(_opened(folder, listed) for listed in manifest.shards)
+        return cls(folder, manifest, shards)
+
+    def add(
+        self,
+        corpus: Corpus,
+        *,
+        columns: str | Sequence[str] | None = None,
+        skip_bad: bool = False,
+        resume: bool = False,
+        progress: Callable[[int], object] | None = None,
+    ) -> Index:
+        """Add triples to the index; what is there stays as it is, and whoever has it open sees no change.
+
+        Parameters
+        ----------
+        corpus, columns, skip_bad, resume, progress
+            As for `Index.build`.
+
+        Returns
+        -------
+        Index
+            The index with what was added.
+
+        Raises
+        ------
+        UsageError
+            If an earlier addition was not finished, or there is none to be continued.
+        DataError
+            If the corpus has no triples, a row cannot be used, the disk is full, or somebody else is adding.
+
+        Warns
+        -----
+        CountedWarning
+            If rows were left out.
+        """
+        add_to_index(self.path, corpus, _reading(columns, skip_bad, resume, progress))
+        return Index.open(self.path)
+
+    def __len__(self) -> int:
+        return self.manifest.triples
+
+    def __repr__(self) -> str:
+        return f"<Index {self.path}: {counted(len(self), 'triple')} in {counted(len(self.shards), 'shard')}>"
+
+    @property
+    def tokenize(self) -> str:
+        """The tokenizer's name."""
+        return self.manifest.options.tokenize
+
+    @property
+    def lowercase(self) -> bool:
+        """Whether case is ignored."""
+        return self.manifest.options.lowercase
+
+    @property
+    def stop_words(self) -> tuple[str, ...]:
+        """Words that are neither indexed nor searched for, sorted."""
+        return self.manifest.options.stop_words
+
+    @property
+    def message_words(self) -> int:
+        """How many words all messages have."""
+        return sum(shard.message_words for shard in self.manifest.shards)
+
+    @property
+    def response_words(self) -> int:
+        """How many words all responses have."""
+        return sum(shard.response_words for shard in self.manifest.shards)
+
+    @property
+    def content(self) -> str:
+        """Sixteen hexadecimal digits that differ if a triple or their order does, but not by where shards are cut."""
+        return combined(shard.info for shard in self.manifest.shards)
+
+    @property
+    def signature(self) -> tuple[tuple[str, str], ...]:
+        """What results depend on, to be part of their signature."""
+        return (
+            ("tok", self.tokenize),
+            ("case", "lc" if self.lowercase else "mixed"),
+            ("stop", fingerprint(self.stop_words)),
+            ("triples", str(len(self))),
+            ("corpus", self.content),
+        )
+
+    def triple(self, row: int) -> tuple[str, str, str]:
+        """Return the id, the message and the response of a triple.
+
+        Parameters
+        ----------
+        row
+            Its place in the corpus, from 0.
+
+        Raises
+        ------
+        UsageError
+            If there is no such row.
+        """
+        if not 0 <= row < len(self):
+            raise UsageError(f"there is no row {row}; the index has {counted(len(self), 'triple')}, from row 0")
+        begins = [0, *accumulate(shard.triples for shard in self.manifest.shards)]
+        number = bisect_right(begins, row) - 1
+        shard, inner = self.shards[number], row - begins[number]
+        return shard.id(inner), shard.message(inner), shard.response(inner)
+
+    def check(self, progress: Callable[[int], object] | None = None) -> None:
+        """Compare every byte of the index with its checksum.
+
+        Parameters
+        ----------
+        progress
+            Told of every shard that is in order.
+
+        Raises
+        ------
+        DataError
+            If one does not fit, which is named.
+        """
+        for shard in self.shards:
+            shard.check()
+            if progress:
+                progress(1)
+
+    def candidates(
+        self,
+        seeds: Corpus,
+        *,
+        top: int = 15,
+        alpha: float = 0.5,
+        epsilon: float = 0.1,
+        variant: str = "lucene",
+        k1: float = 1.2,
+        b: float = 0.75,
+        random: int = 0,
+        seed: int = 1,
+        explain: bool = False,
+        threads: int | None = None,
+        columns: str | None = None,
+        skip_bad: bool = False,
+        progress: Callable[[int], object] | None = None,
+    ) -> Candidates:
+        """Mine candidate references: for each seed the responses that fit best, its own one, and its message.
+
+        A triple of the corpus scores d(m̃, m) · (α · d(r̃, r) + (1 − α) · ε), where d is BM25 between its message or
+        response and the seed's. Responses that equal the seed's, or a better candidate's, but for case and white space
+        are left out.
+
+        Parameters
+        ----------
+        seeds
+            Files or folders of triples, or triples, each with an id of its own.
+        top
+            How many to mine for each seed.
+        alpha
+            α: how much the response counts, from 0 to 1.
+        epsilon
+            ε: what keeps candidates whose response shares no word with the seed's; 0 drops them.
+        variant, k1, b
+            Of BM25 (see `Bm25`).
+        random
+            How many random responses of the corpus to add to each seed.
+        seed
+            Of the random responses. Those of a seed depend on this number and on the place of the seed only.
+        explain
+            Whether candidates say which words matched, and what each contributed.
+        threads
+            How many threads to use; all cores if left out. Results do not depend on it.
+        columns, skip_bad
+            For files of seeds, as for `Index.build`.
+        progress
+            Told how many more searches are done: as many as there are seeds, for every shard.
+
+        Raises
+        ------
+        UsageError
+            If an option is out of its range.
+        DataError
+            If a seed cannot be used, two have the same id, there are none, or the index is damaged.
+
+        Warns
+        -----
+        TrubleuWarning
+            If nothing was mined for a seed because no word of its message is known, with its id; if there are fewer
+            candidates than were asked for; if seeds were left out.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from trubleu.data import Triple
+        >>> corpus = [Triple("1", (), "how was the match", "we won the cup"), Triple("2", (), "how was it", "what fun")]
+        >>> index = Index.build(pathlib.Path(tempfile.mkdtemp()) / "chat.index", corpus)
+        >>> (found,) = index.candidates([Triple("s", (), "how was the party", "it was fun")], top=2)
+        >>> [(each.origin, each.text) for each in found.candidates]
+        [('seed', 'it was fun'), ('mined', 'what fun'), ('mined', 'we won the cup'), ('parrot', 'how was the party')]
+        """
+        from trubleu.mining.candidates import mine_candidates
+
+        return mine_candidates(
+            self, seeds, top=top, alpha=alpha, epsilon=epsilon, variant=variant, k1=k1, b=b, random=random, seed=seed,
+            explain=explain, threads=threads, columns=columns, skip_bad=skip_bad, progress=progress,
+        )  # fmt: skip
+
+    def search(
+        self,
+        message: str,
+        response: str | None = None,
+        *,
+        top: int = 15,
+        alpha: float = 0.5,
+        epsilon: float = 0.1,
+        variant: str = "lucene",
+        k1: float = 1.2,
+        b: float = 0.75,
+        explain: bool = False,
+        threads: int | None = None,
+    ) -> tuple[Candidate, ...]:
+        """Look for what would be mined for a message and a response, the best first.
+
+        Parameters
+        ----------
+        message
+            What was said.
+        response
+            What was answered. If left out, candidates are ranked by their messages alone: the score is d(m̃, m), and
+            ``alpha`` and ``epsilon`` play no part.
+        top, alpha, epsilon, variant, k1, b, explain, threads
+            As for `candidates`.
+
+        Raises
+        ------
+        UsageError
+            If an option is out of its range.
+        DataError
+            If the index is damaged.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from trubleu.data import Triple
+        >>> corpus = [Triple("1", (), "how was the match", "we won the cup"), Triple("2", (), "how was it", "what fun")]
+        >>> index = Index.build(pathlib.Path(tempfile.mkdtemp()) / "chat.index", corpus)
+        >>> (best,) = index.search("the match", "a cup", explain=True)
+        >>> best.source, best.words.response[0][0]
+        ('1', 'cup')
+        """
+        from trubleu.mining.candidates import search_index
+
+        return search_index(
+            self, message, response, top=top, alpha=alpha, epsilon=epsilon, variant=variant, k1=k1, b=b,
+            explain=explain, threads=threads,
+        )  # fmt: skip
+
+
+def _opened(folder: Path, listed: ListedShard) -> Shard:
+    """Open a shard, which must be the one that the manifest lists."""
+    path, remedy = folder / listed.file, f"copy the index again, or {KIND.remedy}"
+    # Opening comes first where it can: it says best what is wrong with a damaged file.
+    shard = Shard.open(path) if path.exists() else None
+    check_listed(folder, listed, remedy)
+    if shard is None or shard.info != listed.info:
+        raise DataError(f"{path} is not the shard that was written there; {remedy}")
+    return shard
+
+
+def _reading(
+    columns: str | Sequence[str] | None, skip_bad: bool, resume: bool, progress: Callable[[int], object] | None
+) -> Reading:
+    given = columns if columns is None or isinstance(columns, str) else ",".join(columns)
+    return Reading(columns=given, skip_bad=skip_bad, resume=resume, progress=progress)

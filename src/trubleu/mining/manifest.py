@@ -1,0 +1,208 @@
+"""The manifest of an index: what belongs to it. It is replaced last, so an index changes at once or not at all."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+
+from trubleu.mining.sealed import SealedKind, altered, read_sealed, write_sealed
+from trubleu.mining.shard import ShardInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+MANIFEST: Final = "index.json"
+KIND: Final = SealedKind(what="an index of triples", version=1, remedy="remove the folder and index the corpus again")
+SHARD_NAME: Final = re.compile(r"shard-\d{5,}\.tbx")
+"""The names that shards have; a manifest that lists any other is no manifest of ours."""
+
+_DIGITS: Final = re.compile(r"[0-9a-f]{16}")
+
+Record = TypeVar("Record")
+
+
+def shard_name(number: int) -> str:
+    """Return the name of a shard's file.
+
+    Examples
+    --------
+    >>> shard_name(3)
+    'shard-00003.tbx'
+    """
+    return f"shard-{number:05}.tbx"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedShard:
+    """A shard as the manifest lists it.
+
+    Attributes
+    ----------
+    file
+        The name of its file in the index's folder.
+    checksum
+        That of the file's header, which has those of all arrays.
+    triples, message_words, response_words
+        How many it holds.
+    content
+        Fingerprint of its triples.
+    """
+
+    file: str
+    checksum: str
+    triples: int
+    message_words: int
+    response_words: int
+    content: str
+
+    def __post_init__(self) -> None:
+        named = SHARD_NAME.fullmatch(self.file)
+        sums = _DIGITS.fullmatch(self.checksum) and _DIGITS.fullmatch(self.content)
+        if not named or not sums or self.triples < 1 or min(self.message_words, self.response_words) < 0:
+            raise ValueError(self.file)
+
+    @property
+    def info(self) -> ShardInfo:
+        """What the shard must say of itself."""
+        return ShardInfo(self.triples, self.message_words, self.response_words, self.content)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where triples came from.
+
+    Attributes
+    ----------
+    name
+        The file as it was given.
+    triples
+        How many of it are in the index.
+    """
+
+    name: str
+    triples: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexOptions:
+    """What an index was made with, the same for all of its shards.
+
+    Attributes
+    ----------
+    tokenize
+        The tokenizer's name.
+    lowercase
+        Whether texts were lower-cased.
+    stop_words
+        Words that were left out, sorted.
+    shard_triples
+        How many triples a shard holds at most.
+    """
+
+    tokenize: str
+    lowercase: bool
+    stop_words: tuple[str, ...]
+    shard_triples: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """What an index is: its options, its shards, and where they came from.
+
+    Attributes
+    ----------
+    options
+        What it was made with.
+    shards
+        Its shards, in the order of the corpus.
+    sources
+        The files that were indexed.
+    bad, empty
+        Rows that were left out because a field was missing or wrong, or a message or response was blank.
+    checksum
+        That of the manifest itself, once it has been written.
+    """
+
+    options: IndexOptions
+    shards: tuple[ListedShard, ...]
+    sources: tuple[Source, ...]
+    bad: int
+    empty: int
+    checksum: str = ""
+
+    @property
+    def triples(self) -> int:
+        """How many triples there are."""
+        return sum(shard.triples for shard in self.shards)
+
+    def write(self, folder: Path) -> Self:
+        """Make this the manifest of an index, and return it with its checksum.
+
+        Raises
+        ------
+        DataError
+            If it cannot be written; the one before stays.
+        """
+        written = asdict(self)
+        del written["checksum"]
+        return replace(self, checksum=write_sealed(folder / MANIFEST, KIND, written))
+
+    @classmethod
+    def read(cls, folder: Path) -> Self:
+        """Read the manifest of an index.
+
+        Raises
+        ------
+        DataError
+            If there is none, or it is not what was written.
+        """
+        path = folder / MANIFEST
+        found, checksum = read_sealed(path, KIND)
+        try:
+            options = record(IndexOptions, found["options"])
+            manifest = cls(
+                options=replace(options, stop_words=texts(options.stop_words)),
+                shards=tuple(record(ListedShard, item) for item in found["shards"]),
+                sources=tuple(record(Source, item) for item in found["sources"]),
+                bad=whole(found["bad"]),
+                empty=whole(found["empty"]),
+                checksum=checksum,
+            )
+        except (ValueError, TypeError, KeyError, AttributeError):
+            raise altered(path, KIND, "it has fields that cannot be") from None
+        if not manifest.shards or len({shard.file for shard in manifest.shards}) != len(manifest.shards):
+            raise altered(path, KIND, "its list of shards cannot be")
+        return manifest
+
+
+_TYPES: Final = {"str": str, "int": int, "bool": bool, "tuple[str, ...]": list}
+
+
+def record(kind: type[Record], found: Any) -> Record:
+    """Make a record of a JSON object that must have its fields, with values of their types.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If it does not.
+    """
+    for field in fields(kind):  # type: ignore[arg-type]
+        if type(found[field.name]) is not _TYPES[str(field.type)]:
+            raise TypeError(field.name)
+    return kind(**found)
+
+
+def whole(found: Any) -> int:
+    """Return a number that is whole and not negative, or raise ValueError."""
+    if type(found) is not int or found < 0:
+        raise ValueError
+    return found
+
+
+def texts(found: Sequence[Any]) -> tuple[str, ...]:
+    """Return texts, or raise ValueError."""
+    if not all(type(text) is str for text in found):
+        raise ValueError
+    return tuple(found)

@@ -1,0 +1,359 @@
+"""One part of an index: triples with their words, counted, in a file that is mapped into memory.
+
+A shard holds counts and texts, nothing that depends on the rest of the corpus. So triples can be cut into shards
+anywhere, and an index grows by adding a shard. These are its arrays:
+
+=====================================  ================================================================================
+``word_bytes``, ``word_begins``        the words of both fields, one after the other, and where each begins
+``word_slots``                         from the hash of a word to its number
+``message_begins``, ``…_postings``     where each word's rows begin; a row (20 bits) and a class of count and length
+``message_limits``                     the best classes of each word, which bound what it can be worth
+``response_…``                         the same three of the responses
+``bags``, ``bag_begins``               the words of each row, in order: those of the message, then of the response
+``response_hashes``                    hashes of the responses, case and white space folded
+``id_text_…``, ``message_text_…``,     what was given: bytes, and where each begins
+``response_text_…``
+=====================================  ================================================================================
+"""
+
+from __future__ import annotations
+
+import mmap
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
+
+import numpy as np
+
+from trubleu._version import __version__
+from trubleu.data.array_file import ArrayFile, Kind, write_arrays
+from trubleu.errors import UsageError
+from trubleu.native import kernels
+from trubleu.text import tokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from trubleu.data.files import PathLike
+    from trubleu.text import Tokenizer
+    from trubleu.text.registry import Spec
+
+    Made = TypeVar("Made")
+
+Field = Literal["message", "response"]
+"""What of a triple is searched."""
+
+MOST_TRIPLES: Final = 1 << 20
+"""How many triples a shard can hold."""
+
+UNKNOWN: Final = 2**32 - 1
+"""The number of every word that a shard does not have."""
+
+KIND: Final = Kind(
+    magic=b"\x89TBX\r\n\x1a\n",
+    version=1,
+    name="a part of a mining index",
+    remedy="index the corpus again with trubleu mine index",
+)
+
+_FIELDS: Final[dict[str, int]] = {"message": 0, "response": 1}
+_CONTENT_BASE: Final = 0x9E3779B97F4A7C15  # the kernel's
+
+# The arrays of a file, their types, and how long each must be: a multiple of the triples, and so many more.
+_LAYOUT: Final[dict[str, tuple[str, tuple[int, int] | None]]] = {
+    "word_bytes": ("|u1", None),
+    "word_begins": ("<u4", None),
+    "word_slots": ("<u4", None),
+    "message_begins": ("<u4", None),
+    "message_limits": ("<u4", None),
+    "message_postings": ("<u4", None),
+    "response_begins": ("<u4", None),
+    "response_limits": ("<u4", None),
+    "response_postings": ("<u4", None),
+    "bags": ("<u4", None),
+    "bag_begins": ("<u4", (2, 1)),
+    "response_hashes": ("<u8", (1, 0)),
+    "id_text_bytes": ("|u1", None),
+    "id_text_begins": ("<u8", (1, 1)),
+    "message_text_bytes": ("|u1", None),
+    "message_text_begins": ("<u8", (1, 1)),
+    "response_text_bytes": ("|u1", None),
+    "response_text_begins": ("<u8", (1, 1)),
+}
+# What the kernel looks at.
+_SEARCHED: Final = tuple(name for name in _LAYOUT if "_text_" not in name or name.startswith("response"))
+
+
+class Batch(Protocol):
+    """Triples as columns."""
+
+    @property
+    def ids(self) -> Sequence[str]:
+        """One for each triple."""
+
+    @property
+    def messages(self) -> Sequence[str]:
+        """What was said to somebody."""
+
+    @property
+    def responses(self) -> Sequence[str]:
+        """What that one answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShardInfo:
+    """What an index must know of a shard to put it together with others.
+
+    Attributes
+    ----------
+    triples
+        How many there are.
+    message_words, response_words
+        How many words the messages and the responses have together.
+    content
+        Sixteen hexadecimal digits that differ if an id, a message or a response does; see `combined`.
+    """
+
+    triples: int
+    message_words: int
+    response_words: int
+    content: str
+
+
+def combined(infos: Iterable[ShardInfo]) -> str:
+    """Return what ``content`` would be if the triples of these shards lay in one.
+
+    Examples
+    --------
+    >>> combined([ShardInfo(1, 2, 2, "00000000000000ff")])
+    '00000000000000ff'
+    """
+    content = 0
+    for info in infos:
+        content = (content * pow(_CONTENT_BASE, info.triples, 1 << 64) + int(info.content, 16)) % (1 << 64)
+    return f"{content:016x}"
+
+
+class ShardWriter:
+    """Collects triples in memory, and writes them as a shard.
+
+    Parameters
+    ----------
+    tokenize
+        How texts become words: a tokenizer, its name, or a callable.
+    lowercase
+        Whether texts are lower-cased before.
+    stop_words
+        Words that are passed over, as if the texts did not have them; lower-cased where texts are.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> writer = ShardWriter("13a", lowercase=True)
+    >>> writer.add(SimpleNamespace(ids=("t1",), messages=("How are you?",), responses=("Fine!",)))
+    >>> writer.triples
+    1
+    """
+
+    def __init__(self, tokenize: Spec | Tokenizer, *, lowercase: bool, stop_words: Iterable[str] = ()) -> None:
+        self._tokenizer = tokenizer(tokenize)
+        self._lowercase = lowercase
+        self._stop_words = tuple(word.lower() if lowercase else word for word in stop_words)
+        self._builder = kernels.MineBuilder(self._stop_words)
+
+    @property
+    def triples(self) -> int:
+        """How many were added since the last shard was written."""
+        return self._builder.rows
+
+    @property
+    def room(self) -> int:
+        """How many more triples this shard can hold."""
+        return MOST_TRIPLES - self._builder.rows
+
+    @property
+    def memory(self) -> int:
+        """How many bytes of memory the triples take, with what writing them will need."""
+        return self._builder.memory
+
+    def add(self, batch: Batch) -> None:
+        """Add triples.
+
+        Raises
+        ------
+        UsageError
+            If the shard has no room for so many.
+        """
+        if len(batch.ids) > self.room:
+            raise UsageError(f"a shard holds at most {MOST_TRIPLES:,} triples; write it, and go on with another")
+        messages, responses = tuple(batch.messages), tuple(batch.responses)
+        how = self._tokenizer
+        if how.native:
+            lines, name, lowercase = (messages, responses), how.native, self._lowercase
+        else:
+            lines = tuple(how.lines(messages, self._lowercase)), tuple(how.lines(responses, self._lowercase))
+            name, lowercase = "none", False
+        self._builder.add(tuple(batch.ids), messages, responses, *lines, name, lowercase)
+
+    def write(self, path: PathLike, progress: Callable[[float], object] | None = None) -> ShardInfo:
+        """Write the triples as a file that appears whole or not at all, and begin a new shard.
+
+        Parameters
+        ----------
+        path
+            The file.
+        progress
+            Told which share of the file has been written.
+        """
+        builder, self._builder = self._builder, kernels.MineBuilder(self._stop_words)
+        info = ShardInfo(builder.rows, builder.message_words, builder.response_words, f"{builder.content:016x}")
+        header = {
+            "made_by": f"trubleu {__version__}",
+            "triples": info.triples,
+            "message_words": info.message_words,
+            "response_words": info.response_words,
+            "content": info.content,
+        }
+        arrays = builder.finish()
+        write_arrays(path, KIND, header, {name: arrays[name] for name in _LAYOUT}, progress)
+        return info
+
+
+class Shard:
+    """A shard in a file, opened by `Shard.open`.
+
+    An array's checksum is compared when it is first used. Files may come from strangers: what lies outside of an array
+    is never read, whatever the file says.
+
+    Attributes
+    ----------
+    name
+        The file, as messages show it.
+    info
+        What the file says of itself.
+    """
+
+    def __init__(self, file: ArrayFile, info: ShardInfo) -> None:
+        self._file = file
+        self._kernel: kernels.MineShard | None = None
+        self.name = file.name
+        self.info = info
+
+    @classmethod
+    def open(cls, path: PathLike) -> Shard:
+        """Open a file; nothing but its header is read.
+
+        Raises
+        ------
+        DataError
+            If the file cannot be read, is no shard, was made by another version, or is not whole.
+        """
+        file = ArrayFile(path, KIND)
+        info = _info_of(file)
+        if file.lengths.keys() != _LAYOUT.keys():
+            raise file.altered("its header has too few or too many arrays")
+        for name, (dtype, length) in _LAYOUT.items():
+            fits = length is None or file.lengths[name] == length[0] * info.triples + length[1]
+            if file.dtype(name) != dtype or not fits:
+                raise file.altered(f"the array {name} does not fit the others")
+        if info.triples > MOST_TRIPLES or file.lengths["bags"] != info.message_words + info.response_words:
+            raise file.altered("its header does not fit its arrays")
+        return cls(file, info)
+
+    @property
+    def triples(self) -> int:
+        """How many there are."""
+        return self.info.triples
+
+    def kernel(self) -> kernels.MineShard:
+        """Return the shard as the kernels take it."""
+        if self._kernel is None:
+            arrays = {name: self._file.array(name) for name in _SEARCHED}
+            self._kernel = self.sound(lambda: kernels.MineShard(arrays, self.triples))
+        return self._kernel
+
+    def numbers(self, words: Sequence[str]) -> NDArray[np.uint32]:
+        """Return the numbers that words have in this shard, `UNKNOWN` where it does not have them."""
+        kernel = self.kernel()
+        return self.sound(lambda: kernel.numbers(tuple(words)))
+
+    def words(self, numbers: Iterable[int]) -> list[str]:
+        """Return the words that have these numbers."""
+        kernel = self.kernel()
+        return self.sound(lambda: [kernel.word(int(number)) for number in numbers])
+
+    def frequencies(self, field: Field, numbers: NDArray[np.uint32]) -> NDArray[np.int64]:
+        """Return in how many triples each of these words comes; no triple has a word that is `UNKNOWN`."""
+        kernel = self.kernel()
+        return self.sound(lambda: kernel.frequencies(_FIELDS[field], numbers))
+
+    def bags(self, field: Field, row: int) -> NDArray[np.uint32]:
+        """Return the numbers of a row's words, in the order of its text."""
+        self._check_row(row)
+        kernel = self.kernel()
+        return self.sound(lambda: kernel.bag(_FIELDS[field], row))
+
+    def id(self, row: int) -> str:
+        """Return the id of a triple."""
+        return self._text("id", row)
+
+    def message(self, row: int) -> str:
+        """Return the message of a triple."""
+        return self._text("message", row)
+
+    def response(self, row: int) -> str:
+        """Return the response of a triple."""
+        return self._text("response", row)
+
+    def check(self) -> None:
+        """Compare all checksums, and look whether every array can be used.
+
+        Raises
+        ------
+        DataError
+            If something is not as it was written.
+        """
+        for name in _LAYOUT:
+            self._file.array(name)
+        self.kernel()
+
+    def release(self) -> None:
+        """Give back the memory of what has been read; the file stays mapped, and is read again where it is needed."""
+        memory: object = self._file.unchecked("bags")
+        while isinstance(memory, np.ndarray):
+            memory = memory.base
+        if isinstance(memory, memoryview):
+            memory = memory.obj
+        if isinstance(memory, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):  # Windows does not have it
+            memory.madvise(mmap.MADV_DONTNEED)
+
+    def sound(self, make: Callable[[], Made]) -> Made:
+        """Return what is made of the contents; say of which file they are if nothing can be made of them."""
+        try:
+            return make()
+        except ValueError as error:  # the kernels' and Unicode's alike
+            raise self._file.altered(str(error).partition(";")[0]) from error
+
+    def _text(self, column: str, row: int) -> str:
+        self._check_row(row)
+        begin, end = self._file.array(f"{column}_text_begins")[row : row + 2].tolist()
+        heap = self._file.array(f"{column}_text_bytes")
+        if not begin <= end <= len(heap):
+            raise self._file.altered("a text lies outside")
+        return self.sound(lambda: heap[begin:end].tobytes().decode("utf-8", "surrogatepass"))
+
+    def _check_row(self, row: int) -> None:
+        if not 0 <= row < self.triples:
+            raise UsageError(f"{self.name} has {self.triples:,} triples, so none has the number {row}")
+
+
+def _info_of(file: ArrayFile) -> ShardInfo:
+    counts: list[Any] = [file.header.get(name) for name in ("triples", "message_words", "response_words")]
+    content = file.header.get("content")
+    fine = all(type(count) is int and count >= 0 for count in counts)
+    if not fine or not isinstance(content, str) or not re.fullmatch("[0-9a-f]{16}", content):
+        raise file.altered("its header lacks something")
+    triples, messages, responses = map(int, counts)
+    return ShardInfo(triples, messages, responses, content)

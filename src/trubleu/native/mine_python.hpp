@@ -1,0 +1,34 @@
+// What the bindings of mining share.
+#pragma once
+
+#include <any>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mine.hpp"
+#include "python.hpp"
+
+namespace trubleu::mining {
+
+// A case-folded text as words with single spaces in between; ASCII letters need no folding before.
+std::string_view fold(Line &line, const Text &casefolded, std::string &joined);
+
+// A shard as Python holds it: the arrays, most likely mapped from a file, and the kernels' view of them.
+class ShardHandle {
+  public:
+    ShardHandle(nb::dict arrays, size_t rows);
+    const Shard &shard() const { return shard_; }
+
+  private:
+    template <typename T> std::span<const T> view(nb::dict arrays, const char *name) {
+        auto array = nb::cast<InArray<T>>(arrays[name]);
+        held_.emplace_back(array);
+        return {array.data(), array.shape(0)};
+    }
+
+    std::vector<std::any> held_;
+    Shard shard_;
+};
+
+}  // namespace trubleu::mining

@@ -1,0 +1,539 @@
+"""Building indexes, adding to them, opening them."""
+
+from __future__ import annotations
+
+import json
+import os
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.mining.example import files, interrupted, plain, rows, triples, write
+from trubleu.data import Triple
+from trubleu.data.triples import TripleList
+from trubleu.errors import CountedWarning, DataError, TrubleuWarning, UsageError
+from trubleu.mining import Index, building
+from trubleu.mining.manifest import Manifest
+from trubleu.text import tokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+BAD = {"id": "x", "message": "no response"}
+BLANK = {"id": "y", "message": " ", "response": "yes"}
+
+
+def counts(index: Index, field: str, word: str) -> int:
+    """Return in how many triples a word is, over all shards."""
+    total = 0
+    for shard in index.shards:
+        total += int(shard.frequencies(field, shard.numbers([word]))[0])  # type: ignore[arg-type]
+    return total
+
+
+def test_an_index_gives_back_what_went_in(tmp_path: Path) -> None:
+    corpus = triples(57)
+    index = Index.build(tmp_path / "x", corpus, shard_triples=10)
+    assert rows(index) == plain(corpus)
+    assert [shard.triples for shard in index.shards] == [10, 10, 10, 10, 10, 7]
+    words = tokenizer("13a").tokens
+    assert index.message_words == sum(len(words(triple.message)) for triple in corpus)
+    assert index.response_words == sum(len(words(triple.response)) for triple in corpus)
+    index.check()
+    assert (index.tokenize, index.lowercase, index.stop_words) == ("13a", True, ())
+    assert repr(index) == f"<Index {tmp_path / 'x'}: 57 triples in 6 shards>"
+
+
+def test_options_decide_what_a_word_is(tmp_path: Path) -> None:
+    corpus = triples(40)
+    kept = Index.build(tmp_path / "kept", corpus, lowercase=False)
+    folded = Index.build(tmp_path / "folded", corpus, shard_triples=7)
+    holding = sum("Rain" in triple.message.split() for triple in corpus)
+    assert holding > 0
+    assert (counts(kept, "message", "Rain"), counts(kept, "message", "rain")) == (holding, 0)
+    assert (counts(folded, "message", "Rain"), counts(folded, "message", "rain")) == (0, holding)
+    stopped = Index.build(tmp_path / "stopped", corpus, stop_words=["THE", "the", "a"], tokenize="words")
+    assert stopped.stop_words == ("a", "the")
+    assert counts(stopped, "message", "the") == 0
+    assert stopped.message_words < folded.message_words
+    assert kept.content == folded.content == stopped.content
+    assert len({kept.signature, folded.signature, stopped.signature}) == 3
+
+
+def test_the_signature_has_what_results_depend_on(tmp_path: Path) -> None:
+    corpus = triples(20)
+    index = Index.build(tmp_path / "x", corpus, shard_triples=9)
+    assert index.signature == (
+        ("tok", "13a"), ("case", "lc"), ("stop", "no"), ("triples", "20"), ("corpus", index.content),
+    )  # fmt: skip
+    other = Index.build(tmp_path / "y", corpus, stop_words=["we"], lowercase=False)
+    stop = dict(other.signature)["stop"]
+    assert stop.startswith("1.")
+    assert len(stop) == 10
+    assert dict(other.signature)["case"] == "mixed"
+
+
+@settings(max_examples=12)
+@given(st.lists(st.integers(1, 12), min_size=1, max_size=4), st.integers(1, 9), st.randoms(use_true_random=False))
+def test_neither_shards_nor_additions_change_what_an_index_is(
+    tmp_path_factory: pytest.TempPathFactory, sizes: list[int], shard_triples: int, draw: Any
+) -> None:
+    folder = tmp_path_factory.mktemp("parts")
+    corpus = triples(sum(sizes), seed=draw.randint(0, 10**6))
+    whole = Index.build(folder / "whole", corpus)
+    ends = list(accumulate(sizes))
+    parts = [corpus[end - size : end] for end, size in zip(ends, sizes, strict=True)]
+    grown = Index.build(folder / "grown", parts[0], shard_triples=shard_triples)
+    for part in parts[1:]:
+        grown = grown.add(part)
+    assert rows(grown) == rows(whole)
+    assert grown.content == whole.content
+    assert (grown.message_words, grown.response_words) == (whole.message_words, whole.response_words)
+    assert all(shard.triples <= shard_triples for shard in grown.shards)
+    assert len(grown.shards) == sum(-(-size // shard_triples) for size in sizes)
+    swapped = corpus[1:] + corpus[:1]
+    if swapped != corpus:
+        assert Index.build(folder / "swapped", swapped).content != whole.content
+
+
+def test_files_folders_and_lists_make_the_same_index(tmp_path: Path) -> None:
+    corpus = triples(30)
+    (tmp_path / "in").mkdir()
+    one, two = write(tmp_path / "in" / "a.jsonl", corpus[:13]), write(tmp_path / "in" / "b.jsonl", corpus[13:])
+    made = [
+        Index.build(tmp_path / "1", [one, two]),
+        Index.build(tmp_path / "2", str(tmp_path / "in")),
+        Index.build(tmp_path / "3", corpus),
+        Index.build(tmp_path / "4", iter(corpus)),
+        Index.build(tmp_path / "5", TripleList(corpus)),
+        Index.build(tmp_path / "6", (os.fspath(path) for path in (one, two))),
+    ]
+    assert {index.content for index in made} == {made[0].content}
+    assert [(source.name, source.triples) for source in made[0].manifest.sources] == [(str(one), 13), (str(two), 17)]
+    assert [(source.name, source.triples) for source in made[2].manifest.sources] == [("<triples>", 30)]
+    assert len({(tmp_path / str(number) / "shard-00000.tbx").read_bytes() for number in range(1, 7)}) == 1
+
+
+def test_only_a_few_triples_are_held_at_once(tmp_path: Path) -> None:
+    taken = 0
+
+    def made() -> Iterator[Triple]:
+        nonlocal taken
+        for triple in triples(100):
+            taken += 1
+            yield triple
+
+    seen: list[tuple[int, int]] = []
+
+    def told(_more: int) -> None:
+        seen.append((taken, len(list((tmp_path / "x").glob("shard-*")))))
+
+    Index.build(tmp_path / "x", made(), shard_triples=10, progress=told)
+    # When a batch has been taken, all shards but those of the last two batches are on the disk.
+    assert all(shards >= taken // 10 - 3 for taken, shards in seen)
+    assert len(seen) == 10
+
+
+def test_long_texts_end_a_shard_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = [Triple(str(number), (), f"m{number} " * 400, "yes") for number in range(64)]
+    monkeypatch.setattr(building, "BATCH", 4)
+    monkeypatch.setattr(building, "MOST_MEMORY", 2**17)
+    index = Index.build(tmp_path / "x", corpus, shard_triples=64)
+    sizes = [shard.triples for shard in index.shards]
+    assert len(sizes) > 2
+    assert len(set(sizes[:-1])) == 1
+    assert rows(index) == plain(corpus)
+
+
+def test_skipped_rows_are_counted_once(tmp_path: Path) -> None:
+    corpus = write(tmp_path / "c.jsonl", [BLANK, *triples(11), BAD, BAD, BLANK, *triples(3, 2), BAD])
+    with pytest.warns(CountedWarning) as warned:
+        index = Index.build(tmp_path / "x", corpus, shard_triples=5, skip_bad=True)
+    assert [str(each.message) for each in warned] == [
+        "rows with a missing or wrong field, skipped: 3",
+        "rows with a blank message or response, skipped: 2",
+    ]
+    assert (index.manifest.bad, index.manifest.empty, len(index)) == (3, 2, 14)
+    with pytest.warns(CountedWarning) as warned:
+        index = index.add(corpus, skip_bad=True)
+    assert [each.message.count for each in warned] == [3, 2]  # type: ignore[union-attr]
+    assert (index.manifest.bad, index.manifest.empty, len(index)) == (6, 4, 28)
+
+
+def test_a_bad_row_is_named_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    corpus = write(tmp_path / "c.jsonl", [*triples(3), BAD])
+    with pytest.raises(DataError, match=r"c\.jsonl:4: the field response is missing; [^;]*$"):
+        Index.build(tmp_path / "x", corpus)
+    assert not (tmp_path / "x").exists()
+    (tmp_path / "x").mkdir()
+    with pytest.raises(DataError, match=r"c\.jsonl:4: the field response is missing"):
+        Index.build(tmp_path / "x", corpus)
+    assert files(tmp_path / "x") == {"lock": b""}
+    index = Index.build(tmp_path / "x", triples(5))
+    before = files(tmp_path / "x")
+    with pytest.raises(DataError, match=r"c\.jsonl:4: the field response is missing"):
+        index.add(corpus)
+    assert files(tmp_path / "x") == before
+
+
+def test_a_bad_row_after_many_good_ones_can_be_skipped_afterwards(tmp_path: Path) -> None:
+    corpus = write(tmp_path / "c.jsonl", [*triples(25), BAD, *triples(4, 2)])
+    with pytest.raises(
+        DataError, match=r"c\.jsonl:26: the field response is missing; .*; 20 triples before that are kept, to continue"
+    ):
+        Index.build(tmp_path / "x", corpus, shard_triples=10)
+    with pytest.warns(CountedWarning, match=r"missing or wrong field, skipped: 1"):
+        Index.build(tmp_path / "x", corpus, shard_triples=10, skip_bad=True, resume=True)
+    with pytest.warns(CountedWarning, match=r"missing or wrong field, skipped: 1"):
+        Index.build(tmp_path / "y", corpus, shard_triples=10, skip_bad=True)
+    assert files(tmp_path / "x") == files(tmp_path / "y")
+
+
+@pytest.mark.parametrize("content", ["", "\n\n", json.dumps(BLANK) + "\n"])
+def test_an_empty_corpus(tmp_path: Path, content: str) -> None:
+    (tmp_path / "c.jsonl").write_text(content)
+    skipped = r" \(1 row skipped\)" if content.strip() else ""
+    with pytest.raises(DataError, match=rf"c\.jsonl holds no triples{skipped}; give some with a message"):
+        Index.build(tmp_path / "x", tmp_path / "c.jsonl")
+    assert not (tmp_path / "x").exists()
+    with pytest.raises(DataError, match=r"<triples> holds no triples; give"):
+        Index.build(tmp_path / "x", [])
+    index = Index.build(tmp_path / "x", triples(3))
+    before = files(tmp_path / "x")
+    with pytest.raises(DataError, match=r"c\.jsonl holds no triples"):
+        index.add(tmp_path / "c.jsonl")
+    assert files(tmp_path / "x") == before
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tokenize": "13b"}, r"there is no tokenizer '13b'"),
+        ({"tokenize": str.split}, r"its tokenizer is given by name, such as 13a"),
+        ({"shard_triples": 0}, r"shard-triples is 0, but must lie between 1 and 1048576"),
+        ({"shard_triples": 2**20 + 1}, r"shard-triples is 1048577"),
+        ({"shard_triples": 1.5}, r"shard-triples is 1\.5"),
+        ({"stop_words": "the a"}, r"stop words are a list, not one string"),
+        ({"stop_words": ["the a"]}, r"the stop word 'the a' is not one word"),
+        ({"stop_words": [""]}, r"the stop word '' is not one word"),
+    ],
+)
+def test_wrong_options(tmp_path: Path, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        Index.build(tmp_path / "x", triples(2), **options)
+    assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize("corpus", [7, None, [7], [Triple("1", (), "a", "b"), "c"]])
+def test_what_is_no_corpus(tmp_path: Path, corpus: Any) -> None:
+    with pytest.raises((UsageError, DataError), match=r"a corpus is files or triples, not|must be a Triple, not"):
+        Index.build(tmp_path / "x", corpus)
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_stop_word_that_is_never_a_word_is_said(tmp_path: Path) -> None:
+    with pytest.warns(TrubleuWarning, match=r"the tokenizer 13a never makes these stop words, .*: e\.g\.$"):
+        Index.build(tmp_path / "x", triples(2), stop_words=["e.g.", "the"])
+
+
+def test_rows_that_are_not_there(tmp_path: Path) -> None:
+    index = Index.build(tmp_path / "x", triples(3))
+    for row in (-1, 3):
+        with pytest.raises(UsageError, match=rf"there is no row {row}; the index has 3 triples"):
+            index.triple(row)
+
+
+def test_lone_surrogates_come_back(tmp_path: Path) -> None:
+    index = Index.build(tmp_path / "x", [Triple("\ud83d", (), "a \udc80", "b \ud800")], stop_words=["\udc80"])
+    assert rows(Index.open(index.path)) == [("\ud83d", "a \udc80", "b \ud800")]
+    assert Index.open(index.path).stop_words == ("\udc80",)
+    assert index.signature == Index.open(index.path).signature
+
+
+def test_whoever_has_an_index_open_sees_no_change(tmp_path: Path) -> None:
+    index = Index.build(tmp_path / "x", triples(12), shard_triples=5)
+    before = (len(index), index.content, rows(index))
+    grown = index.add(triples(9, 2))
+    assert (len(index), index.content, rows(index)) == before
+    assert (len(grown), rows(grown)) == (21, before[2] + plain(triples(9, 2)))
+    assert grown.manifest.options.shard_triples == 5
+
+
+def test_adding_keeps_what_is_there(tmp_path: Path) -> None:
+    index = Index.build(tmp_path / "x", triples(12), shard_triples=5, tokenize="words", lowercase=False)
+    before = files(tmp_path / "x")
+    grown = index.add(triples(2, 2))
+    after = files(tmp_path / "x")
+    assert {name: content for name, content in after.items() if name in before and name != "index.json"} == {
+        name: content for name, content in before.items() if name != "index.json"
+    }
+    assert sorted(after.keys() - before.keys()) == ["shard-00003.tbx"]
+    assert (grown.tokenize, grown.lowercase) == ("words", False)
+
+
+def test_an_index_can_be_moved(tmp_path: Path) -> None:
+    index = Index.build(tmp_path / "x", triples(12), shard_triples=5)
+    (tmp_path / "far").mkdir()
+    moved = (tmp_path / "x").rename(tmp_path / "far" / "y")
+    assert rows(Index.open(moved)) == rows(index)
+    Index.open(moved).add(triples(3, 2)).check()
+
+
+def test_folders_that_are_taken(tmp_path: Path) -> None:
+    folder = tmp_path / "x"
+    folder.mkdir()
+    (folder / "notes.txt").write_text("mine")
+    with pytest.raises(UsageError, match=r"x holds something else \(notes\.txt\); choose another folder for the index"):
+        Index.build(folder, triples(2))
+    assert sorted(files(folder)) == ["lock", "notes.txt"]
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(DataError, match=r"file is a file, but an index is a folder; choose another name"):
+        Index.build(tmp_path / "file", triples(2))
+    with pytest.raises(DataError, match=r"no/x cannot be made: there is no folder .*no; create it first"):
+        Index.build(tmp_path / "no" / "x", triples(2))
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    write(corpus / "c.jsonl", triples(2))
+    for paths in (corpus, str(corpus), [corpus / "c.jsonl", corpus]):
+        with pytest.raises(
+            UsageError, match=r"corpus/x would lie in .*corpus, which is the corpus; choose another place"
+        ):
+            Index.build(corpus / "x", paths)
+    Index.build(corpus / "x", [corpus / "c.jsonl"])
+    Index.build(tmp_path / "y", triples(2))
+    before = files(tmp_path / "y")
+    with pytest.raises(UsageError, match=r"y is an index already; add to it, or choose another folder"):
+        Index.build(tmp_path / "y", triples(2))
+    assert files(tmp_path / "y") == before
+
+
+def test_what_is_no_index(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"nothing: there is no such index; check the path"):
+        Index.open(tmp_path / "nothing")
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(DataError, match=r"file is no index, which would be a folder; make one with trubleu mine index"):
+        Index.open(tmp_path / "file")
+    with pytest.raises(DataError, match=r" is no index: index\.json is missing; make one with trubleu mine index"):
+        Index.open(tmp_path)
+    corpus = write(tmp_path / "c.jsonl", [*triples(25), BAD])
+    interrupted(tmp_path / "x", [corpus])
+    with pytest.raises(DataError, match=r"the index .*x is not finished; continue with trubleu mine index"):
+        Index.open(tmp_path / "x")
+
+
+def test_leftovers_are_removed(tmp_path: Path) -> None:
+    folder = tmp_path / "x"
+    folder.mkdir()
+    for name in ("shard-00000.tbx", "shard-00007.tbx", ".trubleu-0123456789abcdef.tmp", "lock"):
+        (folder / name).write_text("left over")
+    index = Index.build(folder, triples(12), shard_triples=10)
+    assert sorted(files(folder)) == ["index.json", "lock", "shard-00000.tbx", "shard-00001.tbx"]
+    (folder / "shard-00002.tbx").write_text("left over")
+    (folder / "shard-00003.tbx").write_text("left over")
+    (folder / "notes.txt").write_text("mine")
+    index.add(triples(5, 2)).check()
+    assert sorted(files(folder)) == [
+        "index.json", "lock", "notes.txt", "shard-00000.tbx", "shard-00001.tbx", "shard-00002.tbx",
+    ]  # fmt: skip
+
+
+class TestResume:
+    """What may be continued, and what not."""
+
+    @pytest.fixture
+    def corpus(self, tmp_path: Path) -> list[Path]:
+        return [
+            write(tmp_path / "a.jsonl", triples(25)),
+            write(tmp_path / "b.jsonl", [*triples(8, 2), BAD]),
+        ]
+
+    def test_an_unfinished_index_is_not_written_over(self, tmp_path: Path, corpus: list[Path]) -> None:
+        interrupted(tmp_path / "x", corpus)
+        before = files(tmp_path / "x")
+        with pytest.raises(
+            UsageError,
+            match=r"x holds an index that was not finished; continue with --resume, or remove the folder",
+        ):
+            Index.build(tmp_path / "x", triples(3))
+        with pytest.raises(DataError, match=r"the index .*x is not finished"):
+            building.add_to_index(tmp_path / "x", triples(3), building.Reading())
+        assert files(tmp_path / "x") == before
+
+    def test_nothing_to_resume(self, tmp_path: Path, corpus: list[Path]) -> None:
+        with pytest.raises(UsageError, match=r"there is nothing to resume in .*x; index without --resume"):
+            Index.build(tmp_path / "x", corpus, resume=True)
+        assert not (tmp_path / "x").exists()
+        (tmp_path / "x").mkdir()
+        with pytest.raises(UsageError, match=r"there is nothing to resume in .*x; index without --resume"):
+            Index.build(tmp_path / "x", corpus, resume=True)
+        index = Index.build(tmp_path / "x", corpus[0])
+        with pytest.raises(UsageError, match=r"x is finished, there is nothing to resume"):
+            Index.build(tmp_path / "x", corpus[0], resume=True)
+        with pytest.raises(UsageError, match=r"there is nothing to resume in .*x; add without --resume"):
+            index.add(corpus[0], resume=True)
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (
+                {"tokenize": "words"},
+                r"tokenize is words, but the work began with 13a; continue with the same options",
+            ),
+            ({"lowercase": False}, r"lowercase is False, but the work began with True"),
+            ({"stop_words": ["we", "you"]}, r"stop_words is a list of 2, but the work began with a list of 1"),
+            ({"shard_triples": 11}, r"shard_triples is 11, but the work began with 10"),
+        ],
+    )
+    def test_other_options(self, tmp_path: Path, corpus: list[Path], options: dict[str, Any], message: str) -> None:
+        same: dict[str, Any] = {"stop_words": ["we"], "shard_triples": 10}
+        interrupted(tmp_path / "x", corpus, **same)
+        before = files(tmp_path / "x")
+        with pytest.raises(UsageError, match=message):
+            Index.build(tmp_path / "x", corpus, **(same | options), resume=True)
+        assert files(tmp_path / "x") == before
+
+    def test_other_columns(self, tmp_path: Path) -> None:
+        corpus = tmp_path / "c.tsv"
+        corpus.write_text("one\ttwo\n" * 25 + "one\n")
+        interrupted(tmp_path / "x", [corpus], columns="message,response")
+        with pytest.raises(UsageError, match=r"columns is response,message, but the work began with message,response"):
+            Index.build(tmp_path / "x", corpus, columns=["response", "message"], shard_triples=10, resume=True)
+        with pytest.warns(CountedWarning, match=r"skipped: 1"):
+            index = Index.build(
+                tmp_path / "x", corpus, columns=["message", "response"], shard_triples=10, resume=True, skip_bad=True
+            )
+        assert len(index) == 25
+
+    def test_other_sources(self, tmp_path: Path, corpus: list[Path]) -> None:
+        interrupted(tmp_path / "x", corpus)
+        before = files(tmp_path / "x")
+
+        def refused(given: Any, message: str) -> None:
+            with pytest.raises(UsageError, match=message):
+                Index.build(tmp_path / "x", given, shard_triples=10, resume=True)
+            assert files(tmp_path / "x") == before
+
+        refused(corpus[::-1], r"began with the files .*a\.jsonl, .*b\.jsonl and not with .*b\.jsonl, .*a\.jsonl;")
+        refused(corpus[0], r"began with the files .*a\.jsonl, .*b\.jsonl and not with .*a\.jsonl; continue with")
+        refused(triples(3), r"began with the files .* and not with <triples>;")
+        stat = corpus[1].stat()
+        os.utime(corpus[1], ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))
+        refused(corpus, r"b\.jsonl has changed since the work began \(written to since\); remove the folder .*x$")
+        write(corpus[1], triples(1))
+        now = corpus[1].stat().st_size
+        refused(corpus, rf"b\.jsonl has changed since the work began \({stat.st_size:,} bytes then, {now:,} now\); ")
+        corpus[1].unlink()
+        with pytest.raises(DataError, match=r"b\.jsonl: there is no such file"):
+            Index.build(tmp_path / "x", corpus, shard_triples=10, resume=True)
+
+    def test_what_can_be_read_only_once(self, tmp_path: Path) -> None:
+        given: list[Any] = [*triples(25), 7]
+        with pytest.raises(DataError, match=r"number 26 must be a Triple, not .*; 20 triples before that are kept"):
+            Index.build(tmp_path / "x", given, shard_triples=10)
+        with pytest.raises(UsageError, match=r"<triples> can be read only once, so there is no going on; remove"):
+            Index.build(tmp_path / "x", given, shard_triples=10, resume=True)
+
+    def test_an_addition(self, tmp_path: Path, corpus: list[Path]) -> None:
+        index = Index.build(tmp_path / "x", triples(12, 3), shard_triples=10)
+        whole = Index.build(tmp_path / "y", triples(12, 3), shard_triples=10)
+        with pytest.raises(DataError, match=r"b\.jsonl:9: .*; 20 triples before that are kept, to continue"):
+            index.add(corpus)
+        assert rows(Index.open(tmp_path / "x")) == plain(triples(12, 3))
+        with pytest.raises(
+            UsageError,
+            match=r"an addition to .*x was not finished; continue it with --resume, or remove .*x/building\.json",
+        ):
+            index.add(triples(3))
+        with pytest.raises(UsageError, match=r"in .*x is an addition; resume that with mine add"):
+            Index.build(tmp_path / "x", corpus, shard_triples=10, resume=True)
+        with pytest.raises(UsageError, match=r"began with the files .* and not with"):
+            index.add(corpus[0], resume=True)
+        with pytest.warns(CountedWarning, match=r"skipped: 1"):
+            grown = index.add(corpus, resume=True, skip_bad=True)
+        with pytest.warns(CountedWarning, match=r"skipped: 1"):
+            whole.add(corpus, skip_bad=True)
+        assert files(tmp_path / "x") == files(tmp_path / "y")
+        assert len(grown) == 45
+
+    def test_an_addition_can_be_given_up(self, tmp_path: Path, corpus: list[Path]) -> None:
+        index = Index.build(tmp_path / "x", triples(12, 3), shard_triples=10)
+        Index.build(tmp_path / "y", triples(12, 3), shard_triples=10).add(triples(3))
+        with pytest.raises(DataError):
+            index.add(corpus)
+        (tmp_path / "x" / "building.json").unlink()
+        assert len(files(tmp_path / "x")) > len(files(tmp_path / "y"))
+        index.add(triples(3))
+        assert files(tmp_path / "x") == files(tmp_path / "y")
+
+    def test_ctrl_c(self, tmp_path: Path) -> None:
+        corpus = write(tmp_path / "c.jsonl", triples(95))
+        Index.build(tmp_path / "y", corpus, shard_triples=10)
+        told = 0
+
+        def stop(_more: int) -> None:
+            nonlocal told
+            told += 1
+            if told == 5:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt, match=r"interrupted; continue with --resume, or remove the folder .*x"):
+            Index.build(tmp_path / "x", corpus, shard_triples=10, progress=stop)
+        index = Index.build(tmp_path / "x", corpus, shard_triples=10, resume=True)
+        assert files(tmp_path / "x") == files(tmp_path / "y")
+        told = 4
+        with pytest.raises(KeyboardInterrupt, match=r"^$"):
+            Index.build(tmp_path / "z", corpus, shard_triples=10, progress=stop)
+        assert not (tmp_path / "z").exists()
+        told = 0
+        with pytest.raises(
+            KeyboardInterrupt, match=r"interrupted; continue with --resume, or remove .*/building\.json"
+        ):
+            index.add(corpus, progress=stop)
+        assert len(Index.open(tmp_path / "x")) == 95
+
+
+def test_the_manifest_can_be_read_by_anyone(tmp_path: Path) -> None:
+    index = Index.build(tmp_path / "x", triples(12), shard_triples=10)
+    found = json.loads((tmp_path / "x" / "index.json").read_text())
+    assert [shard["file"] for shard in found["shards"]] == ["shard-00000.tbx", "shard-00001.tbx"]
+    assert sum(shard["triples"] for shard in found["shards"]) == 12
+    assert found["checksum"] == index.manifest.checksum
+    assert Manifest.read(tmp_path / "x") == index.manifest
+
+
+@pytest.mark.filterwarnings("ignore::trubleu.errors.CountedWarning")
+@settings(max_examples=20)
+@given(st.data())
+def test_interruptions_leave_no_trace(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    folder = tmp_path_factory.mktemp("interrupted")
+    kinds = st.lists(st.sampled_from([None, None, None, BAD, BLANK]), min_size=1, max_size=12)
+    given_files: list[list[Any]] = data.draw(st.lists(kinds, min_size=1, max_size=4), label="rows of files")
+    made = iter(triples(100))
+    corpus = [
+        write(folder / f"{number}.jsonl", [row or next(made) for row in found])
+        for number, found in enumerate([*given_files, [None]])
+    ]
+    options: dict[str, Any] = {"shard_triples": data.draw(st.integers(1, 6)), "skip_bad": True}
+    Index.build(folder / "whole", corpus, **options)
+    resume = False
+    for wait in [*data.draw(st.lists(st.integers(1, 8), max_size=5), label="tells before Ctrl-C"), 10**9]:
+        left = wait
+
+        def stop(_more: int) -> None:
+            nonlocal left
+            left -= 1
+            if left == 0:
+                raise KeyboardInterrupt
+
+        try:
+            Index.build(folder / "x", corpus, **options, resume=resume, progress=stop)
+        except KeyboardInterrupt:
+            resume = (folder / "x" / "building.json").exists()
+            assert resume == (folder / "x").exists()
+        else:
+            break
+    assert files(folder / "x") == files(folder / "whole")
