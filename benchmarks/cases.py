@@ -14,6 +14,7 @@ import trubleu
 from benchmarks import peers
 from benchmarks.correlations import correlations, units
 from benchmarks.data import Corpus, Writer, real_corpora
+from benchmarks.mining import mining_index, mining_search
 from benchmarks.prepared import prepared_files
 from benchmarks.protocol import protocol
 from benchmarks.rankings import rankings
@@ -244,6 +245,8 @@ CASES: Final[dict[str, Callable[[Bench], Iterator[Row]]]] = {
     "soft": soft,
     "store": vector_store,
     "training": training,
+    "mining-index": mining_index,
+    "mining-search": mining_search,
 }
 
 

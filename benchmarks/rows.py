@@ -71,7 +71,9 @@ def versions() -> str:
     """Name the versions of everything that was measured."""
     import trubleu
 
-    others = ", ".join(f"{name} {version(name)}" for name in ("sacrebleu", "nltk", "numpy", "scipy"))
+    others = ", ".join(
+        f"{name} {version(name)}" for name in ("sacrebleu", "nltk", "numpy", "scipy", "bm25s", "tantivy")
+    )
     return f"trubleu {trubleu.__version__}, {others}, Python {platform.python_version()}"
 
 

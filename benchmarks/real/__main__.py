@@ -1,4 +1,4 @@
-"""Run ``trubleu judge`` on real human judgements: ``python -m benchmarks.real [NAME …] [--out FOLDER]``.
+"""Judge by real human judgements and mine real dialogues: ``python -m benchmarks.real [NAME …] [--out FOLDER]``.
 
 Each study prints the command that makes it, which can be typed as it stands, and leaves its tables in the folder.
 """
@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.real import files
+from benchmarks.real import dailydialog, files
 from trubleu.cli import main as trubleu
 
 if TYPE_CHECKING:
@@ -135,6 +135,10 @@ STUDIES: dict[str, tuple[str, Callable[[Path, Path], list[str]]]] = {
 }
 
 
+# These run several commands and print what they find themselves.
+MINING: dict[str, tuple[str, Callable[[Path, Path], int]]] = {"dailydialog": ("dailydialog", dailydialog.run)}
+
+
 def _pairs(folder: Path, ratings: Path, outputs: list[Path], metrics: Sequence[str]) -> list[str]:
     return [
         *("judge", "pairs", "--refs", str(folder / "refs.jsonl"), "--ratings", str(ratings)),
@@ -148,18 +152,23 @@ def _pairs(folder: Path, ratings: Path, outputs: list[Path], metrics: Sequence[s
 def main() -> int:
     """Run the studies whose data is there."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.real", description=__doc__)
-    parser.add_argument("names", nargs="*", choices=[*STUDIES, []], metavar="NAME", help=", ".join(STUDIES))
+    known = [*STUDIES, *MINING]
+    parser.add_argument("names", nargs="*", choices=[*known, []], metavar="NAME", help=", ".join(known))
     parser.add_argument("--out", type=Path, default=Path("build/real"), metavar="FOLDER", help="for files (build/real)")
     arguments = parser.parse_args()
     failed = 0
-    for name in arguments.names or STUDIES:
-        data, prepare = STUDIES[name]
+    for name in arguments.names or known:
+        data = STUDIES[name][0] if name in STUDIES else MINING[name][0]
         source = files.data_folder(data)
         if source is None:
             continue
         folder = arguments.out / name
         folder.mkdir(parents=True, exist_ok=True)
-        command = prepare(source, folder)
+        if name in MINING:
+            print(f"\n## {name}", flush=True)
+            failed |= MINING[name][1](source, folder)
+            continue
+        command = STUDIES[name][1](source, folder)
         print(f"\n## {name}\ntrubleu {shlex.join(command)}", flush=True)
         result = folder / "result.md"
         code = trubleu([*command, "--format", "markdown", "--out", str(result)])

@@ -10,7 +10,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from trubleu.data import iterate_lines
+from trubleu.data import Triple, iterate_lines
 from trubleu.judge.pairs.library import sameness
 
 MOST_GOLDS = 20
@@ -32,6 +32,15 @@ def sample(texts: list[Path], path: Path, count: int, seed: int = 1) -> Path:
     random.Random(seed).shuffle(lines)
     path.write_text("\n".join(lines[:count]) + "\n", encoding="utf-8")
     return path
+
+
+def dailydialog(source: Path) -> dict[str, list[Triple]]:
+    """Return the triples of each split; a name is the split and the line."""
+    splits: dict[str, list[Triple]] = defaultdict(list)
+    for number, line in enumerate(iterate_lines(source / "triples.tsv.gz"), 1):
+        split, context, message, response = line.split("\t")
+        splits[split].append(Triple(f"{split}:{number}", (context,), message, response))
+    return splits
 
 
 def write_jsonl(path: Path, records: list[dict[str, Any]]) -> None:
