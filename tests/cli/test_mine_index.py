@@ -67,6 +67,17 @@ def test_index_add_info(run: Run, tmp_path: Path) -> None:
     assert [(row["name"], row["triples"]) for row in found["sources"]] == [("c.jsonl", 25), ("more.tsv", 2)]
 
 
+def test_an_index_inside_the_corpus_is_not_added_to_itself(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "corpus").mkdir()
+    write(tmp_path / "corpus" / "c.jsonl", triples(3))
+    assert run("index", "corpus/c.jsonl", "--out", "corpus/x", "--quiet") == (0, "", "")
+    assert run("add", "corpus/x", "corpus") == (
+        2,
+        "",
+        "trubleu: corpus/x lies in corpus, which is the corpus; move it elsewhere, or give the files one by one\n",
+    )
+
+
 def test_every_option_reaches_the_index(run: Run, tmp_path: Path) -> None:
     (tmp_path / "stop.txt").write_text("Rain\n\n the\n")
     code, out, err = run(

@@ -200,8 +200,46 @@ def test_search_for_programs(run: Run) -> None:
 def test_search_that_finds_nothing(run: Run) -> None:
     code, out, err = run("mine", "search", "chat.index", "zzz", "--response", "we won", "--explain")
     assert (code, err) == (0, "")
-    assert out.splitlines()[-1] == "nothing in chat.index is like 'zzz'"
+    assert out.splitlines()[-1] == "no word of 'zzz' is indexed in a message of chat.index"
     assert json.loads(run("mine", "search", "chat.index", "zzz", "--format", "json")[1])["candidates"] == []
+
+
+@pytest.mark.parametrize(
+    ("message", "options", "note"),
+    [
+        (
+            "match",
+            ["--response", "", "--epsilon", "0"],
+            "0 with alpha 0.5 and epsilon 0, as no response shares a word that weighs something with yours; raise",
+        ),
+        ("match", ["--response", "zzz", "--alpha", "1"], "something with yours; lower --alpha"),
+        ("match", ["--response", "zzz", "--alpha", "1", "--epsilon", "0"], "yours; lower --alpha and raise --epsilon"),
+        (
+            "the ?",
+            ["--response", "we won", "--variant", "robertson"],
+            "0, as the words of 'the ?' are in too many messages of chat.index to weigh anything with --variant rob",
+        ),
+        (
+            "station",
+            ["--response", "TWO streets  from here"],
+            "'station' was answered in chat.index by nothing else than your response, which is left out",
+        ),
+    ],
+)
+def test_search_that_finds_what_counts_nothing(run: Run, message: str, options: list[str], note: str) -> None:
+    code, out, err = run("mine", "search", "chat.index", message, *options)
+    assert (code, err) == (0, "")
+    assert note in out.splitlines()[-1]
+
+
+def test_seeds_that_parquet_cannot_hold_are_refused_before_the_work(
+    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "seeds.jsonl").write_text(json.dumps({"id": "a", "message": "match", "response": "b \ud800"}) + "\n")
+    monkeypatch.setattr(Index, "candidates", None)
+    code, out, err = run("mine", "run", "chat.index", "--seeds", "seeds.jsonl", "--out", "c.parquet")
+    assert (code, out) == (2, "")
+    assert "surrogate" in err
 
 
 RUN = ["mine", "run", "chat.index", "--seeds", "seeds.jsonl"]
@@ -232,8 +270,8 @@ LOOK = ["mine", "search", "chat.index", "the match"]
         ([*RUN, "--out", "c.jsonl", "--seed", "-1"], "seed must be a whole number from 0 on, not -1"),
         ([*RUN, "--out", "c.jsonl", "--threads", "0"], "threads"),
         ([*RUN, "--out", "c.jsonl", "--columns", "message,response"], "there are none; leave them out"),
-        (["mine", "search", "chat.index"], 'mine search needs INDEX "A MESSAGE", but 1 arguments are given'),
-        ([*LOOK, "more"], "but 3 arguments are given"),
+        (["mine", "search", "chat.index"], 'mine search needs INDEX "A MESSAGE", not 1 argument'),
+        ([*LOOK, "more"], "not 3 arguments"),
         ([*LOOK, "--alpha", "0.5"], "--alpha is about the response, and there is none; give --response"),
         ([*LOOK, "--epsilon", "0.5"], "--epsilon is about the response, and there is none; give --response"),
         ([*LOOK, "--out", "chat.index/found.txt"], "lies inside the index"),

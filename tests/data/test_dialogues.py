@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -44,7 +46,11 @@ def test_every_turn_answers_the_one_before(
                 expected.append(Triple(name, tuple(kept), turns[number - 1], turns[number]))
     source = DialogueFiles(path)
     told: list[int] = []
-    assert list(source.triples(context=context, progress=told.append)) == expected
+    if expected:
+        assert list(source.triples(context=context, progress=told.append)) == expected
+    else:
+        with pytest.raises(DataError, match=r"no dialogue gives a triple, for which it needs \d turns at least; "):
+            list(source.triples(context=context, progress=told.append))
     assert sum(told) == source.total == path.stat().st_size
     assert source.dialogues == len(dialogues)
     assert source.short == sum(len(turns) < (3 if context else 2) for turns in dialogues)
@@ -64,10 +70,12 @@ def test_a_separator_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "d.txt").write_text("a | b | c\n")
     assert [triple.response for triple in DialogueFiles(tmp_path / "d.txt", separator="|").triples()] == ["c"]
     # Without it, a line is one turn.
-    source = DialogueFiles(tmp_path / "d.txt")
-    assert list(source.triples()) == []
-    with pytest.warns(CountedWarning, match="dialogues too short for a triple: 1"):
-        source.warn_of_skipped()
+    with pytest.raises(
+        DataError,
+        match=r"d\.txt: no dialogue gives a triple, for which it needs 3 turns at least; the separator '__eou__' "
+        r"occurs nowhere, so say what stands between turns \(--separator\)$",
+    ):
+        list(DialogueFiles(tmp_path / "d.txt").triples())
 
 
 BAD = [
@@ -99,10 +107,60 @@ def test_what_cannot_be_used_is_refused_or_counted(tmp_path: Path, name: str, li
 
 
 def test_no_turns_are_a_short_conversation(tmp_path: Path) -> None:
-    (tmp_path / "d.jsonl").write_text('{"turns": []}\n')
-    source = DialogueFiles(tmp_path / "d.jsonl")
-    assert list(source.triples()) == []
-    assert (source.dialogues, source.short) == (1, 1)
+    path = tmp_path / "d.jsonl"
+    path.write_text('{"turns": []}\n{"turns": ["a", "b", "c"]}\n')
+    source = DialogueFiles(path)
+    assert len(list(source.triples())) == 1
+    assert (source.dialogues, source.short) == (2, 1)
+    with pytest.warns(CountedWarning, match="dialogues too short for a triple: 1"):
+        source.warn_of_skipped()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "context", "message"),
+    [
+        ("d.jsonl", '{"turns": ["a", "b"]}\n', 1, r"; give longer ones, or ask for no context \(--context 0\)$"),
+        ("d.jsonl", '{"turns": ["a"]}\n', 0, r"triple, for which it needs 2 turns at least; give longer ones$"),
+        ("d.txt", "a __eou__ b __eou__\n", 1, r"3 turns at least; give longer ones, or ask for no context"),
+        ("d.txt", "a __eou__\n", 0, r"2 turns at least; give longer ones$"),
+        ("d.jsonl", "{}\n", 1, r"jsonl: no dialogue gives a triple \(1 dialogue skipped\), for which it needs 3 turns"),
+        ("d.txt", "\n\n", 1, r"d\.txt holds no dialogues; give some, one a line$"),
+    ],
+)
+def test_no_triples_at_all_are_an_error(tmp_path: Path, name: str, content: str, context: int, message: str) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(DataError, match=message):
+        list(DialogueFiles(tmp_path / name, skip_bad=True).triples(context=context))
+
+
+def test_an_id_is_used_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def line(identity: object, *turns: str) -> str:
+        return json.dumps({"id": identity, "turns": turns}) + "\n"
+
+    one, two = tmp_path / "1.jsonl", tmp_path / "2.jsonl"
+    one.write_text(
+        line("a", "x", "y", "z") + line("", "x", "y", "z") + line("7", "x", "y", "z") + line("", "x", "y", "z")
+    )
+    two.write_text(line("b", "x", "y", "z") + line(7, "u", "v", "w"))
+    source = DialogueFiles([one, two])
+    for _ in range(2):
+        with pytest.raises(DataError) as told:
+            list(source.triples())
+        assert str(told.value) == f"{two}:2: the id '7' is used already at {one}:3; every dialogue needs its own"
+    lenient = DialogueFiles([one, two], skip_bad=True)
+    for _ in range(2):
+        assert [triple.id for triple in lenient.triples()] == ["a:3", f"{one}:2:3", "7:3", f"{one}:4:3", "b:3"]
+        assert lenient.bad == 1
+    # One that cannot be used takes no id from another.
+    one.write_text(line("a", "x", "", "z") + line("a", "x", "y", "z"))
+    assert [triple.id for triple in DialogueFiles(one, skip_bad=True).triples()] == ["a:3"]
+    # What was read cannot be read again to find the line.
+    both = line("a", "x", "y", "z") * 2
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(both.encode())))
+    with pytest.raises(DataError, match=r"<stdin>:2: the id 'a' is used already; every dialogue needs its own"):
+        list(DialogueFiles("-").triples())
+    with pytest.raises(DataError, match=r"1\.jsonl is given twice"):
+        DialogueFiles([one, tmp_path / "." / ".." / tmp_path.name / "1.jsonl"])
 
 
 def test_wrong_options_are_refused(tmp_path: Path) -> None:

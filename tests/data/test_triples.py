@@ -141,8 +141,16 @@ def test_tab_separated_files_are_split_and_nothing_else(
             context = (row[-3],) if width > 2 and row[-3] else ()
             expected.append(Triple(identity, context, row[-2], row[-1]))
     source = TripleFiles(path, skip_bad=True)
+    given_ids = [row[0] for row in table if len(row) == width == 4 and row[0]]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(line_reader, "_BLOCK", block)
+        if len(set(given_ids)) < len(given_ids):
+            for start in range(len(table)):
+                with pytest.raises(
+                    DataError, match=r"corpus\.tsv:\d+: the id .* is used already at .*corpus\.tsv:\d+; if"
+                ):
+                    list(source.batches(size=size, start=(0, start)))
+            source = TripleFiles(path, columns="id,context,message,response", skip_bad=True)
         batches = list(source.batches(size=size))
         assert all_of(batches) == expected
         assert (source.bad, source.empty) == (bad, blank)
@@ -165,6 +173,43 @@ def test_layouts_of_tab_separated_files(tmp_path: Path) -> None:
     write(path, b"\xef\xbb\xbfmessage\tresponse\n", "a\tb")
     assert read_triples(path) == [Triple(f"{path}:2", (), "a", "b")]
     assert all_of(TripleFiles(path).batches(start=(0, 1))) == [Triple(f"{path}:2", (), "a", "b")]
+
+
+@pytest.mark.parametrize("begin", [b"", b"\xef\xbb\xbf"])
+def test_a_first_column_that_is_no_id_is_not_taken_for_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begin: bytes
+) -> None:
+    path = write(tmp_path / "corpus.tsv", begin, "train\thi\ta\tb\n", "cut\toff\n", b"\xff\t\t\t\n", "train\thi\tc\td")
+    expected = (
+        f"{path}:4: the id 'train' is used already at {path}:1; if the first of the four columns is no id, say so with "
+        'columns="-,context,message,response" (--columns=-,context,message,response on the command line)'
+    )
+    # Wherever reading begins, and whether bad rows are counted or not.
+    for start, skip_bad in ((0, False), (3, False), (3, True)):
+        with pytest.raises(DataError) as told:
+            list(TripleFiles(path, skip_bad=skip_bad).batches(size=1, start=(0, start)))
+        assert str(told.value) == expected
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
+    with pytest.raises(DataError, match=r"<stdin>:4: the id 'train' is used already at <stdin>:1; "):
+        list(TripleFiles("-").batches())
+    # It is enough to say that it is an id, or that it is none; and rows without an id have none in common.
+    write(path, "train\t\ta\tb\n", "train\t\tc\td\n")
+    assert [triple.id for triple in read_triples(path, columns="id,context,message,response")] == ["train", "train"]
+    assert [triple.id for triple in read_triples(path, columns="-,context,message,response")] == [
+        f"{path}:1", f"{path}:2",
+    ]  # fmt: skip
+    write(path, "\t\ta\tb\n", "\t\tc\td\n")
+    assert len(read_triples(path)) == 2
+
+
+def test_only_the_beginning_shows_whether_a_column_is_an_id(tmp_path: Path) -> None:
+    ids = [str(number) for number in range(1023)]
+    path = tmp_path / "corpus.tsv"
+    write(path, *(f"{identity}\t\ta\tb\n" for identity in [*ids, "0"]))
+    with pytest.raises(DataError, match=r"corpus\.tsv:1024: the id '0' is used already at .*:1; "):
+        read_triples(path)
+    write(path, *(f"{identity}\t\ta\tb\n" for identity in [*ids, "1023", "0"]))
+    assert len(read_triples(path)) == 1025
 
 
 def test_what_a_name_does_not_tell_the_first_line_does(tmp_path: Path) -> None:
@@ -439,7 +484,12 @@ def test_what_is_no_triple_is_refused(triple: Any, message: str) -> None:
 
 
 def test_dailydialog(real_data: Path) -> None:
-    source = TripleFiles(real_data / "dailydialog" / "triples.tsv.gz", columns="-,context,message,response")
+    path = real_data / "dailydialog" / "triples.tsv.gz"
+    with pytest.raises(
+        DataError, match=r"triples\.tsv\.gz:2: the id 'train' is used already at .*:1; .*--columns=-,con"
+    ):
+        list(TripleFiles(path).batches())
+    source = TripleFiles(path, columns="-,context,message,response")
     told: list[int] = []
     assert sum(map(len, source.batches(progress=told.append))) == 76_743
     assert (source.bad, source.empty, sum(told)) == (0, 0, source.total)

@@ -8,9 +8,11 @@ import pickle
 import random
 import re
 import warnings
+from collections import Counter
 from dataclasses import FrozenInstanceError
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -19,7 +21,8 @@ from tests.oracles.candidates import fold, plain_candidates
 from trubleu import DataError, References, TrubleuWarning, UsageError, __version__
 from trubleu.data import Triple
 from trubleu.errors import CountedWarning
-from trubleu.mining import Index
+from trubleu.mining import Index, candidates
+from trubleu.mining.additions import random_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -180,7 +183,41 @@ def test_random_responses_of_a_large_corpus(tmp_path: Path) -> None:
     with pytest.warns(TrubleuWarning) as told:
         (found,) = same.candidates([Triple("s", (), "hello", "fine")], random=3)
     assert [each.origin for each in found.candidates] == ["seed", "mined", "parrot"]
-    assert "seeds with fewer than 3 random responses" in str(told[-1].message)
+    assert str(told[-1].message) == "seeds with fewer than 3 random responses, as the index has no others: 1"
+
+
+@given(st.integers(0, 60), st.integers(0, 9))
+def test_random_rows_are_all_rows_once(rows: int, seed: int) -> None:
+    assert sorted(random_rows(rows, np.random.default_rng(seed))) == list(range(rows))
+
+
+def test_random_rows_come_in_any_order() -> None:
+    generator = np.random.default_rng(1)
+    orders = Counter(tuple(random_rows(4, generator)) for _ in range(2400))
+    assert len(orders) == 24
+    # 100 of each, with a standard deviation of 10.
+    assert max(abs(count - 100) for count in orders.values()) < 45
+
+
+def test_random_rows_do_not_end_early() -> None:
+    rows = list(random_rows(80_000, np.random.default_rng(1)))
+    assert len(set(rows)) == 80_000
+
+
+def test_random_responses_until_there_are_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = [Triple(str(row), (), "hello there", f"answer {row % 500}") for row in range(600)]
+    index = Index.build(tmp_path / "index", corpus)
+    seed = Triple("s", (), "zzz", "qqq")
+    (found,) = quiet(index, [seed], random=500)
+    assert {each.text for each in found.candidates[2:]} == {f"answer {number}" for number in range(500)}
+    monkeypatch.setattr(candidates, "MOST_MISSES", 3)
+    with pytest.warns(TrubleuWarning) as told:
+        (found,) = index.candidates([seed], random=500)
+    assert 400 < len(found.candidates) < 502
+    assert str(told[-1].message) == (
+        "seeds with fewer than 500 random responses, as the index has no others, "
+        "or so few that 3 draws in a row met none: 1"
+    )
 
 
 def test_unknown_words_and_fewer_than_wanted_are_said(index: Index) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.mining.example import files, interrupted, plain, rows, triples, write
-from trubleu.data import Triple
+from trubleu.data import Triple, read_triples
 from trubleu.data.triples import TripleList
 from trubleu.errors import CountedWarning, DataError, TrubleuWarning, UsageError
 from trubleu.mining import Index, building
@@ -147,6 +148,32 @@ def test_long_texts_end_a_shard_early(tmp_path: Path, monkeypatch: pytest.Monkey
     assert len(sizes) > 2
     assert len(set(sizes[:-1])) == 1
     assert rows(index) == plain(corpus)
+
+
+@pytest.mark.parametrize("most", [*range(1, 40), 50_000, 60_000, 65_537, 2**20])
+def test_batches_fill_shards(most: int) -> None:
+    size = building._batch_size(most)
+    assert min(most, building.BATCH) / 2 <= size <= min(most, building.BATCH)
+    assert most % size <= most * 0.001
+
+
+def test_a_shard_has_as_many_triples_as_were_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(building, "BATCH", 8)
+    index = Index.build(tmp_path / "x", triples(95), shard_triples=30)
+    assert [shard.triples for shard in index.shards] == [30, 30, 30, 5]
+
+
+def test_warnings_name_the_line_that_calls(tmp_path: Path) -> None:
+    corpus = write(tmp_path / "c.jsonl", [*triples(3), BAD, BLANK])
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        index = Index.build(tmp_path / "x", corpus, skip_bad=True, stop_words=["e.g."])
+        index.add(corpus, skip_bad=True)
+        read_triples(corpus, skip_bad=True)
+        index.candidates(corpus, skip_bad=True, random=9)
+        index.candidates([Triple("odd", (), "zzz", "zzz")])
+    assert len(warned) == 13
+    assert {each.filename for each in warned} == {__file__}
 
 
 def test_skipped_rows_are_counted_once(tmp_path: Path) -> None:
@@ -303,7 +330,13 @@ def test_folders_that_are_taken(tmp_path: Path) -> None:
             UsageError, match=r"corpus/x would lie in .*corpus, which is the corpus; choose another place"
         ):
             Index.build(corpus / "x", paths)
-    Index.build(corpus / "x", [corpus / "c.jsonl"])
+    index = Index.build(corpus / "x", [corpus / "c.jsonl"])
+    with pytest.raises(
+        UsageError,
+        match=r"corpus/x lies in .*corpus, which is the corpus; move it elsewhere, or give the files one by one$",
+    ):
+        index.add(corpus)
+    assert len(index.add([corpus / "c.jsonl"])) == 4
     Index.build(tmp_path / "y", triples(2))
     before = files(tmp_path / "y")
     with pytest.raises(UsageError, match=r"y is an index already; add to it, or choose another folder"):
@@ -381,11 +414,16 @@ class TestResume:
         [
             (
                 {"tokenize": "words"},
-                r"tokenize is words, but the work began with 13a; continue with the same options",
+                r"the work began with --tokenize 13a and would go on with --tokenize words; continue with the same op",
             ),
-            ({"lowercase": False}, r"lowercase is False, but the work began with True"),
-            ({"stop_words": ["we", "you"]}, r"stop_words is a list of 2, but the work began with a list of 1"),
-            ({"shard_triples": 11}, r"shard_triples is 11, but the work began with 10"),
+            ({"lowercase": False}, r"began without --keep-case and would go on with --keep-case; "),
+            (
+                {"stop_words": ["we", "you"]},
+                r"with 1 word in --stop-words and would go on with 2 words in --stop-words",
+            ),
+            ({"stop_words": ["you"]}, r"began with 1 word in --stop-words and would go on with others; "),
+            ({"stop_words": []}, r"began with 1 word in --stop-words and would go on without --stop-words; "),
+            ({"shard_triples": 11}, r"began with --shard-triples 10 and would go on with --shard-triples 11; "),
         ],
     )
     def test_other_options(self, tmp_path: Path, corpus: list[Path], options: dict[str, Any], message: str) -> None:
@@ -400,7 +438,13 @@ class TestResume:
         corpus = tmp_path / "c.tsv"
         corpus.write_text("one\ttwo\n" * 25 + "one\n")
         interrupted(tmp_path / "x", [corpus], columns="message,response")
-        with pytest.raises(UsageError, match=r"columns is response,message, but the work began with message,response"):
+        with pytest.raises(
+            UsageError, match=r"the work began with --columns message,response and .* without --columns; "
+        ):
+            Index.build(tmp_path / "x", corpus, shard_triples=10, resume=True)
+        with pytest.raises(
+            UsageError, match=r"--columns message,response and would go on with --columns response,message"
+        ):
             Index.build(tmp_path / "x", corpus, columns=["response", "message"], shard_triples=10, resume=True)
         with pytest.warns(CountedWarning, match=r"skipped: 1"):
             index = Index.build(

@@ -67,7 +67,6 @@ def _add_index(commands: argparse._SubParsersAction[Any]) -> None:
     out.add_argument(
         "--shard-triples",
         type=int,
-        default=2**20,
         metavar="N",
         help="triples in a file of the index, at most (1048576); fewer take less memory, and change no result",
     )
@@ -123,11 +122,13 @@ def index(options: argparse.Namespace) -> None:
     from trubleu.mining.building import corpus_source
     from trubleu.mining.folder import check_outside
     from trubleu.mining.options import read_stop_words
+    from trubleu.mining.shard import MOST_TRIPLES
 
     if not options.files:
         raise UsageError("mine index needs a CORPUS; give files of triples, or folders of them")
     stop_words = read_stop_words(options.stop_words) if options.stop_words else ()
     check_outside(Path(options.out), options.files)
+    shard_triples = MOST_TRIPLES if options.shard_triples is None else options.shard_triples
     with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
         corpus = corpus_source(options.files, columns=options.columns, skip_bad=options.skip_bad)
         made = Index.build(
@@ -136,7 +137,7 @@ def index(options: argparse.Namespace) -> None:
             tokenize=options.tokenize,
             lowercase=not options.keep_case,
             stop_words=stop_words,
-            shard_triples=options.shard_triples,
+            shard_triples=shard_triples,
             columns=options.columns,
             resume=options.resume,
             progress=bars.stage("indexing", corpus.total, corpus.unit),
@@ -150,12 +151,14 @@ def add(options: argparse.Namespace) -> None:
     from trubleu.errors import UsageError
     from trubleu.mining import Index
     from trubleu.mining.building import corpus_source
+    from trubleu.mining.folder import check_outside
 
     if len(options.files) < 2:
         raise UsageError("mine add needs INDEX MORE: an index, and files of triples or folders of them")
     path, *files = options.files
     with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
         before = Index.open(path)
+        check_outside(Path(path), files)
         corpus = corpus_source(files, columns=options.columns, skip_bad=options.skip_bad)
         made = before.add(
             corpus,

@@ -10,7 +10,7 @@ from trubleu.cli.output import add_output_options, check_output, keep_inputs, wr
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from trubleu.mining import Candidate, Candidates
+    from trubleu.mining import Candidate, Candidates, Index
     from trubleu.report.tables import Table
 
 EPILOG: Final = """\
@@ -75,8 +75,8 @@ def add_search_parser(commands: argparse._SubParsersAction[Any]) -> None:
 
 def _add_scoring(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("scores")
-    group.add_argument("--top", type=int, default=15, metavar="N", help="how many candidates (15)")
-    # None where nothing was given, as these two have no meaning without a response.
+    # None where nothing was given: the defaults are Python's, and alpha and epsilon are about a response.
+    group.add_argument("--top", type=int, metavar="N", help="how many candidates (15)")
     group.add_argument("--alpha", type=float, metavar="A", help="how much the response counts, from 0 to 1 (0.5)")
     group.add_argument(
         "--epsilon", type=float, metavar="E", help="keeps candidates whose response shares no word, from 0 on (0.1)"
@@ -102,13 +102,15 @@ def run(options: argparse.Namespace) -> None:
     from trubleu.data.formats import format_to_write
     from trubleu.errors import UsageError
     from trubleu.mining import Index
+    from trubleu.mining.candidate_files import check_seeds_storable
     from trubleu.mining.seeds import seed_source, seed_triples
     from trubleu.report.tables import render_tables
 
     if len(options.files) != 1:
         raise UsageError(f"mine run needs one INDEX, but {len(options.files)} arguments are given")
     chosen = _scoring(options)
-    if format_to_write(options.out, ["jsonl", "parquet"]) == "parquet":
+    in_parquet = format_to_write(options.out, ["jsonl", "parquet"]) == "parquet"
+    if in_parquet:
         polars_module()  # if it is missing, that is said now and not after the work
     check_writable(options.out)
     with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
@@ -118,6 +120,8 @@ def run(options: argparse.Namespace) -> None:
         _keep_index(options.files[0], options.out)
         index = Index.open(options.files[0])
         seeds = seed_triples(source)
+        if in_parquet:
+            check_seeds_storable(seeds)
         progress = bars.stage("mine", len(seeds) * len(index.shards), "search")
         found = index.candidates(seeds, **chosen, random=options.random, seed=options.seed, progress=progress)
         found.write(options.out)
@@ -128,12 +132,12 @@ def run(options: argparse.Namespace) -> None:
 def look(options: argparse.Namespace) -> None:
     """Print what a search finds."""
     from trubleu.cli.progress import told_once
-    from trubleu.errors import UsageError
+    from trubleu.errors import UsageError, counted
     from trubleu.mining import Index
     from trubleu.report.tables import render_tables
 
     if len(options.files) != 2:
-        raise UsageError(f'mine search needs INDEX "A MESSAGE", but {len(options.files)} arguments are given')
+        raise UsageError(f'mine search needs INDEX "A MESSAGE", not {counted(len(options.files), "argument")}')
     path, message = options.files
     if options.response is None and (options.alpha is not None or options.epsilon is not None):
         name = "--epsilon" if options.alpha is None else "--alpha"
@@ -143,21 +147,24 @@ def look(options: argparse.Namespace) -> None:
     check_output(options)
     _keep_index(path, options.out)
     with told_once(quiet=options.quiet):
-        found = Index.open(path).search(message, options.response, **chosen)
-    write_output(options, render_tables(_tables(options, message, found), options.format, options.digits))
+        index = Index.open(path)
+        found = index.search(message, options.response, **chosen)
+        notes = [] if found else [_nothing(index, message, options.response, chosen)]
+    write_output(options, render_tables(_tables(options, found, notes), options.format, options.digits))
 
 
 def _scoring(options: argparse.Namespace) -> dict[str, Any]:
     """Return the options of the scores, refused before any work if they cannot be."""
     from trubleu.mining.bm25 import Bm25
-    from trubleu.mining.candidates import ALPHA, EPSILON, check_scoring
+    from trubleu.mining.candidates import ALPHA, EPSILON, TOP, check_scoring
 
+    top = TOP if options.top is None else options.top
     alpha = ALPHA if options.alpha is None else options.alpha
     epsilon = EPSILON if options.epsilon is None else options.epsilon
-    check_scoring(options.top, alpha, epsilon)
+    check_scoring(top, alpha, epsilon)
     Bm25(options.variant, options.k1, options.b)
     return {
-        "top": options.top,
+        "top": top,
         "alpha": alpha,
         "epsilon": epsilon,
         "variant": options.variant,
@@ -166,6 +173,31 @@ def _scoring(options: argparse.Namespace) -> dict[str, Any]:
         "explain": options.explain,
         "threads": options.threads,
     }
+
+
+def _nothing(index: Index, message: str, response: str | None, chosen: dict[str, Any]) -> str:
+    """Say why a search found nothing."""
+    from trubleu.mining.bm25 import Bm25
+    from trubleu.mining.explain import Explainer
+    from trubleu.report.tables import one_line
+
+    text = repr(one_line(message))
+    bm25 = Bm25(chosen["variant"], chosen["k1"], chosen["b"])
+    if not Explainer(index, bm25).known(message):
+        return f"no word of {text} is indexed in a message of {index.path}"
+    if not index.search(message, **{**chosen, "top": 1}):
+        return (
+            f"every score is 0, as the words of {text} are in too many messages of {index.path} to weigh anything with "
+            f"--variant {bm25.variant}"
+        )
+    if index.search(message, response, **{**chosen, "top": 1, "alpha": 0.0, "epsilon": 1.0}):
+        alpha, epsilon = chosen["alpha"], chosen["epsilon"]
+        hints = [hint for hint, wanted in (("lower --alpha", alpha == 1), ("raise --epsilon", epsilon == 0)) if wanted]
+        return (
+            f"every score is 0 with alpha {alpha:g} and epsilon {epsilon:g}, as no response shares a word that weighs "
+            f"something with yours; {' and '.join(hints)}"
+        )
+    return f"{text} was answered in {index.path} by nothing else than your response, which is left out"
 
 
 def _keep_index(index: str, target: str) -> None:
@@ -190,7 +222,7 @@ def _summary(found: Candidates, path: str) -> Table:
     return Table("", [Column("origin"), Column("candidates", kind="count")], rows, notes, name="candidates")
 
 
-def _tables(options: argparse.Namespace, message: str, found: Sequence[Candidate]) -> list[Table]:
+def _tables(options: argparse.Namespace, found: Sequence[Candidate], notes: list[str]) -> list[Table]:
     """Return what was found; for programs, words are rows of a table of their own."""
     from trubleu.report.tables import FOR_PROGRAMS, Column, Table, one_line
 
@@ -219,7 +251,6 @@ def _tables(options: argparse.Namespace, message: str, found: Sequence[Candidate
     if options.response is None:  # a score is that of the message, which need not be said twice
         kept = [0, 1, *range(4, 7)] if for_people else [0, 1, 2, *range(4, 7)]
         columns, rows = [columns[each] for each in kept], [[row[each] for each in kept] for row in rows]
-    notes = [] if found else [f"nothing in {options.files[0]} is like {one_line(message)!r}"]
     if options.response is None:
         notes.append("ranked by the message alone, as no --response was given; the score is BM25's of the messages")
     tables = [Table("", columns, rows, notes, name="candidates")]

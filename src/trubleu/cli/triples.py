@@ -199,6 +199,7 @@ def split(options: argparse.Namespace) -> None:
     from trubleu.data import Ratings, TripleFiles, check_standard_input_once, split_seeds, warn_of_skipped
     from trubleu.data.seeds import SEED_SYSTEM
     from trubleu.data.triple_writer import check_together, write_together
+    from trubleu.data.triples import distinct_triples
 
     targets = [options.dev_out, options.test_out]
     _check(options, "split", "TRIPLES", targets)
@@ -210,7 +211,7 @@ def split(options: argparse.Namespace) -> None:
     with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
         ratings = Ratings.read(options.ratings, system=SEED_SYSTEM)
         read = bars.stage("read", source.total, "B")
-        triples = [triple for batch in source.batches(progress=read) for triple in batch]
+        triples = distinct_triples(source, progress=read)
         warn_of_skipped(source)
         parts = split_seeds(
             triples, ratings, least=options.least, raters=options.raters, dev=options.dev, seed=options.seed

@@ -6,14 +6,14 @@ import os
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from trubleu.data.files import check_standard_input_once, name_of
+from trubleu.data.files import check_standard_input_once, is_standard, name_of
 from trubleu.data.formats import format_of
 from trubleu.data.jsonl import parse_object
-from trubleu.data.line_reader import LineReader, opened, total_size
+from trubleu.data.line_reader import LineReader, check_once, opened, total_size
 from trubleu.data.records import id_field, kind_of
 from trubleu.data.triples import BATCH, Triple
 from trubleu.data.weights import shown
-from trubleu.errors import CountedWarning, DataError, UsageError
+from trubleu.errors import CountedWarning, DataError, UsageError, counted, some
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -50,13 +50,16 @@ class DialogueFiles:
 
     Raises
     ------
+    DataError
+        If a file is given twice.
     UsageError
         If there is no file, or the separator or the field is blank.
 
     Notes
     -----
     A file is JSON lines if its name or the first line says so, and text otherwise. White space around a turn is no part
-    of it.
+    of it. Of what has been read, only the ids that conversations have in their files are kept in memory, since none may
+    come again.
 
     Examples
     --------
@@ -85,6 +88,7 @@ class DialogueFiles:
                 raise UsageError(f"the {name} {shown(value)} is blank; give one with letters or signs in it")
         check_standard_input_once(given)
         self.files = tuple(os.fspath(path) for path in given)
+        check_once(self.files)
         self.total = total_size(self.files)
         self.dialogues = 0
         self.bad = 0
@@ -92,6 +96,8 @@ class DialogueFiles:
         self._separator = separator
         self._turns = turns
         self._skip_bad = skip_bad
+        self._seen: set[str] = set()
+        self._unseparated = False
 
     def triples(self, *, context: int = 1, progress: Callable[[int], object] | None = None) -> Iterator[Triple]:
         """Yield a triple for every turn that answers another one.
@@ -108,13 +114,16 @@ class DialogueFiles:
         Raises
         ------
         DataError
-            If a file cannot be read, or a conversation cannot be used and is not to be skipped, with its line.
+            If a file cannot be read; if a conversation cannot be used, such as one with the id of another, and is not
+            to be skipped, with its line; if no conversation gives a triple.
         """
         if context < 0:
             raise UsageError(f"a context of {context} turns is too short; give 0 or more")
         self.dialogues = self.bad = self.short = 0
+        self._seen = set()
+        self._unseparated = True
         first = 2 if context else 1
-        for identity, turns in self._dialogues(progress):
+        for _, identity, turns in self._dialogues(progress):
             self.short += len(turns) <= first
             for place in range(first, len(turns)):
                 yield Triple(
@@ -123,6 +132,8 @@ class DialogueFiles:
                     turns[place - 1],
                     turns[place],
                 )
+        if self.dialogues == self.bad + self.short:
+            raise DataError(self._nothing(first + 1))
 
     def warn_of_skipped(self) -> None:
         """Warn of the conversations that gave no triples, if there were any."""
@@ -131,7 +142,22 @@ class DialogueFiles:
         if self.short:
             warnings.warn(CountedWarning("dialogues too short for a triple", self.short), stacklevel=2)
 
-    def _dialogues(self, progress: Callable[[int], object] | None) -> Iterator[tuple[str, tuple[str, ...]]]:
+    def _nothing(self, least: int) -> str:
+        """Say why there are no triples, for which a conversation needs so many turns at least."""
+        names = some(map(name_of, self.files), 3)
+        if not self.dialogues:
+            return f"{names} holds no dialogues; give some, one a line"
+        skipped = f" ({counted(self.bad, 'dialogue')} skipped)" if self.bad else ""
+        said = f"{names}: no dialogue gives a triple{skipped}, for which it needs {least} turns at least"
+        if self.short and self._unseparated:
+            return (
+                f"{said}; the separator {shown(self._separator)} occurs nowhere, so say what stands between turns "
+                "(--separator)"
+            )
+        return f"{said}; give longer ones" + (", or ask for no context (--context 0)" if least > 2 else "")
+
+    def _dialogues(self, progress: Callable[[int], object] | None) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+        """Yield the place, the id and the turns of every conversation that can be used."""
         for path in self.files:
             name = name_of(path)
             reached = number = 0
@@ -144,18 +170,32 @@ class DialogueFiles:
                         number += 1
                         if line is None or (line and not line.isspace()):
                             self.dialogues += 1
+                            place = f"{name}:{number}"
                             try:
-                                dialogue = self._dialogue(line, f"{name}:{number}", is_json)
+                                identity, turns = self._dialogue(line, place, is_json)
+                                if identity != place:
+                                    self._check_new(identity, place)
                             except DataError:
                                 if not self._skip_bad:
                                     raise
                                 self.bad += 1
                             else:
-                                yield dialogue
+                                yield place, identity, turns
                     if progress is not None:
                         at = reader.taken if raw is None else raw.tell()
                         progress(at - reached)
                         reached = at
+
+    def _check_new(self, identity: str, place: str) -> None:
+        if identity not in self._seen:
+            self._seen.add(identity)
+            return
+        where = ""
+        # Where it was is found by reading again, which is too slow for every one that is skipped.
+        if not self._skip_bad and not any(map(is_standard, self.files)):
+            again = DialogueFiles(self.files, separator=self._separator, turns=self._turns)
+            where = " at " + next(found for found, name, _ in again._dialogues(None) if name == identity)
+        raise DataError(f"{place}: the id {shown(identity)} is used already{where}; every dialogue needs its own")
 
     def _dialogue(self, line: str | None, place: str, is_json: bool) -> tuple[str, tuple[str, ...]]:
         if line is None:
@@ -164,8 +204,10 @@ class DialogueFiles:
             record = parse_object(line, place)
             identity = id_field(record, place) or place
             turns = tuple(self._json_turns(record, place))
+            self._unseparated = False
         else:
             identity = place
+            self._unseparated = self._unseparated and self._separator not in line
             # The separator also stands behind the last turn in DailyDialog, where it separates nothing.
             turns = tuple(turn.strip() for turn in line.rstrip().removesuffix(self._separator).split(self._separator))
         for number, turn in enumerate(turns, 1):

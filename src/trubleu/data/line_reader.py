@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -19,6 +20,20 @@ if TYPE_CHECKING:
     Line = str | None  # None: it is not UTF-8
 
 _BLOCK = 1 << 22  # bytes read at once
+
+
+def check_once(files: Sequence[str]) -> None:
+    """Refuse a file that is given twice, be it by two names.
+
+    Raises
+    ------
+    DataError
+        If there is one.
+    """
+    seen: dict[str, str] = {}
+    for file in files:
+        if not is_standard(file) and seen.setdefault(os.path.realpath(file), file) is not file:
+            raise DataError(f"{file} is given twice, so that every triple in it would count twice; give it once")
 
 
 def size_of(file: str) -> int | None:
@@ -78,6 +93,15 @@ class LineReader:
         head, _, _ = b"".join(self._ready).partition(b"\n")
         lines = self._decoded(head, 0, 0)
         return (lines[0] if lines else None) or ""
+
+    def head(self, count: int) -> list[str]:
+        """Return the first lines, ``count`` at most, which `batches` will give again; what is no UTF-8 is replaced."""
+        ends = sum(block.count(b"\n") for block in self._ready)
+        while ends < count and (block := self._read()):
+            self._ready.append(block)
+            ends += block.count(b"\n")
+        lines = b"".join(self._ready).split(b"\n", count)[:count]
+        return [line.decode("utf-8-sig", "replace").removesuffix("\r") for line in lines]
 
     def batches(self, size: int, passed: int) -> Iterator[list[Line]]:
         """Yield lines in lists of ``size``, the last one shorter, after the first ``passed`` ones.

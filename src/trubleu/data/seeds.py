@@ -83,7 +83,7 @@ def sample_triples(
         raise DataError(
             f"{counted(n, 'triple')} cannot be drawn from a corpus of {reservoir.seen:,}; draw that many at most"
         )
-    warn_of_skipped(source)
+    warn_of_skipped(source, stacklevel=3)
     return reservoir.drawn()
 
 

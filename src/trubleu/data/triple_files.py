@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from trubleu.data.compression import SUFFIXES
 from trubleu.data.files import check_standard_input_once, is_standard, name_of, unreadable
 from trubleu.data.formats import format_of
-from trubleu.data.line_reader import LineReader, opened, size_of, total_size
+from trubleu.data.line_reader import LineReader, check_once, opened, size_of, total_size
 from trubleu.data.tables import PARQUET_MAGIC
-from trubleu.data.triple_lines import TsvLayout, add_json, checked_columns
+from trubleu.data.triple_lines import LOOKED_AT, TsvLayout, add_json, check_ids, checked_columns
 from trubleu.data.triple_parquet import ParquetTriples, check_magic
 from trubleu.data.triple_rows import TripleRows
 from trubleu.data.triples import BATCH, Triple, TripleBatch, warn_of_skipped
@@ -64,7 +64,8 @@ class TripleFiles:
       turns, oldest first.
     - *Tab-separated*: raw, so that neither quotes nor backslashes mean anything. If the first line names message and
       response, it is a header. Otherwise two columns are message and response, three begin with the context, four with
-      the id. A context is one turn, or nothing.
+      the id, unless what stands there comes again in the first 1,024 lines: then it is no id, and ``columns`` must say
+      what it is. A context is one turn, or nothing.
     - *Parquet*: the fields of JSON lines as columns; ``context`` may also be a text, one turn.
 
     An id that is missing is FILE:LINE, in Parquet FILE:ROW. Files are UTF-8, maybe compressed with gzip or zstd. What
@@ -96,7 +97,7 @@ class TripleFiles:
             raise UsageError("no corpus is given; give one file or folder at least")
         check_standard_input_once(given)
         self.files = tuple(file for path in given for file in _expanded(path))
-        _check_once(self.files)
+        check_once(self.files)
         self.total = total_size(self.files)
         self.bad = 0
         self.empty = 0
@@ -171,7 +172,10 @@ class TripleFiles:
             first = reader.first()
             add: Callable[[TripleRows, Sequence[str | None], int], None] = add_json
             if form == "tsv" or (form != "jsonl" and not first.lstrip().startswith("{")):
-                add = TsvLayout.of(first, self._columns, rows.name).add
+                layout = TsvLayout.of(first, self._columns, rows.name)
+                if layout.guessed_id:
+                    check_ids(reader.head(LOOKED_AT), rows.name)
+                add = layout.add
             end = passed
             for lines in reader.batches(size, passed):
                 add(rows, lines, end)
@@ -220,7 +224,7 @@ def read_triples(
     """
     source = TripleFiles(paths, columns=columns, skip_bad=skip_bad)
     triples = [triple for batch in source.batches(progress=progress) for triple in batch]
-    warn_of_skipped(source)
+    warn_of_skipped(source, stacklevel=3)
     return triples
 
 
@@ -266,13 +270,6 @@ def _files_of_folder(folder: PathLike) -> list[str]:
 
 def _raise(error: OSError) -> None:
     raise error
-
-
-def _check_once(files: Sequence[str]) -> None:
-    seen: dict[str, str] = {}
-    for file in files:
-        if not is_standard(file) and seen.setdefault(os.path.realpath(file), file) is not file:
-            raise DataError(f"{file} is given twice, so that every triple in it would count twice; give it once")
 
 
 def _tell_nobody(_bytes: int) -> None:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from trubleu.data.line_reader import Line
     from trubleu.data.triple_rows import TripleRows
 
+LOOKED_AT = 1024
+"""So many lines at the beginning of a file show whether its first column is an id."""
+
 _CHUNK = 1024  # lines that are looked at together; if one is not in order, all of them are gone through one by one
 
 PASSED_OVER = "-"
@@ -66,10 +69,13 @@ class TsvLayout:
         ``id``, ``context``, ``message``, ``response``, or something else for a column to be passed over.
     header
         Whether the first line names the columns.
+    guessed_id
+        Whether it is only their number that makes a column the id; see `check_ids`.
     """
 
     names: tuple[str, ...]
     header: bool
+    guessed_id: bool = False
 
     @classmethod
     def of(cls, first: str, columns: Sequence[str] | None, name: str) -> TsvLayout:
@@ -94,7 +100,8 @@ class TsvLayout:
                 f"{name}:1: {counted(len(cells), 'column')} and no header that names message and response; say what "
                 'they hold, such as columns="-,context,message,response" (--columns on the command line)'
             )
-        return cls(BY_WIDTH.get(len(cells), FIELDS[2:]), header)
+        names = BY_WIDTH.get(len(cells), FIELDS[2:])
+        return cls(names, header, guessed_id="id" in names)
 
     def add(self, rows: TripleRows, lines: Sequence[Line], before: int) -> None:
         """Add the triples of some lines; ``before`` is the number of lines before them.
@@ -135,6 +142,32 @@ class TsvLayout:
         record: dict[str, Any] = dict(zip(self.names, cells, strict=True))
         record["context"] = [turn] if (turn := record.get("context")) else []
         rows.add_record(record, place, number)
+
+
+def check_ids(lines: Sequence[str], name: str) -> None:
+    """Refuse a file of four columns without a header whose first one is no id, as the same stands there again.
+
+    Parameters
+    ----------
+    lines
+        The first ones of the file, wherever reading begins.
+    name
+        The file's name.
+
+    Raises
+    ------
+    DataError
+        If two lines have the same id.
+    """
+    seen: dict[str, int] = {}
+    for number, line in enumerate(lines, 1):
+        identity, *others = line.split("\t")
+        if identity and len(others) == len(FIELDS) - 1 and seen.setdefault(identity, number) != number:
+            raise DataError(
+                f"{name}:{number}: the id {shown(identity)} is used already at {name}:{seen[identity]}; if the first "
+                'of the four columns is no id, say so with columns="-,context,message,response" '
+                "(--columns=-,context,message,response on the command line)"
+            )
 
 
 def _add(

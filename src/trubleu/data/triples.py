@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
+from trubleu.data.files import is_standard
 from trubleu.data.records import kind_of
 from trubleu.data.triple_rows import TripleRows
+from trubleu.data.weights import shown
 from trubleu.errors import CountedWarning, DataError
 
 if TYPE_CHECKING:
@@ -190,8 +192,65 @@ def _check(triple: object, place: str) -> None:
         raise DataError(f"{place}: context must be a tuple of strings, one a turn, not {kind_of(triple.context)}")
 
 
-def warn_of_skipped(source: TripleSource) -> None:
+def distinct_triples(
+    source: TripleSource, *, noun: str = "triple", progress: Callable[[int], object] | None = None
+) -> list[Triple]:
+    """Read all triples of a source, each of which must have an id of its own.
+
+    Parameters
+    ----------
+    source
+        Where they come from.
+    noun
+        What messages call one of them.
+    progress
+        Told how much has been read.
+
+    Raises
+    ------
+    DataError
+        If two have the same id, with the lines of both, or a row cannot be used.
+
+    Examples
+    --------
+    >>> distinct_triples(TripleList([Triple("7", (), "hi", "hello"), Triple("7", (), "bye", "see you")]))
+    Traceback (most recent call last):
+        ...
+    trubleu.errors.DataError: triple 2: the id '7' is used already at triple 1; every triple needs its own
+    """
+    triples: list[Triple] = []
+    seen: set[str] = set()
+    for batch in source.batches(progress=progress):
+        for triple in batch:
+            if triple.id in seen:
+                raise DataError(_twice(source, triple.id, noun))
+            seen.add(triple.id)
+            triples.append(triple)
+    return triples
+
+
+def _twice(source: TripleSource, identity: str, noun: str) -> str:
+    """Say where an id is used twice; read again, one row at a time, as only then the rows of triples are known."""
+    what = f"the id {shown(identity)} is used"
+    if not any(map(is_standard, source.files)):
+        places: list[str] = []
+        for batch in source.batches(size=1, contexts=False):
+            if identity in batch.ids:
+                places.append(f"{source.files[batch.file]}:{batch.end}" if source.files else f"{noun} {batch.end}")
+            if len(places) > 1:
+                return f"{places[1]}: {what} already at {places[0]}; every {noun} needs its own"
+    return f"{what} by two {noun}s; every {noun} needs its own"
+
+
+def warn_of_skipped(source: TripleSource, *, stacklevel: int = 2) -> None:
     """Warn of the rows that the latest pass over a source has left out, if there were any.
+
+    Parameters
+    ----------
+    source
+        What was read.
+    stacklevel
+        Whose line the warning names, as for `warnings.warn`.
 
     Warns
     -----
@@ -209,6 +268,8 @@ def warn_of_skipped(source: TripleSource) -> None:
     'rows with a blank message or response, skipped: 1'
     """
     if source.bad:
-        warnings.warn(CountedWarning("rows that could not be used and were skipped", source.bad), stacklevel=2)
+        what = "rows that could not be used and were skipped"
+        warnings.warn(CountedWarning(what, source.bad), stacklevel=stacklevel)
     if source.empty:
-        warnings.warn(CountedWarning("rows with a blank message or response, skipped", source.empty), stacklevel=2)
+        what = "rows with a blank message or response, skipped"
+        warnings.warn(CountedWarning(what, source.empty), stacklevel=stacklevel)

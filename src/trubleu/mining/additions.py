@@ -9,17 +9,12 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-_SMALL: Final = 4096
-"""Up to so many rows a whole permutation is drawn; beyond it rows are drawn one by one."""
-
-_DRAWS: Final = 65_536
-"""Rows that are drawn from a large corpus before giving up: then nearly all of its responses are equal."""
+MOST_MISSES: Final = 65_536
+"""So many rows in a row without a new response, and no more are drawn: then nearly all responses are equal."""
 
 
 def random_rows(rows: int, generator: np.random.Generator) -> Iterator[int]:
-    """Yield rows uniformly at random, until there are no more or the reader has enough of them.
-
-    Of a large corpus, a row may come again.
+    """Yield all rows, each once, in an order as likely as any other; memory grows with how many are taken.
 
     Examples
     --------
@@ -27,8 +22,9 @@ def random_rows(rows: int, generator: np.random.Generator) -> Iterator[int]:
     >>> sorted(random_rows(5, np.random.default_rng(1)))
     [0, 1, 2, 3, 4]
     """
-    if rows <= _SMALL:
-        yield from generator.permutation(rows).tolist()
-        return
-    for _ in range(_DRAWS):
-        yield int(generator.integers(rows))
+    moved: dict[int, int] = {}  # a list of all rows is shuffled, of which only what has changed is there
+    for place in range(rows):
+        other = int(generator.integers(place, rows))
+        row = moved.get(other, other)
+        moved[other] = moved.pop(place, place)
+        yield row

@@ -134,6 +134,7 @@ def build_index(path: Path, corpus: Corpus, options: IndexOptions, reading: Read
 
 def add_to_index(path: Path, corpus: Corpus, reading: Reading) -> None:
     """Add triples to an index (see `Index.add`)."""
+    check_outside(path, corpus)
     source = corpus_source(corpus, columns=reading.columns, skip_bad=reading.skip_bad)
     with locked(path):
         found, manifest = _found(path)
@@ -238,7 +239,7 @@ class _Work:
     def _write_shards(self, source: TripleSource, progress: Told) -> None:
         start, writer = self._journal, self._writer
         most = start.options.shard_triples
-        size = -(-most // -(-most // BATCH))  # as even as possible, so that shards are filled
+        size = _batch_size(most)
         triples = list(start.triples)
         place = start.file, start.rows, start.bad, start.empty
         for batch in source.batches(size=size, start=(start.file, start.rows), contexts=False, progress=progress):
@@ -317,6 +318,12 @@ class _Work:
         else:
             remove_leftovers(self._path, {shard.file for shard in self._before})
             (self._path / JOURNAL).unlink(missing_ok=True)
+
+
+def _batch_size(most: int) -> int:
+    """Return how many rows to read at once so that shards, which hold whole batches, are filled best."""
+    largest = min(most, BATCH)
+    return min(range((largest + 1) // 2, largest + 1), key=lambda size: (most % size, -size))
 
 
 def check_listed(path: Path, shard: ListedShard, remedy: str) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from trubleu.data.files import PathLike
+    from trubleu.data.triples import Triple
     from trubleu.mining.candidates import Candidate, Candidates, SeedCandidates
 
 _HEX_DIGITS: Final = 12
@@ -157,10 +158,22 @@ def _word_records(words: Sequence[tuple[str, float]]) -> list[dict[str, Any]]:
     return [{"word": word, "contribution": contribution} for word, contribution in words]
 
 
+def check_seeds_storable(seeds: Sequence[Triple]) -> None:
+    """Refuse seeds that neither a frame nor a Parquet file can hold.
+
+    Raises
+    ------
+    DataError
+        If a text contains half of a surrogate pair.
+    """
+    check_storable((each.id for each in seeds), "id")
+    check_storable((each.message for each in seeds), "message")
+    check_storable((turn for each in seeds for turn in each.context), "turn")
+    check_storable((each.response for each in seeds), "response")
+
+
 def _check_storable(candidates: Candidates) -> None:
-    check_storable((each.seed.id for each in candidates), "id")
-    check_storable((each.seed.message for each in candidates), "message")
-    check_storable((turn for each in candidates for turn in each.seed.context), "turn")
+    check_seeds_storable([each.seed for each in candidates])
     check_storable((one.text for each in candidates for one in each.candidates), "candidate")
     check_storable((one.source for each in candidates for one in each.candidates), "source")
     check_storable((one.source_message for each in candidates for one in each.candidates), "source message")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, overload
 import numpy as np
 
 from trubleu.errors import CountedWarning, TrubleuWarning, UsageError, counted, some
-from trubleu.mining.additions import random_rows
+from trubleu.mining.additions import MOST_MISSES, random_rows
 from trubleu.mining.bm25 import Bm25
 from trubleu.mining.explain import Explainer, MatchedWords
 from trubleu.mining.search import LARGEST_EPSILON, folded, search
@@ -338,14 +338,17 @@ def _with_additions(
     if (parrot := folded(seed.message)) not in there:
         there.add(parrot)
         found.append(Candidate(text=seed.message, origin="parrot"))
-    drawn = 0
+    drawn = missed = 0
     for row in random_rows(len(index), generator) if random else ():
         source, source_message, text = index.triple(row)
         if (response := folded(text)) not in there:
             there.add(response)
             found.append(Candidate(text=text, origin="random", source=source, source_message=source_message))
             drawn += 1
-        if drawn == random:
+            missed = 0
+        else:
+            missed += 1
+        if drawn == random or missed == MOST_MISSES:
             break
     return tuple(found)
 
@@ -361,11 +364,12 @@ def _warn(index: Index, made: Sequence[SeedCandidates], scoring: _Scoring, rando
             f"no word of the message is in the index, so nothing was mined for {counted(len(unknown), 'seed')}: "
             + some(each.id for each in unknown),
             TrubleuWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     if few := sum(each.mined < each.wanted for each in made):
         what = f"seeds with fewer than {scoring.top} mined candidates, which their records say (mined, wanted)"
-        warnings.warn(CountedWarning(what, few), stacklevel=3)
+        warnings.warn(CountedWarning(what, few), stacklevel=4)
     if short := sum(sum(one.origin == "random" for one in each.candidates) < random for each in made):
-        what = f"seeds with fewer than {random} random responses, as the index has too few different ones"
-        warnings.warn(CountedWarning(what, short), stacklevel=3)
+        few_others = f", or so few that {MOST_MISSES:,} draws in a row met none" if len(index) > MOST_MISSES else ""
+        what = f"seeds with fewer than {random} random responses, as the index has no others{few_others}"
+        warnings.warn(CountedWarning(what, short), stacklevel=4)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -13,8 +13,8 @@ from trubleu.text import tokenizer
 if TYPE_CHECKING:
     from trubleu.mining.bm25 import Bm25
     from trubleu.mining.index import Index
+    from trubleu.mining.shard import Field
 
-Field: TypeAlias = Literal["message", "response"]
 Contributions: TypeAlias = "tuple[tuple[str, float], ...]"
 
 

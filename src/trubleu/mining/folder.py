@@ -53,12 +53,16 @@ def check_outside(path: Path, corpus: object) -> None:
     Raises
     ------
     UsageError
-        If it would lie there.
+        If it lies or would lie there.
     """
     given = corpus if isinstance(corpus, list | tuple) else [corpus]
     folders = (Path(item) for item in given if isinstance(item, str | os.PathLike))
     for folder in folders:
         if folder.is_dir() and path.resolve().is_relative_to(folder.resolve()):
+            if path.exists():
+                raise UsageError(
+                    f"{path} lies in {folder}, which is the corpus; move it elsewhere, or give the files one by one"
+                )
             raise UsageError(f"{path} would lie in {folder}, which is the corpus; choose another place")
 
 

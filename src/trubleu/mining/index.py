@@ -6,13 +6,14 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from trubleu.errors import DataError, UsageError, counted
 from trubleu.mining.building import Reading, add_to_index, build_index, check_listed, check_there
+from trubleu.mining.candidates import ALPHA, EPSILON, TOP, mine_candidates, search_index
 from trubleu.mining.manifest import KIND, Manifest
 from trubleu.mining.options import checked_options, fingerprint
-from trubleu.mining.shard import Shard, combined
+from trubleu.mining.shard import MOST_TRIPLES, Shard, combined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from trubleu.mining.building import Corpus
     from trubleu.mining.candidates import Candidate, Candidates
     from trubleu.mining.manifest import ListedShard
-
-SHARD_TRIPLES: Final = 2**20
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -66,7 +65,7 @@ class Index:
         tokenize: str = "13a",
         lowercase: bool = True,
         stop_words: Iterable[str] = (),
-        shard_triples: int = SHARD_TRIPLES,
+        shard_triples: int = MOST_TRIPLES,
         columns: str | Sequence[str] | None = None,
         skip_bad: bool = False,
         resume: bool = False,
@@ -261,9 +260,9 @@ class Index:
         self,
         seeds: Corpus,
         *,
-        top: int = 15,
-        alpha: float = 0.5,
-        epsilon: float = 0.1,
+        top: int = TOP,
+        alpha: float = ALPHA,
+        epsilon: float = EPSILON,
         variant: str = "lucene",
         k1: float = 1.2,
         b: float = 0.75,
@@ -329,8 +328,6 @@ class Index:
         >>> [(each.origin, each.text) for each in found.candidates]
         [('seed', 'it was fun'), ('mined', 'what fun'), ('mined', 'we won the cup'), ('parrot', 'how was the party')]
         """
-        from trubleu.mining.candidates import mine_candidates
-
         return mine_candidates(
             self, seeds, top=top, alpha=alpha, epsilon=epsilon, variant=variant, k1=k1, b=b, random=random, seed=seed,
             explain=explain, threads=threads, columns=columns, skip_bad=skip_bad, progress=progress,
@@ -341,9 +338,9 @@ class Index:
         message: str,
         response: str | None = None,
         *,
-        top: int = 15,
-        alpha: float = 0.5,
-        epsilon: float = 0.1,
+        top: int = TOP,
+        alpha: float = ALPHA,
+        epsilon: float = EPSILON,
         variant: str = "lucene",
         k1: float = 1.2,
         b: float = 0.75,
@@ -379,8 +376,6 @@ class Index:
         >>> best.source, best.words.response[0][0]
         ('1', 'cup')
         """
-        from trubleu.mining.candidates import search_index
-
         return search_index(
             self, message, response, top=top, alpha=alpha, epsilon=epsilon, variant=variant, k1=k1, b=b,
             explain=explain, threads=threads,

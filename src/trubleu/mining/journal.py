@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from trubleu.data.files import is_standard, name_of, unreadable
-from trubleu.errors import DataError, UsageError, some
+from trubleu.errors import DataError, UsageError, counted, some
 from trubleu.mining.manifest import IndexOptions, ListedShard, record, texts, whole
 from trubleu.mining.sealed import SealedKind, altered, read_sealed, write_sealed
 
@@ -154,8 +154,9 @@ class Journal:
         before, given = _options(self), _options(now)
         for name, value in given.items():
             if value != before[name]:
+                began, goes_on = _typed(name, before[name]), _typed(name, value)
                 raise UsageError(
-                    f"{name} is {_shown(value)}, but the work began with {_shown(before[name])}; "
+                    f"the work began {began} and would go on {'with others' if goes_on == began else goes_on}; "
                     f"continue with the same options, or {way_out}"
                 )
         names = [source.name for source in self.sources]
@@ -175,7 +176,11 @@ def _options(journal: Journal) -> dict[str, Any]:
     return {**asdict(journal.options), "columns": journal.columns}
 
 
-def _shown(value: Any) -> str:
-    if isinstance(value, tuple):
-        return f"a list of {len(value)}"
-    return str(value)
+def _typed(name: str, value: Any) -> str:
+    """Say with which option, as it is typed, the work began or goes on."""
+    if name == "lowercase":
+        return f"{'without' if value else 'with'} --keep-case"
+    option = f"--{name.replace('_', '-')}"
+    if value is None or value == ():
+        return f"without {option}"
+    return f"with {counted(len(value), 'word')} in {option}" if name == "stop_words" else f"with {option} {value}"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from trubleu.data.files import iterate_lines, name_of
 from trubleu.errors import DataError, TrubleuWarning, UsageError, some
 from trubleu.mining.manifest import IndexOptions
+from trubleu.mining.shard import MOST_TRIPLES
 from trubleu.native import kernels
 from trubleu.text import tokenizer
 
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from trubleu.data.files import PathLike
-
-MOST_SHARD_TRIPLES: Final = 2**20
-"""A shard numbers its rows with 20 bits."""
 
 
 def checked_options(tokenize: object, lowercase: bool, stop_words: Iterable[str], shard_triples: int) -> IndexOptions:
@@ -43,8 +41,8 @@ def checked_options(tokenize: object, lowercase: bool, stop_words: Iterable[str]
     name = tokenizer(tokenize).known_as if isinstance(tokenize, str) else None
     if name is None:
         raise UsageError("an index must be opened elsewhere too, so its tokenizer is given by name, such as 13a")
-    if type(shard_triples) is not int or not 1 <= shard_triples <= MOST_SHARD_TRIPLES:
-        raise UsageError(f"shard-triples is {shard_triples}, but must lie between 1 and {MOST_SHARD_TRIPLES}")
+    if type(shard_triples) is not int or not 1 <= shard_triples <= MOST_TRIPLES:
+        raise UsageError(f"shard-triples is {shard_triples}, but must lie between 1 and {MOST_TRIPLES}")
     if isinstance(stop_words, str):
         raise UsageError("stop words are a list, not one string; put the string into a list, or read it from its file")
     words = sorted({word.lower() if lowercase else word for word in stop_words})

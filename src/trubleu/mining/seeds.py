@@ -6,9 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from trubleu.data.files import is_standard
-from trubleu.data.triples import TripleList, warn_of_skipped
-from trubleu.data.weights import shown
+from trubleu.data.triples import TripleList, distinct_triples, warn_of_skipped
 from trubleu.errors import DataError
 from trubleu.mining.building import corpus_source
 
@@ -35,29 +33,9 @@ def seed_triples(source: TripleSource) -> list[Triple]:
     DataError
         If there are none, a field is missing or wrong, or two have the same id.
     """
-    triples: list[Triple] = []
-    seen: set[str] = set()
-    for batch in source.batches():
-        for triple in batch:
-            if triple.id in seen:
-                raise DataError(_twice(source, triple.id))
-            seen.add(triple.id)
-            triples.append(triple)
-    warn_of_skipped(source)
+    triples = distinct_triples(source, noun="seed")
+    warn_of_skipped(source, stacklevel=5)  # who calls `Index.candidates`
     if not triples:
         where = ", ".join(source.files) or "the list"
         raise DataError(f"there are no seeds in {where}; give at least one triple")
     return triples
-
-
-def _twice(source: TripleSource, identity: str) -> str:
-    """Say where an id is used twice; read again, one row at a time, as only then the rows of triples are known."""
-    what = f"the id {shown(identity)} is used"
-    if not any(map(is_standard, source.files)):
-        places: list[str] = []
-        for batch in source.batches(size=1, contexts=False):
-            if identity in batch.ids:
-                places.append(f"{source.files[batch.file]}:{batch.end}" if source.files else f"seed {batch.end}")
-            if len(places) > 1:
-                return f"{places[1]}: {what} already at {places[0]}; every seed needs its own"
-    return f"{what} by two seeds; every seed needs its own"
