@@ -184,3 +184,14 @@ def test_words_that_come_often_and_rows_that_are_long() -> None:
     assert len(expected) == 7
     for kernels in BUILDS.values():
         assert hits_of(kernels, built(kernels, rows), rows, "a b", "q", top=7) == expected
+
+
+def test_queries_of_very_many_words() -> None:
+    rows = many_rows()[:300]
+    message = " ".join(map(str, range(5_000)))
+    rows += [Row("i", message, "1 2"), Row("i", "4999 7", "2")]
+    for query in [(message, "1 2 3"), ("4999 7", message)]:
+        expected = mined(rows, [query], str.split, top=5)
+        assert len(expected) == 5
+        for kernels in BUILDS.values():
+            assert hits_of(kernels, built(kernels, rows), rows, *query) == expected

@@ -148,7 +148,8 @@ def search(
             if progress:
                 progress(last - first)
         first_row += shard.triples
-        shard.release()
+        if len(shards) > 1:  # the next one needs the memory; the only one may be searched again
+            shard.release()
     return Hits(*kernel.hits())
 
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <any>
+#include <atomic>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,7 @@ class ShardHandle {
   public:
     ShardHandle(nb::dict arrays, size_t rows);
     const Shard &shard() const { return shard_; }
+    uint64_t serial() const { return serial_; }  // of this object alone, from 1 on
 
   private:
     template <typename T> std::span<const T> view(nb::dict arrays, const char *name) {
@@ -27,6 +29,8 @@ class ShardHandle {
         return {array.data(), array.shape(0)};
     }
 
+    static inline std::atomic<uint64_t> made_{0};
+    uint64_t serial_ = ++made_;
     std::vector<std::any> held_;
     Shard shard_;
 };

@@ -5,6 +5,7 @@
 
 #include "mine_python.hpp"
 #include "mine_search.hpp"
+#include "mine_terrain.hpp"
 #include "utf8.hpp"
 
 namespace trubleu::mining {
@@ -56,10 +57,15 @@ class Search {
         if (numbers.shape(0) < words_) throw nb::value_error("every word needs a number");
         std::span<const uint32_t> all(numbers.data(), numbers.shape(0));
         nb::gil_scoped_release release;
+        if (shard.serial() != known_) {
+            terrain_ = std::make_unique<Terrain>(shard.shard(), scoring_, all);
+            known_ = shard.serial();
+        }
         parallel_blocks(
             last - first, 1, threads, [&] { return Searcher(scoring_); },
             [&](Searcher &searcher, size_t begin, size_t end) {
-                for (size_t i = begin; i < end; ++i) searcher.search(queries_[first + i], shard.shard(), all, first_row);
+                for (size_t i = begin; i < end; ++i) 
+                    searcher.search(queries_[first + i], shard.shard(), *terrain_, all, first_row);
             });
     }
 
@@ -82,6 +88,8 @@ class Search {
     std::vector<Query> queries_;
     Scoring scoring_;
     size_t words_ = 0;
+    std::unique_ptr<Terrain> terrain_;
+    uint64_t known_ = 0;  // the shard that it is of
 };
 
 }  // namespace

@@ -1,93 +1,30 @@
 #include "mine_search.hpp"
 
-#include <bit>
-#include <cfloat>
 #include <cmath>
 #include <cstring>
 #include <stdexcept>
 
+#include "mine_lookup.hpp"
 #include "mine_python.hpp"
+#include "mine_terrain.hpp"
 #include "utf8.hpp"
 
 namespace trubleu::mining {
 
 namespace {
 
-constexpr size_t window = 1 << 13;       // rows whose bounds are added up at once: they fit into the fastest memory
 constexpr size_t group = 64;             // rows of which one look says whether any is worth another
 constexpr size_t ahead = 12;             // rows that are asked for before they are scored
-constexpr float least_share = 1e-12f;    // stands for what is above zero and yet too small for floats to tell apart
-constexpr double least_needed = 1e-20;   // below that, bounds in floats would be lost
-constexpr double least_unit = 1e-200;    // below that, products of doubles would be lost
+constexpr size_t together = 64;          // rows that are scored at once, so that there are some to ask for
+constexpr double least_unit = 1e-150;    // below that, products of doubles would be lost
+constexpr double margin = 1e-9;          // more than sums and products of doubles can be off
 constexpr double caution = 0.9;          // how close rows may come to what is needed without being looked at
 constexpr size_t most_sorted = 64;       // words of a query up to which bounds are as sharp as they can be
+constexpr size_t most_words = 4096;      // words of a field up to which bounds are made: each may be rounded up by a step
+constexpr double most_steps = 60000;     // what all of them together can come to, but for that
 constexpr double row_cost = 120;         // scoring a row costs as much as reading so many postings
-constexpr size_t few_rows = 512;         // rows scored at once because a query has kept too few to prune by
-
-// Which of a few numbers come in a row, told with one look for each word of the row and without a branch: the table has
-// room enough that, for one of some multipliers, every number has a slot of its own. Of very many numbers chains are made.
-class Lookup {
-  public:
-    void build(std::span<const uint32_t> numbers) {
-        chained_ = false;
-        for (unsigned bits = std::bit_width(numbers.size() | 8) + 3; bits <= most_bits; ++bits)
-            for (uint32_t attempt = 0; attempt < 8; ++attempt) {
-                multiplier_ = 0x9E3779B9u + 0x3C6EF372u * attempt;
-                if (fill(numbers, bits)) return;
-            }
-        chained_ = true;
-        multiplier_ = 0x9E3779B9u;
-        fill(numbers, std::bit_width(numbers.size()) + 2);
-    }
-
-    // Writes the places of those words of a row that are there, again where they come again; returns how many.
-    size_t collect(std::span<const uint32_t> row, uint32_t *places) const {
-        size_t count = 0;
-        if (chained_) {
-            for (uint32_t number : row)
-                for (size_t slot = first(number); slots_[slot].number != no_word; slot = (slot + 1) & (slots_.size() - 1))
-                    if (slots_[slot].number == number) {
-                        places[count++] = slots_[slot].place;
-                        break;
-                    }
-            return count;
-        }
-        const Slot *slots = slots_.data();
-        for (uint32_t number : row) {
-            const Slot &slot = slots[first(number)];
-            places[count] = slot.place;
-            count += slot.number == number;
-        }
-        // A damaged file may have words without a number, which are those of the empty slots.
-        return static_cast<size_t>(std::remove(places, places + count, no_word) - places);
-    }
-
-  private:
-    struct Slot {
-        uint32_t number, place;
-    };
-    static constexpr unsigned most_bits = 13;
-
-    size_t first(uint32_t number) const { return number * multiplier_ >> shift_; }
-
-    bool fill(std::span<const uint32_t> numbers, unsigned bits) {
-        shift_ = 32 - bits;
-        slots_.assign(size_t{1} << bits, {no_word, no_word});
-        for (size_t i = 0; i < numbers.size(); ++i) {
-            size_t slot = first(numbers[i]);
-            while (slots_[slot].number != no_word) {
-                if (!chained_) return false;
-                slot = (slot + 1) & (slots_.size() - 1);
-            }
-            slots_[slot] = {numbers[i], static_cast<uint32_t>(i)};
-        }
-        return true;
-    }
-
-    uint32_t multiplier_ = 0, shift_ = 0;
-    bool chained_ = false;
-    std::vector<Slot> slots_;
-};
+constexpr size_t dense_bits = 2;         // reading so many words of bits costs as much as reading one posting
+constexpr size_t few_rows = 192;         // rows scored at once because a query has kept too few to prune by
 
 // The words of one field of a query that a shard knows and that are worth something.
 struct Side {
@@ -95,8 +32,11 @@ struct Side {
         uint32_t number;
         double weight, highest;  // highest: what it can add at most
         std::span<const uint32_t> list;
-        const uint32_t *next;  // the first posting that was not passed yet
-        float unit;            // what a class's share is multiplied by
+        const Dense *dense;                // its bits, if there are any
+        std::span<const uint32_t> walked;  // the list, or what bits do not say
+        const uint32_t *next;              // the first of these that was not passed yet
+        Sum once, again;                   // how many steps it adds where it comes once, and how many more if again
+        size_t cost;                       // of reading it
     };
     std::vector<Word> words;        // in the order of the query
     std::vector<uint32_t> by_size;  // places of words, those with the longest lists first
@@ -104,18 +44,20 @@ struct Side {
     std::vector<uint32_t> touched;
     double total = 0;             // what all words can add at most
     std::vector<double> rests;    // what the first 0, 1, 2 … of by_size can add at most, as shares of total
-    std::vector<size_t> skipped;  // how long their lists are together
+    std::vector<size_t> skipped;  // what reading them would cost
+    std::vector<Sum> steps;       // what each word adds, by class
     size_t left_out = 0;          // so many of by_size are not read
     bool read = true;
+    double step = 0;  // what one step of a sum stands for at most
 
-    float rest() const { return read ? static_cast<float>(rests[left_out]) : 1.0f; }
-    size_t postings(size_t without) const { return skipped.back() - skipped[without]; }
+    double rest() const { return total * (read ? rests[left_out] : 1.0); }
+    size_t cost(size_t without) const { return skipped.back() - skipped[without]; }
 
     // How many lists can be left out if what they could add must stay below a share.
     size_t spare(double most) const {
         size_t count = 0;
         // A short list costs nothing, and reading it makes bounds sharper.
-        while (count < by_size.size() && rests[count + 1] < most && words[by_size[count]].list.size() * 64 > skipped.back())
+        while (count < by_size.size() && rests[count + 1] < most && words[by_size[count]].cost * 64 > skipped.back())
             ++count;
         return count;
     }
@@ -169,32 +111,28 @@ struct Searcher::Work {
     explicit Work(const Scoring &scoring) : scoring(scoring) {
         for (int field : {0, 1}) {
             worth[field].assign(classes, 0.0);
+            repeated[field].assign(classes, 0.0);
+            sums[field].assign(window, 0);
             // Without a word in any row there is nothing to find, and no mean to divide by.
             if (!(scoring.mean[field] > 0)) continue;
-            double highest = 0;
             for (uint32_t count = 1; count <= most_count; ++count)
                 for (uint32_t length = 1; length <= most_length; ++length) {
                     // A word that comes 8 times or more often may come infinitely often.
                     double value = count == most_count ? scoring.scale : scoring.worth(field, count, length);
                     worth[field][class_of(count, length)] = value;
-                    highest = std::max(highest, value);
+                    repeated[field][class_of(count, length)] = value / scoring.worth(field, 1, length);
                 }
-            share[field].resize(classes);
-            for (size_t i = 0; i < classes; ++i) share[field][i] = static_cast<float>(worth[field][i] / highest);
-            most_worth[field] = highest;
         }
-        for (auto &sums : bounds) sums.assign(window + group, 0.0f);
     }
 
     const Scoring &scoring;
-    std::vector<double> worth[2];  // of each class
-    std::vector<float> share[2];   // the same, as a share of the highest
-    double most_worth[2] = {0, 0};
-    std::vector<float> bounds[2];  // of the rows of a window
+    std::vector<double> worth[2];     // of each class
+    std::vector<double> repeated[2];  // the same, as a multiple of what a word is worth that comes once in such a row
+    std::vector<Sum> sums[2];         // of the rows of a window
     Side sides[2];
     struct Survivor {
-        uint32_t row;
-        float bound, factor;  // the factor: alpha * r + c, as a share of its highest
+        uint32_t row, bound;  // the bound: in units of the two steps
+        Sum factor;           // alpha * r + c, in steps
     };
     std::vector<Survivor> survivors;
     std::vector<uint32_t> numbers;
@@ -202,29 +140,25 @@ struct Searcher::Work {
 
     Query *query = nullptr;
     const Shard *shard = nullptr;
+    const Terrain *terrain = nullptr;
     uint64_t first_row = 0;
 
-    // In units of the highest score that the bounds allow at all.
-    double unit = 0, highest_factor = 0, margin = 0;
-    float factor_slope = 0, factor_base = 0;
-    float threshold = 0;
-    int first = 0;        // the field that is read first
-    double settled = -1;  // the worst kept score that the choice of lists was made for
+    double unit = 0, highest_factor = 0;  // the highest score that the bounds allow at all, and the factor in it
+    double needed = 0;                    // which share of the unit a row's bound must reach
+    uint32_t threshold = 0;  // the same in units of the two steps; at 0 all rows are scored that have a word of the message
+    bool bounded = true;     // else there are too many words, and all rows are scored
+    int first = 0;           // the field that is read first
+    double settled = -1;     // the worst kept score that the choice of lists was made for
 
     double worst() const { return query->kept.size() == scoring.top ? query->kept.back().score : 0.0; }
 
-    // Which share of the unit a row's bound must reach, to be worth a look. Where floats or a unit that has lost digits
-    // cannot tell, it is 0: then all rows are scored that have a word of the message.
-    double needed_for(double lowest) const {
-        double share = unit > least_unit ? lowest / unit * (1 - margin) : 0.0;
-        return share < least_needed ? 0.0 : share;
-    }
-
     void settle_rests(int field);
+    void settle_steps(int field, double factor, double base);
     bool prepare(std::span<const uint32_t> all_numbers);
+    void settle_threshold();
     void aim();
     double share_needed(int field, double other) const;
-    float highest_bound(int field) const;
+    double highest_bound(int field, uint32_t base) const;
     void scan(uint32_t base);
     void accumulate(int field, uint32_t base);
     void sweep(uint32_t base, uint32_t rows);
@@ -252,11 +186,43 @@ void Searcher::Work::settle_rests(int field) {
             highest = std::min(sum, scoring.scale * highest_together(weights, k) * (1 + 1e-9));
         }
         side.rests.push_back(highest);
-        side.skipped.push_back(side.skipped.back() + word.list.size());
+        side.skipped.push_back(side.skipped.back() + word.cost);
     }
     side.total = side.rests.back();
     if (side.total > 0)
         for (double &rest : side.rests) rest /= side.total;
+}
+
+// Chooses how much a step is worth, so that no sum can overflow, and how many steps words add. A row's sum is that of its
+// words as if the row were as short as can be; what its length makes of it is a matter of the row.
+void Searcher::Work::settle_steps(int field, double factor, double base) {
+    Side &side = sides[field];
+    uint32_t longest = terrain->longest[field], mask = most_count - 1;
+    double once = scoring.mean[field] > 0 ? scoring.worth(field, 1, 1) : 0.0, highest = base;
+    auto most = [&](const Side::Word &word) { return shard->fields[field].limits[word.number] >> 3 * length_bits & mask; };
+    for (const Side::Word &word : side.words)
+        highest += factor * word.weight * once * repeated[field][class_of(most(word) + 1, longest)];
+    double step = highest / most_steps;
+    side.step = step * (256.0 / 255.0);
+    side.steps.resize(std::max(side.steps.size(), classes * side.words.size()));
+    for (size_t i = 0; i < side.words.size(); ++i) {
+        Side::Word &word = side.words[i];
+        double scaled = step > least_unit ? factor * word.weight * once / step : 0.0;
+        for (uint32_t count = 1; count <= most(word) + 1; ++count)
+            for (uint32_t kind = class_of(count, 1); kind <= class_of(count, longest); ++kind)
+                side.steps[classes * i + kind] =
+                    static_cast<Sum>(static_cast<int32_t>(scaled * repeated[field][kind]) + 1);
+        word.once = side.steps[classes * i + class_of(1, 1)];
+        if (!word.dense) continue;
+        // Bits say nothing of lengths: a word that comes again adds as much as it does in the longest row.
+        bool twice = word.dense->twice && most(word) > 0;
+        word.again = twice ? static_cast<Sum>(side.steps[classes * i + class_of(2, longest)] - word.once) : Sum{0};
+        for (uint32_t count = 2; count <= most(word) + 1; ++count)
+            for (uint32_t kind = class_of(count, 1); kind <= class_of(count, longest); ++kind) {
+                Sum &steps = side.steps[classes * i + kind];
+                steps = static_cast<Sum>(std::max(0, int{steps} - word.once - word.again));
+            }
+    }
 }
 
 bool Searcher::Work::prepare(std::span<const uint32_t> all_numbers) {
@@ -264,7 +230,6 @@ bool Searcher::Work::prepare(std::span<const uint32_t> all_numbers) {
         Side &side = sides[field];
         side.words.clear();
         side.by_size.clear();
-        side.left_out = 0;
         side.read = true;
         numbers.clear();
         for (const Query::Word &word : query->words[field]) {
@@ -273,7 +238,10 @@ bool Searcher::Work::prepare(std::span<const uint32_t> all_numbers) {
             auto list = shard->list(field, number);
             if (list.empty()) continue;
             double highest = word.weight * Limits::highest(shard->fields[field].limits[number], worth[field]);
-            side.words.push_back({number, word.weight, highest, list, list.data(), 0.0f});
+            const Dense *dense = terrain->dense(field, number);
+            std::span<const uint32_t> walked = dense ? std::span<const uint32_t>(dense->repeats) : list;
+            size_t cost = walked.size() + (dense ? dense->bits.size() / dense_bits : 0);
+            side.words.push_back({number, word.weight, highest, list, dense, walked, walked.data(), 0, 0, cost});
             side.by_size.push_back(static_cast<uint32_t>(side.by_size.size()));
             numbers.push_back(number);
         }
@@ -281,21 +249,31 @@ bool Searcher::Work::prepare(std::span<const uint32_t> all_numbers) {
         std::stable_sort(side.by_size.begin(), side.by_size.end(),
                          [&](uint32_t a, uint32_t b) { return side.words[a].list.size() > side.words[b].list.size(); });
         settle_rests(field);
-        for (Side::Word &word : side.words)
-            word.unit = std::max(static_cast<float>(word.weight * most_worth[field] / side.total), least_share);
+        side.left_out = 0;
     }
     if (!(sides[0].total > 0)) return false;
-    double slope = scoring.alpha * sides[1].total;
-    highest_factor = slope + scoring.rest;
+    highest_factor = scoring.alpha * sides[1].total + scoring.rest;
     if (!(highest_factor > 0)) return false;
     unit = sides[0].total * highest_factor;
-    // Sums of floats are a little off, the more so the more there are of them.
-    margin = 4e-7 * static_cast<double>(sides[0].words.size() + sides[1].words.size() + 64);
-    factor_slope = slope > 0 ? std::max(static_cast<float>(slope / highest_factor), least_share) : 0.0f;
-    factor_base = scoring.rest > 0 ? std::max(static_cast<float>(scoring.rest / highest_factor), least_share) : 0.0f;
+    if (unit > least_unit && unit * (1 + margin) < worst()) return false;
+    bounded = std::max(sides[0].words.size(), sides[1].words.size()) <= most_words;
+    if (bounded) {
+        settle_steps(0, 1.0, 0.0);
+        settle_steps(1, scoring.alpha, scoring.rest);
+    }
     settled = -1;
-    threshold = 0;
-    return unit <= least_unit || unit * (1 + margin) >= worst();
+    settle_threshold();
+    return true;
+}
+
+void Searcher::Work::settle_threshold() {
+    // Where doubles cannot tell, nothing is left out.
+    bool told = bounded && unit > least_unit && sides[0].step > least_unit && sides[1].step > least_unit &&
+                sides[0].step * sides[1].step > least_unit;
+    double steps = told ? worst() * (1 - margin) / sides[0].step / sides[1].step : 0.0;
+    bool enough = steps >= 1 << 16;  // else bounds are too coarse
+    needed = enough ? worst() / unit * (1 - margin) : 0.0;
+    threshold = enough ? static_cast<uint32_t>(std::min(steps, 4294967295.0)) : 0;
 }
 
 // Chooses the lists to read, by the worst score that is kept.
@@ -303,82 +281,100 @@ void Searcher::Work::aim() {
     double lowest = worst();
     if (lowest == settled) return;
     settled = lowest;
-    double needed = needed_for(lowest);
-    threshold = static_cast<float>(needed);
-    size_t postings[2];
+    settle_threshold();
+    size_t cost[2];
     for (int field : {0, 1}) {
         sides[field].left_out = sides[field].spare(caution * share_needed(field, 1.0));
-        postings[field] = sides[field].postings(sides[field].left_out);
+        cost[field] = sides[field].cost(sides[field].left_out);
         sides[field].read = true;
     }
     // Rows without a word of the response may do well, too, if little is needed.
-    bool either = needed > factor_base * (1 + margin) + margin;
-    first = either && postings[1] < postings[0] ? 1 : 0;
-    sides[1 - first].read = static_cast<double>(postings[first]) * row_cost > static_cast<double>(postings[1 - first]);
+    bool either = needed > scoring.rest / highest_factor * (1 + margin) + margin;
+    first = either && cost[1] < cost[0] ? 1 : 0;
+    sides[1 - first].read = static_cast<double>(cost[first]) * row_cost > static_cast<double>(cost[1 - first]);
 }
 
 // Which share of a field's total a row needs where the other field has at most the given share of its own.
 double Searcher::Work::share_needed(int field, double other) const {
-    if (field == 0) return threshold / (factor_slope * other + factor_base);
-    return factor_slope > 0 ? (threshold / other - factor_base) / factor_slope : 0.0;
+    double slope = scoring.alpha * sides[1].total;
+    if (field == 0) return needed * highest_factor / (slope * other + scoring.rest);
+    return slope > 0 ? (needed * highest_factor / other - scoring.rest) / slope : 0.0;
 }
 
 void Searcher::Work::accumulate(int field, uint32_t base) {
     Side &side = sides[field];
-    float *sums = bounds[field].data();
-    const float *shares = share[field].data();
+    Sum *to = sums[field].data();
     uint64_t limit = uint64_t{base + window} << class_bits;
     for (size_t i = side.left_out; i < side.by_size.size(); ++i) {
         Side::Word &word = side.words[side.by_size[i]];
-        const uint32_t *at = word.next, *end = word.list.data() + word.list.size();
+        if (word.dense) word.dense->add(base, word.once, word.again, to);
+        const uint32_t *at = word.next, *end = word.walked.data() + word.walked.size();
         if (at == end || *at >= limit) continue;
         if (row_of(*at) < base) at = std::lower_bound(at, end, base << class_bits);
-        float unit = word.unit;
+        const Sum *steps = side.steps.data() + classes * side.by_size[i];
         // Rows of a file that nobody checked may be in any order; the mask keeps them inside.
-        for (; at != end && *at < limit; ++at) sums[row_of(*at) & (window - 1)] += unit * shares[*at & (classes - 1)];
+        for (; at != end && *at < limit; ++at) {
+            Sum &sum = to[row_of(*at) & (window - 1)];
+            sum = static_cast<Sum>(sum + steps[*at & (classes - 1)]);
+        }
         word.next = at;
     }
 }
 
-float Searcher::Work::highest_bound(int field) const {
-    // Eight at a time, so that the compiler may take whole registers.
-    float lanes[8] = {};
-    const float *sums = bounds[field].data();
-    for (size_t i = 0; i < window; i += 8)
-        for (size_t j = 0; j < 8; ++j) lanes[j] = sums[i + j] > lanes[j] ? sums[i + j] : lanes[j];
-    return *std::max_element(lanes, lanes + 8);
+// A sum as what it comes to in a row of some length; one step more is never too few.
+inline Sum shortened(Sum sum, uint8_t once) { return static_cast<Sum>(uint32_t{sum} * (uint32_t{once} << 8) >> 16); }
+
+// Which share of a field's total the best row of a window has.
+double Searcher::Work::highest_bound(int field, uint32_t base) const {
+    const Sum *from = sums[field].data();
+    const uint8_t *once = terrain->once[field].data() + base;
+    Sum highest = 0;
+    for (size_t i = 0; i < window; ++i) highest = std::max(highest, shortened(from[i], once[i]));
+    return std::min(1.0, ((highest + 1.0) * sides[field].step + sides[field].rest()) / sides[field].total);
 }
 
 // Looks at a window: first at one field, and then at as much of the other as the best row so far makes necessary.
 void Searcher::Work::scan(uint32_t base) {
     Side &other = sides[1 - first];
-    accumulate(first, base);
-    if (other.read) {
-        double highest = (double{highest_bound(first)} + sides[first].rest()) * (1 + margin);
-        other.left_out = other.spare(caution * share_needed(1 - first, highest));
+    if (bounded) accumulate(first, base);
+    if (bounded && other.read) {
+        if (needed > 0) other.left_out = other.spare(caution * share_needed(1 - first, highest_bound(first, base)));
         accumulate(1 - first, base);
     }
     sweep(base, static_cast<uint32_t>(std::min<size_t>(window, shard->rows - base)));
-    score_survivors();
+    if (survivors.size() >= together) score_survivors();
 }
 
 void Searcher::Work::sweep(uint32_t base, uint32_t rows) {
-    float *messages = bounds[0].data(), *responses = bounds[1].data();
-    float message_rest = sides[0].rest(), response_rest = sides[1].rest();
-    float slope = factor_slope, base_factor = factor_base, least = threshold;
-    if (!(least > 0)) slope = 0, base_factor = 1, least = FLT_TRUE_MIN;
-    auto factor = [&](size_t i) { return slope * (responses[i] + response_rest) + base_factor; };
-    auto bound = [&](size_t i) { return (messages[i] + message_rest) * factor(i); };
-    survivors.clear();
-    for (size_t first = 0; first < rows; first += group) {
-        int any = 0;
-        for (size_t i = first; i < first + group; ++i) any |= bound(i) >= least;
-        if (!any) continue;
-        for (size_t i = first; i < std::min<size_t>(first + group, rows); ++i)
-            if (bound(i) >= least) survivors.push_back({base + static_cast<uint32_t>(i), bound(i), factor(i)});
+    Sum *messages = sums[0].data(), *responses = sums[1].data();
+    const uint8_t *message_once = terrain->once[0].data() + base, *response_once = terrain->once[1].data() + base;
+    auto steps = [](double value, double step) { return static_cast<Sum>(std::min(value / step + 2, 65535.0)); };
+    if (threshold == 0) {
+        for (uint32_t i = 0; i < rows; ++i)
+            if (messages[i] || !bounded) survivors.push_back({base + i, 0xFFFFFFFF, 0xFFFF});
+    } else {
+        Sum message_rest = steps(sides[0].rest(), sides[0].step);
+        Sum response_rest = steps(scoring.alpha * sides[1].rest() + scoring.rest, sides[1].step);
+        auto message = [&](size_t i) { return static_cast<Sum>(shortened(messages[i], message_once[i]) + message_rest); };
+        auto factor = [&](size_t i) { return static_cast<Sum>(shortened(responses[i], response_once[i]) + response_rest); };
+        auto least = static_cast<Sum>(threshold >> 16);
+        for (size_t start = 0; start < rows; start += group) {
+            Sum upper[group], highest = 0;  // the upper halves of bounds
+            for (size_t i = 0; i < group; ++i) {
+                upper[i] = static_cast<Sum>(uint32_t{message(start + i)} * factor(start + i) >> 16);
+                highest = std::max(highest, upper[i]);
+            }
+            if (highest < least) continue;
+            for (size_t i = 0; i < std::min<size_t>(group, rows - start); ++i) {
+                if (upper[i] < least) continue;
+                uint32_t bound = uint32_t{message(start + i)} * factor(start + i);
+                if (bound < threshold) continue;
+                survivors.push_back({base + static_cast<uint32_t>(start + i), bound, factor(start + i)});
+            }
+        }
     }
-    if (sides[0].read) std::memset(messages, 0, window * sizeof(float));
-    if (sides[1].read) std::memset(responses, 0, window * sizeof(float));
+    for (int field : {0, 1})
+        if (sides[field].read) std::memset(sums[field].data(), 0, window * sizeof(Sum));
 }
 
 // Scores rows; their memory is asked for in two steps, first where their words are, then these.
@@ -397,6 +393,7 @@ void Searcher::Work::score_survivors() {
         if (i < ahead || survivors[i - ahead].bound < threshold) continue;
         score(survivors[i - ahead]);
     }
+    survivors.clear();
 }
 
 double Searcher::Work::exact(int field, uint32_t row) {
@@ -420,7 +417,7 @@ void Searcher::Work::score(const Survivor &survivor) {
     double message = exact(0, survivor.row);
     if (!(message > 0)) return;
     double lowest = worst();
-    if (threshold > 0 && message * survivor.factor * highest_factor * (1 + margin) < lowest) return;
+    if (survivor.factor < 0xFFFF && message * survivor.factor * sides[1].step * (1 + margin) < lowest) return;
     double response = exact(1, survivor.row);
     double score = message * (scoring.alpha * response + scoring.rest);
     if (score > 0 && score >= lowest) offer(survivor.row, score, message, response);
@@ -443,7 +440,7 @@ void Searcher::Work::offer(uint32_t row, double score, double message, double re
     kept.insert(at, Hit{score, message, response, place, hash, {}, false});
     if (kept.size() > scoring.top) kept.pop_back();
     // Rows that were swept before are pruned by what is known now; choosing other lists waits for the next window.
-    threshold = static_cast<float>(needed_for(worst()));
+    settle_threshold();
 }
 
 // Scores the rows of a field's shortest lists, until there were so many.
@@ -453,7 +450,7 @@ void Searcher::Work::score_lists(int field, size_t most) {
     for (size_t i = side.by_size.size(); i-- > side.left_out;) {
         auto list = side.words[side.by_size[i]].list;
         for (uint32_t posting : list.first(std::min(list.size(), most - survivors.size())))
-            if (row_of(posting) < shard->rows) survivors.push_back({row_of(posting), 1.0f, 1.0f});
+            if (row_of(posting) < shard->rows) survivors.push_back({row_of(posting), 0xFFFFFFFF, 0xFFFF});
         if (survivors.size() >= most) break;
     }
     score_survivors();
@@ -465,23 +462,26 @@ void Searcher::Work::run() {
         if (scoring.alpha > 0) score_lists(1, few_rows);
     }
     aim();
-    size_t postings = sides[first].postings(sides[first].left_out);
-    if (!sides[1 - first].read && static_cast<double>(postings) * row_cost < static_cast<double>(shard->rows)) {
-        score_lists(first, postings);
+    size_t cost = sides[first].cost(sides[first].left_out);
+    if (!sides[1 - first].read && static_cast<double>(cost) * row_cost < static_cast<double>(shard->rows)) {
+        score_lists(first, cost);
         return;
     }
     for (uint32_t base = 0; base < shard->rows; base += window) {
         aim();
         scan(base);
     }
+    score_survivors();
 }
 
 Searcher::Searcher(const Scoring &scoring) : work_(std::make_unique<Work>(scoring)) {}
 Searcher::~Searcher() = default;
 
-void Searcher::search(Query &query, const Shard &shard, std::span<const uint32_t> numbers, uint64_t first_row) {
+void Searcher::search(Query &query, const Shard &shard, const Terrain &terrain, std::span<const uint32_t> numbers,
+                      uint64_t first_row) {
     work_->query = &query;
     work_->shard = &shard;
+    work_->terrain = &terrain;
     work_->first_row = first_row;
     if (shard.rows == 0 || query.words[0].empty() || !work_->prepare(numbers)) return;
     work_->run();

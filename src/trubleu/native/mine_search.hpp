@@ -5,6 +5,10 @@
 // words could add is known, too. Only rows whose bound reaches the worst score kept so far are scored, from their own
 // words and in the order of the query's words: so it does not matter to a score which lists were read, and rows may be
 // scored in any order and more than once. Which lists are left out is a matter of speed alone.
+//
+// Bounds are whole numbers of steps, always rounded up. A word that comes once is worth weight * once(length): the sums
+// are of weights, and a row's length is put in at the end. So a word adds the same number wherever it comes once, and for
+// words of very many rows, which make up most of all lists, bits say where that is (see Terrain).
 #pragma once
 
 #include <memory>
@@ -50,6 +54,8 @@ struct Query {
     std::vector<Hit> kept;  // best first
 };
 
+class Terrain;  // what is known of a shard's rows
+
 // One thread's memory, and the search itself.
 class Searcher {
   public:
@@ -57,7 +63,8 @@ class Searcher {
     ~Searcher();
 
     // Puts the best rows of a shard, which begins at a row of the index, among those that a query has kept.
-    void search(Query &query, const Shard &shard, std::span<const uint32_t> numbers, uint64_t first_row);
+    void search(Query &query, const Shard &shard, const Terrain &terrain, std::span<const uint32_t> numbers,
+                uint64_t first_row);
 
   private:
     struct Work;
