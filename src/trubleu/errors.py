@@ -5,7 +5,10 @@
     TrubleuError
     ├── UsageError          an option, a metric or a tokenizer that does not exist or does not fit
     ├── DataError           a file, a line, a field or a list that cannot be used as it is
-    └── MissingExtraError   something optional is not installed; the message gives the pip command
+    ├── MissingExtraError   something optional is not installed; the message gives the pip command
+    └── StoreError          a store of ratings cannot be used; nothing of what was asked for was done
+        ├── StoreBusyError  it is locked or cannot be reached at the moment; trying again may help
+        └── StoreFullError  there is no room left on its disk
     TrubleuWarning          a number was computed, but something about the data should be known
     └── CountedWarning      the same with a number of cases, which adds up over the parts of a large corpus
 
@@ -36,6 +39,18 @@ class DataError(TrubleuError, ValueError):
 
 class MissingExtraError(TrubleuError, ImportError):
     """Something optional is not installed; the message gives the command that installs it."""
+
+
+class StoreError(TrubleuError, RuntimeError):
+    """A store of ratings cannot be used; nothing of what was asked for was done."""
+
+
+class StoreBusyError(StoreError):
+    """A store of ratings is locked or cannot be reached at the moment; trying again may help."""
+
+
+class StoreFullError(StoreError):
+    """There is no room left on the disk of a store of ratings."""
 
 
 class TrubleuWarning(UserWarning):

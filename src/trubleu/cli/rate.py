@@ -1,0 +1,277 @@
+"""``trubleu rate``: let people rate responses or outputs, from a file of texts to weights and ratings."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from trubleu.cli.output import add_output_options, check_output, write_output
+from trubleu.cli.rate_data import (
+    add_export_parser,
+    add_import_parser,
+    add_status_parser,
+    check_packages,
+    no_more,
+    opened,
+)
+from trubleu.cli.rate_people import add_links_parser, add_people_parsers
+from trubleu.cli.rate_serve import add_serve_parser
+from trubleu.cli.rate_simulate import add_simulate_parser
+
+if TYPE_CHECKING:
+    from trubleu.rating import Item, StudyConfig
+    from trubleu.rating.plan import Plan
+
+EPILOG = """\
+examples:
+  trubleu rate new my-study --from candidates.jsonl --raters 5
+  trubleu rate links my-study --add 20 --url https://rate.example.org --out links.csv
+  trubleu rate serve my-study --url https://rate.example.org
+  trubleu rate status my-study
+  trubleu rate export my-study --as references --out refs.jsonl
+"""
+
+NEW_EPILOG = """\
+examples:
+  trubleu rate new my-study --from candidates.jsonl --raters 5
+  trubleu rate new my-study --from candidates.jsonl --raters 5 --carry seeds-study
+  trubleu rate new my-pairs --kind pair --from refs.jsonl --outputs runs/A.txt runs/B.txt --pairs A:B --raters 3
+  trubleu rate new my-study --from candidates.jsonl --config study.yaml \\
+    --store postgresql+psycopg://USER:PASSWORD@HOST/DATABASE
+"""
+
+PLAN_EPILOG = """\
+examples:
+  trubleu rate plan --from candidates.jsonl --raters 5 --seconds-per-item 15 --pay 14.50
+  trubleu rate plan my-study --minutes 30 --format json
+"""
+
+
+def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
+    """Add the command and its own commands."""
+    parser = commands.add_parser(
+        "rate",
+        help="let people rate responses or outputs",
+        description="Let people rate responses or the outputs of systems from 1 to 5, and turn that into weighted "
+        "references or ratings of outputs.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    inner = parser.add_subparsers(title="commands", dest="rate_command", metavar="COMMAND", required=True)
+    _add_new(inner)
+    _add_plan(inner)
+    add_links_parser(inner)
+    add_serve_parser(inner)
+    add_status_parser(inner)
+    add_export_parser(inner)
+    add_import_parser(inner)
+    add_people_parsers(inner)
+    add_simulate_parser(inner)
+
+
+def _add_new(commands: argparse._SubParsersAction[Any]) -> None:
+    parser = commands.add_parser(
+        "new",
+        help="make a study",
+        description="Make a study in a new folder, from candidates, references or triples (one response at a time), or "
+        "from the outputs of systems (two at a time, blind). Wording, practice and gold items are then set in its "
+        "study.yaml.",
+        epilog=NEW_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=new, files=[])
+    parser.add_argument("study", metavar="STUDY", help="the folder to make")
+    _add_what(parser, required=True)
+    parser.add_argument("--title", metavar="TEXT", help="what raters see at the top (Rate responses)")
+    parser.add_argument(
+        "--carry", metavar="STUDY", help="take over the ratings that another study has of the same texts"
+    )
+    parser.add_argument("--store", metavar="URL", help="a PostgreSQL database instead of a file in the folder")
+    parser.add_argument("--quiet", action="store_true", help="print nothing")
+
+
+def _add_what(parser: argparse.ArgumentParser, *, required: bool) -> None:
+    parser.add_argument(
+        "--from",
+        dest="source",
+        metavar="FILE",
+        required=required,
+        help="candidates, references or triples as JSON lines or Parquet, triples also as TSV; for pairs, what the "
+        "outputs answer to",
+    )
+    parser.add_argument("--kind", choices=("response", "pair"), metavar="NAME", help="response (default) or pair")
+    parser.add_argument(
+        "--outputs", nargs="+", default=[], metavar="SYSTEM", help="for pairs: NAME=PATH or PATH of each system"
+    )
+    parser.add_argument("--pairs", metavar="LIST", help="for pairs: which, as A:B,A:C, or all (default)")
+    parser.add_argument("--raters", type=int, metavar="N", help="ratings for each item (5)")
+    parser.add_argument("--config", metavar="FILE", help="settings to begin with, as in the study.yaml of a study")
+
+
+def _add_plan(commands: argparse._SubParsersAction[Any]) -> None:
+    parser = commands.add_parser(
+        "plan",
+        help="how many ratings, hours, people and how much money it takes",
+        description="Say how many ratings, hours and people a study takes, and at a given pay how much money; practice "
+        "and gold items included. For a study, what is still missing.",
+        epilog=PLAN_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=plan, files=[])
+    parser.add_argument("study", nargs="?", metavar="STUDY", help="the folder of a study; or give --from")
+    _add_what(parser, required=False)
+    parser.add_argument("--seconds-per-item", type=float, metavar="S", help="how long a task takes (20)")
+    parser.add_argument("--pay", type=float, metavar="P", help="of an hour (15)")
+    parser.add_argument("--minutes", type=float, default=60.0, metavar="M", help="that nobody should exceed (60)")
+    add_output_options(parser)
+
+
+def new(options: argparse.Namespace) -> None:
+    """Make a study."""
+    import sys
+    from contextlib import ExitStack
+
+    from trubleu.cli.progress import told_once
+    from trubleu.errors import UsageError, counted
+
+    check_packages()
+    no_more(options, "new")
+    from trubleu.rating import Study
+    from trubleu.rating.carry import create_and_carry
+
+    with told_once(quiet=options.quiet), ExitStack() as stack:
+        config = _config(options)
+        items = _items(options, config)
+        if options.carry is not None:
+            other = stack.enter_context(Study.open(options.carry))
+            if other.config.kind != config.kind:
+                raise UsageError(
+                    f"--carry {options.carry} is a study of kind {other.config.kind}, not {config.kind}; "
+                    "ratings can be carried over only between studies of one kind"
+                )
+            study, taken = create_and_carry(options.study, config, items, other, store_url=options.store)
+        else:
+            study, taken = Study.create(options.study, config, items, store_url=options.store), None
+        stack.enter_context(study)
+        asked = counted(len(items) * config.raters, "rating")
+        lines = [f"{study.folder}: {counted(len(items), 'item')}, {config.raters} ratings each, {asked} in all"]
+        if taken is not None:
+            lines.append(
+                f"carried over: {counted(taken.answers, 'answer')} to {counted(taken.items, 'item')}, "
+                f"{taken.counted:,} of them count, {counted(taken.raters, 'rater')}"
+            )
+            if taken.changed:
+                lines.append(f"not carried over, because texts differ: {counted(len(taken.changed), 'item')}")
+    if not options.quiet:
+        lines += [
+            f"settings, practice and gold items: {study.folder / 'study.yaml'}",
+            f"then: trubleu rate plan {study.folder}, rate links {study.folder} --add N, rate serve {study.folder}",
+        ]
+        sys.stdout.write("\n".join(lines) + "\n")
+
+
+def _config(options: argparse.Namespace) -> StudyConfig:
+    """Return the settings of a file, or the usual ones, with what the options say."""
+    from dataclasses import replace
+
+    from trubleu.errors import UsageError
+    from trubleu.rating import StudyConfig, read_config
+
+    if options.raters is not None and not 1 <= options.raters <= 1000:
+        raise UsageError(f"--raters {options.raters} must lie between 1 and 1,000")
+    if options.config is None:
+        config = StudyConfig("Rate responses", options.kind or "response")
+    else:
+        config = read_config(options.config)
+        if options.kind not in (None, config.kind):
+            raise UsageError(f"--kind {options.kind} does not fit {options.config}, which says kind: {config.kind}")
+    if options.raters is not None:
+        config = replace(config, raters=options.raters)
+    title = getattr(options, "title", None)
+    if title is not None:
+        if not title.strip():
+            raise UsageError("--title is empty; give a text")
+        config = replace(config, title=title)
+    return config
+
+
+def _items(options: argparse.Namespace, config: StudyConfig) -> list[Item]:
+    from trubleu.data import check_standard_input_once, parse_system, read_outputs
+    from trubleu.errors import UsageError
+    from trubleu.rating import pair_items, parse_pairs, read_items, read_segments
+
+    if config.kind == "response":
+        if options.outputs or options.pairs:
+            raise UsageError("--outputs and --pairs are for --kind pair; add it, or leave them out")
+        return read_items(options.source)
+    if len(options.outputs) < 2:
+        raise UsageError(f"--kind pair needs --outputs of two systems at least, but {len(options.outputs)} are given")
+    if options.source == "-":
+        raise UsageError("--from - is for --kind response only; put the contexts into a file")
+    check_standard_input_once([parse_system(each)[1] for each in options.outputs])
+    segments = read_segments(options.source)
+    outputs = read_outputs(options.outputs, segments)
+    return pair_items(segments, outputs, parse_pairs(options.pairs or "all", [system.name for system in outputs]))
+
+
+def plan(options: argparse.Namespace) -> None:
+    """Say what a study takes."""
+    from dataclasses import replace
+
+    from trubleu.cli.progress import told_once
+    from trubleu.errors import UsageError
+    from trubleu.rating.plan import make_plan
+    from trubleu.report.tables import FOR_PROGRAMS, record_table, render_tables
+
+    check_packages()
+    no_more(options, "plan")
+    check_output(options)
+    if (options.study is None) == (options.source is None):
+        raise UsageError("rate plan needs a STUDY, or --from FILE for one that is not made yet, and not both")
+    given: dict[str, Any] = {
+        "seconds_per_item": options.seconds_per_item,
+        "per_hour": options.pay,
+        "minutes": options.minutes,
+    }
+    with told_once(quiet=options.quiet):
+        if options.study is not None:
+            for name in ("kind", "outputs", "pairs", "config"):
+                if getattr(options, name):
+                    raise UsageError(f"--{name} is for --from; a study knows it already")
+            with opened(options.study, quiet=options.quiet) as study:
+                items = [item for item in study.items() if item.role == "item"]
+                config = study.config
+            wanted = config.raters if options.raters is None else _config(options).raters
+            there = sum(min(item.counted, wanted) for item in items)
+            given["least_people"] = max((wanted - item.counted for item in items), default=0)
+            made = make_plan(replace(config, raters=wanted), len(items), there=there, **given)
+        else:
+            config = _config(options)
+            made = make_plan(config, len(_items(options, config)), **given)
+    from trubleu.rating.plan import Plan
+
+    table = record_table("plan", Plan, [made]) if options.format in FOR_PROGRAMS else _plan_table(made)
+    write_output(options, render_tables([table], options.format, options.digits))
+
+
+def _plan_table(made: Plan) -> Any:
+    from trubleu.report.tables import Column, Table
+
+    rows: list[tuple[str, str]] = [
+        ("items", f"{made.items:,}"),
+        ("ratings asked for", f"{made.wanted:,}"),
+        ("of these there already", f"{made.there:,}"),
+        ("ratings to be given", f"{made.missing:,}"),
+        ("gold items on top", f"{made.gold:,}"),
+        ("practice on top", f"{made.practice:,}"),
+        ("seconds a task", f"{made.seconds_per_item:g}"),
+        ("hours", f"{made.hours:,.2f}"),
+        ("people", f"{made.people:,}"),
+        ("items each, at most", f"{made.items_each:,}"),
+        ("minutes each, at most", f"{made.minutes_each:,.0f}"),
+        (f"cost at {made.per_hour:g} {made.currency} an hour", f"{made.cost:,.2f} {made.currency}"),
+    ]
+    return Table("", [Column("what", ""), Column("amount", "", kind="count")], rows, name="plan")

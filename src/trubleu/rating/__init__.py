@@ -1,0 +1,49 @@
+"""Rating studies: people say how good texts are, and the ratings become weights or judgements of systems."""
+
+from trubleu.rating.assignment import Outcome, Task, TooEarlyError
+from trubleu.rating.carry import Carried, carry
+from trubleu.rating.config import StudyConfig, parse_config, read_config
+from trubleu.rating.config_text import config_text, default_config_text
+from trubleu.rating.exporting import Exported, export_study
+from trubleu.rating.importing import ImportedRatings, import_ratings
+from trubleu.rating.item_files import read_items, read_segments
+from trubleu.rating.items import Item, pair_items, parse_pairs
+from trubleu.rating.outside import Imported, import_answers
+from trubleu.rating.people import NewRater, Rater
+from trubleu.rating.plan import Plan, make_plan
+from trubleu.rating.reading import LogRow, RatingRow, StoredItem
+from trubleu.rating.study import Study
+from trubleu.rating.summary import Summary
+
+__all__ = [
+    "Carried",
+    "Exported",
+    "Imported",
+    "ImportedRatings",
+    "Item",
+    "LogRow",
+    "NewRater",
+    "Outcome",
+    "Plan",
+    "Rater",
+    "RatingRow",
+    "StoredItem",
+    "Study",
+    "StudyConfig",
+    "Summary",
+    "Task",
+    "TooEarlyError",
+    "carry",
+    "config_text",
+    "default_config_text",
+    "export_study",
+    "import_answers",
+    "import_ratings",
+    "make_plan",
+    "pair_items",
+    "parse_config",
+    "parse_pairs",
+    "read_config",
+    "read_items",
+    "read_segments",
+]

@@ -1,0 +1,298 @@
+"""Mechanical Turk: a table of tasks for its batches, and the table of results that it gives back."""
+
+from __future__ import annotations
+
+import csv
+import html
+import json
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
+from itertools import chain
+from random import Random
+from typing import TYPE_CHECKING, Any, Final
+
+from trubleu.data.delimited import delimited_rows, guarded, unguarded, whole
+from trubleu.data.files import atomic_writer, name_of, open_bytes, split_lines
+from trubleu.data.weights import shown
+from trubleu.errors import DataError, some
+from trubleu.rating.config import POINTS
+from trubleu.rating.outside import Imported
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from trubleu.data.files import PathLike
+    from trubleu.rating.items import Item
+    from trubleu.rating.study import Study
+
+ANSWER: Final = "score"
+"""What the form calls an answer; ``score1`` and ``score2`` in a study of pairs."""
+
+_ZONES: Final = {"PST": -8, "PDT": -7, "UTC": 0, "GMT": 0}
+_MOST_SECONDS: Final = 10**9
+_TICKED: Final = ("true", "1", "on")
+
+
+@dataclass(frozen=True, slots=True)
+class MturkResults:
+    """What a table of results holds.
+
+    Attributes
+    ----------
+    answers
+        The answers, in the order of the file.
+    rejected
+        Assignments that were rejected; they are left out.
+    blank
+        Assignments without an answer; they are left out.
+    """
+
+    answers: tuple[Imported, ...]
+    rejected: int
+    blank: int
+
+
+def write_tasks(study: Study, path: PathLike) -> int:
+    """Write the items that still lack ratings as a table for a batch of Mechanical Turk; return how many there are.
+
+    Its columns are the variables of the form: ``key``, ``missing`` (ratings), ``context``, ``message`` and
+    ``response``; in a study of pairs ``order`` (``12``, or ``21`` if the two change places), ``response1`` and
+    ``response2``. Texts are ready to stand in HTML, which is where Mechanical Turk puts them as they are.
+    """
+    parts = study.config.parts
+    names = ("response",) if parts == 1 else ("response1", "response2")
+    header = ["key", "missing", *(("order",) if parts == 2 else ()), "context", "message", *names]
+    tasks = [stored for stored in study.items() if stored.role == "item" and stored.counted < stored.wanted]
+    with atomic_writer(path) as stream:
+        writer = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL)
+        writer.writerow(header)
+        for stored in tasks:
+            item = stored.item
+            turned = parts == 2 and Random(f"{study.config.seed}/mturk/{item.key}").random() < 0.5  # noqa: S311
+            order = [("21" if turned else "12")] if parts == 2 else []
+            texts = item.texts[::-1] if turned else item.texts
+            start = [guarded(item.key), stored.wanted - stored.counted, *order]
+            writer.writerow([*start, _turns(item), as_html(item.message or ""), *map(as_html, texts)])
+    return len(tasks)
+
+
+def _turns(item: Item) -> str:
+    return "<br>".join(map(as_html, item.context))
+
+
+def as_html(text: str) -> str:
+    r"""Return a text as it stands in HTML, so that neither a browser nor a spreadsheet runs anything of it.
+
+    Examples
+    --------
+    >>> as_html("<b>1</b>\n2"), as_html("=1+1"), as_html("\U0001f600")
+    ('&lt;b&gt;1&lt;/b&gt;<br>2', '&#61;1+1', '&#128512;')
+    """
+    safe = html.escape(text).replace("\r\n", "\n").replace("\r", "\n").replace("\n", "<br>")
+    if guarded(safe) != safe:
+        safe = f"&#{ord(safe[0])};{safe[1:]}"
+    # Mechanical Turk refuses characters beyond the basic plane; others cannot be in HTML at all.
+    return "".join(_character(character) for character in safe)
+
+
+def _character(character: str) -> str:
+    code = ord(character)
+    if code > 0xFFFF:
+        return f"&#{code};"
+    if 0xD800 <= code <= 0xDFFF or (code < 0x20 and character != "\t") or 0x7F <= code < 0xA0:
+        return "\ufffd"
+    return character
+
+
+def read_results(path: PathLike, *, parts: int = 1, answer: str = ANSWER) -> MturkResults:
+    """Read the results of a batch, as Mechanical Turk's CSV has them.
+
+    Needed are the columns ``WorkerId``, ``Input.key`` (and ``Input.order`` for pairs), and the answers in one of the
+    forms that Mechanical Turk uses: ``Answer.score``, a column ``Answer.score.1`` to ``Answer.score.5`` for each choice
+    with ``true`` in one of them (something more may follow: ``Answer.score.4.good``), or ``Answer.taskAnswers`` with
+    JSON: ``{"score": "4"}``, ``{"score": {"4": true}}`` or ``{"score.4": {"good": true}}``.
+
+    Parameters
+    ----------
+    path
+        The file.
+    parts
+        How many texts an item has.
+    answer
+        What the form calls an answer; for pairs, 1 and 2 are added to it.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read or used, with the line and the column.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "results.csv"
+    >>> _ = path.write_text("WorkerId,AssignmentStatus,Input.key,Answer.score\\nA1,Approved,7,4\\nA2,Rejected,7,1\\n")
+    >>> found = read_results(path)
+    >>> [(each.key, each.rater, each.scores) for each in found.answers], found.rejected
+    ([('7', 'A1', (4,))], 1)
+    """
+    names = [answer] if parts == 1 else [f"{answer}{part}" for part in range(1, parts + 1)]
+    answers: list[Imported] = []
+    rejected = blank = 0
+    for place, row in _rows(path, [*(["Input.order"] if parts == 2 else [])]):
+        if row.get("AssignmentStatus", "").strip().lower() == "rejected":
+            rejected += 1
+            continue
+        for column in ("WorkerId", "Input.key"):
+            if not row[column].strip():
+                raise DataError(f"{place}, column {column}: this is empty; every answer needs it")
+        scores = [_score(row, name, place) for name in names]
+        if all(score is None for score in scores):
+            blank += 1
+            continue
+        given = tuple(score for score in scores if score is not None)
+        if len(given) != parts:
+            missing = names[scores.index(None)]
+            raise DataError(f"{place}, column Answer.{missing}: this is empty, but the other text has a score")
+        turned = parts == 2 and _order(row["Input.order"], place) == "21"
+        if turned:
+            given = given[::-1]
+        answers.append(
+            Imported(
+                unguarded(row["Input.key"]),
+                row["WorkerId"].strip(),
+                given,
+                answered_at=_moment(row.get("SubmitTime", "")),
+                milliseconds=_milliseconds(row.get("WorkTimeInSeconds", "")),
+                place=place,
+                flipped=turned,
+            )
+        )
+    return MturkResults(tuple(answers), rejected, blank)
+
+
+def _rows(path: PathLike, also: Sequence[str]) -> Iterator[tuple[str, Mapping[str, str]]]:
+    name = name_of(path)
+    with open_bytes(path) as stream:
+        rows = delimited_rows(chain.from_iterable(split_lines(stream, name, keep_ends=True)), name, ",")
+        line, header = next(rows, (1, []))
+        header = [title.strip() for title in header]
+        for required in ("WorkerId", "Input.key", *also):
+            if header.count(required) != 1:
+                often = "twice" if required in header else "missing"
+                raise DataError(
+                    f"{name}:{line}: the column {required} is {often}; columns found: {some(header) or 'none'}"
+                )
+        if not any(title.startswith("Answer.") for title in header):
+            raise DataError(f"{name}:{line}: there is no column of answers, such as Answer.{ANSWER}")
+        for number, row in rows:
+            if len(row) > len(header):
+                raise DataError(f"{name}:{number}: this line has {len(row)} fields but the first has {len(header)}")
+            # Mechanical Turk leaves the last columns (Approve, Reject) out where there is nothing in them.
+            yield f"{name}:{number}", dict(zip(header, [*row, *[""] * (len(header) - len(row))], strict=True))
+
+
+def _score(row: Mapping[str, str], name: str, place: str) -> int | None:
+    """Return the score that a row holds, None if it is empty."""
+    plain, json_column = f"Answer.{name}", "Answer.taskAnswers"
+    if plain in row:
+        return _checked(row[plain], f"{place}, column {plain}")
+    choices = {column: score for column in row if (score := _choice(column, plain)) is not None}
+    if choices:
+        ticked = {score for column, score in choices.items() if row[column].strip().lower() in _TICKED}
+        return _one(sorted(ticked), f"{place}, column {plain}")
+    if json_column in row:
+        return _in_json(row[json_column], name, f"{place}, column {json_column}")
+    found = [title for title in row if title.startswith("Answer.")]
+    raise DataError(f"{place}: there is no column {plain}; columns of answers: {some(found)}")
+
+
+def _checked(value: object, place: str) -> int | None:
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
+    score = whole(value) if isinstance(value, str) else value
+    if type(score) is not int or not 1 <= score <= POINTS:
+        raise DataError(f"{place}: a score must be a whole number from 1 to {POINTS}, not {shown(value)}")
+    return score
+
+
+def _one(ticked: Sequence[int], place: str) -> int | None:
+    if len(ticked) > 1:
+        raise DataError(f"{place}: the scores {some(ticked)} are all chosen; only one may be")
+    return ticked[0] if ticked else None
+
+
+def _in_json(text: str, name: str, place: str) -> int | None:
+    if not text.strip():
+        return None
+    try:
+        given: Any = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{place}: this is not JSON: {error}") from error
+    if isinstance(given, list) and len(given) == 1:
+        given = given[0]
+    if not isinstance(given, dict):
+        raise DataError(f"{place}: this must be one JSON object with the answers, not {shown(given)}")
+    # A field a choice: {"score.4": {"ANYTHING": true}}; one for all: {"score": {"4": true}}; or the score itself.
+    fields = {field: score for field in given if (score := _choice(field, name)) is not None}
+    if name not in given and not fields:
+        raise DataError(f"{place}: there is no answer {name}; there are: {some(given) or 'none'}")
+    if name not in given:
+        return _one(sorted({score for field, score in fields.items() if _is_ticked(given[field], place)}), place)
+    value = given[name]
+    if not isinstance(value, dict):
+        return _checked(value, place)
+    if not value or not all(choice.strip() for choice in value):
+        raise DataError(
+            f"{place}: the answer {name} is {shown(value)}; a score or choices from 1 to {POINTS} are expected"
+        )
+    scores = [_checked(choice, place) for choice, taken in value.items() if _is_ticked(taken, place)]
+    return _one(sorted({score for score in scores if score is not None}), place)
+
+
+def _choice(field: str, name: str) -> int | None:
+    """Return the score that a radio button stands for: ``NAME.4``, which Mechanical Turk may write more behind."""
+    found = re.fullmatch(rf"{re.escape(name)}\.([1-{POINTS}])(?:\..*)?", field, re.DOTALL)
+    return None if found is None else int(found[1])
+
+
+def _is_ticked(value: object, place: str) -> bool:
+    if isinstance(value, dict):
+        return any(_is_true(each, place) for each in value.values())
+    return _is_true(value, place)
+
+
+def _is_true(value: object, place: str) -> bool:
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    if not isinstance(value, str) or value.strip().lower() not in (*_TICKED, "false", "0", "off", ""):
+        raise DataError(f"{place}: {shown(value)} does not say whether a choice was taken; true or false is expected")
+    return value.strip().lower() in _TICKED
+
+
+def _order(text: str, place: str) -> str:
+    order = text.strip()
+    if order not in ("12", "21"):
+        raise DataError(
+            f"{place}, column Input.order: this must be 12 or 21, as in the table of tasks, not {shown(text)}"
+        )
+    return order
+
+
+def _milliseconds(text: str) -> int | None:
+    seconds = whole(text)
+    return seconds * 1000 if isinstance(seconds, int) and 0 <= seconds <= _MOST_SECONDS else None
+
+
+def _moment(text: str) -> int | None:
+    """Return a time such as ``Wed Dec 18 10:15:33 PST 2019`` in milliseconds since 1970; None if it is no such time."""
+    words = text.split()
+    if len(words) != 6 or words[4] not in _ZONES:
+        return None
+    try:
+        local = datetime.strptime(" ".join([*words[1:4], words[5]]), "%b %d %H:%M:%S %Y")
+    except ValueError:
+        return None
+    at = local.replace(tzinfo=timezone(timedelta(hours=_ZONES[words[4]])))
+    moment = round((at - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1000)
+    return moment if moment >= 0 else None

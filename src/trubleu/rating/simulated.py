@@ -1,0 +1,371 @@
+"""Simulated raters who answer a study over HTTP, as browsers without scripts do."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from random import Random
+from typing import TYPE_CHECKING
+
+from sqlalchemy import func, select
+
+from trubleu.data.extras import needed
+from trubleu.errors import UsageError
+from trubleu.rating.simulated_pages import Browser, Page, Trouble
+from trubleu.rating.simulated_people import Habits, SimulatedRater, simulated_raters, true_qualities
+from trubleu.rating.store.schema import assignments, items
+from trubleu.rating.study import time_now
+from trubleu.rating.web.shown import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from sqlalchemy import Connection
+
+    from trubleu.rating.items import Item
+    from trubleu.rating.study import Study
+
+LABEL = "simulated"
+_SESSION = 10  # tasks before somebody makes a break and comes back with the same cookie
+_LONGEST_WAIT = 60.0  # seconds for the tasks of those who left
+
+
+@dataclass(frozen=True, slots=True)
+class SentAnswer:
+    """An answer that the server said it has kept.
+
+    Attributes
+    ----------
+    rater
+        The rater's number in the study.
+    task
+        The number of the assignment.
+    scores
+        In the order in which the texts were shown; None for "cannot judge".
+    """
+
+    rater: int
+    task: int
+    scores: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """What simulated raters have done.
+
+    Attributes
+    ----------
+    raters
+        Their numbers in the study.
+    tokens
+        The tokens of their links.
+    answers
+        Every answer that the server said it has kept, practice and those taken back included.
+    taken_back
+        How many answers were taken back.
+    repeated
+        How often an answer was sent again though it had been kept.
+    late
+        Answers to tasks that were no longer there.
+    left
+        How many raters left for good.
+    trouble
+        How often the connection was lost, something was not saved at first, or a rater was too fast.
+    missing
+        How many ratings the study still lacks.
+    seconds
+        How long it took.
+    """
+
+    raters: tuple[int, ...]
+    tokens: tuple[str, ...] = field(repr=False)
+    answers: tuple[SentAnswer, ...] = field(repr=False)
+    taken_back: int
+    repeated: int
+    late: int
+    left: int
+    trouble: Trouble
+    missing: int
+    seconds: float
+
+
+def simulate(
+    study: Study,
+    raters: int,
+    *,
+    urls: Sequence[str],
+    habits: Habits | None = None,
+    at_once: int = 8,
+    seed: int = 1,
+    seconds: float = 0.0,
+    patience: float = 60.0,
+    progress: Callable[[int], object] = lambda _done: None,
+) -> Simulation:
+    """Let simulated raters answer a study until nothing is left for them.
+
+    They are added to the study under labels that begin with ``simulated``, and reach it as people do: with the cookie
+    of their link, through forms, in sessions between which others come.
+
+    Parameters
+    ----------
+    study
+        The study.
+    raters
+        How many.
+    urls
+        Where it is served; with several servers of one study, raters change between them.
+    habits
+        What they are like.
+    at_once
+        How many are there at the same time.
+    seed
+        Of all that is drawn. The same raters give the same scores to the same texts; who gets which text also depends
+        on who is faster.
+    seconds
+        How long a task takes on average; never less than the settings of the study ask for.
+    patience
+        For how many seconds a server that does not answer is tried again.
+    progress
+        Is told how many answers were kept since the last time.
+
+    Raises
+    ------
+    UsageError
+        If an option is wrong, a server does not answer, or it serves another study.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from trubleu.rating import Item, Study, StudyConfig
+    >>> from trubleu.rating.simulated_server import ServerProcess
+    >>> folder = pathlib.Path(tempfile.mkdtemp()) / "study"
+    >>> config = StudyConfig("Good answers", "response", raters=2)
+    >>> with Study.create(folder, config, [Item("7", ("fine",), message="how are you?")]) as study:
+    ...     with ServerProcess(folder) as server:
+    ...         done = simulate(study, 3, urls=[server.url])
+    ...     len(done.answers), done.missing, len(study.table())
+    (2, 0, 2)
+    """
+    needed("httpx", "simulating raters", "trubleu[rate]")
+    _check(raters, at_once, seconds, urls)
+    habits = Habits() if habits is None else habits
+    people = simulated_raters(raters, habits, seed=seed)
+    new = study.add_raters(raters, labels=[f"{LABEL} {number}" for number in range(1, raters + 1)])
+    pause = max(seconds, study.config.minimum_seconds)
+    crowd = _Crowd(study, urls, seed=seed, pause=pause, patience=patience, progress=progress)
+    visitors = [
+        _Visitor(person, each.rater.id, each.token, Random(f"{person.name}/habits"))  # noqa: S311 - no secret
+        for person, each in zip(people, new, strict=True)
+    ]
+    began = time.monotonic()
+    crowd.rate(visitors, at_once)
+    return Simulation(
+        tuple(each.rater.id for each in new),
+        tuple(each.token for each in new),
+        tuple(crowd.answers),
+        crowd.taken_back,
+        crowd.repeated,
+        crowd.late,
+        sum(visitor.left for visitor in visitors),
+        crowd.trouble,
+        study.store.read(_missing),
+        time.monotonic() - began,
+    )
+
+
+def _check(raters: int, at_once: int, seconds: float, urls: Sequence[str]) -> None:
+    if not 1 <= raters <= 10_000:
+        raise UsageError(f"the number of simulated raters must be from 1 to 10,000, not {raters}")
+    if not 1 <= at_once <= 500:
+        raise UsageError(f"the number of raters at once must be from 1 to 500, not {at_once}")
+    if not 0 <= seconds <= 3600:
+        raise UsageError(f"the seconds that a task takes must be from 0 to 3,600, not {seconds:g}")
+    if not urls:
+        raise UsageError("simulated raters need the address of a server")
+
+
+@dataclass(slots=True)
+class _Visitor:
+    """A rater on the way: what their browser keeps, and which page they have open."""
+
+    person: SimulatedRater
+    number: int
+    token: str
+    draw: Random
+    cookies: dict[str, str] = field(default_factory=dict)
+    kept: Page | None = None
+    answered: int = 0
+    sessions: int = 0
+    done: bool = False
+    left: bool = False
+
+
+class _Crowd:
+    """All raters of a simulation, and what they have seen of the study."""
+
+    def __init__(
+        self,
+        study: Study,
+        urls: Sequence[str],
+        *,
+        seed: int,
+        pause: float,
+        patience: float,
+        progress: Callable[[int], object],
+    ) -> None:
+        self.study = study
+        self.urls = [url.rstrip("/") for url in urls]
+        self.pause = pause
+        self.patience = patience
+        self.progress = progress
+        self.qualities = _by_what_is_shown((each.item for each in study.items()), seed)
+        self.trouble = Trouble()
+        self.answers: list[SentAnswer] = []
+        self.taken_back = self.repeated = self.late = 0
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+        self._error: BaseException | None = None
+
+    def rate(self, visitors: Sequence[_Visitor], at_once: int) -> None:
+        """Let everybody rate until nothing is left for anybody."""
+        while True:
+            before = len(self.answers)
+            staying = [visitor for visitor in visitors if not visitor.left]
+            for visitor in staying:
+                visitor.done = False
+            self._round(staying, at_once)
+            if not self.study.store.read(_missing):
+                return
+            # What is left may be held by those who went away; else who gave a task back may have left it to others.
+            until = self.study.store.read(_next_lease_ends)
+            if until is not None:
+                wait = (until - time_now()) / 1000 + 0.05
+                if wait > _LONGEST_WAIT:
+                    return
+                time.sleep(max(0.0, wait))
+            elif len(self.answers) == before:
+                return
+
+    def _round(self, visitors: Sequence[_Visitor], at_once: int) -> None:
+        waiting = deque(visitors)
+
+        def work() -> None:
+            browser = Browser(self.urls, patience=self.patience, stopped=self._stopped)
+            try:
+                while not self._stopped.is_set():
+                    try:
+                        visitor = waiting.popleft()
+                    except IndexError:
+                        return
+                    self._session(visitor, browser)
+                    if not visitor.done and not visitor.left:
+                        waiting.append(visitor)
+            except BaseException as error:
+                with self._lock:  # those who are stopped because of it have errors of their own
+                    self._error = self._error or error
+                self._stopped.set()
+            finally:
+                browser.close()
+                with self._lock:
+                    self.trouble.add(browser.trouble)
+
+        threads = min(at_once, len(visitors))
+        with ThreadPoolExecutor(max(1, threads)) as pool:
+            working = [pool.submit(work) for _ in range(threads)]
+            try:
+                for each in working:
+                    each.result()
+            except BaseException:  # such as Ctrl-C
+                self._stopped.set()
+                raise
+        if self._error is not None:
+            raise self._error
+
+    def _session(self, visitor: _Visitor, browser: Browser) -> None:
+        browser.take_over(visitor.cookies, visitor.number + visitor.sessions)
+        visitor.sessions += 1
+        page, visitor.kept = visitor.kept, None
+        if page is None:
+            page = browser.open("/rate") if visitor.cookies else browser.enter(visitor.token)
+        for number in range(_SESSION):
+            match page.state:
+                case "consent" | "instructions":
+                    page = browser.send(page, "/consent" if page.state == "consent" else "/instructed")
+                case "task":
+                    if visitor.answered == visitor.person.leaves_after:
+                        visitor.left = True
+                        return
+                    if visitor.person.slow and number and visitor.draw.random() < 0.2:
+                        visitor.kept = page
+                        return
+                    page = self._answer(visitor, browser, page)
+                case "feedback":
+                    page = browser.open("/rate")
+                case "paused":
+                    raise UsageError(f"{self.study.folder} is paused; trubleu rate resume lets raters go on")
+                case "done" | "excluded":
+                    visitor.done = True
+                    return
+                case _:
+                    raise UsageError(f"{browser.url} shows a page that no study has; check the address")
+
+    def _answer(self, visitor: _Visitor, browser: Browser, page: Page) -> Page:
+        person, draw = visitor.person, visitor.draw
+        if self.pause:
+            least = self.study.config.minimum_seconds
+            self._stopped.wait(max(least, self.pause * draw.uniform(0.5, 1.5)))
+        clumsy = person.clumsy
+        scores = None if clumsy and draw.random() < 0.03 else self._scores(person, page, browser.url)
+        fields = {"unable": "1"} if scores is None else {f"score_{at}": str(each) for at, each in enumerate(scores, 1)}
+        if clumsy and draw.random() < 0.2:
+            browser.send_and_hang_up(page, "/answer", fields)
+        answer = browser.send(page, "/answer", fields)
+        if answer.status == 409:
+            with self._lock:
+                self.late += 1
+            return browser.open("/rate")
+        with self._lock:
+            self.answers.append(SentAnswer(visitor.number, int(page.fields["task"]), scores))
+            self.progress(1)
+        visitor.answered += 1
+        if clumsy and draw.random() < 0.2:
+            browser.send(page, "/answer", fields)
+            with self._lock:
+                self.repeated += 1
+        if clumsy and answer.can_undo and draw.random() < 0.05:
+            answer = browser.send(answer, "/undo")
+            with self._lock:
+                self.taken_back += 1
+        return answer
+
+    def _scores(self, person: SimulatedRater, page: Page, url: str) -> tuple[int, ...]:
+        scores = []
+        for text in page.texts:
+            shown = (page.turns, text)
+            if shown not in self.qualities:
+                raise UsageError(f"{url} shows a text that {self.study.folder} does not have; is it another study?")
+            scores.append(person.score(repr(shown), self.qualities[shown]))
+        return tuple(scores)
+
+
+def _by_what_is_shown(all_items: Iterable[Item], seed: int) -> Mapping[tuple[tuple[str, ...], str], float]:
+    found = {}
+    for item in all_items:
+        turns = tuple(map(visible, (*item.context, *(() if item.message is None else (item.message,)))))
+        for text, quality in zip(item.texts, true_qualities(item, seed=seed), strict=True):
+            found[turns, visible(text)] = quality
+    return found
+
+
+def _missing(connection: Connection) -> int:
+    lacking = select(func.coalesce(func.sum(items.c.wanted - items.c.counted), 0)).where(items.c.role == "item")
+    return int(connection.execute(lacking).scalar_one())
+
+
+def _next_lease_ends(connection: Connection) -> int | None:
+    """Return when the first task that is out goes back to the pool."""
+    out = select(func.min(assignments.c.lease_until)).join(items, items.c.id == assignments.c.item)
+    return connection.execute(out.where(assignments.c.state == "leased", items.c.role == "item")).scalar()

@@ -1,0 +1,158 @@
+"""The tables of a study. The log only grows; all other tables follow from it and change in the same transaction."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    DDL,
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    SmallInteger,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    event,
+)
+
+SCHEMA = 1  # goes up whenever a store of the version before cannot be used as it is
+
+# SQLite numbers rows by itself only where the type is exactly INTEGER, which holds 64 bits there.
+_NUMBER = BigInteger().with_variant(Integer, "sqlite")
+
+tables = MetaData()
+
+meta = Table(
+    "meta",
+    tables,
+    Column("key", String(40), primary_key=True),
+    Column("value", Text, nullable=False),
+)
+
+items = Table(
+    "items",
+    tables,
+    Column("id", _NUMBER, primary_key=True),
+    Column("key", Text, nullable=False, unique=True),
+    Column("position", Integer, nullable=False),
+    Column("role", String(10), nullable=False),  # item, gold, practice or retired
+    Column("payload", Text, nullable=False),  # JSON in ASCII: PostgreSQL keeps neither NUL nor half a surrogate pair
+    Column("parts", SmallInteger, nullable=False),  # how many texts are rated
+    Column("wanted", Integer, nullable=False),
+    Column("counted", Integer, nullable=False, default=0),
+    Column("load", Integer, nullable=False, default=0),  # counted ratings and live leases
+    Column("shuffle", Integer, nullable=False),
+    Index("items_by_load", "role", "load", "shuffle"),
+)
+
+raters = Table(
+    "raters",
+    tables,
+    Column("id", _NUMBER, primary_key=True),
+    Column("token_hash", String(64), unique=True),
+    Column("label", Text),
+    Column("entry", String(10), nullable=False),
+    Column("external", Text),
+    Column("consented_at", BigInteger),
+    Column("instructed_at", BigInteger),
+    Column("practice_done", Boolean, nullable=False, default=False),
+    Column("excluded", Boolean, nullable=False, default=False),
+    Column("reason", Text),
+    Column("created_at", BigInteger, nullable=False),
+    Column("erased_at", BigInteger),
+    Column("had", Integer, nullable=False, default=0),  # tasks that were handed out, practice apart
+    Column("answered", Integer, nullable=False, default=0),  # tasks that were answered, practice apart
+    Column("rated", Integer, nullable=False, default=0),  # of these, items
+    Column("last", BigInteger),  # the assignment that can be undone
+    UniqueConstraint("entry", "external"),
+)
+
+# Keyed checksums of what raters are known by elsewhere. They stay when an identity is erased, so that who comes again
+# is not taken for somebody new.
+known = Table(
+    "known",
+    tables,
+    Column("hash", String(64), primary_key=True),
+    Column("rater", _NUMBER, ForeignKey("raters.id"), nullable=False),
+)
+
+assignments = Table(
+    "assignments",
+    tables,
+    Column("id", _NUMBER, primary_key=True),
+    Column("item", _NUMBER, ForeignKey("items.id"), nullable=False),
+    Column("rater", _NUMBER, ForeignKey("raters.id"), nullable=False),
+    Column("state", String(10), nullable=False),  # leased, answered, unable or expired
+    Column("flipped", Boolean, nullable=False, default=False),
+    Column("turn", Integer, nullable=False, default=0),  # how often its answer was undone
+    Column("lease_until", BigInteger, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    UniqueConstraint("item", "rater"),
+    Index("assignments_by_rater", "rater", "state"),
+    Index("assignments_by_lease", "state", "lease_until"),
+)
+
+ratings = Table(
+    "ratings",
+    tables,
+    Column("id", _NUMBER, primary_key=True),
+    Column("item", _NUMBER, ForeignKey("items.id"), nullable=False),
+    Column("rater", _NUMBER, ForeignKey("raters.id"), nullable=False),
+    Column("part", SmallInteger, nullable=False),
+    Column("score", SmallInteger, nullable=False),
+    Column("counted", Boolean, nullable=False),
+    Column("answered_at", BigInteger, nullable=False),
+    Column("milliseconds", BigInteger),
+    UniqueConstraint("item", "rater", "part"),
+    Index("ratings_by_rater", "rater"),
+)
+
+log = Table(
+    "log",
+    tables,
+    Column("id", _NUMBER, primary_key=True),
+    Column("at", BigInteger, nullable=False),
+    Column("kind", String(12), nullable=False),
+    Column("rater", _NUMBER, ForeignKey("raters.id")),
+    Column("item", _NUMBER, ForeignKey("items.id")),
+    Column("assignment", BigInteger),
+    Column("scores", Text),  # JSON, in the order of the item's texts, whatever the rater saw on the left
+    Column("flipped", Boolean),
+    Column("milliseconds", BigInteger),
+    Column("answered_at", BigInteger),  # where it is not the time of the row: taken over from elsewhere
+    Column("client_key", String(140), unique=True),
+    Column("counted", Boolean),
+    Column("note", Text),
+)
+
+_REFUSAL = "the log of a study only grows"
+
+for change in ("UPDATE", "DELETE"):
+    event.listen(
+        log,
+        "after_create",
+        DDL(  # type: ignore[no-untyped-call]
+            f"CREATE TRIGGER log_refuses_{change.lower()} BEFORE {change} ON log "
+            f"BEGIN SELECT RAISE(ABORT, '{_REFUSAL}'); END"
+        ).execute_if(dialect="sqlite"),
+    )
+event.listen(
+    log,
+    "after_create",
+    DDL(  # type: ignore[no-untyped-call]
+        "CREATE FUNCTION log_refuses() RETURNS trigger LANGUAGE plpgsql AS "
+        f"$$ BEGIN RAISE EXCEPTION '{_REFUSAL}'; END $$"
+    ).execute_if(dialect="postgresql"),
+)
+event.listen(
+    log,
+    "after_create",
+    DDL(  # type: ignore[no-untyped-call]
+        "CREATE TRIGGER log_refuses_changes BEFORE UPDATE OR DELETE OR TRUNCATE ON log "
+        "FOR EACH STATEMENT EXECUTE FUNCTION log_refuses()"
+    ).execute_if(dialect="postgresql"),
+)

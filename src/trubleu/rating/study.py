@@ -1,0 +1,445 @@
+"""A study: a folder with its settings and its store, and all that is done with it."""
+
+from __future__ import annotations
+
+import hmac
+import time
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trubleu.errors import DataError, TrubleuWarning, UsageError
+from trubleu.rating import assignment, people, reading
+from trubleu.rating.config import StudyConfig, read_config
+from trubleu.rating.founding import LEAD, SETTINGS, check_kind, found, store_url_of
+from trubleu.rating.store.opening import Store
+from trubleu.rating.syncing import bring_in_step, in_step
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import TracebackType
+    from typing import Self
+
+    from sqlalchemy import Connection
+
+    from trubleu.data.files import PathLike
+    from trubleu.rating.assignment import Outcome, Task
+    from trubleu.rating.items import Item
+    from trubleu.rating.people import NewRater, Rater
+    from trubleu.rating.reading import LogRow, RatingRow, StoredItem
+
+
+def time_now() -> int:
+    """Return the time in milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+class Study:
+    """A study that people rate in.
+
+    Make one with `Study.create`, open it with `Study.open`. Every method may be called from many threads at once, and
+    with PostgreSQL from many processes. Times are milliseconds since 1970; ``now`` is the clock unless it is given.
+
+    Attributes
+    ----------
+    folder
+        Where it is.
+    config
+        Its settings.
+    store
+        Its database.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from trubleu.rating.items import Item
+    >>> folder = pathlib.Path(tempfile.mkdtemp()) / "study"
+    >>> config = StudyConfig("Good answers", "response", raters=2)
+    >>> study = Study.create(folder, config, [Item("7", ("fine",), message="how are you?")])
+    >>> new = study.add_raters(2)
+    >>> rater = study.find_rater(new[0].token).id
+    >>> task = study.assign(rater)
+    >>> task.item.texts
+    ('fine',)
+    >>> study.answer(rater, task.assignment, (5,), key=task.client_key, milliseconds=2100)
+    Outcome(counted=True, repeated=False, practice=False, right=None, feedback='')
+    >>> study.assign(rater) is None
+    True
+    >>> [(row.key, row.rater_name, row.score) for row in study.table()]
+    [('7', 'rater 1', 5)]
+    >>> study.close()
+    """
+
+    def __init__(self, folder: Path, config: StudyConfig, store: Store) -> None:
+        self.folder = folder
+        self.config = config
+        self.store = store
+        self._secret: str | None = None
+
+    @classmethod
+    def create(
+        cls, folder: PathLike, config: StudyConfig, items: Sequence[Item], *, store_url: str | None = None
+    ) -> Study:
+        """Make a study in a new folder.
+
+        Parameters
+        ----------
+        folder
+            Where to; there must be nothing yet, or an empty folder.
+        config
+            The settings, which are written to ``study.yaml`` there.
+        items
+            What is to be rated (see `read_items` and `pair_items`).
+        store_url
+            A PostgreSQL database, such as ``postgresql+psycopg://USER:PASSWORD@HOST/DATABASE``; SQLite in the folder if
+            not given.
+
+        Raises
+        ------
+        UsageError
+            If the folder is not empty, or the database holds a study already.
+        DataError
+            If there is nothing to rate, or items do not fit the kind of study.
+        StoreError
+            If the database cannot be used.
+        """
+        found(Path(folder), config, items, store_url=store_url)
+        return cls.open(folder)
+
+    @classmethod
+    def open(cls, folder: PathLike, *, sync: bool = False, now: int | None = None) -> Study:
+        """Open a study.
+
+        Parameters
+        ----------
+        folder
+            Where it is.
+        sync
+            Whether to bring the store in step with ``study.yaml``: how many ratings are wanted, practice and gold
+            items. That is for those who serve the study; a copy of the folder that others look at may be older.
+        now
+            The time.
+
+        Raises
+        ------
+        DataError
+            If there is no study in the folder, or its settings cannot be used, with the line.
+        StoreError
+            If the database cannot be used.
+
+        Warns
+        -----
+        TrubleuWarning
+            If the store is not in step with ``study.yaml``, and is not to be.
+        """
+        at = Path(folder)
+        if not (at / SETTINGS).is_file():
+            raise DataError(f"{at} holds no study: there is no {SETTINGS}; make one with trubleu rate new")
+        config = read_config(at / SETTINGS)
+        store = Store.open(store_url_of(at))
+        try:
+            check_kind(store, config, at)
+            if not store.read(lambda connection: in_step(connection, config)):
+                if sync:
+                    store.write(lambda connection: bring_in_step(connection, config, now=_at(now)))
+                else:
+                    warnings.warn(
+                        f"{at / SETTINGS} asks for other ratings an item, practice or gold items than the study has "
+                        "now; they hold once trubleu rate serve is started again",
+                        TrubleuWarning,
+                        stacklevel=2,
+                    )
+        except BaseException:
+            store.close()
+            raise
+        return cls(at, config, store)
+
+    def close(self) -> None:
+        """Close the connections to the database."""
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def id(self) -> str:
+        """A name that no other study has."""
+        return self.store.get("study") or ""
+
+    @property
+    def secret(self) -> str:
+        """What servers sign with, the same for all servers of this study."""
+        if self._secret is None:
+            self._secret = self.store.get("secret") or ""
+        return self._secret
+
+    @property
+    def lead_token(self) -> str:
+        """The token of the lead's link."""
+        try:
+            return (self.folder / LEAD).read_text("ascii").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise DataError(f"{self.folder / LEAD} cannot be read; write a long random word into it") from error
+
+    def is_lead(self, token: str) -> bool:
+        """Return whether a token is the lead's, in a time that tells nothing about it."""
+        mine = self.lead_token
+        return bool(mine) and hmac.compare_digest(mine.encode(), token.encode("utf-8", "surrogatepass"))
+
+    # Tasks
+
+    def assign(self, rater: int, *, now: int | None = None) -> Task | None:
+        """Return a rater's next task: the one that is not answered yet, else practice, else gold or an item.
+
+        Items are taken at random among those that have the fewest ratings and that this rater has not had. A task that
+        is not answered within the lease goes back to the pool.
+
+        Parameters
+        ----------
+        rater
+            The rater's number.
+        now
+            The time.
+
+        Returns
+        -------
+        Task or None
+            None if nothing is left for this rater, the study is paused, or the rater is excluded.
+        """
+        at = _at(now)
+        while True:
+            task = self.store.write(lambda connection: assignment.assign(connection, self.config, rater, now=at))
+            if task != "late":
+                return task
+            self.release(now=at)
+
+    def answer(
+        self,
+        rater: int,
+        task: int,
+        scores: tuple[int, ...] | None,
+        *,
+        key: str,
+        milliseconds: int | None = None,
+        now: int | None = None,
+    ) -> Outcome:
+        """Keep an answer. Once this returns it is on the disk.
+
+        Parameters
+        ----------
+        rater
+            The rater's number.
+        task
+            The number of the assignment (``Task.assignment``).
+        scores
+            A score from 1 to 5 for each text, in the order in which the rater saw them; None for "cannot judge".
+        key
+            ``Task.client_key``: an answer that is sent again with its key is kept once.
+        milliseconds
+            How long the answer took, if known.
+        now
+            The time.
+
+        Raises
+        ------
+        UsageError
+            If the scores do not fit, or the rater has no such task.
+        TooEarlyError
+            If the least time of the settings has not passed.
+        StoreError
+            If it could not be saved; the rater should try again.
+        """
+        assignment.check_answer(scores, key, milliseconds)
+        at = _at(now)
+        return self.store.write(
+            lambda connection: assignment.answer(
+                connection, self.config, rater, task, scores, key=key, milliseconds=milliseconds, now=at
+            )
+        )
+
+    def undo(self, rater: int, *, now: int | None = None) -> Task | None:
+        """Take back a rater's last answer and return its task; asked again before it is answered, return the same.
+
+        Practice cannot be taken back. None if there is nothing to take back.
+        """
+        return self.store.write(lambda connection: assignment.undo(connection, self.config, rater, now=_at(now)))
+
+    def release(self, *, now: int | None = None) -> int:
+        """Give all tasks that were not answered in time to others, and return how many these are."""
+        return self.store.write(lambda connection: assignment.release_late(connection, now=_at(now)))
+
+    # People
+
+    def raters(self) -> list[Rater]:
+        """Return all raters in the order in which they were added."""
+        return self.store.read(people.all_raters)
+
+    def rater(self, rater: int) -> Rater:
+        """Return a rater by number."""
+        return self.store.read(lambda connection: people.rater_of(people.get_rater(connection, rater)))
+
+    def find_rater(self, token: str) -> Rater | None:
+        """Return the rater whose link has a token, None if it is nobody's."""
+        return self.store.read(lambda connection: people.find_rater(connection, token))
+
+    def add_raters(
+        self, count: int, *, labels: Sequence[str] = (), links: int | None = None, now: int | None = None
+    ) -> list[NewRater]:
+        """Add raters with links of their own, and return them with the tokens of these, which are known only now.
+
+        Parameters
+        ----------
+        count
+            How many.
+        labels
+            What to call them, none or one for each; it is erased with the identity.
+        links
+            How many raters have links as far as the caller knows: with another number nobody is added, so that asking
+            twice adds once. Not checked if it is not given.
+        now
+            The time.
+
+        Raises
+        ------
+        RatersChangedError
+            If another number of raters has links.
+        """
+        if not 1 <= count <= 100_000:
+            raise UsageError(f"the number of raters must be from 1 to 100,000, not {count}")
+        if labels and len(labels) != count:
+            raise UsageError(f"there are {len(labels)} labels for {count} raters; give one for each or none")
+        for label in labels:
+            people.check_name(label, "the label of a rater")
+        at = _at(now)
+
+        def work(connection: Connection) -> list[NewRater]:
+            if links is not None:
+                people.check_links(connection, links)
+            return [
+                people.add_rater(
+                    connection,
+                    token=people.new_token(),
+                    label=labels[number] if labels else None,
+                    entry="link",
+                    external=None,
+                    now=at,
+                )
+                for number in range(count)
+            ]
+
+        return self.store.write(work)
+
+    def enter(
+        self, entry: str, *, external: str | None = None, label: str | None = None, now: int | None = None
+    ) -> NewRater:
+        """Let somebody in without a link of their own; with an id from elsewhere, who was here before is found again.
+
+        Whether the settings allow this way in, and the code is right, is for the caller to check.
+
+        Parameters
+        ----------
+        entry
+            ``open``, ``prolific`` or ``mturk``.
+        external
+            The id that Prolific or Mechanical Turk gives.
+        label
+            What the lead calls the rater.
+        now
+            The time.
+
+        Raises
+        ------
+        UsageError
+            If whoever has this id was erased: as somebody new they would rate items a second time.
+        """
+        if entry not in people.ENTRIES:
+            raise UsageError(f"{entry!r} is no way in; known: {', '.join(people.ENTRIES)}")
+        people.check_name(external, "the id of a rater")
+        people.check_name(label, "the label of a rater")
+        at = _at(now)
+        return self.store.write(
+            lambda connection: people.enter(connection, entry=entry, external=external, label=label, now=at)
+        )
+
+    def new_link(self, rater: int, *, now: int | None = None) -> str:
+        """Give a rater a new token and return it; the old link no longer works."""
+        return self.store.write(lambda connection: people.new_link(connection, rater, now=_at(now)))
+
+    def consent(self, rater: int, *, now: int | None = None) -> Rater:
+        """Note that a rater has agreed."""
+        return self.store.write(lambda connection: people.mark(connection, rater, "consented", now=_at(now)))
+
+    def instructed(self, rater: int, *, now: int | None = None) -> Rater:
+        """Note that a rater has read the instructions."""
+        return self.store.write(lambda connection: people.mark(connection, rater, "instructed", now=_at(now)))
+
+    def exclude(self, rater: int, *, reason: str, now: int | None = None) -> Rater:
+        """Leave a rater's ratings out: items that now lack ratings get later answers of others, or are asked again.
+
+        Parameters
+        ----------
+        rater
+            The rater's number.
+        reason
+            Why. It stays in the log for ever, so it should name nobody.
+        now
+            The time.
+        """
+        return self._set_excluded(rater, True, reason, now)
+
+    def readmit(self, rater: int, *, reason: str, now: int | None = None) -> Rater:
+        """Take a rater's ratings in again, as far as items have room."""
+        return self._set_excluded(rater, False, reason, now)
+
+    def _set_excluded(self, rater: int, excluded: bool, reason: str, now: int | None) -> Rater:
+        people.check_name(reason, "the reason")
+        at = _at(now)
+        return self.store.write(
+            lambda connection: people.set_excluded(connection, rater, excluded, reason=reason, now=at)
+        )
+
+    def erase(self, rater: int, *, now: int | None = None) -> Rater:
+        """Forget who a rater is: label, id from elsewhere and link; the ratings stay and go on counting.
+
+        Of an id from elsewhere a keyed checksum stays, so that whoever comes with it again is not taken for somebody
+        new: they cannot rate any more, and importing their ratings again adds nothing.
+        """
+        erased = self.store.write(lambda connection: people.erase(connection, rater, now=_at(now)))
+        self.store.forget()
+        return erased
+
+    @property
+    def paused(self) -> bool:
+        """Whether no tasks are handed out at the moment; answers to those that are out are still kept."""
+        return self.store.get("state") == "paused"
+
+    def pause(self, *, now: int | None = None) -> None:
+        """Hand out no more tasks."""
+        self.store.write(lambda connection: people.set_state(connection, "paused", now=_at(now)))
+
+    def resume(self, *, now: int | None = None) -> None:
+        """Hand out tasks again."""
+        self.store.write(lambda connection: people.set_state(connection, "running", now=_at(now)))
+
+    # What is there
+
+    def items(self) -> list[StoredItem]:
+        """Return all items with how far they are, in the order of the file; then practice and gold."""
+        return self.store.read(reading.stored_items)
+
+    def table(self) -> list[RatingRow]:
+        """Return all scores that stand, gold and practice and excluded raters included, in a fixed order."""
+        return self.store.read(reading.table)
+
+    def log(self) -> list[LogRow]:
+        """Return the log from its beginning."""
+        return self.store.read(lambda connection: list(reading.log_rows(connection)))
+
+
+def _at(now: int | None) -> int:
+    return time_now() if now is None else now

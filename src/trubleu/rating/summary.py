@@ -1,0 +1,337 @@
+"""What the lead of a study wants to know: how far it is, how well raters agree, who rates how, what is disputed."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from statistics import fmean, median, pstdev
+from typing import TYPE_CHECKING, TypeVar
+
+from sqlalchemy import select
+
+from trubleu.errors import counted as number_of
+from trubleu.rating import people, reading
+from trubleu.rating.config import POINTS
+from trubleu.rating.store.opening import get_meta
+from trubleu.rating.store.schema import log
+from trubleu.stats.agreement import krippendorff_alpha
+from trubleu.stats.kappa import kappa_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Sequence
+
+    from sqlalchemy import Connection
+
+    from trubleu.rating.people import Rater
+    from trubleu.rating.reading import RatingRow, StoredItem
+    from trubleu.rating.study import Study
+    from trubleu.stats.agreement import Reliability
+
+Key = TypeVar("Key", bound="Hashable")
+
+HOUR = 3_600_000
+_BINS = 8  # of the distribution of weights, from −1 to 1
+_MOST_DISPUTED = 10
+_FEW = 30  # texts; below, a coefficient of agreement says little
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaterSummary:
+    """How one rater rates.
+
+    Attributes
+    ----------
+    rater
+        The rater.
+    ratings, counted
+        Items rated, and how many of them count; gold and practice apart.
+    seconds
+        The median time of an answer, None if unknown.
+    scores
+        How often each score from 1 to 5 was given.
+    mean, spread
+        Of the scores: their mean and standard deviation, None without ratings.
+    gold_right, gold_total
+        Gold items that were answered as expected, and all that were answered.
+    agreement
+        Quadratic κ with the counted ratings of the others, None if undefined. Of an excluded rater all ratings are
+        taken, so that one sees what re-admission would bring; of all others those that count.
+    shared
+        How many texts it is computed from.
+    last_at
+        When the last answer came, in milliseconds since 1970, None if there is none.
+    """
+
+    rater: Rater
+    ratings: int
+    counted: int
+    seconds: float | None
+    scores: tuple[int, ...]
+    mean: float | None
+    spread: float | None
+    gold_right: int
+    gold_total: int
+    agreement: float | None
+    shared: int
+    last_at: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisputedText:
+    """A text that raters disagree on.
+
+    Attributes
+    ----------
+    key, part
+        The item and which of its texts, counted from 0.
+    message, text
+        What it answers, and itself.
+    scores
+        The counted ones, sorted.
+    spread
+        Their standard deviation.
+    """
+
+    key: str
+    part: int
+    message: str | None
+    text: str
+    scores: tuple[int, ...]
+    spread: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightBin:
+    """How many texts have a weight from ``low`` to ``high`` (which only the last bin includes)."""
+
+    low: float
+    high: float
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """A study at one moment.
+
+    Attributes
+    ----------
+    paused
+        Whether no tasks are handed out.
+    items, complete
+        Items to be rated, and how many have all their ratings.
+    wanted, counted
+        Ratings asked for, and those that count.
+    uncounted, unable
+        Ratings that do not count (late ones, excluded raters), and how often somebody could not judge.
+    waiting
+        Tasks that raters have before them.
+    last_hour
+        Ratings of items in the last hour, apart from those that were imported or taken over from another study.
+    hours_left
+        How long the rest takes at the pace of those that count, None if there are none.
+    alpha
+        Krippendorff's ordinal α of counted ratings with its interval.
+    kappa
+        The mean of quadratic κ over pairs of raters, weighted by the texts they share; None if undefined. Pairs for
+        whom κ is undefined are left out.
+    pairs
+        How many pairs the mean is of.
+    raters
+        One entry a rater.
+    weights
+        The distribution of weights of texts with at least one counted rating.
+    disputed
+        Texts that raters disagree on most.
+    notes
+        What to keep in mind about these numbers, in sentences.
+    """
+
+    paused: bool
+    items: int
+    complete: int
+    wanted: int
+    counted: int
+    uncounted: int
+    unable: int
+    waiting: int
+    last_hour: int
+    hours_left: float | None
+    alpha: Reliability
+    kappa: float | None
+    pairs: int
+    raters: tuple[RaterSummary, ...]
+    weights: tuple[WeightBin, ...]
+    disputed: tuple[DisputedText, ...]
+    notes: tuple[str, ...] = ()
+
+
+def summary(study: Study, now: int, *, resamples: int = 1000) -> Summary:
+    """Return what the lead of a study wants to know.
+
+    Gold and practice items are part of no number but the gold score of each rater, and excluded raters are part of no
+    agreement but their own line.
+
+    Parameters
+    ----------
+    study
+        The study.
+    now
+        The time in milliseconds since 1970.
+    resamples
+        Of texts, for the interval of α.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from trubleu.rating import Imported, Item, Study, StudyConfig, import_answers
+    >>> folder = pathlib.Path(tempfile.mkdtemp()) / "study"
+    >>> items = [Item("1", ("a",)), Item("2", ("b",))]
+    >>> study = Study.create(folder, StudyConfig("Answers", "response", raters=2), items)
+    >>> _ = import_answers(study, [Imported("1", "ann", (4,)), Imported("1", "bob", (2,))], source="doctest")
+    >>> found = summary(study, now=0)
+    >>> found.counted, found.wanted, found.complete, found.disputed[0].scores
+    (2, 4, 1, (2, 4))
+    >>> study.close()
+    """
+    # One transaction, so that numbers fit each other while people go on rating.
+    everything, rows, everybody, state, elsewhere = study.store.read(_all)
+    items = [item for item in everything if item.role == "item"]
+    of_items = [row for row in rows if row.role == "item"]
+    counted = [row for row in of_items if row.counted]
+    units, names, scores = _columns(counted)
+    kappas = kappa_table(units, names, scores)
+    pairs = [pair for pair in kappas.pairs if math.isfinite(pair.kappa)]
+    shared = sum(pair.shared for pair in pairs)
+    with_rest = {entry.rater: (entry.kappa, entry.shared) for entry in kappas.raters}
+    with_rest |= {rater.id: _excluded_with_rest(of_items, rater.id) for rater in everybody if rater.excluded}
+    first = [row for row in of_items if row.part == 0]
+    recent = [row for row in first if now - HOUR < row.answered_at <= now and (row.item.id, row.rater) not in elsewhere]
+    wanted, done = sum(item.wanted for item in items), sum(row.counted for row in first)
+    by_rater, by_text = _grouped(rows, lambda row: row.rater), _grouped(counted, lambda row: (row.item.id, row.part))
+    alpha = krippendorff_alpha(units, names, scores, resamples=resamples)
+    return Summary(
+        paused=state == "paused",
+        items=len(items),
+        complete=sum(item.counted >= item.wanted for item in items),
+        wanted=wanted,
+        counted=done,
+        uncounted=len(first) - done,
+        unable=sum(item.unable for item in items),
+        waiting=sum(item.load - item.counted for item in items),
+        last_hour=len(recent),
+        hours_left=_hours_left(wanted - done, sum(row.counted for row in recent)),
+        alpha=alpha,
+        kappa=sum(pair.kappa * pair.shared for pair in pairs) / shared if shared else None,
+        pairs=len(pairs),
+        raters=tuple(
+            _rater(rater, by_rater.get(rater.id, []), *with_rest.get(rater.id, (math.nan, 0))) for rater in everybody
+        ),
+        weights=_weights(list(by_text.values())),
+        disputed=_disputed(list(by_text.values())),
+        notes=tuple(_notes(alpha, items, len(kappas.pairs) - len(pairs))),
+    )
+
+
+def _all(
+    connection: Connection,
+) -> tuple[list[StoredItem], list[RatingRow], list[Rater], str | None, set[tuple[int, int]]]:
+    from_elsewhere = select(log.c.item, log.c.rater).where(log.c.kind.in_(("carried", "imported")))
+    return (
+        reading.stored_items(connection),
+        reading.table(connection),
+        people.all_raters(connection),
+        get_meta(connection, "state"),
+        {(row.item, row.rater) for row in connection.execute(from_elsewhere)},
+    )
+
+
+def _columns(rows: Iterable[RatingRow]) -> tuple[list[tuple[int, int]], list[int], list[int]]:
+    """Return what was rated, by whom and how."""
+    kept = list(rows)
+    return [(row.item.id, row.part) for row in kept], [row.rater for row in kept], [row.score for row in kept]
+
+
+def _grouped(rows: Iterable[RatingRow], key: Callable[[RatingRow], Key]) -> dict[Key, list[RatingRow]]:
+    groups: dict[Key, list[RatingRow]] = defaultdict(list)
+    for row in rows:
+        groups[key(row)].append(row)
+    return groups
+
+
+def _excluded_with_rest(rows: Sequence[RatingRow], rater: int) -> tuple[float, int]:
+    """Return κ of an excluded rater with the ratings that count, and how many texts these share."""
+    mine = {(row.item.id, row.part) for row in rows if row.rater == rater}
+    beside = (row for row in rows if row.rater == rater or (row.counted and (row.item.id, row.part) in mine))
+    found = next((entry for entry in kappa_table(*_columns(beside)).raters if entry.rater == rater), None)
+    return (found.kappa, found.shared) if found else (math.nan, 0)
+
+
+def _hours_left(missing: int, an_hour: int) -> float | None:
+    if missing <= 0:
+        return 0.0
+    return missing / an_hour if an_hour else None
+
+
+def _notes(alpha: Reliability, items: Sequence[StoredItem], undefined: int) -> Iterable[str]:
+    if alpha.reason is None and alpha.items < _FEW:
+        yield f"α is computed from {number_of(alpha.items, 'text')} with two ratings or more: too few to rely on it"
+    if alpha.reason is None and not math.isfinite(alpha.low) and alpha.resamples:
+        yield "α has no interval, as it is undefined in most samples of the texts"
+    if undefined:
+        yield f"κ leaves out {number_of(undefined, 'pair')} of raters who gave all texts that they share the same score"
+    if any(item.counted for item in items) and (short := [item for item in items if item.counted < item.wanted]):
+        texts, wanted = sum(len(item.item.texts) for item in short), max(item.wanted for item in short)
+        yield f"weights may still change: {number_of(texts, 'text')} with fewer than {number_of(wanted, 'rating')}"
+
+
+def _rater(rater: Rater, rows: Sequence[RatingRow], kappa: float, shared: int) -> RaterSummary:
+    mine = [row for row in rows if row.role == "item"]
+    scores = [row.score for row in mine]
+    times = [row.milliseconds / 1000 for row in mine if row.milliseconds is not None and row.part == 0]
+    gold: dict[int, bool] = {}
+    for row in rows:
+        if row.role == "gold" and row.item.item.accepted is not None:
+            low, high = row.item.item.accepted[row.part]
+            gold[row.item.id] = gold.get(row.item.id, True) and low <= row.score <= high
+    return RaterSummary(
+        rater=rater,
+        ratings=sum(row.part == 0 for row in mine),
+        counted=sum(row.counted and row.part == 0 for row in mine),
+        seconds=median(times) if times else None,
+        scores=tuple(scores.count(score) for score in range(1, POINTS + 1)),
+        mean=fmean(scores) if scores else None,
+        spread=pstdev(scores) if scores else None,
+        gold_right=sum(gold.values()),
+        gold_total=len(gold),
+        agreement=kappa if math.isfinite(kappa) else None,
+        shared=shared,
+        last_at=max((row.answered_at for row in rows), default=None),
+    )
+
+
+def _weights(texts: Sequence[Sequence[RatingRow]]) -> tuple[WeightBin, ...]:
+    counts = [0] * _BINS
+    for rows in texts:
+        # w = (Σ − 3n) / 2n lies from −1 to 1; the bin in whole numbers, so that no weight falls beside an edge.
+        n, total = len(rows), sum(row.score for row in rows)
+        counts[min((total - n) * _BINS // (4 * n), _BINS - 1)] += 1
+    step = 2 / _BINS
+    return tuple(WeightBin(low=at * step - 1, high=(at + 1) * step - 1, count=count) for at, count in enumerate(counts))
+
+
+def _disputed(texts: Sequence[Sequence[RatingRow]]) -> tuple[DisputedText, ...]:
+    found = [
+        DisputedText(
+            key=rows[0].key,
+            part=rows[0].part,
+            message=rows[0].item.item.message,
+            text=rows[0].item.item.texts[rows[0].part],
+            scores=tuple(sorted(row.score for row in rows)),
+            spread=pstdev([row.score for row in rows]),
+        )
+        for rows in texts
+        if len(rows) > 1
+    ]
+    found.sort(key=lambda text: -text.spread)
+    return tuple(text for text in found[:_MOST_DISPUTED] if text.spread > 0)

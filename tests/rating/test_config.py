@@ -1,0 +1,260 @@
+"""Settings: what is written is read again, and every mistake is said with its line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trubleu.errors import DataError
+from trubleu.rating import StudyConfig, config_text, default_config_text, parse_config, read_config
+from trubleu.rating.config import Completion, Entry, Gold, Kind, Pay, Scale, example
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEAD = "title: T\nkind: response\n"
+
+TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=30)
+FULL_TEXTS = TEXTS.filter(lambda text: text.strip() != "")
+NUMBERS = st.integers(0, 10_000).map(lambda number: number / 1000)
+
+
+@st.composite
+def examples(draw: st.DrawFn, role: str, parts: int) -> tuple[object, ...]:
+    made = {}
+    for _ in range(draw(st.integers(0, 3))):
+        ranges = tuple(tuple(sorted(draw(st.tuples(st.integers(1, 5), st.integers(1, 5))))) for _ in range(parts))
+        item = example(
+            role,  # type: ignore[arg-type]
+            tuple(draw(TEXTS) for _ in range(parts)),
+            tuple(draw(st.lists(TEXTS, max_size=2))),
+            draw(st.none() | TEXTS),
+            ranges if role == "gold" or draw(st.booleans()) else None,  # type: ignore[arg-type]
+            draw(TEXTS) if role == "practice" else "",
+        )
+        made[item.key] = item
+    return tuple(made.values())
+
+
+@st.composite
+def configs(draw: st.DrawFn) -> StudyConfig:
+    kind: Kind = draw(st.sampled_from(["response", "pair"]))
+    parts = 2 if kind == "pair" else 1
+    return StudyConfig(
+        title=draw(FULL_TEXTS.filter(lambda text: "\0" not in text)),
+        kind=kind,
+        raters=draw(st.integers(1, 1000)),
+        scale=Scale(draw(FULL_TEXTS), tuple(draw(st.lists(FULL_TEXTS, min_size=5, max_size=5, unique=True)))),
+        instructions=draw(FULL_TEXTS),
+        consent=draw(st.none() | FULL_TEXTS),
+        practice=draw(examples("practice", parts)),  # type: ignore[arg-type]
+        gold=Gold(draw(st.integers(0, 900)) / 1000, draw(examples("gold", parts))),  # type: ignore[arg-type]
+        minimum_seconds=draw(NUMBERS),
+        lease_minutes=draw(NUMBERS) + 0.5,
+        entry=draw(
+            st.builds(Entry, st.booleans(), st.none() | st.just("secret code"), st.booleans(), st.booleans()).filter(
+                lambda entry: entry != Entry(links=False)
+            )
+        ),
+        completion=Completion(draw(st.none() | FULL_TEXTS), draw(st.none() | st.just("https://example.org/?a=b#c"))),
+        most_ratings_per_rater=draw(st.none() | st.integers(1, 10**9)),
+        pay=Pay(draw(FULL_TEXTS), draw(NUMBERS), draw(NUMBERS) + 0.5),
+        seed=draw(st.integers(0, 2**48)),
+    )
+
+
+@given(configs())
+def test_what_is_written_is_read_again(config: StudyConfig) -> None:
+    assert parse_config(config_text(config)) == config
+
+
+@given(FULL_TEXTS.map(lambda text: text.replace("\r", "\n") + "\n"))
+def test_texts_of_many_lines_are_read_again(text: str) -> None:
+    config = StudyConfig("T", "response", instructions=text)
+    assert parse_config(config_text(config)).instructions == text
+
+
+@pytest.mark.parametrize("kind", ["response", "pair"])
+def test_defaults_are_those_of_a_file_with_only_title_and_kind(kind: Kind) -> None:
+    assert parse_config(default_config_text(kind)) == parse_config(f"title: Rate responses\nkind: {kind}\n")
+    assert "# " in default_config_text(kind)
+
+
+def test_all_settings_are_read() -> None:
+    config = parse_config(
+        """\
+title: Good answers
+kind: pair
+raters: 3
+scale:
+  question: Well?
+  labels: [1, 2, 3, 4, "5"]
+instructions: |
+  # Read
+  this
+consent: I agree.
+practice:
+  - context: [hi, ho]
+    message: and?
+    responses: [yes, "no"]
+    accepted: [[4, 5], [1, 2]]
+    feedback: Well done.
+gold:
+  share: 0.25
+  items:
+    - {responses: [a, b], accepted: [1, 2]}
+minimum_seconds: 1.5
+lease_minutes: 5
+entry: {links: no, code: blue whale, prolific: true, mturk: true}
+completion: {code: DONE, url: "https://example.org"}
+most_ratings_per_rater: 50
+pay: {currency: EUR, per_hour: 12, seconds_per_item: 30}
+seed: 7
+"""
+    )
+    assert config.scale == Scale("Well?", ("1", "2", "3", "4", "5"))
+    assert config.instructions == "# Read\nthis\n"
+    (practice,) = config.practice
+    assert (practice.texts, practice.context, practice.message) == (("yes", "no"), ("hi", "ho"), "and?")
+    assert (practice.accepted, practice.feedback, practice.practice) == (((4, 5), (1, 2)), "Well done.", True)
+    assert config.gold.items[0].accepted == ((1, 2), (1, 2))
+    assert (config.gold.share, config.minimum_seconds, config.lease_minutes) == (0.25, 1.5, 5)
+    assert config.entry == Entry(links=False, code="blue whale", prolific=True, mturk=True)
+    assert config.completion == Completion("DONE", "https://example.org")
+    assert (config.most_ratings_per_rater, config.pay, config.seed) == (50, Pay("EUR", 12, 30), 7)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "study.yaml is empty; write at least title and kind"),
+        ("# only a comment\n", "study.yaml is empty; write at least title and kind"),
+        ("hello", "study.yaml:1: the file must have fields (title, kind, "),
+        ("kind: pair\n", "study.yaml:1: the setting title is missing; add it"),
+        ("title:\nkind: pair\n", "study.yaml:1: the setting title is missing; add it"),
+        ("title: T\n", "study.yaml:1: the setting kind is missing; add it"),
+        ("title: T\nkind: pairs\n", "study.yaml:2: kind must be response or pair, not 'pairs'"),
+        (HEAD + "titel: x\n", "study.yaml:3: 'titel' is not a setting; did you mean title?"),
+        (HEAD + "title: x\n", "study.yaml:3: title is given twice; keep one of them"),
+        (HEAD + "[a]: x\n", "study.yaml:3: '?' is not a setting; known: title"),
+        (HEAD + "scale:\n  label: [a]\n", "study.yaml:4: 'scale.label' is not a setting; did you mean labels?"),
+        (HEAD + "raters: 0\n", "study.yaml:3: raters must be a whole number from 1 to 1,000, not '0'"),
+        (HEAD + "raters: 2.5\n", "study.yaml:3: raters must be a whole number from 1 to 1,000, not '2.5'"),
+        (HEAD + 'raters: "3"\n', "study.yaml:3: raters must be a whole number from 1 to 1,000, not '3'"),
+        (HEAD + "raters: [3]\n", "study.yaml:3: raters must be a whole number from 1 to 1,000, not a list"),
+        (HEAD + "scale:\n  labels: [a, b]\n", "study.yaml:4: scale.labels must be 5 texts from worst to best, not 2"),
+        (HEAD + "scale:\n  labels: [a, b, c, d, d]\n", "study.yaml:4: scale.labels must be five different texts"),
+        (HEAD + "scale: 5\n", "study.yaml:3: scale must have fields (question, labels), not '5'"),
+        (HEAD + "instructions: '  '\n", "study.yaml:3: instructions must not be empty"),
+        (HEAD + "practice: 3\n", "study.yaml:3: practice must be a list, not '3'"),
+        (HEAD + "practice:\n- message: a\n", "study.yaml:4: practice[1] has no response; add it"),
+        (
+            HEAD + "practice:\n- response: a\n- responses: [a, b]\n",
+            "study.yaml:5: practice[2].responses does not fit the kind of study; write response",
+        ),
+        (HEAD + "practice:\n- response: a\n- response: a\n", "study.yaml:5: practice[2] is there twice; remove one"),
+        (HEAD + "gold: {items: [{response: a}]}\n", "study.yaml:3: gold.items[1] has no accepted; add it"),
+        (
+            HEAD + "gold: {items: [{response: a, accepted: [4, 2]}]}\n",
+            "gold.items[1].accepted must be the lowest and the highest score, but 4 is above 2",
+        ),
+        (
+            HEAD + "gold: {items: [{response: a, accepted: [4]}]}\n",
+            "gold.items[1].accepted must be the lowest and the highest score, as [1, 2]",
+        ),
+        (
+            HEAD + "gold: {items: [{response: a, accepted: [0, 6]}]}\n",
+            "gold.items[1].accepted[1] must be a whole number from 1 to 5, not '0'",
+        ),
+        (HEAD + "gold: {share: 2}\n", "study.yaml:3: gold.share must be a number from 0 to 0.9, not '2'"),
+        (HEAD + "gold: {share: .nan}\n", "study.yaml:3: gold.share must be a number from 0 to 0.9, not '.nan'"),
+        (HEAD + "gold: {items: [], file: a}\n", "study.yaml:3: gold.file and gold.items are both given; keep one"),
+        (HEAD + "gold: {file: none.jsonl}\n", "none.jsonl: there is no such file; check the path"),
+        (HEAD + "entry: {links: maybe}\n", "study.yaml:3: entry.links must be true or false, not 'maybe'"),
+        (HEAD + "entry: {code: 1234567}\n", "study.yaml:3: entry.code must have at least 8 characters"),
+        (HEAD + "entry:\n  links: false\n", "study.yaml:4: entry lets nobody in; set links, prolific or mturk to true"),
+        ('kind: pair\ntitle: "a\\0b"\n', "study.yaml:2: title holds a NUL character; leave it out"),
+        (HEAD + "completion: {url: 'https://'}\n", "study.yaml:3: completion.url must be an address with a host, not"),
+        (HEAD + "completion: {url: 'https://a b'}\n", "study.yaml:3: completion.url must be an address with a host"),
+        (HEAD + "completion: {url: 'javascript:x'}\n", "completion.url must begin with https:// or http://"),
+        (HEAD + "consent: [a]\n", "study.yaml:3: consent must be a text, not a list"),
+        (HEAD + "instructions: a\n  b: c\n", "study.yaml:4: this is not YAML: mapping values are not allowed"),
+        (HEAD + 'consent: "open\n', "this is not YAML: "),
+        (HEAD + "consent: !!python/name:os.system x\n", ""),
+        (HEAD + "consent: &a x\ninstructions: *a\n", "study.yaml:4: the alias *a cannot be used in settings; repeat"),
+        (HEAD + "practice: " + "[" * 50 + "]" * 50, "study.yaml:3: this is nested too deeply for settings"),
+        (HEAD + "consent: " + "x" * 1_000_000, "study.yaml has 1,000,033 characters, and settings may have 1,000,000"),
+        (HEAD + "\x00", "study.yaml"),
+        ("a: 1\n---\nb: 2\n", "study.yaml:2: this is not YAML: but found another document"),
+    ],
+)
+def test_mistakes_are_said_with_their_line(text: str, message: str) -> None:
+    if not message:
+        assert parse_config(text).consent == "x"  # a tag changes nothing: no value is ever made of it
+        return
+    with pytest.raises(DataError) as raised:
+        parse_config(text)
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+@given(st.text(max_size=60) | st.lists(st.sampled_from([*"[]{}:-&*!|>'\"# \n", "title: T\n", "gold: "])).map("".join))
+def test_any_text_is_read_or_refused_in_one_sentence(text: str) -> None:
+    try:
+        parse_config(text)
+    except DataError as error:
+        assert "\n" not in str(error)  # noqa: PT017
+
+
+def test_gold_can_come_from_a_file_beside_the_settings(tmp_path: Path) -> None:
+    (tmp_path / "gold.jsonl").write_text(
+        '{"response": "a", "accepted": [1, 2]}\n\n{"id": 3, "context": ["c"], "message": "m", "response": "b",'
+        ' "accepted": [4, 5]}\n'
+    )
+    (tmp_path / "study.yaml").write_text(HEAD + "gold: {file: gold.jsonl}\n")
+    gold = read_config(tmp_path / "study.yaml").gold
+    assert gold.file == "gold.jsonl"
+    assert [(item.texts, item.accepted, item.context, item.role) for item in gold.items] == [
+        (("a",), ((1, 2),), (), "gold"),
+        (("b",), ((4, 5),), ("c",), "gold"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "line", "message"),
+    [
+        ("response", '{"response": "a"}', "accepted must be the lowest and the highest score, from 1 to 5, as [1, 2]"),
+        ("response", '{"response": "a", "accepted": [2, 1]}', "accepted must be"),
+        ("response", '{"response": "a", "accepted": [1, true]}', "accepted must be"),
+        ("response", '{"accepted": [1, 2]}', "the field response is missing"),
+        (
+            "response",
+            '{"response": "a", "accept": [1, 2]}',
+            "'accept' is no field of a gold item; did you mean accepted",
+        ),
+        ("pair", '{"responses": ["a"], "accepted": [1, 2]}', "responses must be an array of 2 strings, not an array"),
+        ("pair", '{"responses": ["a", "b"], "accepted": [[1, 2]]}', "for two responses also [[1, 2], [4, 5]]"),
+        ("response", "", "holds no gold items; add some or leave gold.file out"),
+        (
+            "response",
+            '{"response": "a", "accepted": [1, 1]}\n{"response": "a", "accepted": [1, 1]}',
+            "gold.jsonl:2: this gold item is there twice; remove one of them",
+        ),
+    ],
+)
+def test_mistakes_in_a_file_of_gold_items_are_said(tmp_path: Path, kind: str, line: str, message: str) -> None:
+    (tmp_path / "gold.jsonl").write_text(line)
+    (tmp_path / "study.yaml").write_text(f"title: T\nkind: {kind}\ngold: {{file: gold.jsonl}}\n")
+    with pytest.raises(DataError) as raised:
+        read_config(tmp_path / "study.yaml")
+    assert message in str(raised.value)
+    assert "gold.jsonl" in str(raised.value)
+
+
+def test_files_that_are_no_utf8_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "study.yaml").write_bytes(b"title: T\nkind: \xff\n")
+    with pytest.raises(DataError, match=r"study.yaml:2: this is not valid UTF-8; convert the file to UTF-8"):
+        read_config(tmp_path / "study.yaml")
