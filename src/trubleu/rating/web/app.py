@@ -1,0 +1,135 @@
+"""The web application of a study."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Final
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import PlainTextResponse, RedirectResponse
+from starlette.exceptions import HTTPException
+from starlette.staticfiles import StaticFiles
+
+from trubleu._version import __version__
+from trubleu.errors import StoreError, UsageError
+from trubleu.rating.study import Study
+from trubleu.rating.web import join, lead, rater
+from trubleu.rating.web.security import Guard, Refusal, log, not_saved
+from trubleu.rating.web.site import STATIC, Site
+
+if TYPE_CHECKING:
+    from fastapi import Response
+    from starlette.types import Scope
+
+REQUESTS_A_MINUTE: Final = 300.0
+STUDY, URL, REQUESTS = "TRUBLEU_RATE_STUDY", "TRUBLEU_RATE_URL", "TRUBLEU_RATE_REQUESTS"
+
+_TITLES: Final = {
+    400: ("This cannot be read", "What was sent is not a form of this page. Nothing was saved."),
+    404: ("There is no such page", "Check the address, or open your link again."),
+    405: ("There is no such page", "Open your link again."),
+}
+
+
+def create_app(study: Study, *, url: str | None = None, requests_a_minute: float = REQUESTS_A_MINUTE) -> FastAPI:
+    """Return the pages of a study as an ASGI application.
+
+    Parameters
+    ----------
+    study
+        The study, which the caller closes.
+    url
+        How people reach the pages, such as ``https://rate.example.org``. With https, cookies travel encrypted only.
+    requests_a_minute
+        How many requests a rater may make in each process; 0 for no limit.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from trubleu.rating import Item, StudyConfig
+    >>> folder = pathlib.Path(tempfile.mkdtemp()) / "study"
+    >>> study = Study.create(folder, StudyConfig("Good answers", "response"), [Item("7", ("fine",))])
+    >>> app = create_app(study, url="https://rate.example.org")
+    >>> "/answer" in app.openapi()["paths"]
+    True
+    >>> study.close()
+    """
+    site = Site(study, url=url, requests_a_minute=requests_a_minute)
+    app = FastAPI(
+        title="TruBLEU rating study", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False
+    )
+    app.state.site = site
+    app.include_router(rater.router)
+    app.include_router(join.router)
+    app.include_router(lead.router)
+    app.mount("/static", _Static(directory=STATIC), name="static")
+
+    @app.get("/", include_in_schema=False)
+    def start(request: Request) -> RedirectResponse:
+        known = site.cookie(request, "rater") is not None
+        return site.redirect("/rate" if known or study.config.entry.code is None else "/join")
+
+    @app.get("/health", include_in_schema=False)
+    def health() -> PlainTextResponse:
+        study.store.get("schema")
+        return PlainTextResponse("ok\n")
+
+    _add_refusals(app, site)
+    app.add_middleware(Guard, prefix=site.prefix, refuse=site.refusal)
+    return app
+
+
+def app_from_environment() -> FastAPI:
+    """Return the pages of the study that the environment names: one of several worker processes."""
+    return create_app(
+        Study.open(os.environ[STUDY]),
+        url=os.environ.get(URL) or None,
+        requests_a_minute=float(os.environ.get(REQUESTS, REQUESTS_A_MINUTE)),
+    )
+
+
+def _add_refusals(app: FastAPI, site: Site) -> None:
+    """Answer everything that goes wrong with a page, and with a status that tells whose fault it is."""
+
+    async def refused(request: Request, error: Any) -> Response:
+        return site.refusal(error, request)
+
+    async def unreadable(request: Request, error: Any) -> Response:
+        first = error.errors()[0]
+        field = str(first["loc"][-1])
+        message = f"Nothing was saved: {field}: {first['msg'].lower()}."
+        return site.refusal(Refusal(422, "This cannot be used", message), request)
+
+    async def http(_request: Request, error: Any) -> Response:
+        title, message = _TITLES.get(error.status_code, ("This does not work", "Nothing was saved."))
+        response = site.refusal(Refusal(error.status_code, title, message))
+        response.headers.update(error.headers or {})
+        return response
+
+    async def usage(request: Request, error: Any) -> Response:
+        return site.refusal(Refusal(422, "This cannot be used", f"Nothing was saved: {error}."), request)
+
+    async def store(request: Request, error: Any) -> Response:
+        log.error("the store: %s", error)
+        return site.refusal(not_saved(), request)
+
+    app.add_exception_handler(Refusal, refused)
+    app.add_exception_handler(RequestValidationError, unreadable)
+    app.add_exception_handler(HTTPException, http)
+    app.add_exception_handler(UsageError, usage)
+    app.add_exception_handler(StoreError, store)
+
+
+class _Static(StaticFiles):
+    """Style and script, which a browser may keep: their addresses change when they do."""
+
+    def file_response(self, *arguments: Any, **options: Any) -> Response:
+        response = super().file_response(*arguments, **options)
+        response.headers["cache-control"] = "public, max-age=86400"
+        return response
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        if "\0" in path:  # which the file system would not take
+            raise HTTPException(404)
+        return await super().get_response(path, scope)

@@ -1,0 +1,239 @@
+"""What raters see: consent, instructions, practice, one task after another, the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from fastapi import APIRouter, Depends, Form, Path, Request
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+
+from trubleu.errors import StoreError, UsageError
+from trubleu.rating.assignment import TooEarlyError
+from trubleu.rating.config import POINTS
+from trubleu.rating.finishing import standing
+from trubleu.rating.study import time_now
+from trubleu.rating.web.security import Refusal, log, not_saved
+from trubleu.rating.web.site import Session, Site, site_of
+
+if TYPE_CHECKING:
+    from trubleu.rating.assignment import Outcome, Task
+    from trubleu.rating.items import Item
+
+_LONGEST_TIME: Final = 2**53 - 1
+_LARGEST_NUMBER: Final = 2**63 - 1
+
+router = APIRouter(default_response_class=HTMLResponse)
+
+TheSite = Annotated[Site, Depends(site_of)]
+Csrf = Annotated[str, Form(max_length=100, description="The word that the page's form carries.")]
+Score = Annotated[int | None, Form(ge=1, le=POINTS)]
+
+
+def pages(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Return the description of what a route may answer besides a page."""
+    text = {
+        303: "To the next page",
+        400: "Not a form",
+        403: "Nobody that is known, or a form that is out of date",
+        404: "No such link",
+        409: "There is nothing to do that to",
+        413: "Too long",
+        422: "A field that cannot be used",
+        429: "Too many requests, or an answer that came too early",
+        503: "Not saved, try again",
+    }
+    content = {"text/html": {"schema": {"type": "string"}}}
+    always = (400, 413, 422, 429, 503)
+    return {
+        status: {"description": text[status]} | ({} if status == 303 else {"content": content})
+        for status in sorted({*statuses, *always})
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What somebody answered to a task, as the form has it."""
+
+    task: int
+    key: str
+    scores: tuple[int | None, ...]
+    unable: bool
+    milliseconds: int | None
+
+    @property
+    def complete(self) -> bool:
+        """Whether something is said about every text."""
+        return self.unable or None not in self.scores
+
+
+@router.get("/r/{token}", status_code=303, responses=pages(404), response_class=RedirectResponse)
+def enter(request: Request, site: TheSite, token: Annotated[str, Path(max_length=200)]) -> Response:
+    """Come in with a link of one's own; the token then leaves the address bar."""
+    if site.find(request, token) is None:
+        raise Refusal(404, "This link does not work", "Check that it is complete, or ask for a new one.")
+    response = site.redirect("/rate")
+    site.keep(response, "rater", token)
+    return response
+
+
+@router.get("/rate", responses=pages(403))
+def rate(request: Request, site: TheSite) -> Response:
+    """Show what comes next: consent, instructions, a task, or the end."""
+    session = site.session(request)
+    study, rater = site.study, session.rater
+    if rater.excluded:
+        return site.page("excluded.html", session=session)
+    if study.config.consent is not None and rater.consented_at is None:
+        return site.page("consent.html", session=session)
+    if rater.instructed_at is None:
+        return site.page("instructions.html", session=session, again=False, link=_own_link(request, site, session))
+    task = study.assign(rater.id)
+    if task is not None:
+        return _task(site, session, task)
+    if study.paused:
+        return site.page("paused.html", session=session)
+    now = time_now()
+    stands = study.store.read(lambda connection: standing(connection, study.config, rater.id, now=now))
+    return site.page("done.html", session=session, stands=stands)
+
+
+@router.get("/answer", include_in_schema=False)
+@router.get("/consent", include_in_schema=False)
+@router.get("/instructed", include_in_schema=False)
+@router.get("/undo", include_in_schema=False)
+def onwards(site: TheSite) -> Response:
+    """Go on from the address of a form, which some pages are the answer to."""
+    return site.redirect("/rate")
+
+
+@router.get("/instructions", responses=pages(403))
+def instructions(request: Request, site: TheSite) -> Response:
+    """Show the instructions again."""
+    session = site.session(request)
+    return site.page("instructions.html", session=session, again=True, link=_own_link(request, site, session))
+
+
+@router.post("/consent", status_code=303, responses=pages(403), response_class=RedirectResponse)
+def consent(request: Request, site: TheSite, csrf: Csrf) -> Response:
+    """Agree to what is asked before the start."""
+    session = site.session(request, csrf=csrf)
+    site.study.consent(session.rater.id)
+    return site.redirect("/rate")
+
+
+@router.post("/instructed", status_code=303, responses=pages(403), response_class=RedirectResponse)
+def instructed(request: Request, site: TheSite, csrf: Csrf) -> Response:
+    """Say that the instructions were read."""
+    session = site.session(request, csrf=csrf)
+    site.study.instructed(session.rater.id)
+    return site.redirect("/rate")
+
+
+@router.post("/answer", responses=pages(303, 403, 409))
+def answer(
+    request: Request,
+    site: TheSite,
+    csrf: Csrf,
+    task: Annotated[int, Form(ge=1, le=_LARGEST_NUMBER, description="The number of the task.")],
+    key: Annotated[str, Form(min_length=1, max_length=100, description="What makes an answer count once.")],
+    score_1: Score = None,
+    score_2: Score = None,
+    unable: Annotated[int | None, Form(ge=0, le=1, description="1 if the rater cannot judge.")] = None,
+    milliseconds: Annotated[int | None, Form(ge=0, le=_LONGEST_TIME, description="How long it took.")] = None,
+    shown_at: Annotated[int | None, Form(ge=0, le=_LONGEST_TIME, description="When the server sent the page.")] = None,
+) -> Response:
+    """Keep an answer: once it is on the disk, on to the next task; feedback first if it is for practice."""
+    if milliseconds is None and shown_at is not None and (passed := time_now() - shown_at) >= 0:
+        milliseconds = passed
+    scores = (score_1, score_2)[: site.study.config.parts]
+    given = Answer(task, key, scores, bool(unable), milliseconds)
+    try:
+        session = site.session(request, csrf=csrf)
+        return _keep(site, session, given)
+    except StoreError as error:
+        log.error("an answer was not saved: %s", error)
+        headers = {"retry-after": str(not_saved().retry_after)}
+        return site.page("unsaved.html", status=503, headers=headers, given=given, csrf=csrf)
+
+
+def _keep(site: Site, session: Session, given: Answer) -> Response:
+    study, rater = site.study, session.rater
+    if not given.complete:
+        return _again(site, session, given, "Choose one of the five answers first.", 422)
+    practised = study.assign(rater.id) if not rater.practice_done else None
+    scores = None if given.unable else tuple(score for score in given.scores if score is not None)
+    try:
+        outcome = study.answer(rater.id, given.task, scores, key=given.key, milliseconds=given.milliseconds)
+    except TooEarlyError:
+        return _again(site, session, given, "That was quick. Read everything, then answer again.", 429)
+    except UsageError as error:
+        raise Refusal(409, "This task is no longer there", "Nothing was saved. Go on with the next one.") from error
+    if outcome.practice:
+        shown = practised if practised is not None and practised.assignment == given.task else None
+        return _feedback(site, session, given, outcome, shown)
+    return site.redirect("/rate")
+
+
+def _again(site: Site, session: Session, given: Answer, message: str, status: int) -> Response:
+    """Show a task again with what was answered so far."""
+    task = site.study.assign(session.rater.id)
+    if task is None or task.assignment != given.task:
+        raise Refusal(409, "This task is no longer there", "Nothing was saved. Go on with the next one.")
+    headers = {"retry-after": "1"} if status == 429 else {}
+    return _task(site, session, task, given=given, message=message, status=status, headers=headers)
+
+
+def _task(
+    site: Site,
+    session: Session,
+    task: Task,
+    *,
+    given: Answer | None = None,
+    message: str = "",
+    status: int = 200,
+    headers: dict[str, str] | None = None,
+) -> Response:
+    return site.page(
+        "task.html",
+        status=status,
+        headers=headers,
+        session=session,
+        task=task,
+        chosen=given.scores if given else (None,) * len(task.item.texts),
+        message=message,
+        can_undo=session.rater.can_undo and not task.practice,
+    )
+
+
+def _feedback(site: Site, session: Session, given: Answer, outcome: Outcome, task: Task | None) -> Response:
+    accepted = None
+    if task is not None:
+        accepted = _accepted(site, task.item)
+        accepted = accepted[::-1] if accepted and task.flipped else accepted
+    return site.page(
+        "feedback.html",
+        session=session,
+        given=given,
+        outcome=outcome,
+        item=task.item if task else None,
+        accepted=accepted,
+    )
+
+
+def _accepted(site: Site, item: Item) -> tuple[tuple[int, int], ...] | None:
+    return next((known.accepted for known in site.study.config.practice if known.key == item.key), None)
+
+
+@router.post("/undo", status_code=303, responses=pages(403, 409), response_class=RedirectResponse)
+def undo(request: Request, site: TheSite, csrf: Csrf) -> Response:
+    """Take back the last answer."""
+    session = site.session(request, csrf=csrf)
+    if site.study.undo(session.rater.id) is None:
+        raise Refusal(409, "There is nothing to take back", "Only the last answer can be taken back.")
+    return site.redirect("/rate")
+
+
+def _own_link(request: Request, site: Site, session: Session) -> str | None:
+    """Return the link by which somebody who came with a code that all share can come back."""
+    return site.address(request, f"/r/{session.token}") if session.rater.entry == "open" else None

@@ -1,0 +1,198 @@
+// Makes rating faster and keeps an answer when the connection is lost. Everything also works without this file.
+(() => {
+  "use strict";
+  const body = document.body;
+  const notice = document.getElementById("notice");
+  const prefix = `trubleu:${body.dataset.page}:`;
+  const SETTLE = 350; // milliseconds after a new task in which keys do nothing: they were meant for the last one
+  const LONGEST_WAIT = 30;
+
+  // Storage may be switched off or full; then answers are kept as long as the page is open.
+  const memory = new Map();
+  const kept = {
+    set(key, value) {
+      memory.set(key, value);
+      try { localStorage.setItem(key, value); } catch { /* kept in memory */ }
+    },
+    get(key) {
+      try { return localStorage.getItem(key) ?? memory.get(key) ?? null; } catch { return memory.get(key) ?? null; }
+    },
+    remove(key) {
+      memory.delete(key);
+      try { localStorage.removeItem(key); } catch { /* it was never there */ }
+    },
+    waiting() {
+      const keys = new Set(memory.keys());
+      try { Object.keys(localStorage).forEach((key) => keys.add(key)); } catch { /* only those in memory */ }
+      return [...keys].filter((key) => body.dataset.page && key.startsWith(prefix));
+    },
+  };
+
+  // How long a task has been looked at: time in which the page is hidden does not count.
+  let task = null;
+  let seen = 0;
+  let since = performance.now();
+  let shown = performance.now();
+  const looked = () => seen + (document.hidden ? 0 : performance.now() - since);
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) seen += performance.now() - since;
+    since = performance.now();
+  });
+
+  const main = () => document.getElementById("main");
+  const form = () => document.querySelector("form[data-answer]");
+  const say = (text) => { if (notice.textContent !== text) notice.textContent = text; };
+
+  function begin() {
+    const key = main()?.dataset.key ?? null;
+    if (key !== task) {
+      task = key;
+      seen = 0;
+      since = performance.now();
+    }
+    shown = performance.now();
+    const keys = document.querySelector(".keys");
+    if (keys) {
+      keys.hidden = false;
+      keys.querySelector("[data-keys]").setAttribute("aria-pressed", String(keysOn()));
+    }
+  }
+
+  function show(page, address) {
+    document.title = page.title;
+    main().replaceWith(document.adoptNode(page.getElementById("main")));
+    const top = page.querySelector(".top");
+    if (top) document.querySelector(".top").replaceWith(document.adoptNode(top));
+    history.replaceState(null, "", address);
+    window.scrollTo(0, 0);
+    begin();
+    document.querySelector("main h1")?.focus({ preventScroll: true });
+  }
+
+  // Sending. The key in the form makes an answer count once, however often it is sent.
+  let busy = false;
+  let timer = 0;
+  let tries = 0;
+
+  function lock(on) {
+    busy = on;
+    document.querySelectorAll("main button").forEach((button) => { button.disabled = on; });
+  }
+
+  function later(text, seconds) {
+    tries += 1;
+    const wait = seconds || Math.min(2 ** tries, LONGEST_WAIT);
+    say(`${text} Your answer is kept here and will be sent again by itself.`);
+    clearTimeout(timer);
+    timer = setTimeout(next, wait * 1000);
+  }
+
+  async function send(key) {
+    const { action, fields } = JSON.parse(kept.get(key));
+    let response, text;
+    try {
+      response = await fetch(action, {
+        method: "POST", body: new URLSearchParams(fields), credentials: "same-origin", signal: AbortSignal.timeout(30000),
+      });
+      text = await response.text();
+    } catch {
+      return later("No connection.");
+    }
+    const page = new DOMParser().parseFromString(text, "text/html");
+    const ours = page.body.dataset.study === body.dataset.study && page.getElementById("main");
+    const state = ours ? page.getElementById("main").dataset.state : "";
+    if (response.status >= 500 || (response.status === 429 && state !== "task")) {
+      return later("Not saved, trying again.", Number(response.headers.get("Retry-After")));
+    }
+    // A page of somebody else, such as a network that wants a login first, has not saved anything.
+    if (!ours) return later("Not saved: something else than the study answered.");
+    tries = 0;
+    kept.remove(key);
+    lock(false);
+    say("");
+    show(page, response.redirected ? response.url : location.href);
+    if (kept.waiting().length) next();
+  }
+
+  function next() {
+    clearTimeout(timer);
+    const [key] = kept.waiting();
+    if (!key) return;
+    lock(true);
+    send(key).catch(() => { // what was kept cannot be read
+      kept.remove(key);
+      lock(false);
+    });
+  }
+
+  window.addEventListener("online", () => { if (busy) next(); });
+
+  document.addEventListener("submit", (event) => {
+    if (busy) {
+      event.preventDefault();
+      return;
+    }
+    const sent = event.target;
+    if (sent.matches("[data-once]")) { // a second click would show another page instead of the answer to the first
+      if (sent.dataset.sent) event.preventDefault();
+      sent.dataset.sent = "1";
+      return;
+    }
+    if (!sent.matches("form[data-answer]") || !body.dataset.page) return;
+    event.preventDefault();
+    const fields = new FormData(sent, event.submitter);
+    fields.set("milliseconds", String(Math.round(looked())));
+    kept.set(prefix + fields.get("key"), JSON.stringify({ action: sent.action, fields: [...fields] }));
+    next();
+  });
+
+  window.addEventListener("pageshow", () => { // also when somebody comes back to it
+    document.querySelectorAll("form[data-sent]").forEach((one) => { delete one.dataset.sent; });
+  });
+
+  // Keys
+  const KEYS = "trubleu:keys";
+  function keysOn() { return kept.get(KEYS) !== "off"; }
+
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-keys]");
+    if (!button) return;
+    kept.set(KEYS, keysOn() ? "off" : "on");
+    button.setAttribute("aria-pressed", String(keysOn()));
+  });
+
+  function choose(score) {
+    const groups = [...form().querySelectorAll("fieldset")];
+    const open = groups.find((group) => !group.querySelector(":checked"));
+    const group = open ?? groups.find((one) => one.contains(document.activeElement)) ?? groups[groups.length - 1];
+    const choice = group.querySelector(`input[value="${score}"]`);
+    choice.checked = true;
+    if (groups.length === 1) form().requestSubmit(form().querySelector("[data-save]"));
+    else choice.focus();
+  }
+
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || busy || event.defaultPrevented) return;
+    if (event.target.matches("input:not([type=radio]), textarea, select")) return;
+    if (event.key === "Enter") {
+      if (event.target.matches("a, button, summary")) return;
+      const on = form() ?? document.querySelector("[data-next]");
+      if (!on || event.repeat) return;
+      event.preventDefault();
+      if (on.matches("form")) on.requestSubmit(on.querySelector("[data-save]"));
+      else on.click();
+      return;
+    }
+    if (!keysOn() || event.repeat || performance.now() - shown < SETTLE) return;
+    const undo = document.querySelector("form[data-undo]");
+    if (form() && /^[1-5]$/.test(event.key)) choose(event.key);
+    else if (form() && (event.key === "0" || event.key === "c")) form().requestSubmit(form().querySelector("[data-unable]"));
+    else if (undo && event.key === "u") undo.requestSubmit();
+    else return;
+    event.preventDefault();
+  });
+
+  begin();
+  // An answer that was kept when the page was closed or the connection lost.
+  if (body.dataset.page) next();
+})();

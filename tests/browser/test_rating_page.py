@@ -1,0 +1,533 @@
+"""The pages of a rating study in a browser: keys, lost connections, phones, dark mode, nothing but the keyboard."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import uvicorn
+
+from trubleu.rating import Item, Study, StudyConfig
+from trubleu.rating.config import Completion, Entry, Gold, example
+from trubleu.rating.web import create_app
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, BrowserContext, Page, Route
+
+    Open = Callable[..., "Rater"]
+
+SETTLED = 450  # milliseconds after which keys are meant for the task that is seen
+NASTY = '<script>window.ran = 1</script><img src=x onerror="window.ran = 1"> \x00\x1b & "quoted" '
+ARABIC = "فكرة رائعة، نلتقي هناك!"
+
+
+@contextmanager
+def serving(study: Study) -> Iterator[str]:
+    """Serve a study from a thread."""
+    config = uvicorn.Config(
+        create_app(study, requests_a_minute=0), port=0, log_config=None, access_log=False, lifespan="off", ws="none"
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        while not server.started:
+            assert thread.is_alive()
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(30)
+
+
+class Rater:
+    """Somebody in front of a browser."""
+
+    def __init__(self, context: BrowserContext, url: str) -> None:
+        self.context = context
+        self.url = url
+        self.problems: list[str] = []
+        self.outside: list[str] = []
+        self.page = self.new_page()
+
+    def new_page(self) -> Page:
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(15_000)
+        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
+        self.page.on("console", lambda message: self.problems.append(message.text))
+        self.page.on(
+            "request", lambda request: None if request.url.startswith(self.url) else self.outside.append(request.url)
+        )
+        return self.page
+
+    def start(self, token: str) -> None:
+        self.page.goto(f"{self.url}/r/{token}")
+        self.page.get_by_role("button", name="Start").click()
+        self.at("task")
+
+    def at(self, state: str) -> None:
+        self.page.locator(f"main[data-state={state}]").wait_for()
+
+    def task(self, number: int) -> None:
+        self.page.locator("h1", has_text=re.compile(f"^Task {number}$")).wait_for()
+
+    def press(self, *keys: str) -> None:
+        self.page.wait_for_timeout(SETTLED)
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def overflow(self) -> int:
+        wide: int = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        return wide
+
+    def contrasts(self, selector: str) -> list[float]:
+        from tests.browser.conftest import CONTRASTS
+
+        found: list[float] = self.page.locator(selector).locator("visible=true").evaluate_all(CONTRASTS)
+        return found
+
+    def focused(self) -> str:
+        name: str = self.page.evaluate("document.activeElement.tagName + ':' + (document.activeElement.value ?? '')")
+        return name
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Iterator[Callable[..., tuple[Study, str]]]:
+    """Return a function that makes a study and serves it."""
+    from contextlib import ExitStack
+
+    with ExitStack() as stack:
+
+        def make(count: int = 5, **options: Any) -> tuple[Study, str]:
+            kind = options.pop("kind", "response")
+            texts = (lambda n: (f"{NASTY}{n}", ARABIC)) if kind == "pair" else (lambda n: (f"{NASTY}{n}",))
+            systems = ("A", "B") if kind == "pair" else ()
+            items = options.pop("items", None) or [
+                Item(f"i{n}", texts(n), context=("hello", ARABIC), message="how are you? " * 20, systems=systems)
+                for n in range(count)
+            ]
+            study = stack.enter_context(
+                Study.create(tmp_path / "study", StudyConfig("A study", kind, **options), items)
+            )
+            return study, stack.enter_context(serving(study))
+
+        yield make
+
+
+@pytest.fixture
+def opened(browser: Browser) -> Iterator[Open]:
+    """Return a function that opens a browser window of its own on a served study."""
+    contexts = []
+
+    def open_window(url: str, *, width: int = 1280, scheme: Any = "light", scripts: bool = True) -> Rater:
+        context = browser.new_context(
+            viewport={"width": width, "height": 800}, color_scheme=scheme, java_script_enabled=scripts
+        )
+        contexts.append(context)
+        return Rater(context, url)
+
+    yield open_window
+    for context in contexts:
+        context.close()
+
+
+def scores(study: Study) -> list[int]:
+    return [row.score for row in sorted(study.table(), key=lambda row: row.answered_at) if row.role == "item"]
+
+
+def test_with_keys_alone(made: Any, opened: Open) -> None:
+    practice = (example("practice", ("fine",), (), "how are you?", ((4, 5),), "Good."),)
+    study, url = made(5, practice=practice, consent="We keep answers.", completion=Completion("CODE-7"))
+    rater = opened(url)
+    page = rater.page
+    page.goto(f"{url}/r/{study.add_raters(1)[0].token}")
+    for state in ("consent", "instructions"):
+        rater.at(state)
+        for _ in range(5):
+            if rater.focused().startswith("BUTTON"):
+                break
+            page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+    rater.at("task")
+    rater.press("5")
+    rater.at("feedback")
+    assert page.locator("h1").inner_text() == "That fits"
+    page.keyboard.press("Enter")
+    rater.task(1)
+    rater.press("4")
+    rater.task(2)
+    assert page.url == f"{url}/rate"
+    assert rater.focused().startswith("H1")  # where a screen reader goes on reading
+    rater.press("c")
+    rater.task(3)
+    rater.press("2")
+    rater.task(4)
+    rater.press("u")
+    rater.task(3)
+    rater.press("0")
+    rater.task(4)
+    rater.press("1")
+    rater.task(5)
+    # The slow way: tab to the choices, arrows, Enter.
+    page.keyboard.press("Tab")
+    while not rater.focused().startswith("INPUT"):
+        page.keyboard.press("Tab")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    rater.at("done")
+    assert "CODE-7" in page.inner_text("main")
+    assert scores(study) == [4, 1, 2]
+    assert [row.kind for row in study.log()].count("unable") == 2
+    rows = sorted(study.table(), key=lambda row: row.answered_at)
+    times = [row.milliseconds for row in rows if row.role == "item"]
+    assert all(value is not None and SETTLED <= value < 60_000 for value in times[:2])
+    assert page.evaluate("window.ran") is None
+    assert rater.problems == []
+    assert rater.outside == []
+
+
+def test_keys_for_pairs(made: Any, opened: Open) -> None:
+    study, url = made(2, kind="pair")
+    rater = opened(url)
+    rater.start(study.add_raters(1)[0].token)
+    rater.press("5", "2", "3", "Enter")  # the second choice is changed
+    rater.task(2)
+    first = {row.part: (row.score, row.flipped) for row in study.table()}
+    flipped = first[0][1]
+    assert [first[part][0] for part in (0, 1)] == ([3, 5] if flipped else [5, 3])
+    rater.press("4", "Enter")  # incomplete: the browser says so
+    rater.page.wait_for_timeout(100)
+    assert len(study.table()) == 2
+    rater.press("1", "Enter")
+    rater.at("done")
+    assert len(study.table()) == 4
+    assert rater.problems == []
+
+
+def test_keys_can_be_switched_off(made: Any, opened: Open) -> None:
+    study, url = made()
+    rater = opened(url)
+    rater.start(study.add_raters(1)[0].token)
+    rater.page.get_by_role("button", name="Keys").click()
+    rater.press("4")
+    rater.page.reload()
+    rater.press("4")
+    assert rater.page.get_by_role("button", name="Keys").get_attribute("aria-pressed") == "false"
+    assert scores(study) == []
+    rater.page.get_by_role("button", name="Keys").click()
+    rater.press("4")
+    rater.task(2)
+    assert scores(study) == [4]
+
+
+def test_a_key_that_is_held_answers_one_task(made: Any, opened: Open) -> None:
+    study, url = made()
+    rater = opened(url)
+    rater.start(study.add_raters(1)[0].token)
+    rater.press("4")
+    for _ in range(20):
+        rater.page.keyboard.down("4")
+    rater.page.keyboard.up("4")
+    rater.task(2)
+    rater.page.wait_for_timeout(300)
+    assert scores(study) == [4]
+
+
+def test_with_the_mouse_and_without_scripts(made: Any, opened: Open) -> None:
+    study, url = made(3)
+    rater = opened(url, scripts=False)
+    rater.start(study.add_raters(1)[0].token)
+    rater.page.get_by_text("very good").click()
+    rater.page.get_by_role("button", name="Save and go on").click()
+    rater.task(2)
+    assert not rater.page.get_by_role("button", name="Keys").is_visible()
+    rater.page.get_by_role("button", name="Undo").click()
+    rater.task(1)
+    rater.page.get_by_label("2 bad").check()
+    rater.page.get_by_role("button", name="Save and go on").click()
+    rater.task(2)
+    rater.page.get_by_role("button", name="Cannot judge").click()
+    rater.task(3)
+    assert scores(study) == [2]
+
+
+def test_a_lost_connection_keeps_the_answer(made: Any, opened: Open) -> None:
+    study, url = made()
+    rater = opened(url)
+    rater.start(study.add_raters(1)[0].token)
+    rater.context.set_offline(True)
+    rater.press("4")
+    notice = rater.page.locator("#notice")
+    notice.filter(has_text="No connection. Your answer is kept").wait_for()
+    assert rater.page.locator("input:checked").get_attribute("value") == "4"
+    assert scores(study) == []
+    rater.context.set_offline(False)
+    rater.task(2)
+    assert notice.inner_text() == ""
+    assert scores(study) == [4]
+    rater.press("2")
+    rater.task(3)
+    assert scores(study) == [4, 2]
+
+
+def test_an_answer_that_arrived_unheard_counts_once(made: Any, opened: Open) -> None:
+    study, url = made()
+    rater = opened(url)
+    rater.start(study.add_raters(1)[0].token)
+    lost: list[object] = []
+
+    def lose_the_reply(route: Route) -> None:
+        if not lost:
+            lost.append(route.fetch())
+            route.abort()
+        else:
+            route.continue_()
+
+    rater.page.route("**/answer", lose_the_reply)
+    rater.press("4")
+    rater.task(2)
+    assert len(lost) == 1
+    assert scores(study) == [4]
+    assert [row.kind for row in study.log()].count("answered") == 1
+
+
+def test_an_answer_outlives_the_page(made: Any, opened: Open) -> None:
+    study, url = made()
+    rater = opened(url)
+    rater.start(study.add_raters(1)[0].token)
+    rater.page.route("**/answer", lambda route: route.abort())
+    rater.press("5")
+    rater.page.locator("#notice", has_text="No connection").wait_for()
+    rater.page.close()
+    assert scores(study) == []
+    rater.new_page().goto(f"{url}/rate")
+    rater.task(2)
+    assert scores(study) == [5]
+
+
+def test_an_answer_is_never_sent_in_somebody_elses_name(made: Any, opened: Open) -> None:
+    study, url = made()
+    first, second = study.add_raters(2)
+    rater = opened(url)
+    rater.start(first.token)
+    rater.page.route("**/answer", lambda route: route.abort())
+    rater.press("5")
+    rater.page.locator("#notice", has_text="No connection").wait_for()
+    rater.page.close()
+    rater.new_page()
+    rater.start(second.token)
+    rater.press("1")
+    rater.task(2)
+    assert [(row.rater, row.score) for row in study.table()] == [(second.rater.id, 1)]
+
+
+@pytest.mark.parametrize("status", [502, 503, 200])
+def test_servers_that_do_not_save(status: int, made: Any, opened: Open) -> None:
+    study, url = made()
+    rater = opened(url)
+    rater.start(study.add_raters(1)[0].token)
+    tries = []
+
+    def refuse_once(route: Route) -> None:
+        tries.append(1)
+        if len(tries) == 1:  # such as a proxy, or a network that wants a login first
+            route.fulfill(
+                status=status,
+                body="<h1>Welcome to the hotel</h1>",
+                content_type="text/html",
+                headers={"Retry-After": "1"},
+            )
+        else:
+            route.continue_()
+
+    rater.page.route("**/answer", refuse_once)
+    rater.press("3")
+    rater.page.locator("#notice", has_text="Not saved").wait_for()
+    assert scores(study) == []
+    rater.task(2)
+    assert len(tries) == 2
+    assert scores(study) == [3]
+
+
+def test_too_early_says_so(made: Any, opened: Open) -> None:
+    study, url = made(2, minimum_seconds=2)
+    rater = opened(url)
+    rater.start(study.add_raters(1)[0].token)
+    rater.press("3")
+    rater.page.get_by_role("alert").filter(has_text="That was quick").wait_for()
+    assert rater.page.locator("input:checked").get_attribute("value") == "3"
+    rater.page.wait_for_timeout(2000)
+    rater.page.get_by_role("button", name="Save and go on").click()
+    rater.task(2)
+    (row,) = study.table()
+    assert row.score == 3
+    assert (row.milliseconds or 0) >= 2000  # since the task was seen first
+
+
+@pytest.mark.parametrize(
+    ("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark"), (320, "light")]
+)
+@pytest.mark.parametrize("kind", ["response", "pair"])
+def test_every_width_and_colour(kind: str, width: int, scheme: str, made: Any, opened: Open) -> None:
+    gold = Gold(
+        0.1,
+        (
+            example(
+                "gold", ("x", "y")[: 2 if kind == "pair" else 1], (), None, ((1, 1),) * (2 if kind == "pair" else 1)
+            ),
+        ),
+    )
+    study, url = made(4, kind=kind, gold=gold, entry=Entry(code="open sesame"))
+    rater = opened(url, width=width, scheme=scheme)
+    rater.page.goto(f"{url}/join")
+    assert rater.overflow() == 0
+    rater.page.goto(f"{url}/r/{study.add_raters(1)[0].token}")
+    assert rater.overflow() == 0
+    assert min(rater.contrasts("main p, main li, .button")) >= 4.5
+    rater.page.get_by_role("button", name="Start").click()
+    rater.at("task")
+    assert rater.overflow() == 0
+    text = ".turn, .response, legend, .choice .number, .choice .label, .button, .faint, .title, h1, h2, kbd"
+    assert min(rater.contrasts(text)) >= 4.5
+    boxes = [one.bounding_box() for one in rater.page.locator(".response").all()]
+    if kind == "pair":
+        assert all(boxes)
+        side_by_side = boxes[0]["y"] == boxes[1]["y"]  # type: ignore[index]
+        assert side_by_side is (width == 1280)
+    sizes = [one.bounding_box() for one in rater.page.locator(".choice").all()]
+    assert all(size is not None and size["height"] >= 44 for size in sizes)
+    dark = rater.page.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
+    assert dark is (scheme == "dark")
+    rater.page.locator(".choice input").first.check()
+    assert min(rater.contrasts(".choice:has(:checked) .label")) >= 4.5
+    rater.page.goto(f"{url}/lead/{study.lead_token}")
+    rater.at("lead")
+    assert rater.overflow() == 0
+    assert min(rater.contrasts("main th, main td, main dt, main dd, .note, .button, label, summary, .state")) >= 4.5
+    assert rater.problems == []
+    assert rater.outside == []
+
+
+def test_focus_can_be_seen(made: Any, opened: Open) -> None:
+    study, url = made()
+    rater = opened(url)
+    rater.start(study.add_raters(1)[0].token)
+    seen = []
+    for _ in range(12):
+        rater.page.keyboard.press("Tab")
+        outline = rater.page.evaluate(
+            """() => {
+              const on = document.activeElement;
+              const shown = on.closest(".choice") ?? on;
+              return [on.tagName, on.tagName === "BODY" ? 3 : parseFloat(getComputedStyle(shown).outlineWidth)];
+            }"""
+        )
+        seen.append(outline)
+    assert {name for name, _ in seen} >= {"A", "INPUT", "BUTTON"}
+    assert all(width >= 3 for _, width in seen)
+
+
+def test_what_a_screen_reader_is_told(made: Any, opened: Open) -> None:
+    study, url = made(2, kind="pair")
+    rater = opened(url)
+    rater.start(study.add_raters(1)[0].token)
+    page = rater.page
+    for part in (1, 2):
+        group = page.get_by_role("group", name=re.compile(rf"How good is each.*Response {part} is"))
+        assert group.get_by_role("radio").count() == 5
+        assert group.get_by_role("radio", name="4 good").count() == 1
+        assert page.get_by_role("region", name=f"Response {part}").count() == 1
+    assert page.get_by_role("region", name="Conversation").get_by_role("listitem").count() == 3
+    assert page.get_by_role("progressbar", name="Progress").count() == 1
+    assert page.get_by_role("heading", level=1).count() == 1
+    assert page.locator("html").get_attribute("lang") == "en"
+    assert page.get_by_role("status").count() == 1
+
+
+def test_text_from_right_to_left(made: Any, opened: Open) -> None:
+    study, url = made(1, kind="pair")
+    rater = opened(url)
+    rater.start(study.add_raters(1)[0].token)
+    directions = {
+        ARABIC in one.inner_text(): one.evaluate("element => getComputedStyle(element).direction")
+        for one in rater.page.locator(".response").all()
+    }
+    assert directions == {True: "rtl", False: "ltr"}
+
+
+def test_very_long_texts(made: Any, opened: Open) -> None:
+    items = [Item("long", ("x" * 20_000,), context=("word " * 4000,), message="😀" * 5000)]
+    study, url = made(items=items)
+    rater = opened(url, width=390)
+    rater.start(study.add_raters(1)[0].token)
+    assert rater.overflow() == 0
+    assert len(rater.page.locator(".response").inner_text()) == 20_000
+    rater.press("3")
+    rater.at("done")
+    assert scores(study) == [3]
+
+
+def test_the_lead_in_a_browser(made: Any, opened: Open) -> None:
+    study, url = made(2, raters=2)
+    lead = opened(url)
+    lead.page.goto(f"{url}/lead/{study.lead_token}")
+    assert lead.page.url == f"{url}/lead"
+    lead.page.get_by_label("How many").fill("2")
+    lead.page.get_by_role("button", name="Add and show").click()
+    lead.at("links")
+    links = re.findall(r"http\S+", lead.page.locator("textarea").input_value())
+    assert len(links) == 2
+    rater = opened(url)
+    rater.page.goto(links[0])
+    rater.page.get_by_role("button", name="Start").click()
+    rater.press("4")
+    rater.task(2)
+    lead.page.get_by_role("link", name="Back").click()
+    lead.at("lead")
+    row = lead.page.locator("tr#rater-1")
+    row.get_by_text("Exclude").first.click()
+    row.get_by_label("Reason").fill("a rehearsal")
+    row.get_by_role("button", name="Exclude").click()
+    lead.page.get_by_text("excluded: a rehearsal").wait_for()
+    rater.page.goto(f"{url}/rate")
+    rater.at("excluded")
+    lead.page.get_by_role("button", name="Pause").click()
+    lead.page.get_by_role("button", name="Resume").wait_for()
+    assert study.paused
+    assert lead.problems == []
+    assert lead.outside == []
+
+
+def test_a_double_click_still_shows_the_new_links(made: Callable[..., tuple[Study, str]], opened: Open) -> None:
+    study, url = made(1)
+    lead = opened(url)
+    lead.page.goto(f"{url}/lead/{study.lead_token}")
+    for wanted in (2, 4):
+        lead.page.get_by_label("How many").fill("2")
+        lead.page.get_by_role("button", name="Add and show the links once").dblclick()
+        lead.at("links")
+        assert len(lead.page.locator("textarea").input_value().split("/r/")) == 3
+        assert len(study.raters()) == wanted
+        lead.page.go_back()  # to a form that can be sent again once the page is fresh
+        lead.page.get_by_role("link", name="Reload").click()
+        lead.at("lead")
+    assert lead.problems == []
+
+
+def test_texts_keep_their_direction_to_themselves(made: Callable[..., tuple[Study, str]], opened: Open) -> None:
+    study, url = made(items=[Item("i", (f"{ARABIC} 1",), context=("a \u202eb",), message="c")])
+    rater = opened(url)
+    rater.start(study.add_raters(1)[0].token)
+    assert rater.page.locator(".turn").first.inner_text() == "a \\u202eb"
+    kept: list[str] = rater.page.locator("[dir=auto]").evaluate_all(
+        "all => all.map(one => getComputedStyle(one).unicodeBidi)"
+    )
+    assert len(kept) > 5
+    assert set(kept) == {"isolate"}
