@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # Targets share .venv and build/.
 .NOTPARALLEL:
-.PHONY: help install demo test bench docs lint format sanitize wheel clean
+.PHONY: help install demo test soak bench docs lint format sanitize wheel clean
 
 help: ## show this list
 	@echo "make TARGET [PYTHON=python3.12], where TARGET is one of"
@@ -18,6 +18,9 @@ demo: ## score the example in examples/, judge the metrics by its ratings
 
 test: ## everything CI runs: style, types, documentation, wheel, sanitizers, tests
 	@scripts/test.sh
+
+soak: ## load, faults and kills of rating studies at full size, for the better part of an hour
+	@scripts/soak.sh
 
 bench: ## compare speed with sacreBLEU and NLTK
 	@scripts/bench.sh
