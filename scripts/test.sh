@@ -7,6 +7,14 @@ installed
 failed=()
 # Tests of pages drive a browser of the system; Playwright's own ones are never downloaded. CHROMIUM names another.
 (command -v "${CHROMIUM:-chromium}" >/dev/null || need_package chromium "tests of pages need Chromium") || failed+=(chromium)
+# Tests of rating start a server of their own from its programs; Debian's package is kept from starting one for all.
+postgresql() { command -v initdb >/dev/null || compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null; }
+install_postgresql() {
+  need_package postgresql-common "tests of rating need PostgreSQL"
+  sed -i -E 's/^#?create_main_cluster.*/create_main_cluster = false/' /etc/postgresql-common/createcluster.conf
+  need_package postgresql "tests of rating need PostgreSQL"
+}
+postgresql || (install_postgresql) || failed+=(postgresql)
 for check in lint docs wheel-check sanitize; do
   say "=== $check"
   "scripts/$check.sh" || failed+=("$check")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from trubleu._version import __version__
 
 if TYPE_CHECKING:
-    from trubleu import data, explain, judge, metrics, stats, text, vectors
+    from trubleu import data, explain, judge, metrics, mining, simulate, stats, text, vectors
     from trubleu.data import PreparedReferences, References
     from trubleu.errors import DataError, MissingExtraError, TrubleuError, TrubleuWarning, UsageError
     from trubleu.hurry import corpus_score
@@ -56,7 +56,7 @@ _HOMES = {
     "corpus_score": "trubleu.hurry",
     "metric": "trubleu.metrics",
 }
-_MODULES = ("data", "explain", "judge", "metrics", "report", "stats", "text", "vectors")
+_MODULES = ("data", "explain", "judge", "metrics", "mining", "report", "simulate", "stats", "text", "vectors")
 
 __all__ = [
     "Bleu",
@@ -87,6 +87,8 @@ __all__ = [
     "judge",
     "metric",
     "metrics",
+    "mining",
+    "simulate",
     "stats",
     "text",
     "vectors",

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, NoReturn
 
 from trubleu._version import __version__
-from trubleu.cli import compare, explain, judge, refs, score, vectors
+from trubleu.cli import compare, explain, judge, mine, rate, refs, score, simulate, triples, vectors
 from trubleu.errors import TrubleuError
 
 if TYPE_CHECKING:
@@ -40,13 +40,17 @@ def build_parser() -> argparse.ArgumentParser:
     explain.add_parser(commands)
     judge.add_parser(commands)
     vectors.add_parser(commands)
+    triples.add_parser(commands)
+    mine.add_parser(commands)
+    rate.add_parser(commands)
+    simulate.add_parser(commands)
     return parser
 
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Read the arguments; files may stand anywhere between the options, not only in one row as argparse wants them."""
     parser = build_parser()
-    options, left = parser.parse_known_args(arguments)
+    options, left = parser.parse_known_args(_joined(sys.argv[1:] if arguments is None else arguments))
     files = [argument for argument in left if argument == "-" or not argument.startswith("-")]
     if unknown := [argument for argument in left if argument not in files]:
         parser.error(f"there is no option {' or '.join(unknown)}")
@@ -54,6 +58,17 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     given = options.systems if "systems" in options else options.files
     given += files
     return options
+
+
+def _joined(arguments: Sequence[str]) -> list[str]:
+    """Join ``--columns`` with a value such as ``-,message,response``, which argparse takes for an option."""
+    joined: list[str] = []
+    for argument in arguments:
+        if argument.startswith("-,") and joined and joined[-1] == "--columns":
+            joined[-1] += f"={argument}"
+        else:
+            joined.append(argument)
+    return joined
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

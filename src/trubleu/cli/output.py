@@ -16,7 +16,7 @@ MOST_DIGITS: Final = 17
 
 READ: Final = (
     "refs", "source", "ref", "weight", "files", "ratings", "scores", "human", "rankings", "assessments", "tasks",
-    "among",
+    "among", "seeds",
 )  # fmt: skip
 """The options that name files to be read, besides those of outputs."""
 
