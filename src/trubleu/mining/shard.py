@@ -238,6 +238,7 @@ class Shard:
     def __init__(self, file: ArrayFile, info: ShardInfo) -> None:
         self._file = file
         self._kernel: kernels.MineShard | None = None
+        self._compared: set[str] = set()
         self.name = file.name
         self.info = info
 
@@ -270,7 +271,7 @@ class Shard:
     def kernel(self) -> kernels.MineShard:
         """Return the shard as the kernels take it."""
         if self._kernel is None:
-            arrays = {name: self._file.array(name) for name in _SEARCHED}
+            arrays = {name: self._array(name) for name in _SEARCHED}
             self._kernel = self.sound(lambda: kernels.MineShard(arrays, self.triples))
         return self._kernel
 
@@ -338,11 +339,19 @@ class Shard:
 
     def _text(self, column: str, row: int) -> str:
         self._check_row(row)
-        begin, end = self._file.array(f"{column}_text_begins")[row : row + 2].tolist()
-        heap = self._file.array(f"{column}_text_bytes")
+        begin, end = self._array(f"{column}_text_begins")[row : row + 2].tolist()
+        heap = self._array(f"{column}_text_bytes")
         if not begin <= end <= len(heap):
             raise self._file.altered("a text lies outside")
         return self.sound(lambda: heap[begin:end].tobytes().decode("utf-8", "surrogatepass"))
+
+    def _array(self, name: str) -> NDArray[Any]:
+        array = self._file.array(name)
+        if name not in self._compared:
+            # All of it was read for its checksum, and perhaps little of it is needed: an index may exceed the memory.
+            self._compared.add(name)
+            self.release()
+        return array
 
     def _check_row(self, row: int) -> None:
         if not 0 <= row < self.triples:
