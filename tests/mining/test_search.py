@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -224,6 +225,18 @@ def test_nothing_to_search_gives_nothing(tmp_path: Path) -> None:
     assert found_in(shards_of(tmp_path, []), [("a", "b")]).row.tolist() == []
     assert found_in(shards_of(tmp_path, [Row("1", "", "")]), [("a", "b")]).row.tolist() == []
     assert found_in(shards_of(tmp_path, [Row("1", "a", "b")]), []).row.tolist() == []
+
+
+def test_searches_share_what_is_known_of_a_shard(tmp_path: Path) -> None:
+    rows = corpus(5_000, 3)
+    (shard,) = shards_of(tmp_path, rows)
+    queries = [(row.message, row.response) for row in rows[::500]]
+    alone = [as_list(found_in([shard], [query])) for query in queries]
+    shard.release()
+    with ThreadPoolExecutor(4) as pool:
+        jobs = [pool.submit(found_in, [shard], [query]) for query in queries]
+        shard.release()  # others may go on with what they have
+        assert [as_list(job.result()) for job in jobs] == alone
 
 
 def test_progress_is_told_of_queries_times_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

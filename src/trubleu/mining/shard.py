@@ -321,7 +321,12 @@ class Shard:
         self.kernel()
 
     def release(self) -> None:
-        """Give back the memory of what has been read; the file stays mapped, and is read again where it is needed."""
+        """Give back memory: of what has been read, which stays mapped, and of what searches keep for the next one."""
+        if self._kernel is not None:
+            self._kernel.forget()
+        self._let_go()
+
+    def _let_go(self) -> None:
         memory: object = self._file.unchecked("bags")
         while isinstance(memory, np.ndarray):
             memory = memory.base
@@ -350,7 +355,7 @@ class Shard:
         if name not in self._compared:
             # All of it was read for its checksum, and perhaps little of it is needed: an index may exceed the memory.
             self._compared.add(name)
-            self.release()
+            self._let_go()
         return array
 
     def _check_row(self, row: int) -> None:

@@ -3,11 +3,14 @@
 
 #include <any>
 #include <atomic>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "mine.hpp"
+#include "mine_terrain.hpp"
 #include "python.hpp"
 
 namespace trubleu::mining {
@@ -22,6 +25,17 @@ class ShardHandle {
     const Shard &shard() const { return shard_; }
     uint64_t serial() const { return serial_; }  // of this object alone, from 1 on
 
+    // What searches have found out about all rows, for the next one.
+    std::shared_ptr<Ground> ground() const {
+        std::lock_guard lock(guard_);
+        if (!ground_) ground_ = std::make_shared<Ground>(shard_);
+        return ground_;
+    }
+    void forget() const {
+        std::lock_guard lock(guard_);
+        ground_.reset();
+    }
+
   private:
     template <typename T> std::span<const T> view(nb::dict arrays, const char *name) {
         auto array = nb::cast<InArray<T>>(arrays[name]);
@@ -33,6 +47,8 @@ class ShardHandle {
     uint64_t serial_ = ++made_;
     std::vector<std::any> held_;
     Shard shard_;
+    mutable std::mutex guard_;
+    mutable std::shared_ptr<Ground> ground_;
 };
 
 }  // namespace trubleu::mining

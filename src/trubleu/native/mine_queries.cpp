@@ -58,13 +58,13 @@ class Search {
         std::span<const uint32_t> all(numbers.data(), numbers.shape(0));
         nb::gil_scoped_release release;
         if (shard.serial() != known_) {
-            terrain_ = std::make_unique<Terrain>(shard.shard(), scoring_, all);
+            terrain_ = std::make_unique<Terrain>(shard.shard(), *shard.ground(), scoring_, all);
             known_ = shard.serial();
         }
         parallel_blocks(
             last - first, 1, threads, [&] { return Searcher(scoring_); },
             [&](Searcher &searcher, size_t begin, size_t end) {
-                for (size_t i = begin; i < end; ++i) 
+                for (size_t i = begin; i < end; ++i)
                     searcher.search(queries_[first + i], shard.shard(), *terrain_, all, first_row);
             });
     }

@@ -145,5 +145,6 @@ void bind_mine_shard(nanobind::module_ &m) {
         .def("numbers", &numbers, nb::arg("words"), "The numbers of words; 2^32 - 1 for those that are not there.")
         .def("frequencies", &frequencies, nb::arg("field"), nb::arg("numbers"))
         .def("bag", &bag, nb::arg("field"), nb::arg("row"))
-        .def("word", &word, nb::arg("number"));
+        .def("word", &word, nb::arg("number"))
+        .def("forget", &ShardHandle::forget, "Gives back what searches keep for the next one.");
 }

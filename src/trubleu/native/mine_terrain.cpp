@@ -30,7 +30,24 @@ Dense::Dense(std::span<const uint32_t> list, size_t rows) {
     repeats.shrink_to_fit();
 }
 
-Terrain::Terrain(const Shard &shard, const Scoring &scoring, std::span<const uint32_t> numbers) {
+Ground::Ground(const Shard &shard) : shard_(shard) {
+    for (int field : {0, 1}) {
+        lengths[field].resize(shard.rows);
+        for (size_t row = 0; row < shard.rows; ++row)
+            lengths[field][row] = static_cast<uint16_t>(std::min<size_t>(shard.bag(field, row).size(), most_length));
+    }
+}
+
+std::shared_ptr<const Dense> Ground::dense(int field, uint32_t number) {
+    auto list = shard_.list(field, number);
+    if (list.empty() || list.size() * dense_share < shard_.rows) return nullptr;
+    std::lock_guard lock(guard_);
+    auto &its = dense_[field][number];
+    if (!its) its = std::make_shared<const Dense>(list, shard_.rows);
+    return its;
+}
+
+Terrain::Terrain(const Shard &shard, Ground &ground, const Scoring &scoring, std::span<const uint32_t> numbers) {
     for (int field : {0, 1}) {
         std::vector<uint8_t> shares(most_length + 1, 0);
         for (uint32_t length = 1; length <= most_length && scoring.mean[field] > 0; ++length)
@@ -38,14 +55,13 @@ Terrain::Terrain(const Shard &shard, const Scoring &scoring, std::span<const uin
                 std::ceil(255 * std::min(1.0, scoring.worth(field, 1, length) / scoring.worth(field, 1, 1))));
         once[field].assign((shard.rows + window - 1) / window * window, 0);
         for (size_t row = 0; row < shard.rows; ++row) {
-            auto length = static_cast<uint32_t>(std::min<size_t>(shard.bag(field, row).size(), most_length));
+            uint32_t length = ground.lengths[field][row];
             once[field][row] = shares[length];
             longest[field] = std::max(longest[field], length);
         }
         for (uint32_t number : numbers) {
             if (number == no_word) continue;
-            auto list = shard.list(field, number);
-            if (!list.empty() && list.size() * dense_share >= shard.rows) dense_[field].try_emplace(number, list, shard.rows);
+            if (auto its = ground.dense(field, number)) dense_[field].try_emplace(number, std::move(its));
         }
     }
 }

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <cstring>
+#include <memory>
+#include <mutex>
 #include <unordered_map>
 #include <vector>
 
@@ -47,14 +49,30 @@ struct Dense {
     }
 };
 
+// What holds whatever the queries and the scoring are, so that one search after another can use it; threads may share it.
+class Ground {
+  public:
+    explicit Ground(const Shard &shard);
+
+    // The bits of a word, made when they are first asked for; nothing if it does not come in enough rows.
+    std::shared_ptr<const Dense> dense(int field, uint32_t number);
+
+    std::vector<uint16_t> lengths[2];  // of rows, up to most_length
+
+  private:
+    const Shard &shard_;
+    std::mutex guard_;
+    std::unordered_map<uint32_t, std::shared_ptr<const Dense>> dense_[2];
+};
+
 class Terrain {
   public:
     // The numbers are those of the words of all queries.
-    Terrain(const Shard &shard, const Scoring &scoring, std::span<const uint32_t> numbers);
+    Terrain(const Shard &shard, Ground &ground, const Scoring &scoring, std::span<const uint32_t> numbers);
 
     const Dense *dense(int field, uint32_t number) const {
         auto at = dense_[field].find(number);
-        return at == dense_[field].end() ? nullptr : &at->second;
+        return at == dense_[field].end() ? nullptr : at->second.get();
     }
 
     // What a word that comes once is worth in a row, by the row's length: as 255ths of the highest, rounded up.
@@ -62,7 +80,7 @@ class Terrain {
     uint32_t longest[2] = {1, 1};  // rows, up to most_length
 
   private:
-    std::unordered_map<uint32_t, Dense> dense_[2];
+    std::unordered_map<uint32_t, std::shared_ptr<const Dense>> dense_[2];
 };
 
 }  // namespace trubleu::mining
