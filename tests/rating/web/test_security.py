@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -167,7 +168,8 @@ def test_half_a_form_is_none(make: Make, visit: Visit) -> None:
     async def send(message: Any) -> None:
         sent.append(message)
 
-    asyncio.run(app(scope, receive, send))
+    with ThreadPoolExecutor(1) as pool:  # in this thread a browser of other tests may have a loop running
+        pool.submit(lambda: asyncio.run(app(scope, receive, send))).result()
     assert sent == []
     assert study.table() == []
 
