@@ -15,7 +15,7 @@ from trubleu.rating.config import POINTS
 from trubleu.rating.counting import batches, lock_items, settle
 from trubleu.rating.items import Item
 from trubleu.rating.picking import FIRST_OF_ROLE, ITEM_LOCKED, SHUFFLES, gold_item, least_loaded
-from trubleu.rating.store.opening import get_meta
+from trubleu.rating.store.opening import add_row, get_meta
 from trubleu.rating.store.schema import assignments, items, log, raters, ratings
 
 if TYPE_CHECKING:
@@ -138,7 +138,6 @@ _BY_KEY = select(log.c.assignment, log.c.counted).where(log.c.client_key == bind
 _COUNTED = select(ratings.c.counted).where(
     ratings.c.item == bindparam("item"), ratings.c.rater == bindparam("rater"), ratings.c.part == 0
 )
-_ADD_ASSIGNMENT = assignments.insert()
 _ADD_RATINGS = ratings.insert()
 _ADD_LOG = log.insert()
 
@@ -234,13 +233,12 @@ def _handed_out(
         "lease_until": _FOR_EVER if item.role == "practice" else lease,
         "created_at": now,
     }
-    key = connection.execute(_ADD_ASSIGNMENT, row).inserted_primary_key
-    assert key is not None  # noqa: S101 - for mypy
+    number = add_row(connection, assignments, row)
     if item.role == "item":
         set_item(connection, item, load=item.load + 1, shuffle=draw.randrange(SHUFFLES))
     if item.role != "practice":
         set_rater(connection, person, had=person.had + 1)
-    return _shown(key[0], item, flipped, 0, person.answered)
+    return _shown(number, item, flipped, 0, person.answered)
 
 
 def _task(held: Row[Any], answered: int) -> Task:

@@ -15,7 +15,7 @@ from trubleu.rating.founding import found
 from trubleu.rating.identity import CARRIED, adopt, checksums, keys, pseudonym, recall, remember
 from trubleu.rating.items import Item
 from trubleu.rating.people import note
-from trubleu.rating.store.opening import lock_study
+from trubleu.rating.store.opening import add_row, lock_study
 from trubleu.rating.store.schema import assignments, items, raters, ratings
 from trubleu.rating.study import Study, time_now
 from trubleu.rating.taking import TakenAnswer, answers_there, items_by_key, take_answers
@@ -308,9 +308,7 @@ def _carry_raters(
                 "created_at": row.created_at,
                 "erased_at": row.erased_at,
             }
-            key = connection.execute(raters.insert(), values).inserted_primary_key
-            assert key is not None  # noqa: S101 - for mypy
-            mine = key[0]
+            mine = add_row(connection, raters, values)
             added += 1
             note(connection, "joined", mine, now, "carried")
             if row.excluded:

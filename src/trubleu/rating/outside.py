@@ -15,7 +15,7 @@ from trubleu.rating.config import POINTS
 from trubleu.rating.exporting import rater_names
 from trubleu.rating.identity import CARRIED, is_of, parse_pseudonym, pseudonym, recall, remember
 from trubleu.rating.people import all_raters, check_name, derived_token, note, token_hash
-from trubleu.rating.store.opening import get_meta, lock_study
+from trubleu.rating.store.opening import add_row, get_meta, lock_study
 from trubleu.rating.store.schema import raters
 from trubleu.rating.study import time_now
 from trubleu.rating.taking import TakenAnswer, answers_there, items_by_key, take_answers
@@ -211,9 +211,7 @@ class _People:
             "practice_done": True,
             "created_at": self._now,
         }
-        key = self._connection.execute(raters.insert(), values).inserted_primary_key
-        assert key is not None  # noqa: S101 - for mypy
-        number: int = key[0]
+        number = add_row(self._connection, raters, values)
         note(self._connection, "joined", number, self._now, "import")
         for entry in ("import", self._platform):
             if entry is not None:

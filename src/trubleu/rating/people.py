@@ -20,7 +20,7 @@ from trubleu.errors import UsageError
 from trubleu.rating.counting import lock_items, settle
 from trubleu.rating.identity import recall, remember
 from trubleu.rating.items import unstorable
-from trubleu.rating.store.opening import get_meta, lock_study, put_meta
+from trubleu.rating.store.opening import add_row, get_meta, lock_study, put_meta
 from trubleu.rating.store.schema import assignments, log, raters
 
 if TYPE_CHECKING:
@@ -188,10 +188,9 @@ def add_rater(
         "practice_done": practice_done,
         "created_at": now,
     }
-    key = connection.execute(raters.insert(), row).inserted_primary_key
-    assert key is not None  # noqa: S101 - for mypy
-    note(connection, "joined", key[0], now, entry)
-    return NewRater(rater_of(get_rater(connection, key[0])), token)
+    number = add_row(connection, raters, row)
+    note(connection, "joined", number, now, entry)
+    return NewRater(rater_of(get_rater(connection, number)), token)
 
 
 def check_links(connection: Connection, links: int) -> None:

@@ -7,7 +7,7 @@ import threading
 import time
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sqlalchemy import create_engine, event, inspect, select
 from sqlalchemy.engine import URL, make_url
@@ -18,9 +18,9 @@ from trubleu.errors import DataError, StoreBusyError, StoreError, StoreFullError
 from trubleu.rating.store.schema import SCHEMA, meta, tables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
-    from sqlalchemy import Connection, Engine
+    from sqlalchemy import Connection, Engine, Table
 
 T = TypeVar("T")
 
@@ -239,6 +239,11 @@ class Store:
     def close(self) -> None:
         """Close all connections. The store opens new ones when it is used again."""
         self._engine.dispose()
+
+
+def add_row(connection: Connection, table: Table, values: Mapping[str, object]) -> int:
+    """Insert a row, and return the number that it got."""
+    return cast("tuple[int]", connection.execute(table.insert(), values).inserted_primary_key)[0]
 
 
 def get_meta(connection: Connection, key: str) -> str | None:
