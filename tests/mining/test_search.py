@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,7 +25,6 @@ from trubleu.mining.shard import Shard, ShardWriter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 WORDS = ("a", "b", "c", "d", "e", "rare", "Ä", "ß", "word-that-is-long", "\ud800")
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
@@ -237,6 +239,35 @@ def test_searches_share_what_is_known_of_a_shard(tmp_path: Path) -> None:
         jobs = [pool.submit(found_in, [shard], [query]) for query in queries]
         shard.release()  # others may go on with what they have
         assert [as_list(job.result()) for job in jobs] == alone
+
+
+def resident_share(shard: Shard) -> float:
+    """Which share of a mapped file lies in memory, by the kernel's own books."""
+    size = resident = 0
+    inside = False
+    for line in Path("/proc/self/smaps").read_text().splitlines():
+        if re.match(r"[0-9a-f]+-[0-9a-f]+ ", line):
+            inside = line.endswith(shard.name)
+        elif inside and line.startswith(("Size:", "Rss:")):
+            number = int(line.split()[1])
+            size, resident = (size + number, resident) if line.startswith("Size:") else (size, resident + number)
+    return resident / size
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_an_index_of_several_shards_does_not_stay_in_memory(tmp_path: Path) -> None:
+    rows = corpus(20_000, 4)
+    queries = [(row.message, row.response) for row in rows[::2000]]
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    (alone,) = shards_of(tmp_path / "one", rows)
+    alone.kernel()
+    assert resident_share(alone) < 0.5  # all of it was read for its checksums, and handed back
+    found_in([alone], queries)
+    kept = resident_share(alone)
+    several = shards_of(tmp_path / "two", rows, [10_000])
+    found_in(several, queries)
+    assert max(map(resident_share, several)) < 0.2 < kept
 
 
 def test_progress_is_told_of_queries_times_shards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from trubleu.errors import CountedWarning, TrubleuWarning, UsageError, counted, 
 from trubleu.mining.additions import MOST_MISSES, random_rows
 from trubleu.mining.bm25 import Bm25
 from trubleu.mining.explain import Explainer, MatchedWords
-from trubleu.mining.search import LARGEST_EPSILON, folded, search
+from trubleu.mining.search import check_ranges, folded, search
 from trubleu.mining.seeds import seed_source, seed_triples
 from trubleu.signature import Signature, make_signature
 
@@ -180,19 +180,19 @@ def mine_candidates(
     index: Index,
     seeds: Corpus,
     *,
-    top: int = TOP,
-    alpha: float = ALPHA,
-    epsilon: float = EPSILON,
-    variant: str = "lucene",
-    k1: float = 1.2,
-    b: float = 0.75,
-    random: int = 0,
-    seed: int = 1,
-    explain: bool = False,
-    threads: int | None = None,
-    columns: str | None = None,
-    skip_bad: bool = False,
-    progress: Progress | None = None,
+    top: int,
+    alpha: float,
+    epsilon: float,
+    variant: str,
+    k1: float,
+    b: float,
+    random: int,
+    seed: int,
+    explain: bool,
+    threads: int | None,
+    columns: str | None,
+    skip_bad: bool,
+    progress: Progress | None,
 ) -> Candidates:
     """Mine candidates for seeds (see `Index.candidates`)."""
     scoring = _Scoring(top, alpha, epsilon, Bm25(variant, k1, b))
@@ -216,16 +216,16 @@ def mine_candidates(
 def search_index(
     index: Index,
     message: str,
-    response: str | None = None,
+    response: str | None,
     *,
-    top: int = TOP,
-    alpha: float = ALPHA,
-    epsilon: float = EPSILON,
-    variant: str = "lucene",
-    k1: float = 1.2,
-    b: float = 0.75,
-    explain: bool = False,
-    threads: int | None = None,
+    top: int,
+    alpha: float,
+    epsilon: float,
+    variant: str,
+    k1: float,
+    b: float,
+    explain: bool,
+    threads: int | None,
 ) -> tuple[Candidate, ...]:
     """Look into an index by hand (see `Index.search`)."""
     scoring = _Scoring(top, alpha, epsilon, Bm25(variant, k1, b))
@@ -239,18 +239,9 @@ def search_index(
 
 def check_scoring(top: int, alpha: float, epsilon: float) -> None:
     """Refuse what no candidate could be ranked by."""
-    if type(top) is not int or top < 1:
-        raise UsageError(f"top must be a whole number from 1 on, not {top!r}")
-    if not _is_number(alpha) or not 0 <= alpha <= 1:
-        raise UsageError(f"alpha must be a number from 0 to 1, not {alpha!r}")
-    if not _is_number(epsilon) or not 0 <= epsilon <= LARGEST_EPSILON:
-        raise UsageError(f"epsilon must be a number from 0 to {LARGEST_EPSILON:,.0f}, not {epsilon!r}")
+    check_ranges(top, alpha, epsilon)
     if alpha == 0 and epsilon == 0:
         raise UsageError("with alpha=0 and epsilon=0 every score is 0; raise one of them")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,7 +119,11 @@ def search(
     DataError
         If a shard was altered or damaged.
     """
-    _check(messages, responses, alpha, epsilon, top)
+    check_ranges(top, alpha, epsilon)
+    if len(messages) != len(responses):
+        raise UsageError(
+            f"every query needs a message and a response, not {len(messages):,} and {len(responses):,} of them"
+        )
     how = tokenizer(tokenize)
     stopped = {word.lower() if lowercase else word for word in stop_words}
     bags = tuple(_bags(texts, how, lowercase, stopped) for texts in (messages, [text or "" for text in responses]))
@@ -182,14 +186,15 @@ def _means(shards: Sequence[Shard], documents: int) -> tuple[float, float]:
     return messages / documents, sum(shard.info.response_words for shard in shards) / documents
 
 
-def _check(messages: Sequence[str], responses: Sequence[str | None], alpha: float, epsilon: float, top: int) -> None:
-    if len(messages) != len(responses):
-        raise UsageError(
-            f"every query needs a message and a response, not {len(messages):,} and {len(responses):,} of them"
-        )
-    if not 0 <= alpha <= 1:
-        raise UsageError(f"alpha must be a number from 0 to 1, not {alpha!r}")
-    if not 0 <= epsilon <= LARGEST_EPSILON:
-        raise UsageError(f"epsilon must be a number from 0 to {LARGEST_EPSILON:,.0f}, not {epsilon!r}")
-    if not isinstance(top, int) or top < 1:
+def check_ranges(top: int, alpha: float, epsilon: float) -> None:
+    """Refuse options that a search cannot have."""
+    if type(top) is not int or top < 1:
         raise UsageError(f"top must be a whole number from 1 on, not {top!r}")
+    if not _is_number(alpha) or not 0 <= alpha <= 1:
+        raise UsageError(f"alpha must be a number from 0 to 1, not {alpha!r}")
+    if not _is_number(epsilon) or not 0 <= epsilon <= LARGEST_EPSILON:
+        raise UsageError(f"epsilon must be a number from 0 to {LARGEST_EPSILON:,.0f}, not {epsilon!r}")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
