@@ -32,6 +32,9 @@ def must(condition: bool, message: str) -> None:
 
 must("trubleu/py.typed" in names, f"{wheel.name} has no py.typed.")
 must(any(n.startswith("trubleu/native/_kernels.") and n.endswith((".so", ".pyd")) for n in names), f"{wheel.name} has no kernels.")
+pages = [p.relative_to("src").as_posix() for p in Path("src/trubleu").rglob("*") if p.suffix in {".html", ".css", ".js", ".svg"}]
+lost = sorted(set(pages) - set(names))
+must(bool(pages) and not lost, f"{wheel.name} lacks parts of pages: {', '.join(lost)}.")
 must(any(n.endswith("LICENSE") for n in names), f"{wheel.name} has no LICENSE.")
 odd = [n for n in names if n.endswith((".cpp", ".hpp", ".pyc")) or not n.startswith(("trubleu/", "trubleu-"))]
 must(not odd, f"{wheel.name} holds what it should not: {', '.join(odd)}.")
