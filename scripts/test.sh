@@ -15,13 +15,31 @@ install_postgresql() {
   need_package postgresql "tests of rating need PostgreSQL"
 }
 postgresql || (install_postgresql) || failed+=(postgresql)
-for check in lint docs wheel-check sanitize; do
-  say "=== $check"
-  "scripts/$check.sh" || failed+=("$check")
+mkdir -p build/test
+
+# Much of what these do keeps one core busy or none, so they run side by side, each in a process group of its own that
+# ends with this script; what they print comes one after the other.
+checks=(lint docs wheel-check sanitize)
+groups=()
+stop_checks() { for group in "${groups[@]}"; do kill -- "-$group" 2>/dev/null || true; done; }
+trap stop_checks EXIT
+set -m
+for check in "${checks[@]}"; do
+  "scripts/$check.sh" >"build/test/$check.log" 2>&1 &
+  groups+=($!)
 done
+set +m
+say "running ${checks[*]} side by side; build/test has what they print"
+for i in "${!checks[@]}"; do
+  passed=true
+  wait "${groups[i]}" || passed=false
+  say "=== ${checks[i]}"
+  cat "build/test/${checks[i]}.log"
+  $passed || failed+=("${checks[i]}")
+done
+groups=()
 
 say "=== pytest, with the examples in docstrings"
-mkdir -p build/test
 log=build/test/pytest.log
 python -m pytest -n auto --doctest-modules src tests "$@" 2>&1 | tee "$log" || failed+=(pytest)
 [ ${#failed[@]} -gt 0 ] || exit 0
