@@ -117,6 +117,8 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         # A server that was stopped a moment ago does not keep its port.
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # Connections inherit it. Headers and page are two writes, and the second would wait 40 ms for the first's ACK.
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         listening.bind(address)
         listening.listen(2048)
     except OSError as error:

@@ -178,6 +178,13 @@ def test_guessers_are_told_apart_by_what_the_proxy_says(
         assert any(is_refused_too() for _ in range(3 if believed else 20)) is not believed
 
 
+def test_pages_do_not_wait_for_an_acknowledgement() -> None:
+    with rate_serve._listen("127.0.0.1", 0) as listening, socket.create_connection(listening.getsockname()):
+        connection, _ = listening.accept()
+        with connection:
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
 def test_no_study(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rate", "serve", str(tmp_path)]) == 2
     assert "holds no study" in capsys.readouterr().err
