@@ -15,10 +15,11 @@ from benchmarks import peers
 from benchmarks.correlations import correlations, units
 from benchmarks.data import Corpus, Writer, real_corpora
 from benchmarks.mining import mining_index, mining_search
+from benchmarks.older import older
 from benchmarks.prepared import prepared_files
 from benchmarks.protocol import protocol
 from benchmarks.rankings import rankings
-from benchmarks.rows import Row
+from benchmarks.rows import Row, check_equal
 from benchmarks.soft import soft
 from benchmarks.store import vector_store
 from benchmarks.timing import best, interpreter_seconds
@@ -109,7 +110,7 @@ def nltk(bench: Bench) -> Iterator[Row]:
     outputs = [text.split() for text in corpus.systems[0]]
     references = [[text.split() for text in row] for row in corpus.references]
     # Order 1 only: NLTK does not smooth, and it counts one n-gram for a text that is too short to have any.
-    _check_equal(
+    check_equal(
         trubleu.metric("bleu-1", tokenize="none").corpus(corpus.systems[0], corpus.references).score,
         peers.nltk_score(outputs, references, order=1),
     )
@@ -133,7 +134,7 @@ def second_system(bench: Bench) -> Iterator[Row]:
         references = trubleu.References.from_lists(corpus.references)
         references.prepare(tokenize=tokenize)
         theirs = peers.sacrebleu_prepared(corpus.streams, tokenize)
-        _check_equal(metric.corpus(outputs, references).score, float(theirs.corpus_score(outputs, None).score))
+        check_equal(metric.corpus(outputs, references).score, float(theirs.corpus_score(outputs, None).score))
         yield Row(
             name="second system",
             data=corpus.name,
@@ -243,6 +244,7 @@ CASES: Final[dict[str, Callable[[Bench], Iterator[Row]]]] = {
     "delta": delta_bleu,
     "prepared": prepared_files,
     "soft": soft,
+    "older": older,
     "store": vector_store,
     "training": training,
     "mining-index": mining_index,
@@ -265,7 +267,7 @@ def _from_strings(bench: Bench, corpus: Corpus, tokenize: str, bar: float | None
     sample = corpus if bench.whole else corpus.head(SAMPLE)
     metric = f"bleu-4[tokenize={tokenize}]"
     checked = corpus.head(SAMPLE)
-    _check_equal(
+    check_equal(
         trubleu.corpus_score(checked.systems[0], checked.references, metric).score,
         peers.sacrebleu_score(checked.systems[0], checked.streams, tokenize),
     )
@@ -285,9 +287,3 @@ def _from_strings(bench: Bench, corpus: Corpus, tokenize: str, bar: float | None
         bar=bar,
         note=note,
     )
-
-
-def _check_equal(ours: float, theirs: float) -> None:
-    """Refuse to compare the speed of different numbers."""
-    if not math.isclose(ours, theirs, rel_tol=1e-9):
-        raise AssertionError(f"ours is {ours!r} but the peer's is {theirs!r}")

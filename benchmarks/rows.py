@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 from dataclasses import asdict, dataclass
@@ -90,3 +91,9 @@ def cpu() -> str:
 
 def _milliseconds(seconds: float) -> str:
     return f"{seconds * 1000:10.2f}"
+
+
+def check_equal(ours: float, theirs: float) -> None:
+    """Refuse to compare the speed of different numbers."""
+    if not math.isclose(ours, theirs, rel_tol=1e-9):
+        raise AssertionError(f"ours is {ours!r} but the peer's is {theirs!r}")

@@ -27,6 +27,8 @@ NEAR_DIALOGUE_METRICS = [
     "dbleu2vec-f-2[similarity=shift:0.3]",
     "dbleu2vec-f-3[similarity=shift:0.3]",
 ]
+# The older metrics, on references that are good: without weights, a pool of mixed ones misleads them all.
+OLDER_DIALOGUE_METRICS = ["bleu-2", "nist-2", "cider", "cider-d", "lebleu-2", "meteor", "chrf"]
 POOLED = ["--pool-outputs", "--condition", "given", "--condition", "all"]
 
 
@@ -103,11 +105,25 @@ def _few_golds(
     return [*dstc7(source, folder, metrics, golds), "--sweeps", "none"]
 
 
+def older(
+    source: Path, folder: Path, study: Callable[[Path, Path, Sequence[str]], list[str]], metrics: Sequence[str]
+) -> list[str]:
+    """Hold the older metrics against people, in dialogue with the given references alone."""
+    command = study(source, folder, metrics)
+    if command[:2] == ["judge", "pairs"]:
+        place = command.index("--pool-outputs")
+        command[place : place + len(POOLED)] = ["--condition", "all"]
+        if "--sweeps" not in command:
+            command += ["--sweeps", "none"]
+    return command
+
+
 def _named(metrics: Sequence[str]) -> list[str]:
     return [argument for name in metrics for argument in ("-m", name)]
 
 
 TRANSLATION_METRICS = ["bleu-4", "sbleu-4[variant=sacrebleu]", "chrf"]
+OLDER_TRANSLATION_METRICS = [*TRANSLATION_METRICS, *("nist", "cider", "cider-d", "lebleu", "meteor")]
 NEAR_TRANSLATION_METRICS = [
     *TRANSLATION_METRICS,
     *("sbleu-3", "bleu2vec", "bleu2vec-f", "bleu2vec-f-4"),
@@ -132,6 +148,13 @@ STUDIES: dict[str, tuple[str, Callable[[Path, Path], list[str]]]] = {
     "wmt15-near": ("wmt15", partial(wmt15, metrics=NEAR_TRANSLATION_METRICS)),
     "trained": ("text", trained),
     "daseg2015-near": ("daseg2015", partial(daseg2015, metrics=NEAR_TRANSLATION_METRICS)),
+    # NIST, CIDEr, LeBLEU and METEOR.
+    "dstc7-5-older": ("dstc7", partial(older, study=partial(dstc7_same, golds=5), metrics=OLDER_DIALOGUE_METRICS)),
+    "multirefeval-older": ("multirefeval", partial(older, study=multirefeval, metrics=OLDER_DIALOGUE_METRICS)),
+    "usr-topical-older": ("usr", partial(older, study=usr_topical, metrics=OLDER_DIALOGUE_METRICS)),
+    "usr-persona-older": ("usr", partial(older, study=usr_persona, metrics=OLDER_DIALOGUE_METRICS)),
+    "wmt15-older": ("wmt15", partial(older, study=wmt15, metrics=OLDER_TRANSLATION_METRICS)),
+    "daseg2015-older": ("daseg2015", partial(older, study=daseg2015, metrics=OLDER_TRANSLATION_METRICS)),
 }
 
 

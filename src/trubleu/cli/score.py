@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, Final
 
+from trubleu.cli.metric_list import add_list_option, metric_list
 from trubleu.cli.output import add_output_options, check_output, write_output
 
 if TYPE_CHECKING:
@@ -42,6 +43,10 @@ METRIC_OPTIONS: Final[dict[str, dict[str, Any]]] = {
     "similarity": {"metavar": "RULE", "help": "what becomes of cosines there: raw, clamp or shift:S"},
     "oov": {"metavar": "X", "help": "the similarity of what has no vector there (0.001), or composed"},
     "credit": {"metavar": "RULE", "help": "what near misses earn in dbleu2vec: earn (default), nearest or max"},
+    "corpus": {
+        "metavar": "FILE",
+        "help": "references whose n-grams nist and cider learn from, in place of those that outputs are scored against",
+    },
     "alpha": {"metavar": "A", "type": float, "help": "the share of the references in iBLEU, from 0 to 1 (0.9)"},
 }
 
@@ -51,9 +56,10 @@ examples:
   trubleu score --ref a.txt --ref b.txt --weight wa.txt --weight wb.txt system.txt -m dbleu-2
   trubleu score --refs refs.jsonl sysA.txt B=sysB.txt -m bleu-4 -m 'dbleu-2[tokenize=chat]' --ci --test --baseline sysA
 
-metrics: bleu-N, sbleu-N, dbleu-N, sdbleu-N, ibleu-N (N from 1 to 9, 4 if left out), chrf, chrf++, ter; with near misses
-bleu2vec-N, bleu2vec-f-N, dbleu2vec-N, dbleu2vec-f-N (3 if left out); or your own as package.module:Class. Options of
-one metric stand in brackets behind its name.
+metrics: bleu-N, sbleu-N, dbleu-N, sdbleu-N, ibleu-N, cider-N, cider-d-N, lebleu-N (N from 1 to 9, 4 if left out),
+nist-N (5 if left out), chrf, chrf++, meteor, ter; with near misses bleu2vec-N, bleu2vec-f-N, dbleu2vec-N, dbleu2vec-f-N
+(3 if left out); or your own as package.module:Class. Options of one metric stand in brackets behind its name. What each
+of them is for: trubleu score --list-metrics.
 """
 
 
@@ -68,7 +74,7 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         allow_abbrev=False,
     )
     parser.set_defaults(run=run)
-    add_corpus_options(parser, DEFAULT_METRIC)
+    add_list_option(add_corpus_options(parser, DEFAULT_METRIC, systems="*"))
     drawn = parser.add_argument_group("intervals and tests")
     drawn.add_argument("--ci", action="store_true", help="add bootstrap intervals")
     drawn.add_argument("--test", action="store_true", help="test the differences between systems")
@@ -81,8 +87,10 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
 
 def add_corpus_options(
     parser: argparse.ArgumentParser, default_metric: str, *, systems: str = "+", without: Sequence[str] = ()
-) -> None:
+) -> argparse._ArgumentGroup:
     """Add the arguments that name systems, references and metrics, the same in every command.
+
+    The group of metrics is returned for options that only this command has.
 
     Parameters
     ----------
@@ -122,6 +130,7 @@ def add_corpus_options(
     for name, settings in METRIC_OPTIONS.items():
         if name not in without:
             chosen.add_argument(f"--{name.replace('_', '-')}", **settings)
+    return chosen
 
 
 def add_sampling_options(group: argparse._ArgumentGroup) -> None:
@@ -153,6 +162,12 @@ def run(options: argparse.Namespace) -> None:
     from trubleu.report.score_tables import render
     from trubleu.report.scores import score_parts
 
+    if options.list_metrics is not None:
+        check_output(options)
+        write_output(options, metric_list(options))
+        return
+    if not options.systems:
+        raise UsageError("there is nothing to score; name a file of outputs, or see what there is with --list-metrics")
     if options.baseline is not None and not options.test:
         raise UsageError("--baseline needs --test; add it, or leave the baseline out")
     check_output(options)
@@ -178,14 +193,18 @@ def open_corpus(
 ) -> tuple[Iterable[tuple[References, Mapping[str, Sequence[str]]]], tuple[str, ...], int]:
     """Return the parts of the corpus, the names of the systems and the number of segments.
 
-    Large plain files come part by part, so that they need not fit into memory; anything else is one part.
+    Large plain files come part by part, so that they need not fit into memory; anything else is one part, and so is
+    what a metric must know as a whole.
     """
     from trubleu.data import LineStream
     from trubleu.data.stream import worth_streaming
 
     files, weights, sources, paths = _corpus_files(options)
     fit_together = not weights or len(weights) == len(files)
-    if fit_together and not options.segments and worth_streaming(files, [*weights, *sources, *paths.values()]):
+    in_parts = fit_together and not options.segments
+    if in_parts and options.metric:
+        in_parts = not any(metric.learns for metric in build_metrics(options).values())
+    if in_parts and worth_streaming(files, [*weights, *sources, *paths.values()]):
         stream = LineStream.open(files, weights, paths, options.source)
         choose_metric(options, weighted=bool(weights))
         return stream, tuple(paths), stream.segments

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import repeat
 from operator import index as as_index
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from trubleu.data.segments import Reference, Segment
 from trubleu.native import kernels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 TOKENS = "texts"
 """What keys of the cache begin with that hold all texts as kernels take them."""
+
+Made = TypeVar("Made")
 
 _COLUMNS = frozenset(f"_{name}" for name in Columns._fields)
 
@@ -210,6 +212,13 @@ class FlatSegments:
             self._cache["positions"] = {name: index for index, name in enumerate(self.ids)}
         positions: Mapping[str, int] = self._cache["positions"]
         return positions
+
+    def remembered(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """Return what was made of these segments under a key before, or make it now and keep it."""
+        if key not in self._cache:
+            self._cache[key] = make()
+        made: Made = self._cache[key]
+        return made
 
     def reference_counts(self) -> NDArray[np.int64]:
         """Return how many references each segment has."""

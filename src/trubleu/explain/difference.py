@@ -91,6 +91,11 @@ class SystemComparison:
     segments: tuple[SegmentDifference, ...]
     ngrams: tuple[NGramDifference, ...] | None
 
+    def _repr_html_(self) -> str:
+        from trubleu.explain.difference_tables import render_comparison
+
+        return render_comparison(self, "html")
+
 
 def compare_systems(
     systems: Mapping[str, Sequence[str]],

@@ -187,6 +187,12 @@ class Explanation:
             ],
         }
 
+    def _repr_html_(self) -> str:
+        from trubleu.explain.text import render_text
+        from trubleu.notebook import html_text
+
+        return html_text(render_text({"output": [self]}))
+
 
 def _shown_weight(reference: ExplainedReference) -> float:
     return reference.weight if reference.rated is None else reference.rated

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from trubleu.data import PreparedReferences, References
-from trubleu.errors import DataError
+from trubleu.errors import DataError, UsageError
+from trubleu.notebook import html_record
 from trubleu.stats import total
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ class Result:
     metric
         The metric's name, such as ``dbleu-2``.
     score
-        The score, on the metric's usual scale (0 to 100 for all of TruBLEU's own; iBLEU may fall below 0).
+        The score, on the metric's usual scale: 0 to 100 for most. iBLEU may fall below 0, CIDEr ends at 10, and NIST
+        has no upper end.
     segments
         How many segments were scored.
     signature
@@ -56,6 +58,9 @@ class Result:
     def __str__(self) -> str:
         return f"{self.metric} = {self.score:.2f}"
 
+    def _repr_html_(self) -> str:
+        return html_record(self)
+
 
 class Metric(ABC):
     """Statistics per segment that add up, and a score of their sum.
@@ -73,12 +78,33 @@ class Metric(ABC):
         False for metrics to which all references are alike.
     needs_source
         Whether outputs are also compared with what they answer to, translate or shorten: `References.messages`.
+    learns
+        Whether the row of a segment depends on the references of other segments, too. `statistics` then learns from
+        all references that it is given: whoever scores a corpus part by part must hand it over whole, or take
+        `learned` of the whole first.
     """
 
     name: str
     higher_is_better: ClassVar[bool] = True
     uses_weights: ClassVar[bool] = True
     needs_source: ClassVar[bool] = False
+
+    @property
+    def learns(self) -> bool:
+        """Whether the row of a segment depends on the references of other segments, too."""
+        return False
+
+    def learned(self, references: References | PreparedReferences) -> Metric:  # noqa: ARG002
+        """Return the metric with what it learns taken from these references, whichever it is given afterwards.
+
+        A metric that learns nothing is returned as it is.
+        """
+        if self.learns:
+            raise UsageError(
+                f"{self.name} learns from references, but does not say how to do so before it counts; "
+                "define its method learned, or score the corpus as a whole"
+            )
+        return self
 
     @abstractmethod
     def statistics(

@@ -7,7 +7,7 @@ import inspect
 import re
 import sys
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from trubleu.errors import UsageError, nearest
 from trubleu.metrics.contract import Metric
@@ -15,31 +15,107 @@ from trubleu.metrics.contract import Metric
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-# The module and class of each name, whether it has an order, and options that the name stands for.
-_METRICS: Final[dict[str, tuple[str, str, bool, dict[str, Any]]]] = {
-    "bleu": ("trubleu.metrics.bleu", "Bleu", True, {}),
-    "sbleu": ("trubleu.metrics.sentence", "SentenceBleu", True, {}),
-    "dbleu": ("trubleu.metrics.dbleu", "DeltaBleu", True, {}),
-    "sdbleu": ("trubleu.metrics.sentence", "SentenceDeltaBleu", True, {}),
-    "ibleu": ("trubleu.metrics.ibleu", "IBleu", True, {}),
-    "bleu2vec": ("trubleu.metrics.soft", "Bleu2Vec", True, {}),
-    "bleu2vec-f": ("trubleu.metrics.soft", "Bleu2Vec", True, {"recall": True}),
-    "dbleu2vec": ("trubleu.metrics.soft_delta", "DeltaBleu2Vec", True, {}),
-    "dbleu2vec-f": ("trubleu.metrics.soft_delta", "DeltaBleu2Vec", True, {"recall": True}),
-    "chrf": ("trubleu.metrics.peers", "ChrF", False, {}),
-    "chrf++": ("trubleu.metrics.peers", "ChrF", False, {"word_order": 2}),
-    "ter": ("trubleu.metrics.peers", "Ter", False, {}),
+
+class Entry(NamedTuple):
+    """Where a metric is, and what it is for.
+
+    Attributes
+    ----------
+    module, factory
+        The module and the class in it.
+    ordered
+        Whether a number behind the name is the longest length of n-grams.
+    purpose
+        What people use it for, in a few words.
+    implied
+        Options that the name stands for.
+    extra
+        The extra of this package that it needs unless told otherwise.
+    """
+
+    module: str
+    factory: str
+    ordered: bool
+    purpose: str
+    implied: Mapping[str, Any] = {}
+    extra: str | None = None
+
+
+ENTRIES: Final[dict[str, Entry]] = {
+    "bleu": Entry("trubleu.metrics.bleu", "Bleu", True, "the usual score of whole systems; equals sacreBLEU's"),
+    "sbleu": Entry(
+        "trubleu.metrics.sentence", "SentenceBleu", True, "the mean of single segments' BLEU, where segments matter"
+    ),
+    "dbleu": Entry(
+        "trubleu.metrics.dbleu", "DeltaBleu", True, "ΔBLEU: whole systems against references that people have rated"
+    ),
+    "sdbleu": Entry("trubleu.metrics.sentence", "SentenceDeltaBleu", True, "the mean of single segments' ΔBLEU"),
+    "ibleu": Entry(
+        "trubleu.metrics.ibleu", "IBleu", True, "paraphrases and rewritten text: BLEU, less what was copied"
+    ),
+    "nist": Entry(
+        "trubleu.metrics.nist", "Nist", True, "translations: rare, telling n-grams count more than common ones"
+    ),
+    "cider": Entry(
+        "trubleu.metrics.cider", "Cider", True, "descriptions of images: what many references agree on, by tf·idf"
+    ),
+    "cider-d": Entry(
+        "trubleu.metrics.cider", "CiderD", True, "CIDEr that repeated words and odd lengths cannot fool; the usual one"
+    ),
+    "bleu2vec": Entry(
+        "trubleu.metrics.soft", "Bleu2Vec", True, "BLEU in which similar words count in part", extra="ready"
+    ),
+    "bleu2vec-f": Entry(
+        "trubleu.metrics.soft",
+        "Bleu2Vec",
+        True,
+        "bleu2vec with recall in place of the brevity penalty",
+        {"recall": True},
+        "ready",
+    ),
+    "dbleu2vec": Entry(
+        "trubleu.metrics.soft_delta", "DeltaBleu2Vec", True, "ΔBLEU in which similar words count in part", extra="ready"
+    ),
+    "dbleu2vec-f": Entry(
+        "trubleu.metrics.soft_delta",
+        "DeltaBleu2Vec",
+        True,
+        "dbleu2vec with recall in place of the brevity penalty",
+        {"recall": True},
+        "ready",
+    ),
+    "chrf": Entry(
+        "trubleu.metrics.peers", "ChrF", False, "languages with many endings: n-grams of characters; sacreBLEU's"
+    ),
+    "chrf++": Entry("trubleu.metrics.peers", "ChrF", False, "chrF with words and pairs of words", {"word_order": 2}),
+    "lebleu": Entry(
+        "trubleu.metrics.lebleu",
+        "LeBleu",
+        True,
+        "languages with compounds and many endings: n-grams that are spelt alike count in part",
+        extra="lebleu",
+    ),
+    "meteor": Entry(
+        "trubleu.metrics.meteor",
+        "Meteor",
+        False,
+        "single segments in English: words matched by form, stem and maybe meaning, recall first",
+        extra="meteor",
+    ),
+    "ter": Entry(
+        "trubleu.metrics.peers", "Ter", False, "how much an editor would have to change, in words; sacreBLEU's"
+    ),
 }
 
 _SPEC: Final = re.compile(
-    r"(?P<name>[a-z]+(?:2vec(?:-f)?)?\+*)(?:-(?P<order>-?\d+))?(?:\[(?P<options>.*)\])?", re.DOTALL
+    r"(?P<name>cider-d|[a-z]+(?:2vec(?:-f)?)?\+*)(?:-(?P<order>-?\d+))?(?:\[(?P<options>.*)\])?", re.DOTALL
 )
 _OWN: Final = re.compile(r"(?P<module>[A-Za-z_][\w.]*):(?P<name>[A-Za-z_]\w*)(?:\[(?P<options>.*)\])?", re.DOTALL)
 
 
 def names() -> tuple[str, ...]:
     """Return the names of all metrics, without orders."""
-    return tuple(_METRICS)
+    return tuple(ENTRIES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,20 +189,20 @@ def parse(text: str) -> MetricSpec:
         return MetricSpec(text, _load(text, own["module"], own["name"]), _read_options(text, own["options"], {}))
     written = _SPEC.fullmatch(text)
     if written is None:
-        hint = nearest(re.sub(r"[^a-z+]", "", text.lower()), _METRICS)
+        hint = nearest(re.sub(r"[^a-z+]", "", text.lower()), ENTRIES)
         raise UsageError(f"{text!r} is no metric; write a name such as bleu-4 or dbleu-2[tokenize=chat]; {hint}")
     name, order = written["name"], written["order"]
-    if name not in _METRICS:
-        raise UsageError(f"there is no metric {name!r}; {nearest(name, _METRICS)}")
-    module, class_name, ordered, implied = _METRICS[name]
-    if order is not None and not ordered:
+    if name not in ENTRIES:
+        raise UsageError(f"there is no metric {name!r}; {nearest(name, ENTRIES)}")
+    entry = ENTRIES[name]
+    if order is not None and not entry.ordered:
         raise UsageError(f"{name} has no order; write {name}")
-    factory: Callable[..., Metric] = getattr(importlib.import_module(module), class_name)
+    factory: Callable[..., Metric] = getattr(importlib.import_module(entry.module), entry.factory)
     options = _read_options(text, written["options"], _options_of(factory))
-    for option in implied:
+    for option in entry.implied:
         if option in options:
             raise UsageError(f"{name} settles {option}; leave it out of {text}, or use another metric")
-    options = {**implied, **options}
+    options = {**entry.implied, **options}
     if order is not None:
         if "order" in options:
             raise UsageError(f"the order is given twice in {text}; give it once")

@@ -280,3 +280,8 @@ class PairsReport:
             "setting": asdict(self.setting),
             "notes": list(self.notes),
         }
+
+    def _repr_html_(self) -> str:
+        from trubleu.judge.pairs.tables import render_pairs
+
+        return render_pairs(self, "html")

@@ -70,6 +70,7 @@ class Scoring:
     threads: int | None = None
     _kept: dict[tuple[Condition, object], References] = field(default_factory=dict)
     _rows: dict[object, NDArray[np.float64]] = field(default_factory=dict)
+    _lessons: dict[object, References] = field(default_factory=dict)  # the last one only
 
     def segments_of(self, system: int) -> NDArray[np.int64]:
         """Return the segments on which a system is judged in any pair."""
@@ -160,9 +161,25 @@ class Scoring:
         outputs = self.outputs[system]
         texts = [outputs[segment] for segment in segments.tolist()]
         if self.pooled:  # every pair has references of its own, and nothing comes again
-            return metric.statistics(texts, references, threads=self.threads, progress=progress)
+            learned = self._learned(metric, condition, without, system)
+            if metric.learns:  # what it counted would stay with them, for every pair
+                references = references.take(np.arange(len(references)))
+            return learned.statistics(texts, references, threads=self.threads, progress=progress)
         mine = metric, system, key
         if mine not in self._rows:
             prepare_for(references, [metric], len(self.outputs))
-            self._rows[mine] = metric.statistics(texts, references, threads=self.threads, progress=progress)
+            learned = self._learned(metric, condition, without, system)
+            self._rows[mine] = learned.statistics(texts, references, threads=self.threads, progress=progress)
         return self._rows[mine]
+
+    def _learned(self, metric: Metric, condition: Condition, without: frozenset[int], system: int) -> Metric:
+        """Return a metric that has learned from all segments, whichever of them are judged."""
+        if not metric.learns:
+            return metric
+        key = condition, without, system if system in self.drop_equal else None
+        if key not in self._lessons:
+            available = self.available(without, system)
+            segments = np.flatnonzero(self.library.shelf.any_of(condition.choose(self.library.shelf, available)))
+            self._lessons.clear()
+            self._lessons[key] = self.library.chosen(condition, available, segments)
+        return metric.learned(self._lessons[key])

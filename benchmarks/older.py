@@ -1,0 +1,153 @@
+"""The older metrics beside the usual implementations, which are pure Python, or beside a plain statement."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from nltk.stem.porter import PorterStemmer
+from nltk.translate.meteor_score import meteor_score
+from nltk.translate.nist_score import corpus_nist
+
+import trubleu
+from benchmarks.rows import Row, check_equal
+from benchmarks.timing import best
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from benchmarks.cases import Bench
+    from benchmarks.data import Corpus
+
+PLAIN_SAMPLE: Final = 5
+"""Segments that a plain statement of LeBLEU scores; its time is scaled up."""
+
+
+def older(bench: Bench) -> Iterator[Row]:
+    """Score by NIST, CIDEr-D, METEOR and LeBLEU from strings."""
+    yield from nist(bench)
+    yield from cider(bench)
+    yield from meteor(bench)
+    yield from lebleu(bench)
+
+
+def nist(bench: Bench) -> Iterator[Row]:
+    """Score by NIST; NLTK is given tokens."""
+    # With several references NLTK computes something else, so the numbers are compared on one.
+    for corpus in (bench.b, bench.a):
+        outputs = [text.split() for text in corpus.systems[0]]
+        references = [[text.split() for text in row] for row in corpus.references]
+        if len(corpus.streams) == 1:
+            check_equal(_score("nist", corpus), corpus_nist(references, outputs))
+        yield from _rows(bench, "nist", corpus, "NLTK", partial(corpus_nist, references, outputs), "given tokens")
+
+
+def cider(bench: Bench) -> Iterator[Row]:
+    """Score by CIDEr-D, which is what pycocoevalcap calls CIDEr; it is no part of the project and may be missing."""
+    try:
+        scorers = import_module("pycocoevalcap.cider.cider_scorer")
+    except ImportError:
+        print("pycocoevalcap is not installed, so CIDEr-D has nothing to be compared with", file=sys.stderr)
+        return
+    corpus = bench.a
+
+    def theirs() -> float:
+        scorer = scorers.CiderScorer(n=4, sigma=6.0)
+        for output, row in zip(corpus.systems[0], corpus.references, strict=True):
+            scorer += (output, row)
+        return float(scorer.compute_score()[0])
+
+    check_equal(_score("cider-d", corpus), theirs())
+    yield from _rows(bench, "cider-d", corpus, "pycocoevalcap", theirs)
+
+
+class _NoWordNet:
+    """What NLTK asks for synonyms."""
+
+    def synsets(self, _: str) -> list[Any]:
+        return []
+
+
+def meteor(bench: Bench) -> Iterator[Row]:
+    """Score by METEOR without synonyms; NLTK, given tokens, aligns greedily and may find more chunks."""
+    for corpus in (bench.b, bench.a):
+        outputs = [text.split() for text in corpus.systems[0]]
+        references = [[text.split() for text in row] for row in corpus.references]
+        stemmer = PorterStemmer()
+
+        def theirs(outputs: list[list[str]] = outputs, references: list[list[list[str]]] = references) -> list[float]:
+            return [
+                meteor_score(row, words, stemmer=stemmer, wordnet=_NoWordNet())  # noqa: B023 - used at once
+                for words, row in zip(outputs, references, strict=True)
+            ]
+
+        ours = trubleu.metric("meteor[tokenize=none]").segments(corpus.systems[0], corpus.references) / 100
+        if not np.mean(ours) >= np.mean(theirs()) - 1e-4:  # the two stemmers differ in a few words
+            raise RuntimeError("METEOR with the fewest chunks is below METEOR with more")
+        yield from _rows(bench, "meteor", corpus, "NLTK", theirs, "given tokens; greedy alignment")
+
+
+def lebleu(bench: Bench) -> Iterator[Row]:
+    """Score by LeBLEU beside a plain statement, which takes a sample."""
+    corpus = bench.b
+    sample = corpus.head(PLAIN_SAMPLE)
+    texts = [(words.split(), row[0].split()) for words, row in zip(sample.systems[0], sample.references, strict=True)]
+    rows = trubleu.metric("lebleu[tokenize=none]").statistics(sample.systems[0], sample.references)
+    check_equal(float(rows[:, 2:6].sum()), sum(map(_plain_lebleu, *zip(*texts, strict=True))))
+    scale = len(corpus) / len(sample)
+    seconds = best(lambda: [_plain_lebleu(*pair) for pair in texts], bench.runs(2)) * scale
+    yield Row(
+        name="lebleu",
+        data=corpus.name,
+        peer="a plain statement",
+        ours_seconds=best(lambda: _score("lebleu", corpus), bench.runs(3)),
+        peer_seconds=seconds,
+        note=f"peer measured on {len(sample)} segments, times {scale:g}",
+    )
+
+
+def _plain_lebleu(words: list[str], reference: list[str]) -> float:
+    """Return what the n-grams of an output earn together, orders 1 to 4."""
+    pool = Counter(ngram for n in range(1, 9) for ngram in _ngrams(reference, n))
+    earned = 0.0
+    for n in range(1, 5):
+        for ngram, count in Counter(_ngrams(words, n)).items():
+            found = sorted((_similarity(ngram, other) for other in pool.elements()), reverse=True)
+            earned += sum(value for value in found[:count] if value >= 0.4)
+    return earned
+
+
+def _ngrams(words: list[str], n: int) -> list[str]:
+    return [" ".join(words[i : i + n]) for i in range(len(words) - n + 1)]
+
+
+def _similarity(a: str, b: str) -> float:
+    row = list(range(len(b) + 1))
+    for i, letter in enumerate(a, 1):
+        above, row = row, [i]
+        for j, other in enumerate(b, 1):
+            row.append(min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (letter != other)))
+    longer = max(len(a), len(b))
+    return (longer - row[-1]) / longer
+
+
+def _score(metric: str, corpus: Corpus) -> float:
+    return trubleu.corpus_score(corpus.systems[0], corpus.references, f"{metric}[tokenize=none]").score
+
+
+def _rows(
+    bench: Bench, metric: str, corpus: Corpus, peer: str, theirs: Callable[[], Any], note: str = ""
+) -> Iterator[Row]:
+    """Compare the first system, from strings, and give the time of a second one with the references counted."""
+    peer_seconds = best(theirs, bench.runs(2))
+    made = trubleu.metric(f"{metric}[tokenize=none]")
+    references = trubleu.References.from_lists(corpus.references)
+    made.corpus(corpus.systems[0], references)
+    first = best(lambda: _score(metric, corpus), bench.runs(5))
+    second = best(lambda: made.corpus(corpus.systems[1], references), bench.runs(5))
+    for name, seconds in ((metric, first), (f"{metric}, second system", second)):
+        yield Row(name=name, data=corpus.name, peer=peer, ours_seconds=seconds, peer_seconds=peer_seconds, note=note)

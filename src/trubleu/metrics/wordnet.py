@@ -1,0 +1,178 @@
+"""What words may mean, from a WordNet's own files: two words are synonyms if they share a synset."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sys
+import zipfile
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from trubleu.errors import DataError, MissingExtraError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+PARTS: Final = ("noun", "verb", "adj", "adv")
+
+# How inflected forms end and what the base form has there, from WordNet's manual (morphy).
+_ENDINGS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
+    "noun": (
+        ("s", ""),
+        ("ses", "s"),
+        ("xes", "x"),
+        ("zes", "z"),
+        ("ches", "ch"),
+        ("shes", "sh"),
+        ("men", "man"),
+        ("ies", "y"),
+    ),
+    "verb": (
+        ("s", ""),
+        ("ies", "y"),
+        ("es", "e"),
+        ("es", ""),
+        ("ed", "e"),
+        ("ed", ""),
+        ("ing", "e"),
+        ("ing", ""),
+    ),
+    "adj": (("er", ""), ("est", ""), ("er", "e"), ("est", "e")),
+    "adv": (),
+}
+
+
+class WordNet:
+    """The words of a WordNet with the synsets that each belongs to.
+
+    Parameters
+    ----------
+    folder
+        A folder, or a zip file as NLTK downloads it, with ``index.noun``, ``index.verb``, ``index.adj`` and
+        ``index.adv``; lists of irregular forms (``noun.exc``, …) are used if they are there.
+
+    Attributes
+    ----------
+    name
+        What stands for it in a signature: its version if its files tell, and a checksum of what was read.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self._synsets: dict[str, dict[str, tuple[str, ...]]] = {}
+        self._irregular: dict[str, dict[str, list[str]]] = {}
+        self._found: dict[str, frozenset[str]] = {}
+        checksum = hashlib.sha256()
+        version = ""
+        root = _opened(Path(folder))
+        for part in PARTS:
+            text = _text(root / f"index.{part}")
+            checksum.update(text.encode())
+            if told := re.search(r"WordNet (\d+(?:\.\d+)*) Copyright", text[:4000]):
+                version = f"{told[1]}-"
+            self._synsets[part] = dict(_index(text, part, f"{folder}/index.{part}"))
+            exceptions = root / f"{part}.exc"
+            text = _text(exceptions) if exceptions.is_file() else ""
+            checksum.update(text.encode())
+            forms = self._irregular[part] = defaultdict(list)
+            for line in text.splitlines():
+                form, *bases = line.split() or [""]
+                forms[form] += bases
+        self.name = f"wordnet-{version}{checksum.hexdigest()[:8]}"
+
+    def synsets(self, word: str) -> frozenset[str]:
+        """Return the synsets of a word, in any form and as any part of speech.
+
+        Parameters
+        ----------
+        word
+            A word in lower case.
+        """
+        found = self._found.get(word)
+        if found is None:
+            found = self._found[word] = frozenset(
+                synset
+                for part, words in self._synsets.items()
+                for base in self._bases(word, part)
+                for synset in words.get(base, ())
+            )
+        return found
+
+    def _bases(self, word: str, part: str) -> Iterator[str]:
+        yield word
+        if word in self._irregular[part]:
+            yield from self._irregular[part][word]
+            return
+        for ending, base in _ENDINGS[part]:
+            if word.endswith(ending):
+                yield word[: -len(ending)] + base
+
+
+def installed() -> WordNet:
+    """Read the WordNet that is installed: of Debian's package wordnet-base, or of NLTK's data.
+
+    Raises
+    ------
+    MissingExtraError
+        If there is none; the message says how to install one.
+    """
+    for place in _places():
+        if place.exists():
+            return WordNet(place)
+    raise MissingExtraError(
+        "synonyms=wordnet needs a WordNet and none is installed; install one with: apt-get install wordnet-base, or "
+        "python -m nltk.downloader wordnet, or give a folder with its index files: synonyms=FOLDER"
+    )
+
+
+def _places() -> Iterator[Path]:
+    if "WNSEARCHDIR" in os.environ:
+        yield Path(os.environ["WNSEARCHDIR"])
+    yield Path("/usr/share/wordnet")
+    roots = [Path(root) for root in os.environ.get("NLTK_DATA", "").split(os.pathsep) if root]
+    roots += [
+        Path("~/nltk_data").expanduser(),
+        *(Path(sys.prefix, *place) for place in (["nltk_data"], ["share", "nltk_data"])),
+    ]
+    roots += [Path("/usr/share/nltk_data"), Path("/usr/local/share/nltk_data"), Path("/usr/local/lib/nltk_data")]
+    for root in roots:
+        yield root / "corpora" / "wordnet"
+        yield root / "corpora" / "wordnet.zip"
+
+
+def _opened(folder: Path) -> Path | zipfile.Path:
+    if folder.is_dir():
+        return folder
+    if not folder.exists():
+        raise DataError(f"there is no folder {folder} for the WordNet; give one with index.noun in it")
+    try:
+        inside = zipfile.Path(folder)
+    except zipfile.BadZipFile:
+        raise DataError(f"{folder} is neither a folder nor a zip file; give a WordNet's folder") from None
+    nested = inside / "wordnet"
+    return nested if nested.is_dir() else inside
+
+
+def _text(path: Path | zipfile.Path) -> str:
+    if not path.is_file():
+        raise DataError(f"{path} is missing, so that its folder is no WordNet; give one with index.noun in it")
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise DataError(f"{path} is no text in UTF-8; give a WordNet's folder") from None
+
+
+def _index(text: str, part: str, source: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield words and their synsets: a line has word, part, number of synsets, pointers, …, and last the synsets."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith(" ") or not line:  # the licence
+            continue
+        fields = line.split()
+        if len(fields) < 3 or not fields[2].isdecimal() or not 0 < int(fields[2]) <= len(fields) - 3:
+            raise DataError(
+                f"{source}:{number} is no line of a WordNet's index: word, part, number of synsets, …, synsets"
+            )
+        if "_" not in fields[0]:  # what is several words never equals one
+            yield fields[0], tuple(part + synset for synset in fields[-int(fields[2]) :])
