@@ -14,9 +14,9 @@ from trubleu.data import References, weight_from_ratings
 from trubleu.rating import Item, Study, StudyConfig
 from trubleu.rating.audit import audit
 from trubleu.rating.simulated import simulate
-from trubleu.rating.simulated_people import Habits
 from trubleu.rating.simulated_server import ServerProcess
 from trubleu.rating.web.shown import visible
+from trubleu.simulate.people import Habits
 
 if TYPE_CHECKING:
     from pathlib import Path

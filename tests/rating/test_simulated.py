@@ -22,8 +22,10 @@ from trubleu.rating.audit import audit
 from trubleu.rating.config import Gold, example
 from trubleu.rating.simulated import simulate
 from trubleu.rating.simulated_pages import Browser, Page, Trouble
-from trubleu.rating.simulated_people import Habits, SimulatedRater, simulated_raters, true_qualities
+from trubleu.rating.simulated_people import true_qualities
 from trubleu.rating.simulated_server import ServerProcess
+from trubleu.simulate import World, write_world
+from trubleu.simulate.people import Habits, SimulatedRater, simulated_raters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -95,6 +97,28 @@ def test_what_is_known_about_texts_decides_how_good_they_are() -> None:
     }
     assert max(systems.values()) - min(systems.values()) > 0.5
     assert true_qualities(Item("k", ("x",)), seed=1) != true_qualities(Item("k", ("x",)), seed=2)
+
+
+def test_a_known_truth_decides_for_each_text_on_its_own() -> None:
+    def length(message: str, text: str) -> float:
+        return float(f"{len(message)}.{len(text)}")
+
+    pair = Item("k", ("abc", "de"), message="m", systems=("A", "B"), extra={"quality": 5})
+    assert true_qualities(pair, quality=length) == (1.3, 1.2)
+    assert true_qualities(Item("k", ("abc",), extra={"origin": "seed"}), quality=length) == (0.3,)
+    assert true_qualities(Item("k", ("abc",), message="m", accepted=((4, 5),)), quality=length) == (4.5,)
+
+
+def test_raters_of_a_world_know_its_truth(make: Make, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    world = World(seed=3)
+    write_world(tmp_path / "world", world, corpus=1, segments=1, systems={"parrot": "parrot"})
+    triples = list(world.triples(30))
+    study = make([Item(each.id, (each.response,), message=each.message) for each in triples], raters=1)
+    arguments = ["--world", str(tmp_path / "world"), "--raters", "2", "--noise", "0", "--bias", "0", "--anyway"]
+    assert main(["rate", "simulate", str(study.folder), *arguments]) == 0
+    capsys.readouterr()
+    scores = {row.key: row.score for row in study.table() if row.counted}
+    assert scores == {each.id: round(world.quality(each.message, each.response)) for each in triples}
 
 
 def test_the_truth_is_found_again(make: Make) -> None:
@@ -279,6 +303,7 @@ def test_the_command(make: Make, capsys: pytest.CaptureFixture[str]) -> None:
         (["--raters", "0"], "the number of simulated raters must be from 1 to 10,000, not 0"),
         (["--raters", "2", "--noise", "-1"], "the noise of raters must lie between 0 and 100, not -1"),
         (["--raters", "2", "--url", "nowhere"], "--url nowhere is no address of pages"),
+        (["--raters", "2", "--world", "nowhere"], "nowhere holds no world.json; make a world with trubleu simulate"),
         (["--raters", "2", "more"], "rate simulate has no use for more; leave it out"),
     ],
 )

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from trubleu.cli.rate_data import no_more, opened
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from trubleu.rating import Study
     from trubleu.rating.simulated import Simulation
 
@@ -15,6 +17,7 @@ EPILOG = """\
 examples:
   trubleu rate simulate rehearsal --raters 40 --noise 0.8
   trubleu rate simulate rehearsal --raters 40 --lazy 0.1 --clumsy 0.2 --slow 0.1
+  trubleu rate simulate world/study --raters 40 --world world
   trubleu rate simulate rehearsal --raters 5 --seconds 3 --url http://127.0.0.1:8000
 """
 
@@ -33,6 +36,11 @@ def add_simulate_parser(commands: argparse._SubParsersAction[Any]) -> None:
     parser.set_defaults(run=simulate, files=[])
     parser.add_argument("study", metavar="STUDY", help="the folder of the study")
     parser.add_argument("--raters", type=int, required=True, metavar="N", help="how many there are")
+    parser.add_argument(
+        "--world",
+        metavar="FOLDER",
+        help="raters know the true quality of every text in this world, made with trubleu simulate world",
+    )
     parser.add_argument("--noise", type=float, default=0.8, metavar="S", help="spread of one rater's scores (0.8)")
     parser.add_argument("--bias", type=float, default=0.3, metavar="S", help="spread of how mild raters are (0.3)")
     parser.add_argument("--lazy", type=float, default=0.0, metavar="SHARE", help="of raters who do not read (0)")
@@ -118,8 +126,8 @@ def _simulated(options: argparse.Namespace, study: Study) -> Simulation:
 
     from trubleu.cli.progress import Bars
     from trubleu.rating.simulated import simulate
-    from trubleu.rating.simulated_people import Habits
     from trubleu.rating.simulated_server import ServerProcess
+    from trubleu.simulate.people import Habits
 
     habits = Habits(
         noise=options.noise,
@@ -129,6 +137,7 @@ def _simulated(options: argparse.Namespace, study: Study) -> Simulation:
         slow=options.slow,
         leaving=options.leaving,
     )
+    quality = _truth(options.world)
     missing = sum(max(0, item.wanted - item.counted) for item in study.items() if item.role == "item")
     with ExitStack() as stack:
         urls = options.url
@@ -143,8 +152,18 @@ def _simulated(options: argparse.Namespace, study: Study) -> Simulation:
             at_once=options.at_once,
             seed=options.seed,
             seconds=options.seconds,
+            quality=quality,
             progress=bars.stage("rating", missing, "answer"),
         )
+
+
+def _truth(world: str | None) -> Callable[[str, str], float] | None:
+    """Return what tells how good a text is, if a world was given."""
+    if world is None:
+        return None
+    from trubleu.simulate import read_world
+
+    return read_world(world).quality
 
 
 def _told(done: Simulation, study: str) -> list[str]:

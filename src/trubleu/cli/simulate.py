@@ -5,8 +5,12 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from trubleu.cli.simulate_studies import add_study_parsers
+from trubleu.cli.simulate_world import add_world_parser
+
 EPILOG = """\
 examples:
+  trubleu simulate world rehearsal --corpus 20000 --segments 200
   trubleu simulate triples --n 29000000 --out corpus.jsonl.zst
   trubleu simulate triples --n 2000 --seed 2 --out seeds.jsonl
   trubleu simulate triples --n 10 --out -
@@ -24,7 +28,9 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         allow_abbrev=False,
     )
     inner = parser.add_subparsers(title="commands", dest="simulate_command", metavar="COMMAND", required=True)
+    add_world_parser(inner)
     _add_triples(inner)
+    add_study_parsers(inner)
 
 
 def _add_triples(commands: argparse._SubParsersAction[Any]) -> None:

@@ -8,17 +8,18 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from sqlalchemy import func, select
 
 from trubleu.data.extras import needed
 from trubleu.errors import UsageError
 from trubleu.rating.simulated_pages import Browser, Page, Trouble
-from trubleu.rating.simulated_people import Habits, SimulatedRater, simulated_raters, true_qualities
+from trubleu.rating.simulated_people import true_qualities
 from trubleu.rating.store.schema import assignments, items
 from trubleu.rating.study import time_now
 from trubleu.rating.web.shown import visible
+from trubleu.simulate.people import Habits, SimulatedRater, simulated_raters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -26,7 +27,10 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from trubleu.rating.items import Item
+    from trubleu.rating.simulated_people import Quality
     from trubleu.rating.study import Study
+
+    _Qualities: TypeAlias = Mapping[tuple[tuple[str, ...], str], float]
 
 LABEL = "simulated"
 _SESSION = 10  # tasks before somebody makes a break and comes back with the same cookie
@@ -102,6 +106,7 @@ def simulate(
     seed: int = 1,
     seconds: float = 0.0,
     patience: float = 60.0,
+    quality: Quality | None = None,
     progress: Callable[[int], object] = lambda _done: None,
 ) -> Simulation:
     """Let simulated raters answer a study until nothing is left for them.
@@ -128,6 +133,9 @@ def simulate(
         How long a task takes on average; never less than the settings of the study ask for.
     patience
         For how many seconds a server that does not answer is tried again.
+    quality
+        Tells how good a text is from 1 to 5, given the message and the text, such as `trubleu.simulate.World.quality`;
+        without it, the truth is made up (see `trubleu.rating.simulated_people.true_qualities`).
     progress
         Is told how many answers were kept since the last time.
 
@@ -155,7 +163,8 @@ def simulate(
     people = simulated_raters(raters, habits, seed=seed)
     new = study.add_raters(raters, labels=[f"{LABEL} {number}" for number in range(1, raters + 1)])
     pause = max(seconds, study.config.minimum_seconds)
-    crowd = _Crowd(study, urls, seed=seed, pause=pause, patience=patience, progress=progress)
+    qualities = _by_what_is_shown((each.item for each in study.items()), seed, quality)
+    crowd = _Crowd(study, urls, qualities=qualities, pause=pause, patience=patience, progress=progress)
     visitors = [
         _Visitor(person, each.rater.id, each.token, Random(f"{person.name}/habits"))  # noqa: S311 - no secret
         for person, each in zip(people, new, strict=True)
@@ -211,7 +220,7 @@ class _Crowd:
         study: Study,
         urls: Sequence[str],
         *,
-        seed: int,
+        qualities: _Qualities,
         pause: float,
         patience: float,
         progress: Callable[[int], object],
@@ -221,7 +230,7 @@ class _Crowd:
         self.pause = pause
         self.patience = patience
         self.progress = progress
-        self.qualities = _by_what_is_shown((each.item for each in study.items()), seed)
+        self.qualities = qualities
         self.trouble = Trouble()
         self.answers: list[SentAnswer] = []
         self.taken_back = self.repeated = self.late = 0
@@ -351,11 +360,11 @@ class _Crowd:
         return tuple(scores)
 
 
-def _by_what_is_shown(all_items: Iterable[Item], seed: int) -> Mapping[tuple[tuple[str, ...], str], float]:
+def _by_what_is_shown(all_items: Iterable[Item], seed: int, known: Quality | None) -> _Qualities:
     found = {}
     for item in all_items:
         turns = tuple(map(visible, (*item.context, *(() if item.message is None else (item.message,)))))
-        for text, quality in zip(item.texts, true_qualities(item, seed=seed), strict=True):
+        for text, quality in zip(item.texts, true_qualities(item, seed=seed, quality=known), strict=True):
             found[turns, visible(text)] = quality
     return found
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from trubleu.rating import Item, Study, StudyConfig
 from trubleu.rating.audit import audit
 from trubleu.rating.simulated import simulate
-from trubleu.rating.simulated_people import Habits
+from trubleu.simulate.people import Habits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -15,10 +15,10 @@ from starlette.testclient import TestClient
 from tests.rating.load.harness import SIZE, Killer, check, new_study, rate, report
 from tests.rating.web.conftest import Visitor, state
 from trubleu.rating.audit import audit
-from trubleu.rating.simulated_people import Habits
 from trubleu.rating.simulated_server import ServerProcess
 from trubleu.rating.store import opening
 from trubleu.rating.web import create_app
+from trubleu.simulate.people import Habits
 
 if TYPE_CHECKING:
     from collections.abc import Callable

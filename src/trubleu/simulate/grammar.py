@@ -1,0 +1,273 @@
+"""The sentences of the made world with all their variants, and what is needed to read them back."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise, product
+from typing import TYPE_CHECKING, Final
+
+from trubleu.simulate import phrases, response_phrases
+from trubleu.simulate.lexicon import concepts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from trubleu.simulate.lexicon import Concept, Kind
+
+TOPICAL: Final = frozenset("TVDGP+-")
+"""Slots whose words belong to a topic."""
+
+_KINDS: Final[dict[str, Kind]] = {
+    "T": "thing", "V": "doing", "D": "doing", "G": "doing", "P": "place", "+": "good", "-": "bad", "g": "praise",
+    "b": "blame", "N": "name", "W": "time",
+}  # fmt: skip
+_LABELS: Final = {
+    "thing": "T",
+    "place": "P",
+    "good": "A",
+    "bad": "A",
+    "praise": "A",
+    "blame": "A",
+    "name": "N",
+    "time": "W",
+}
+DOING: Final = "VDG"
+"""The letters of doings, by the form they take."""
+
+_TOKEN: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_CONTRACTED: Final = {short: full.split() for full, short in reversed(phrases.CONTRACTIONS.items())}
+_STEEPNESS: Final = 0.3  # of the frequencies of sentences, in the order in which they are written
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A place in a sentence: its letter, the kind of meaning it takes and which form of it."""
+
+    letter: str
+    kind: Kind
+    form: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """One variant of a sentence.
+
+    Attributes
+    ----------
+    text
+        With ``%s`` for every slot.
+    slots
+        What is put there, in order.
+    act
+        What it does; empty for sentences that just tell something.
+    cues
+        The words that show it, as tokens.
+    labels
+        The sentence as the reader sees it: a letter for every slot, the other words as they are.
+    """
+
+    text: str
+    slots: tuple[Slot, ...]
+    act: str
+    cues: tuple[tuple[str, ...], ...]
+    labels: tuple[str, ...]
+
+    @property
+    def topical(self) -> bool:
+        """Whether it belongs to a topic."""
+        return any(slot.letter in TOPICAL for slot in self.slots)
+
+    @property
+    def refers(self) -> bool:
+        """Whether a word of it may stand for what was spoken of before."""
+        return not phrases.REFERRING.isdisjoint(self.labels)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Sentences to draw from, with the running sum of their weights up to 1."""
+
+    sentences: tuple[Sentence, ...]
+    up_to: tuple[float, ...]
+
+
+def tokens(text: str) -> list[str]:
+    """Return the words of a text in small letters, contractions taken apart.
+
+    Examples
+    --------
+    >>> tokens("I don't think so, haha!")
+    ['i', 'do', 'not', 'think', 'so', 'haha']
+    """
+    words = _TOKEN.findall(text.lower())
+    if not any("'" in word or "’" in word for word in words):
+        return words
+    return [each for word in words for each in _CONTRACTED.get(word.replace("’", "'"), (word.replace("’", "'"),))]
+
+
+def up_to(weights: Iterable[float]) -> tuple[float, ...]:
+    """Return the running sums of weights as shares of them all."""
+    sums, total = [], 0.0
+    for weight in weights:
+        total += weight
+        sums.append(total)
+    return (*(each / total for each in sums[:-1]), 1.0)
+
+
+@cache
+def messages() -> dict[str, Choice]:
+    """Return the sentences of every act of messages."""
+    return {act: _choice(act, lines) for act, lines in phrases.MESSAGES.items()}
+
+
+@cache
+def responses() -> dict[str, dict[Kind | None, Choice]]:
+    """Return the sentences of every act of responses by what they are about: a thing, a doing, or any topic (None).
+
+    Where an act has no sentences of a sort, it has all there are.
+    """
+    return {act: _by_focus(act, lines) for act, lines in response_phrases.RESPONSES.items()}
+
+
+@cache
+def details() -> dict[Kind | None, Choice]:
+    """Return the sentences that just tell something, by what they are about."""
+    return _by_focus("", phrases.DETAILS)
+
+
+@cache
+def greetings() -> Choice:
+    """Return first turns of no topic."""
+    return _choice("", phrases.GREETINGS)
+
+
+@cache
+def openers() -> Choice:
+    """Return what may stand before a sentence."""
+    return _choice("", phrases.OPENERS)
+
+
+@cache
+def tails() -> Choice:
+    """Return what may stand after a sentence."""
+    return _choice("", phrases.TAILS)
+
+
+def all_sentences() -> Iterator[Sentence]:
+    """Yield all variants of all sentences, without what means nothing."""
+    for choice in messages().values():
+        yield from choice.sentences
+    for by_focus in (*responses().values(), details()):
+        yield from dict.fromkeys(sentence for choice in by_focus.values() for sentence in choice.sentences)
+    yield from greetings().sentences
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """Words that the reader knows: a meaning, an act, or nothing.
+
+    Attributes
+    ----------
+    concept
+        What they mean, if they mean something; then ``labels`` are the slots that they may fill.
+    act
+        What they show, if they show something.
+    """
+
+    concept: Concept | None = None
+    act: str | None = None
+    labels: tuple[str, ...] = ()
+
+
+@cache
+def entries() -> dict[tuple[str, ...], Entry]:
+    """Return everything the reader looks for by its words."""
+    found: dict[tuple[str, ...], Entry] = {}
+    for concept in concepts():
+        for way in concept.ways:
+            for number, form in enumerate(way):
+                words = tuple(tokens(form))
+                label = DOING[number] if concept.kind == "doing" else _LABELS[concept.kind]
+                known = found.get(words)
+                labels = (*known.labels, label) if known is not None and known.concept is concept else (label,)
+                found[words] = Entry(concept=concept, labels=labels)
+    for sentence in all_sentences():
+        for cue in sentence.cues:
+            found[cue] = Entry(act=sentence.act)
+    for filler in (*phrases.OPENERS, *phrases.TAILS):
+        words = tuple(tokens(filler.replace("{N}", "")))
+        if words:
+            found.setdefault(words, Entry())
+    return found
+
+
+@cache
+def lengths() -> dict[str, tuple[int, ...]]:
+    """Return, for every first word of what the reader looks for, how many words that may be, the most first."""
+    found: dict[str, set[int]] = {}
+    for words in entries():
+        found.setdefault(words[0], set()).add(len(words))
+    return {first: tuple(sorted(some, reverse=True)) for first, some in found.items()}
+
+
+@cache
+def neighbours() -> tuple[frozenset[tuple[str, str]], frozenset[str], frozenset[str]]:
+    """Return which labels follow each other within sentences, which begin a sentence, and which end one."""
+    pairs: set[tuple[str, str]] = set()
+    first, last = set(), set()
+    for sentence in all_sentences():
+        pairs.update(pairwise(sentence.labels))
+        first.add(sentence.labels[0])
+        last.add(sentence.labels[-1])
+    return frozenset(pairs), frozenset(first), frozenset(last)
+
+
+def _by_focus(act: str, lines: Iterable[str]) -> dict[Kind | None, Choice]:
+    sorts: dict[Kind | None, list[str]] = {"thing": [], "doing": [], None: []}
+    for line in lines:
+        letters = set(re.findall(r"\{(.)\}", line))
+        if letters.isdisjoint(TOPICAL):
+            sorts[None].append(line)
+        elif letters & set(DOING):
+            sorts["doing"].append(line)
+        else:
+            sorts["thing"].append(line)
+    return {focus: _choice(act, some or list(lines)) for focus, some in sorts.items()}
+
+
+def _choice(act: str, lines: Iterable[str]) -> Choice:
+    sentences, weights = [], []
+    for rank, line in enumerate(lines, 1):
+        variants = list(dict.fromkeys(_written(line)))
+        sentences += [_sentence(act, variant) for variant in variants]
+        weights += [rank**-_STEEPNESS / len(variants)] * len(variants)
+    return Choice(tuple(sentences), up_to(weights))
+
+
+def _written(line: str) -> Iterator[str]:
+    """Yield the variants of a line, in full and with words written together."""
+    parts = [part[1:-1].split("|") if part.startswith("(") else [part] for part in re.split(r"(\([^)]*\))", line)]
+    for chosen in product(*parts):
+        whole = " ".join("".join(chosen).replace("[ ", "[").replace(" ]", "]").split())
+        yield whole
+        together = whole
+        for full, short in phrases.CONTRACTIONS.items():
+            if full != "i have":  # which is often no auxiliary
+                together = re.sub(rf"\b{full}\b(?!\]? ?[.,!?\]])", short, together)
+        yield together
+
+
+def _sentence(act: str, line: str) -> Sentence:
+    letters = re.findall(r"\{(.)\}", line)
+    slots = tuple(Slot(letter, _KINDS[letter], max(0, DOING.find(letter))) for letter in letters)
+    cues = tuple(tuple(tokens(cue)) for cue in re.findall(r"\[([^]]*)\]", line))
+    plain = re.sub(r"[\[\]]", "", line)
+    labels: list[str] = []
+    for part in re.split(r"(\{.\})", plain):
+        if part.startswith("{"):
+            labels.append("A" if part[1] in "+-gb" else part[1])
+        else:
+            labels += tokens(part)
+    return Sentence(re.sub(r"\{.\}", "%s", plain), slots, act, cues, tuple(labels))

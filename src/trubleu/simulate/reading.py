@@ -1,0 +1,223 @@
+"""Reading texts of the made world back: what they speak of, what they do, and how good a response is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from trubleu.simulate import grammar, phrases, response_phrases
+
+if TYPE_CHECKING:
+    from trubleu.simulate.grammar import Entry
+    from trubleu.simulate.lexicon import Concept
+
+LOWEST: Final = 1.0
+HIGHEST: Final = 5.0
+
+_UNREADABLE, _NOTHING_SAID, _OFF_TOPIC, _PARROT = 1.1, 1.4, 1.2, 1.5
+_DULL_ANSWER, _DULL_REMARK = 1.8, 2.2  # to what wants an answer, and to what does not
+_GENERAL, _GENERAL_FIT = 1.9, 1.7  # of no topic: without a fitting act, and what that adds
+_ON_TOPIC, _FIT = 2.4, 1.9  # the same with the topic
+_SAME, _RICH, _ENOUGH = 0.5, 0.2, 3  # what it adds to speak of the same thing, and of so many things of the topic
+_OFF_TOPIC_FIT = 0.5
+_UNFIT = 0.05
+_BROKEN = 0.9  # of what lies above the lowest is lost by a text in which no word follows another as it should
+_REPEATED_BEFORE = 0.4  # so large a share of pairs of words may come again
+_LITERAL_FROM, _LITERAL_TO = 0.65, 0.9  # shares of a response's pairs of words that are the message's
+_NEW = 0.5  # what a parrot gains at most by what is new
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a text says.
+
+    Attributes
+    ----------
+    words
+        Its words in small letters.
+    items
+        The same with words that have a meaning replaced by it, without fillers.
+    concepts
+        What it speaks of, in order.
+    acts
+        What it does.
+    topic
+        The topic of most of what it speaks of; None without any.
+    broken
+        The share of neighbouring words that never stand beside each other in the made world.
+    refers
+        Whether a word such as *it* may stand for what was spoken of before.
+    """
+
+    words: tuple[str, ...]
+    items: tuple[str | Concept, ...]
+    concepts: tuple[Concept, ...]
+    acts: frozenset[str]
+    topic: str | None
+    broken: float
+    refers: bool
+
+    @property
+    def focus(self) -> frozenset[Concept]:
+        """The things it speaks of; without any, the doings; without those, whatever there is of a topic."""
+        for kinds in (("thing",), ("doing",), ("place", "good", "bad")):
+            if found := frozenset(each for each in self.concepts if each.kind in kinds):
+                return found
+        return frozenset()
+
+
+@lru_cache(maxsize=1 << 16)
+def read(text: str) -> Reading:
+    """Read a text.
+
+    Parameters
+    ----------
+    text
+        Any text.
+
+    Examples
+    --------
+    >>> reading = read("well , i think the gig is catchy")
+    >>> reading.topic, reading.acts, [concept.name for concept in reading.concepts]
+    ('music', frozenset({'give opinion'}), ['concert', 'catchy'])
+    """
+    words = tuple(grammar.tokens(text))
+    found: list[Concept] = []
+    items: list[str | Concept] = []
+    acts: set[str] = set()
+    labels: list[tuple[str, ...]] = []
+    for begin, end, entry in spans(words):
+        if entry is not None and entry.concept is not None:
+            found.append(entry.concept)
+            items.append(entry.concept)
+            labels.append(entry.labels)
+        elif entry is None or entry.act is not None:
+            items += words[begin:end]
+            labels += [(word,) for word in words[begin:end]]
+            if entry is not None and entry.act is not None:
+                acts.add(entry.act)
+    if len(acts) > 1:
+        acts.discard("be dull")
+    elif words and not labels:  # such as a mere "haha"
+        acts.add("be dull")
+    topics = Counter(concept.topic for concept in found if concept.topic is not None)
+    topic = topics.most_common(1)[0][0] if topics else None
+    refers = any(label[0] in phrases.REFERRING for label in labels)
+    return Reading(words, tuple(items), tuple(found), frozenset(acts), topic, _broken(labels), refers)
+
+
+def spans(words: tuple[str, ...]) -> list[tuple[int, int, Entry | None]]:
+    """Cut words into what the reader knows, the longest first, and single words that it does not know."""
+    entries, lengths = grammar.entries(), grammar.lengths()
+    found: list[tuple[int, int, Entry | None]] = []
+    at = 0
+    while at < len(words):
+        entry, end = None, at + 1
+        for length in lengths.get(words[at], ()):
+            entry = entries.get(words[at : at + length])
+            if entry is not None:
+                end = min(at + length, len(words))  # a slice over the end is a shorter one
+                break
+        found.append((at, end, entry))
+        at = end
+    return found
+
+
+def quality(message: str, response: str) -> float:
+    """Return how good a response is to a message, from 1 to 5 (see `trubleu.simulate.World.quality`)."""
+    asked, answered = read(message), read(response)
+    if not answered.words:
+        return LOWEST
+    value = LOWEST + (_meant(asked, answered) - LOWEST) * (1 - _BROKEN * max(answered.broken, _repeated(answered)))
+    return min(value, _cap(asked, answered))
+
+
+def fit(message: Reading, act: str) -> float:
+    """Return how well an act answers a message, from 0 to 1."""
+    if not message.acts:
+        return 0.05 if act == "be dull" else 0.6
+    return max(_fit(each, act) for each in message.acts)
+
+
+def _fit(asked: str, act: str) -> float:
+    if act in phrases.MESSAGES:  # such as to ask for an opinion, which goes on with what was told, but is no answer
+        return 0.1 if asked in response_phrases.ASKING or act == asked else 0.5
+    return response_phrases.FIT.get(asked, {}).get(act, _UNFIT)
+
+
+def _meant(asked: Reading, answered: Reading) -> float:
+    """Return how good it is what a response says, whatever its form."""
+    acts = sorted(answered.acts) or [""]  # sorted, so that floats are summed in one order in every process
+    fitting = sum(fit(asked, act) for act in acts) / len(acts)
+    dull = _DULL_ANSWER if asked.acts & response_phrases.ASKING else _DULL_REMARK
+    topical = [concept for concept in answered.concepts if concept.topic is not None]
+    if not topical:
+        if answered.acts == {"be dull"}:
+            return dull
+        if not answered.acts:
+            return _NOTHING_SAID if answered.broken < 1 else _UNREADABLE
+        return _GENERAL + _GENERAL_FIT * fitting
+    same = _same(asked, answered)
+    if answered.acts == {"be dull"}:
+        on_topic = dull + _SAME * same
+    else:
+        rich = min(_ENOUGH, len(set(topical))) / _ENOUGH
+        on_topic = _ON_TOPIC + _FIT * fitting + _SAME * same + _RICH * rich
+    off_topic = _OFF_TOPIC + _OFF_TOPIC_FIT * fitting
+    if asked.topic is None:
+        return (on_topic + off_topic) / 2
+    share = sum(concept.topic == asked.topic for concept in topical) / len(topical)
+    return off_topic + share * (on_topic - off_topic)
+
+
+def _same(asked: Reading, answered: Reading) -> float:
+    """Return how far a response of the topic speaks of the same thing, from 0 to 1."""
+    focus = asked.focus
+    if not focus.isdisjoint(answered.concepts):
+        return 1.0
+    kinds = {concept.kind for concept in focus}
+    if any(concept.kind in kinds for concept in answered.concepts):
+        return 0.0
+    return 0.75 if answered.refers else 0.4
+
+
+def _broken(labels: list[tuple[str, ...]]) -> float:
+    """Return the share of neighbours that do not belong beside each other."""
+    pairs, first, last = grammar.neighbours()
+    if len(labels) == 1:
+        return 0.0 if any(label in first or label in last for label in labels[0]) else 1.0
+    bad = 0
+    for lefts, rights in pairwise(labels):
+        for left in lefts:
+            if any((left, right) in pairs or (left in last and right in first) for right in rights):
+                break
+        else:
+            bad += 1
+    return bad / max(1, len(labels) - 1)
+
+
+def _repeated(answered: Reading) -> float:
+    pairs = list(pairwise(answered.items))
+    share = 1 - len(set(pairs)) / len(pairs) if pairs else 0.0
+    return max(0.0, share - _REPEATED_BEFORE) / (1 - _REPEATED_BEFORE)
+
+
+def _cap(asked: Reading, answered: Reading) -> float:
+    """Return how good a response can be at best that gives back what the message says."""
+    if answered.words == asked.words:
+        return _PARROT
+    topical = {concept for concept in answered.concepts if concept.topic is not None}
+    old = topical.intersection(asked.concepts)
+    if answered.acts and answered.acts <= asked.acts and (topical == old or not asked.focus.isdisjoint(topical)):
+        return _PARROT + _NEW * (1 - len(old) / max(1, len(topical)))
+    if answered.acts:
+        return HIGHEST
+    pairs = set(pairwise(asked.items))
+    taken = [pair in pairs for pair in pairwise(answered.items)]
+    if len(taken) < 3:
+        return HIGHEST
+    share = (sum(taken) / len(taken) - _LITERAL_FROM) / (_LITERAL_TO - _LITERAL_FROM)
+    return HIGHEST - (HIGHEST - _PARROT) * min(1.0, max(0.0, share))

@@ -1,0 +1,232 @@
+"""Speaking in the made world: somebody with a seed puts acts into words."""
+
+from __future__ import annotations
+
+from bisect import bisect
+from dataclasses import dataclass
+from functools import lru_cache
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+from trubleu.simulate import grammar, lexicon, phrases, response_phrases
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from trubleu.simulate.grammar import Choice, Sentence
+    from trubleu.simulate.lexicon import Concept, Kind
+    from trubleu.simulate.reading import Reading
+
+_ZIPF: Final = 0.9  # the exponent of topics' and meanings' frequencies
+_SAME: Final = 0.85  # of responses that name something of the kind the message is about name that very thing
+_OPENER, _TAIL, _MORE = 0.3, 0.15, 0.28  # how many responses have one, or a second sentence
+_DULL_OF_TOPIC: Final = 0.3  # of dull responses name something all the same
+_WITHOUT_CONTEXT, _GREETING = 0.25, 0.3
+_FITS_WELL: Final = 0.8
+
+_USUAL: Final = (("good", 0.42), ("dull", 0.25), ("general", 0.08), ("telling", 0.05), ("wrong act", 0.1),
+                 ("off topic", 0.07), ("near parrot", 0.03))  # fmt: skip
+_FAULTS: Final = (("dull", 0.3), ("off topic", 0.3), ("wrong act", 0.25), ("near parrot", 0.15))
+
+
+@dataclass(slots=True)
+class Scene:
+    """What a conversation is about: the topic, what the message does, and the meanings that were named, by kind."""
+
+    topic: str
+    act: str
+    named: dict[Kind, Concept]
+    focus: Kind | None = None
+
+
+class Speaker:
+    """Somebody who puts acts into words; what is said follows from the world's seed and the draws.
+
+    Parameters
+    ----------
+    world
+        The seed of the world, which decides how frequent topics and meanings are.
+    draws
+        Of everything else; only its ``random`` is used, which is the same in every version of Python.
+    """
+
+    def __init__(self, world: int, draws: Random) -> None:
+        self._popular = _popularity(world)
+        self._draw: Callable[[], float] = draws.random
+
+    def scene(self) -> Scene:
+        """Choose a topic and what a message is to do."""
+        act = _MESSAGE_ACTS[int(self._draw() * len(_MESSAGE_ACTS))]
+        return Scene(self._popular.topic(self._draw()), act, {})
+
+    def scene_of(self, message: Reading) -> Scene:
+        """Return what a message that was read is about; what it leaves open is drawn."""
+        scene = self.scene()
+        if message.topic is not None:
+            scene.topic = message.topic
+        acts = sorted(act for act in message.acts if act in phrases.MESSAGES)
+        if acts:
+            scene.act = acts[0]
+        for concept in reversed(message.concepts):
+            if concept.topic in (None, scene.topic):
+                scene.named[concept.kind] = concept
+        scene.focus = _focus(scene)
+        return scene
+
+    def context(self, scene: Scene) -> tuple[str, ...]:
+        """Say what comes before the message, if anything does."""
+        draw = self._draw()
+        if draw < _WITHOUT_CONTEXT:
+            return ()
+        if draw < _WITHOUT_CONTEXT + _GREETING:
+            return (self._said(self._chosen(grammar.greetings()), scene, same=0.0),)
+        focus: Kind = "thing" if self._draw() < 0.5 else "doing"
+        return (self._with_fillers(self._said(self._chosen(grammar.details()[focus]), scene, same=0.0), scene),)
+
+    def message(self, scene: Scene) -> str:
+        """Say what the scene is about, and let it remember what was named."""
+        sentence = self._chosen(grammar.messages()[scene.act])
+        text = self._said(sentence, scene, same=0.0, remember=True)
+        scene.focus = _focus(scene)
+        if self._draw() < _MORE:
+            text = f"{self._detail(scene, same=1.0)} {text}"
+        return self._with_fillers(text, scene)
+
+    def usual(self, scene: Scene) -> str:
+        """Answer as people do: often well, often dully, sometimes badly."""
+        return self.response(scene, self._drawn(_USUAL))
+
+    def faulty(self, scene: Scene) -> str:
+        """Answer badly: dully, about something else, with an act that does not fit, or with the message's own words."""
+        return self.response(scene, self._drawn(_FAULTS))
+
+    def good(self, scene: Scene) -> str:
+        """Answer well: with an act that fits, about what the message is about."""
+        text = self._said(self._topical(_FITTING[scene.act], scene), scene, same=1.0)
+        if self._draw() < _MORE:
+            text = f"{text} {self._detail(scene, same=1.0)}"
+        return self._with_fillers(text, scene)
+
+    def response(self, scene: Scene, sort: str) -> str:
+        """Answer in a certain way."""
+        match sort:
+            case "good":
+                text = self._said(self._topical(_FITTING[scene.act], scene), scene, same=_SAME)
+                if self._draw() < _MORE:
+                    text = f"{text} {self._detail(scene, same=_SAME)}"
+            case "general":
+                acts = _FITTING[scene.act]
+                act = acts[int(self._draw() * len(acts))]
+                text = self._said(self._chosen(grammar.responses()[act][None]), scene, same=0.0)
+            case "dull":
+                focus = scene.focus if self._draw() < _DULL_OF_TOPIC else None
+                text = self._said(self._chosen(grammar.responses()["be dull"][focus]), scene, same=_SAME)
+            case "telling":
+                text = self._detail(scene, same=_SAME)
+            case "wrong act":
+                text = self._said(self._topical(_UNFITTING[scene.act], scene), scene, same=_SAME)
+            case "off topic":
+                other = self._elsewhere(scene)
+                text = self._said(self._topical(_RESPONSE_ACTS, other), other, same=0.0)
+            case _:
+                text = self._said(self._chosen(grammar.messages()[scene.act]), scene, same=1.0)
+        return self._with_fillers(text, scene)
+
+    def _elsewhere(self, scene: Scene) -> Scene:
+        other = self.scene()
+        while other.topic == scene.topic:
+            other = self.scene()
+        return other
+
+    def _topical(self, acts: Sequence[str], scene: Scene) -> Sentence:
+        """Choose a sentence of one of some acts that is about what the scene is about."""
+        act = acts[int(self._draw() * len(acts))]
+        return self._chosen(grammar.responses()[act][scene.focus or "thing"])
+
+    def _detail(self, scene: Scene, *, same: float) -> str:
+        return self._said(self._chosen(grammar.details()[scene.focus or "thing"]), scene, same=same)
+
+    def _with_fillers(self, text: str, scene: Scene) -> str:
+        if self._draw() < _OPENER:
+            text = f"{self._said(self._chosen(grammar.openers()), scene, same=0.0)} {text}"
+        if self._draw() < _TAIL:
+            text = f"{text} {self._said(self._chosen(grammar.tails()), scene, same=0.0)}"
+        return text
+
+    def _said(self, sentence: Sentence, scene: Scene, *, same: float, remember: bool = False) -> str:
+        if not sentence.slots:
+            return sentence.text
+        draw, popular = self._draw, self._popular
+        words = []
+        for slot in sentence.slots:
+            kind = slot.kind
+            concept = scene.named.get(kind) if kind == scene.focus and draw() < same else None
+            if concept is None:
+                concept = popular.concept(scene.topic, kind, draw())
+                if remember:
+                    scene.named[kind] = concept
+            ways = concept.ways
+            # The product of two draws is small more often than not, so the first way is the usual one.
+            words.append(ways[int(draw() * draw() * len(ways))][slot.form])
+        return sentence.text % tuple(words)
+
+    def _chosen(self, choice: Choice) -> Sentence:
+        return choice.sentences[bisect(choice.up_to, self._draw())]
+
+    def _drawn(self, shares: tuple[tuple[str, float], ...]) -> str:
+        draw = self._draw()
+        for name, share in shares:
+            draw -= share
+            if draw < 0:
+                return name
+        return shares[0][0]
+
+
+class _Popularity:
+    """How frequent topics and meanings are: by Zipf's law, in an order that follows from a seed."""
+
+    def __init__(self, seed: int) -> None:
+        draw = Random(f"popularity/{seed}").random  # noqa: S311 - no secret
+        topics = lexicon.topics()
+        self._topics = sorted(topics, key=lambda _: draw())
+        self._topics_up_to = _zipf(len(self._topics))
+        self._concepts: dict[tuple[str, Kind], tuple[list[Concept], tuple[float, ...]]] = {}
+        shuffled = {kind: sorted(some, key=lambda _: draw()) for kind, some in lexicon.general().items()}
+        for topic, kinds in topics.items():
+            for kind, some in kinds.items():
+                self._concepts[topic, kind] = (sorted(some, key=lambda _: draw()), _zipf(len(some)))
+            for kind, everything in shuffled.items():
+                self._concepts[topic, kind] = (everything, _zipf(len(everything)))
+
+    def topic(self, draw: float) -> str:
+        return self._topics[bisect(self._topics_up_to, draw)]
+
+    def concept(self, topic: str, kind: Kind, draw: float) -> Concept:
+        some, up_to = self._concepts[topic, kind]
+        return some[bisect(up_to, draw)]
+
+
+@lru_cache(maxsize=8)
+def _popularity(seed: int) -> _Popularity:
+    return _Popularity(seed)
+
+
+def _focus(scene: Scene) -> Kind | None:
+    kinds: tuple[Kind, ...] = ("thing", "doing")
+    return next((kind for kind in kinds if kind in scene.named), None)
+
+
+def _zipf(count: int) -> tuple[float, ...]:
+    return grammar.up_to(rank**-_ZIPF for rank in range(1, count + 1))
+
+
+_MESSAGE_ACTS: Final = tuple(phrases.MESSAGES)
+_RESPONSE_ACTS: Final = tuple(act for act in response_phrases.RESPONSES if act != "be dull")
+_FITTING: Final = {
+    asked: tuple(act for act in _RESPONSE_ACTS if fits.get(act, 0) >= _FITS_WELL)
+    for asked, fits in response_phrases.FIT.items()
+}
+_UNFITTING: Final = {
+    asked: tuple(act for act in _RESPONSE_ACTS if fits.get(act, 0) < 0.5)
+    for asked, fits in response_phrases.FIT.items()
+}

@@ -1,0 +1,235 @@
+"""The population that test sets are drawn from: segments with candidates for references, outputs, and the truth."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trubleu.data import References
+from trubleu.errors import DataError, UsageError, counted
+from trubleu.mining import Index
+from trubleu.report.scores import no_steps
+from trubleu.simulate.responders import responder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from trubleu.mining import Candidates
+    from trubleu.report.scores import Steps
+    from trubleu.simulate.world import World
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pool:
+    """Segments of which everything is known.
+
+    Attributes
+    ----------
+    candidates
+        All candidates for references, without weights, in the order in which mining writes them: the seed's own
+        response, the mined ones by rank, the message said back, random ones.
+    qualities
+        How good each candidate truly is, from 1 to 5.
+    outputs
+        What each system answers, one text a segment.
+    output_qualities
+        How good each of these truly is.
+
+    Examples
+    --------
+    >>> pool = Pool(
+    ...     candidates=References.from_lists([["fine", "no idea"], ["at noon"]]),
+    ...     qualities=np.array([4.5, 2.0, 4.8]),
+    ...     outputs={"A": ("fine thanks", "now"), "B": ("what", "what")},
+    ...     output_qualities={"A": np.array([4.5, 3.0]), "B": np.array([1.0, 1.5])},
+    ... )
+    >>> len(pool), pool.quality("A"), pool.first(1).texts
+    (2, 3.75, ('fine', 'at noon'))
+    """
+
+    candidates: References
+    qualities: NDArray[np.float64]
+    outputs: Mapping[str, Sequence[str]]
+    output_qualities: Mapping[str, NDArray[np.float64]]
+
+    def __post_init__(self) -> None:
+        if len(self.qualities) != self.candidates.count:
+            raise DataError(
+                f"there are {len(self.qualities)} qualities but {self.candidates.count} candidates; give one for each"
+            )
+        for name, texts in self.outputs.items():
+            if len(texts) != len(self) or len(self.output_qualities[name]) != len(self):
+                raise DataError(
+                    f"the system {name} has {len(texts)} outputs and {len(self.output_qualities[name])} qualities for "
+                    f"{counted(len(self), 'segment')}; give one of both for each"
+                )
+
+    def __len__(self) -> int:
+        return len(self.candidates)
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The names of the systems."""
+        return tuple(self.outputs)
+
+    def quality(self, system: str) -> float:
+        """Return how good a system truly is: the mean over all segments."""
+        return float(self.output_qualities[system].mean())
+
+    def first(self, number: int, weights: NDArray[np.float64] | None = None) -> References:
+        """Return the first candidates of each segment, or as many as it has.
+
+        Parameters
+        ----------
+        number
+            How many a segment.
+        weights
+            One for each candidate of the pool; without it all are alike.
+        """
+        offsets, counts = self.candidates.offsets, self.candidates.reference_counts()
+        kept = np.arange(self.candidates.count) - np.repeat(offsets[:-1], counts) < number
+        rated = self.candidates
+        if weights is not None:
+            rated = References(
+                rated.texts, offsets, weights, ids=rated.ids, messages=rated.messages, source="the simulated study"
+            )
+        return rated.take(np.arange(len(self)), kept)
+
+    def equal_share(self, system: str) -> float:
+        """Return the share of a system's outputs that equal a candidate, which flatters it."""
+        starts = self.candidates.offsets.tolist()
+        texts = self.candidates.texts
+        equal = sum(
+            output in texts[start:end]
+            for output, start, end in zip(self.outputs[system], starts, starts[1:], strict=False)
+        )
+        return equal / len(self)
+
+
+def pool_of(
+    candidates: Candidates,
+    outputs: Mapping[str, Sequence[str]],
+    quality: Callable[[str, str], float],
+    *,
+    steps: Steps = no_steps,
+) -> Pool:
+    """Look up how good everything is.
+
+    Parameters
+    ----------
+    candidates
+        What was mined.
+    outputs
+        What each system answers to the seeds.
+    quality
+        How good a response (the second text) is to a message (the first).
+    steps
+        Told of how far it is.
+    """
+    messages = [each.seed.message for each in candidates]
+    counts = [len(each.candidates) for each in candidates]
+    told = steps("looking up the truth", sum(counts) + len(messages) * len(outputs))
+
+    def qualities(pairs: list[tuple[str, str]]) -> NDArray[np.float64]:
+        found = np.empty(len(pairs))
+        for place, (message, response) in enumerate(pairs):
+            found[place] = quality(message, response)
+            told(1)
+        return found
+
+    texts = [one.text for each in candidates for one in each.candidates]
+    asked = [message for message, count in zip(messages, counts, strict=True) for _ in range(count)]
+    return Pool(
+        candidates=References(
+            texts,
+            np.concatenate(([0], np.cumsum(counts))),
+            ids=[each.seed.id for each in candidates],
+            messages=messages,
+            source="the simulated study",
+        ),
+        qualities=qualities(list(zip(asked, texts, strict=True))),
+        outputs={name: tuple(given) for name, given in outputs.items()},
+        output_qualities={name: qualities(list(zip(messages, given, strict=True))) for name, given in outputs.items()},
+    )
+
+
+def make_pool(
+    world: World,
+    systems: Mapping[str, str],
+    *,
+    segments: int = 5_000,
+    corpus: int = 20_000,
+    top: int = 15,
+    random: int = 0,
+    threads: int | None = None,
+    steps: Steps = no_steps,
+) -> Pool:
+    """Make a pool from a world: seeds, candidates mined from its corpus, answers of systems of known skill.
+
+    Parameters
+    ----------
+    world
+        Where texts and their qualities come from.
+    systems
+        What each system is, as `trubleu.simulate.responder` reads it: ``skill:0.6``, ``random``, …
+    segments
+        How many seeds.
+    corpus
+        How many conversations to mine from; systems that repeat what others said have read as many other ones.
+    top, random
+        How many candidates to mine for a seed, and how many random ones to add.
+    threads
+        How many threads may mine.
+    steps
+        Told of how far it is.
+
+    Raises
+    ------
+    UsageError
+        If a number is out of range or there is no such kind of system.
+
+    Examples
+    --------
+    >>> from trubleu.simulate import World
+    >>> pool = make_pool(World(), {"A": "skill:0.9", "B": "parrot"}, segments=20, corpus=500)
+    >>> len(pool), pool.quality("A") > pool.quality("B")
+    (20, True)
+    """
+    check_whole("pool", segments, 2)
+    check_whole("corpus", corpus, 1)
+    check_whole("top", top, 1, 10_000)
+    check_whole("random", random, 0, 10_000)
+    speakers = {
+        name: responder(world, spec, memory=corpus, seed=number) for number, (name, spec) in enumerate(systems.items())
+    }
+    seeds = list(world.seeds(segments))
+    with tempfile.TemporaryDirectory(prefix="trubleu-") as folder:
+        index = Index.build(Path(folder) / "index", world.triples(corpus), progress=steps("making the corpus", corpus))
+        candidates = index.candidates(
+            seeds, top=top, random=random, threads=threads, progress=steps("mining", segments)
+        )
+    told = steps("answering", len(speakers))
+    outputs = {}
+    for name, speaker in speakers.items():
+        outputs[name] = speaker.respond(seeds)
+        told(1)
+    return pool_of(candidates, outputs, world.quality, steps=steps)
+
+
+def check_whole(name: str, number: int, least: int, most: int = 10_000_000) -> None:
+    """Refuse what is no usable number of something.
+
+    Examples
+    --------
+    >>> check_whole("studies", 0, 1)
+    Traceback (most recent call last):
+    trubleu.errors.UsageError: studies must be a whole number from 1 to 10,000,000, not 0
+    """
+    if type(number) is not int or not least <= number <= most:
+        raise UsageError(f"{name} must be a whole number from {least:,} to {most:,}, not {number!r}")

@@ -1,0 +1,155 @@
+"""``trubleu simulate power``, ``coverage`` and ``order`` as their users call them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from trubleu.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Run = Callable[..., tuple[int, str, str]]
+
+SMALL = ("--pool", "60", "--corpus", "600", "--resamples", "50", "--quiet")
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        try:
+            code = main(["simulate", *arguments])
+        except SystemExit as stop:  # argparse leaves this way
+            code = int(stop.code or 0)
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return call
+
+
+def test_power_prints_a_column_for_each_size(run: Run) -> None:
+    power = ("power", *SMALL, "--studies", "10", "--segments", "20,40", "--raters", "1,3", "--references", "1,3")
+    code, out, err = run(*power, "--system", "good=skill:0.9", "--system", "bad=skill:0.1")
+    assert (code, err) == (0, "")
+    found, *_, alarms, notes = out.split("\n\n")
+    assert "find the better system, %, by segments (p < 0.05)" in found
+    assert "find a difference where there is none, %" in alarms
+    table = found.splitlines()[1:]
+    assert table[0].split() == ["metric", "references", "raters", "20", "40", "true", "difference"]
+    assert [line.split()[:3] for line in table[2:]] == [
+        ["bleu-2", "1", "–"],
+        ["bleu-2", "3", "–"],
+        ["dbleu-2", "1", "1"],
+        ["dbleu-2", "1", "3"],
+        ["dbleu-2", "3", "1"],
+        ["dbleu-2", "3", "3"],
+    ]
+    assert "good is better than bad, mean quality" in notes
+    assert "10 studies a number, each on segments drawn from 60; paired bootstrap, 50 resamples; seed 1" in notes
+
+
+def test_power_for_programs_has_everything_in_flat_rows(run: Run) -> None:
+    power = ("power", *SMALL, "--studies", "10", "--segments", "30", "--raters", "2", "--references", "all")
+    systems = ("--system", "skill:0.9", "--system", "parrot")
+    code, out, _ = run(*power, *systems, "--top", "3", "-m", "dbleu-1", "--format", "json")
+    assert code == 0
+    (row,) = json.loads(out)["power"]
+    assert (row["metric"], row["references"], row["raters"], row["segments"]) == ("dbleu-1", 5, 2, 30)
+    assert row["ratings"] == pytest.approx(30 * 5 * 2, rel=0.1)
+    assert row["found"] > 0.5
+    again = run(*power, *systems, "--top", "3", "-m", "dbleu-1", "--format", "json")[1]
+    other = run(*power, *systems, "--top", "3", "-m", "dbleu-1", "--format", "json", "--seed", "2")[1]
+    assert again == out != other
+
+
+def test_coverage_writes_a_file(run: Run, tmp_path: Path) -> None:
+    sizes = ("--segments", "10,30", "--sets", "20", "-m", "bleu-2", "-m", "ter", "--confidence", "0.8")
+    code, out, err = run("coverage", *SMALL, *sizes, "--format", "csv", "--out", "coverage.csv")
+    assert (code, out, err) == (0, "", "")
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "coverage.csv").read_text())))
+    assert [(row["metric"], row["segments"], row["sets"]) for row in rows] == [
+        ("bleu-2", "10", "20"),
+        ("bleu-2", "30", "20"),
+        ("ter", "10", "20"),
+        ("ter", "30", "20"),
+    ]
+    for row in rows:
+        shares = [float(row[name]) for name in ("covered", "below", "above")]
+        assert sum(shares) == pytest.approx(1.0)
+        assert float(row["truth"]) > 0
+    code, out, _ = run("coverage", *SMALL, *sizes, "--format", "markdown")
+    assert "Intervals of 80 % from 50 resamples." in out
+
+
+def test_order_takes_systems_and_random_references(run: Run) -> None:
+    small = [each for each in SMALL if each not in ("--resamples", "50")]
+    systems = ("--system", "a=skill:0.9", "--system", "b=skill:0.1", "--system", "c=random")
+    sizes = ("--segments", "40", "--sets", "20", "--random", "2", "--raters", "3", "--top", "4")
+    code, out, err = run("order", *small, *systems, *sizes)
+    assert (code, err) == (0, "")
+    assert [line.split()[:4] for line in out.splitlines()[2:8]] == [
+        ["bleu-2", "1", "–", "40"],
+        ["bleu-2", "8", "–", "40"],
+        ["sbleu-2", "1", "–", "40"],
+        ["sbleu-2", "8", "–", "40"],
+        ["dbleu-2", "1", "3", "40"],
+        ["dbleu-2", "8", "3", "40"],
+    ]
+    assert "dbleu-2, 8 references × 3 raters" in out
+    found = json.loads(run("order", *small, *systems, *sizes, "--format", "json")[1])
+    qualities = [row["quality"] for row in found["systems"]]
+    assert qualities == sorted(qualities, reverse=True)
+    assert found["systems"][0]["system"] == "a"
+    assert all(-1 <= row["kendall"] <= 1 for row in found["order"])
+
+
+def test_order_has_the_systems_of_a_world_by_default(run: Run) -> None:
+    small = [each for each in SMALL if each not in ("--resamples", "50")]
+    code, out, _ = run("order", *small, "--segments", "20", "--sets", "5", "-m", "bleu-2", "--format", "json")
+    assert code == 0
+    assert {row["system"] for row in json.loads(out)["systems"]} >= {"strong", "weak", "parrot", "random"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("power", "--system", "skill:0.5"), "power is about two systems, not 1; give --system twice"),
+        (("power", "--system", "parrot", "--system", "parrot"), "the system parrot is given twice"),
+        (("power", "--system", "skill:0.5", "--system", "clever"), "clever"),
+        (("power", "--segments", "10,x"), "--segments 10,x must be whole numbers with commas between them"),
+        (("power", "--segments", "1"), "segments must be a whole number from 2 to"),
+        (("power", "--references", "40"), "there are at most 17 candidates a segment, not 40"),
+        (("power", "--references", "0"), "references must be a whole number from 1"),
+        (("power", "--raters", "50"), "50 raters a text cannot come from a crowd of 40; raise --crowd"),
+        (("power", "--noise", "-1"), "the noise of raters must lie between 0 and 100, not -1"),
+        (("power", "--lazy", "2"), "the share of lazy raters must lie between 0 and 1, not 2"),
+        (("power", "--studies", "0"), "studies must be a whole number from 1"),
+        (("power", "--resamples", "0"), "resamples must be 1 or more, not 0"),
+        (("power", "-m", "blue"), "did you mean bleu"),
+        (("power", "--seed", "-1"), "seed must be a whole number from 0"),
+        (("power", "--pool", "1"), "pool must be a whole number from 2"),
+        (("power", "--corpus", "0"), "corpus must be a whole number from 1"),
+        (("power", "--top", "0"), "top must be a whole number from 1"),
+        (("power", "refs.jsonl"), "simulate power reads no files, but refs.jsonl is given"),
+        (("power", "--digits", "99"), "--digits 99 must lie between 0 and 17"),
+        (("coverage", "--confidence", "1"), "confidence must lie between 0 and 1"),
+        (("coverage", "--sets", "0"), "sets must be a whole number from 1"),
+        (("coverage", "--out", "nowhere/x.csv"), "nowhere"),
+        (("order", "--system", "parrot"), "an order needs two systems or more"),
+    ],
+)
+def test_what_makes_no_study_is_refused_in_one_sentence(run: Run, arguments: tuple[str, ...], message: str) -> None:
+    small = () if {"--pool", "--corpus"} & set(arguments) else ("--pool", "20", "--corpus", "100")
+    code, out, err = run(*arguments, *small)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.startswith("trubleu: ")
+    assert err.count("\n") == 1
