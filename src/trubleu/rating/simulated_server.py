@@ -31,6 +31,8 @@ class ServerProcess:
     ----------
     folder
         The study.
+    port
+        Where to listen; 0 takes a free port.
     options
         More options of ``trubleu rate serve``; there is no limit on requests unless they set one.
     output
@@ -54,7 +56,9 @@ class ServerProcess:
     http://127.0.0.1
     """
 
-    def __init__(self, folder: PathLike, *, options: Sequence[str] = (), output: PathLike | None = None) -> None:
+    def __init__(
+        self, folder: PathLike, *, port: int = 0, options: Sequence[str] = (), output: PathLike | None = None
+    ) -> None:
         self._folder = folder
         self._options = ["--requests", "0", *options]
         self._own_output = output is None
@@ -63,8 +67,13 @@ class ServerProcess:
             os.close(handle)
         self.output = Path(output)
         self.url = ""
-        self._port = "0"
+        self._port = str(port)
         self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """What the server is started with, behind ``trubleu``."""
+        return ("rate", "serve", str(self._folder), "--port", self._port, *self._options)
 
     def start(self) -> None:
         """Start it, on the port that it had before if it was killed, and wait until it listens.
@@ -74,11 +83,12 @@ class ServerProcess:
         UsageError
             If it does not start, with what it says.
         """
-        command = [sys.executable, "-u", "-m", "trubleu", "rate", "serve", str(self._folder), "--port", self._port]
+        # It ends with this process, also if that is killed and cannot end it any more.
+        command = [sys.executable, "-u", "-m", "trubleu.cli.beside", str(os.getpid()), *self.arguments]
         with self.output.open("ab") as stream:
             before = stream.tell()
             self._process = subprocess.Popen(  # noqa: S603 - our own program
-                [*command, *self._options], stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT
+                command, stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT
             )
         until = time.monotonic() + _PATIENCE
         while True:

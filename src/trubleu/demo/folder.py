@@ -1,0 +1,254 @@
+"""The folder of a demo and its journal: what is done already, so that an interrupted demo goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from trubleu._version import __version__
+from trubleu.data.files import atomic_writer
+from trubleu.demo.steps import DemoOptions
+from trubleu.errors import DataError, UsageError, some
+
+try:
+    import fcntl
+except ImportError:  # Windows, where a second demo in the same folder is not noticed
+    fcntl = None  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from trubleu.demo.steps import Step
+
+JOURNAL: Final = "demo.json"
+MARK: Final = "trubleu demo"
+"""The field with the version, by which a journal is told from any other JSON."""
+
+LOCK: Final = "demo.lock"
+SCHEMA: Final = 1
+
+_TEMPORARY: Final = re.compile(r"\.trubleu-[0-9a-f]{16}\.tmp")  # as `atomic_writer` names what is not whole yet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """A step that is done.
+
+    Attributes
+    ----------
+    step
+        Its name.
+    commands
+        As they were printed.
+    at
+        When it was done, in ISO 8601.
+    seconds
+        How long it took, the attempt that came to its end.
+    """
+
+    step: str
+    commands: tuple[str, ...]
+    at: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Journal:
+    """What a demo has done.
+
+    Attributes
+    ----------
+    options
+        What it was begun with.
+    done
+        The steps that are done, in their order.
+    begun
+        How often each step was begun.
+    """
+
+    options: DemoOptions
+    done: tuple[Done, ...] = ()
+    begun: dict[str, int] = field(default_factory=dict)
+
+    def names(self) -> list[str]:
+        """Return the names of the steps that are done."""
+        return [each.step for each in self.done]
+
+
+class DemoFolder:
+    """The folder of a demo, which nobody else uses meanwhile; get it from `demo_folder`.
+
+    Attributes
+    ----------
+    path
+        Where it is.
+    journal
+        What is done.
+    """
+
+    def __init__(self, path: Path, journal: Journal) -> None:
+        self.path = path
+        self.journal = journal
+
+    def begin(self, step: Step) -> int:
+        """Make ready for a step and return how often it was begun before.
+
+        What an interrupted attempt left is removed, unless the step goes on with it.
+        """
+        before = self.journal.begun.get(step.name, 0)
+        if not step.continues:
+            for name in step.makes:
+                _remove(self.path / name)
+        self._keep(replace(self.journal, begun={**self.journal.begun, step.name: before + 1}))
+        return before
+
+    def finish(self, done: Done) -> None:
+        """Write down that a step is done."""
+        self._keep(replace(self.journal, done=(*self.journal.done, done)))
+
+    def _keep(self, journal: Journal) -> None:
+        write_journal(self.path, journal)
+        self.journal = journal
+
+
+@contextmanager
+def demo_folder(path: Path, options: DemoOptions, steps: Sequence[Step]) -> Iterator[DemoFolder]:
+    """Open the folder of a demo, or make it, and let nobody else use it until the block ends.
+
+    Parameters
+    ----------
+    path
+        Where it is.
+    options
+        What the demo is begun with, or was.
+    steps
+        What is to be done. Steps whose files are gone count as not done, and so do those after them.
+
+    Raises
+    ------
+    UsageError
+        If the folder holds something else, or a demo that was begun with other options or another version; nothing is
+        touched then.
+    DataError
+        If it cannot be made, its journal cannot be read, or another demo uses it.
+    """
+    _check(path)
+    journal = read_journal(path) if (path / JOURNAL).exists() else None
+    if journal is not None and journal.options != options:
+        raise UsageError(
+            f"{path} holds a demo that was begun with {_written(journal.options)}, not with {_written(options)}; "
+            "give these again, or name another folder"
+        )
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{path} cannot be made: {error.strerror or error}; name another folder") from error
+    with _locked(path):
+        if journal is None:
+            journal = Journal(options=options)
+            write_journal(path, journal)
+        else:
+            journal = replace(journal, done=_still_there(path, journal, steps))
+        for item in path.iterdir():
+            if _TEMPORARY.fullmatch(item.name):
+                _remove(item)
+        yield DemoFolder(path, journal)
+
+
+def read_journal(path: Path) -> Journal:
+    """Read the journal of a demo.
+
+    Raises
+    ------
+    UsageError
+        If another version has made it.
+    DataError
+        If it is no journal.
+    """
+    at = path / JOURNAL
+    try:
+        found: dict[str, Any] = json.loads(at.read_text("utf-8"))
+        made_by = str(found[MARK])
+        if found["schema"] == SCHEMA and made_by == __version__:
+            done = tuple(
+                Done(step=row["step"], commands=tuple(row["commands"]), at=row["at"], seconds=float(row["seconds"]))
+                for row in found["done"]
+            )
+            return Journal(options=DemoOptions(**found["options"]), done=done, begun=dict(found["begun"]))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DataError(
+            f"{at} cannot be read as the journal of a demo; remove the folder {path}, or name another"
+        ) from error
+    raise UsageError(
+        f"{path} holds a demo of trubleu {made_by}, and this is trubleu {__version__}; "
+        "remove the folder, or name another"
+    )
+
+
+def write_journal(path: Path, journal: Journal) -> None:
+    """Write the journal, whole or not at all."""
+    content = {MARK: __version__, "schema": SCHEMA, **asdict(journal)}
+    with atomic_writer(path / JOURNAL) as file:
+        file.write(json.dumps(content, ensure_ascii=False, indent=2) + "\n")
+
+
+def _check(path: Path) -> None:
+    """Refuse what is no folder, and a folder with anything in it that is no demo."""
+    try:
+        if not path.exists():
+            return
+        if not path.is_dir():
+            raise UsageError(f"{path} is a file, but a demo is a folder; name another")
+        there = sorted(item.name for item in path.iterdir())
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}; name another folder") from error
+    strange = [name for name in there if name != LOCK and not _TEMPORARY.fullmatch(name)]
+    if strange and JOURNAL not in there:
+        raise UsageError(f"{path} holds something else than a demo ({some(strange, 3)}); name another folder")
+
+
+def _still_there(path: Path, journal: Journal, steps: Sequence[Step]) -> tuple[Done, ...]:
+    """Return the steps that are done and whose files are there, up to the first that is not."""
+    done = []
+    for record, step in zip(journal.done, steps, strict=False):
+        if record.step != step.name or not all((path / name).exists() for name in step.makes):
+            break
+        done.append(record)
+    return tuple(done)
+
+
+def _written(options: DemoOptions) -> str:
+    return " ".join(f"--{name} {value}" for name, value in asdict(options).items())
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    try:
+        descriptor = os.open(path / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise DataError(f"{path} may not be written: {error.strerror or error}; name another folder") from error
+    try:
+        if fcntl:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise DataError(
+                    f"{path} is used by another demo at the moment; wait until that is done, or name another folder"
+                ) from None
+        yield
+    finally:
+        with suppress(OSError):
+            os.close(descriptor)
