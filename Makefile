@@ -4,20 +4,23 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # Targets share .venv and build/.
 .NOTPARALLEL:
-.PHONY: help install demo test soak bench docs lint format sanitize wheel clean
+.PHONY: help install demo test test-integrations soak bench docs lint format sanitize wheel clean
 
 help: ## show this list
 	@echo "make TARGET [PYTHON=python3.12], where TARGET is one of"
-	@sed -nE 's/^([a-z]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 22
 
 install: ## make .venv and compile TruBLEU into it (the other targets do so themselves)
 	@scripts/install.sh
 
-demo: ## score the example in examples/, judge the metrics by its ratings
-	@scripts/demo.sh
+demo: ## the whole way in one go, with made-up data, to out/demo/report.html (ARGS=--open opens it)
+	@scripts/demo.sh $(ARGS)
 
-test: ## everything CI runs: style, types, documentation, wheel, sanitizers, tests
+test: ## style, types, documentation, wheel, sanitizers, tests: with test-integrations everything CI runs
 	@scripts/test.sh
+
+test-integrations: ## against torch, torchmetrics, Hugging Face evaluate, Jupyter and shells; installs what it needs
+	@scripts/test-integrations.sh
 
 soak: ## load, faults and kills of rating studies at full size, for the better part of an hour
 	@scripts/soak.sh

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from trubleu._version import __version__
 
 if TYPE_CHECKING:
-    from trubleu import data, explain, judge, metrics, mining, simulate, stats, text, vectors
+    from trubleu import data, explain, integrations, judge, metrics, mining, simulate, stats, text, vectors
     from trubleu.data import PreparedReferences, References
     from trubleu.errors import DataError, MissingExtraError, TrubleuError, TrubleuWarning, UsageError
     from trubleu.hurry import corpus_score
@@ -17,11 +17,16 @@ if TYPE_CHECKING:
         Bleu2Vec,
         BleuResult,
         ChrF,
+        Cider,
+        CiderD,
         DeltaBleu,
         DeltaBleu2Vec,
         IBleu,
         IBleuResult,
+        LeBleu,
+        Meteor,
         Metric,
+        Nist,
         Result,
         SentenceBleu,
         SentenceDeltaBleu,
@@ -36,13 +41,18 @@ _HOMES = {
     "Bleu2Vec": "trubleu.metrics",
     "BleuResult": "trubleu.metrics",
     "ChrF": "trubleu.metrics",
+    "Cider": "trubleu.metrics",
+    "CiderD": "trubleu.metrics",
     "DataError": "trubleu.errors",
     "DeltaBleu": "trubleu.metrics",
     "DeltaBleu2Vec": "trubleu.metrics",
     "IBleu": "trubleu.metrics",
     "IBleuResult": "trubleu.metrics",
+    "LeBleu": "trubleu.metrics",
+    "Meteor": "trubleu.metrics",
     "Metric": "trubleu.metrics",
     "MissingExtraError": "trubleu.errors",
+    "Nist": "trubleu.metrics",
     "PreparedReferences": "trubleu.data",
     "References": "trubleu.data",
     "Result": "trubleu.metrics",
@@ -56,20 +66,37 @@ _HOMES = {
     "corpus_score": "trubleu.hurry",
     "metric": "trubleu.metrics",
 }
-_MODULES = ("data", "explain", "judge", "metrics", "mining", "report", "simulate", "stats", "text", "vectors")
+_MODULES = (
+    "data",
+    "explain",
+    "integrations",
+    "judge",
+    "metrics",
+    "mining",
+    "report",
+    "simulate",
+    "stats",
+    "text",
+    "vectors",
+)
 
 __all__ = [
     "Bleu",
     "Bleu2Vec",
     "BleuResult",
     "ChrF",
+    "Cider",
+    "CiderD",
     "DataError",
     "DeltaBleu",
     "DeltaBleu2Vec",
     "IBleu",
     "IBleuResult",
+    "LeBleu",
+    "Meteor",
     "Metric",
     "MissingExtraError",
+    "Nist",
     "PreparedReferences",
     "References",
     "Result",
@@ -84,6 +111,7 @@ __all__ = [
     "corpus_score",
     "data",
     "explain",
+    "integrations",
     "judge",
     "metric",
     "metrics",

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING, NoReturn
 
 from trubleu._version import __version__
-from trubleu.cli import compare, explain, judge, mine, rate, refs, score, simulate, triples, vectors
+from trubleu.cli import compare, completion, demo, explain, judge, mine, rate, refs, score, simulate, triples, vectors
 from trubleu.errors import TrubleuError
 
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ def build_parser() -> argparse.ArgumentParser:
     mine.add_parser(commands)
     rate.add_parser(commands)
     simulate.add_parser(commands)
+    demo.add_parser(commands)
+    completion.add_parser(commands)
     return parser
 
 

@@ -16,7 +16,7 @@ MOST_DIGITS: Final = 17
 
 READ: Final = (
     "refs", "source", "ref", "weight", "files", "ratings", "scores", "human", "rankings", "assessments", "tasks",
-    "among", "seeds",
+    "among", "seeds", "corpus",
 )  # fmt: skip
 """The options that name files to be read, besides those of outputs."""
 
@@ -70,7 +70,8 @@ def keep_inputs(options: argparse.Namespace, target: str) -> None:
     from trubleu.data import parse_system
     from trubleu.errors import UsageError
 
-    given = [getattr(options, name, None) or [] for name in READ]
+    # In some commands one of the names is a number instead.
+    given = [value for name in READ if isinstance(value := getattr(options, name, None), str | list)]
     paths = [path for value in given for path in ([value] if isinstance(value, str) else value)]
     paths += [parse_system(system)[1] for system in getattr(options, "systems", [])]
     for path in paths:

@@ -108,6 +108,9 @@ class ReferenceCheck:
         """Return everything as plain values, ready for JSON."""
         return {"schema": SCHEMA, **asdict(self)}
 
+    def _repr_html_(self) -> str:
+        return render_check(self, "html")
+
 
 def check_references(references: References) -> ReferenceCheck:
     """Look through references.
@@ -159,7 +162,7 @@ def render_check(check: ReferenceCheck, format: str = "text", digits: int = 2) -
     """
     tables = [_counts(check)]
     if check.weights:
-        tables.append(_weights(check, bars=format in ("text", "markdown")))
+        tables.append(_weights(check, bars=format in ("text", "markdown", "html")))
     tables += [_findings(check), _examples(check)] if format in FOR_PROGRAMS else [_listed_findings(check)]
     if check.origins:
         tables.append(_origins(check))

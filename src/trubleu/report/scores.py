@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from trubleu.data import References
-from trubleu.errors import CountedWarning, DataError, TrubleuWarning, UsageError, nearest
+from trubleu.errors import CountedWarning, DataError, TrubleuWarning, UsageError, nearest, some
 from trubleu.metrics.contract import Metric, as_references, reference_number
 from trubleu.metrics.matching import Matching
 from trubleu.report.tables import SCHEMA
@@ -118,6 +118,11 @@ class ScoreReport:
         rows = {name: [asdict(row) for row in rows] for name, rows in parts.items() if rows or name == "scores"}
         return {"schema": SCHEMA, **rows}
 
+    def _repr_html_(self) -> str:
+        from trubleu.report.score_tables import render
+
+        return render(self, "html")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
@@ -213,7 +218,7 @@ def score_parts(
     count
         How many segments all parts have together.
     metrics, sampling, segments, threads, steps
-        As for `score_systems`.
+        As for `score_systems`. A metric that `learns` needs the corpus in one part.
     """
     sampling = sampling or Sampling()
     _check(sampling, systems, count)
@@ -222,7 +227,13 @@ def score_parts(
     reference_numbers: set[str | None] = set()
     advance = steps("score", count * len(systems) * len(metrics))
     held = HeldWarnings()
+    learning = [name for name, metric in metrics.items() if metric.learns]
     for references, outputs in parts:
+        if learning and len(references) != count:
+            raise UsageError(
+                f"{some(learning)} must know the references of all segments before one is scored; "
+                "score the corpus as a whole, or let the metric learn first (Metric.learned)"
+            )
         with held.of_part():
             reference_numbers.add(reference_number(references))
             prepare_for(references, metrics.values(), len(systems))

@@ -36,7 +36,7 @@ SCHEMA: Final = 1
 Format: TypeAlias = Literal["text", "json", "csv", "markdown", "latex"]
 
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
-"""Every format that `render_tables` knows."""
+"""Every format that commands print; `render_tables` knows ``html`` as well."""
 
 FOR_PROGRAMS: Final[frozenset[Format]] = frozenset({"csv", "json"})
 """The formats that hold flat rows with numbers in full; the others are for people."""
@@ -151,6 +151,9 @@ class Table:
         """The table's name for programs."""
         return self.name or re.sub(r"\W+", "_", self.title.lower()).strip("_") or "rows"
 
+    def _repr_html_(self) -> str:
+        return render_tables([self], "html")
+
 
 def record_table(name: str, kind: type[Any], rows: Sequence[Any]) -> Table:
     """Return flat rows for programs: a column for each field of a dataclass but ``schema``, which JSON adds itself.
@@ -205,6 +208,7 @@ def render_tables(
         float of one's own. ``csv``: one header and rectangular, so that it can be read in one go; where there are
         several tables, their rows follow each other, the column ``table`` says which one a row is from, and fields that
         a table does not have are empty. ``json``: an object with ``schema`` and a list of flat rows for each table.
+        ``html``: what a notebook shows, with the first 60 rows of each table.
     digits
         Decimals for people; programs get all.
     notes
@@ -221,7 +225,7 @@ def render_tables(
     >>> render_tables([table], "csv")
     'system,bleu,bleu_low,bleu_high\r\na|b,36.278,35.1,37.5\r\n'
     """
-    from trubleu.report import latex, markdown, records, text
+    from trubleu.report import html, latex, markdown, records, text
 
     match format:
         case "text":
@@ -230,6 +234,8 @@ def render_tables(
             return markdown.render(tables, digits, notes)
         case "latex":
             return latex.render(tables, digits, notes)
+        case "html":
+            return html.render(tables, digits, notes)
         case "csv":
             return records.render_csv(tables)
         case "json":

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from trubleu.notebook import html_record
+
 TestName: TypeAlias = Literal["bootstrap", "randomisation"]
 
 
@@ -26,6 +28,9 @@ class Interval:
     """The seed of the draws."""
     blocks: int
     """How many blocks of segments were resampled; 0 if the segments themselves were."""
+
+    def _repr_html_(self) -> str:
+        return html_record(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +64,9 @@ class PairedTest:
     """How many resamples are behind the interval and the effect."""
     blocks: int
     """How many blocks of segments were drawn or swapped; 0 if the segments themselves were."""
+
+    def _repr_html_(self) -> str:
+        return html_record(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

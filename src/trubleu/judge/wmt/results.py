@@ -210,3 +210,8 @@ class WmtReport:
             "schema": SCHEMA,
             **{name: [{"schema": SCHEMA, **asdict(row)} for row in rows] for name, rows in parts.items()},
         }
+
+    def _repr_html_(self) -> str:
+        from trubleu.judge.wmt.tables import render_wmt
+
+        return render_wmt(self, "html")

@@ -1,0 +1,111 @@
+"""``trubleu completion``: a script by which a shell completes commands, options, files and names of metrics."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SHELLS: Final = ("bash", "zsh", "fish")
+
+LONGEST_OFFERED: Final = 4
+"""Metrics are offered with orders up to this one; higher ones are rare and can be typed."""
+
+# What metavars say of the values they stand for.
+_FOLDERS: Final = re.compile(r"\b(FOLDER|INDEX|STUDY)\b")
+_FILES: Final = re.compile(r"\b(FILE|OUTPUTS|PATH|SOURCE|TARGET|PREFIX)\b")
+
+EPILOG = """\
+examples:
+  trubleu completion bash > ~/.local/share/bash-completion/completions/trubleu
+  trubleu completion zsh > ~/.zfunc/_trubleu      (with fpath+=~/.zfunc before compinit in ~/.zshrc)
+  trubleu completion fish > ~/.config/fish/completions/trubleu.fish
+
+A new version of TruBLEU may have new options: make the script again after an update.
+"""
+
+
+def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "completion",
+        help="print a script by which your shell completes commands and options",
+        description="Print a script by which a shell completes commands, options, files and names of metrics.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=run, files=[])
+    parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print the script."""
+    import sys
+
+    from trubleu.cli import build_parser
+    from trubleu.data.extras import needed
+    from trubleu.errors import UsageError
+
+    if options.files:
+        raise UsageError(f"completion reads no files, but {options.files[0]} is given; name one shell only")
+    shtab = needed("shtab", "a script for completion", "trubleu[completion]")
+    parser = build_parser()
+    for action in _actions(parser):
+        _tell_what_to_offer(action, shtab.FILE, shtab.DIRECTORY)
+    sys.stdout.write(shtab.complete(parser, options.shell) + "\n")
+
+
+def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    """Yield the arguments of all commands."""
+    for action in parser._actions:  # noqa: SLF001 - argparse has no other way to ask
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+            for inner in action.choices.values():
+                yield from _actions(inner)
+        else:
+            yield action
+
+
+def _tell_what_to_offer(action: argparse.Action, files: object, folders: object) -> None:
+    """Say on an argument what its values are: files, folders or names; this parser only describes, it reads nothing."""
+    from trubleu.text.registry import names as tokenizers
+
+    written = action.metavar if isinstance(action.metavar, str) else " ".join(action.metavar or ())
+    if action.choices or action.nargs == 0:
+        return
+    if written == "METRIC":
+        action.choices = offered_metrics()
+    elif action.dest == "tokenize":
+        action.choices = tokenizers()
+    elif _FOLDERS.search(written):
+        action.complete = folders  # type: ignore[attr-defined]
+    elif _FILES.search(written) or not action.option_strings:
+        action.complete = files  # type: ignore[attr-defined]
+
+
+def offered_metrics() -> list[str]:
+    """Return the names of metrics, and those that have an order also with one.
+
+    Examples
+    --------
+    >>> [name for name in offered_metrics() if name.startswith(("dbleu-", "ter"))]
+    ['dbleu-1', 'dbleu-2', 'dbleu-3', 'dbleu-4', 'ter']
+    """
+    from trubleu.metrics.registry import names
+
+    orders = range(1, LONGEST_OFFERED + 1)
+    return [each for name in names() for each in (name, *(f"{name}-{order}" for order in orders if _ordered(name)))]
+
+
+def _ordered(name: str) -> bool:
+    from trubleu.errors import UsageError
+    from trubleu.metrics.registry import parse
+
+    try:
+        parse(f"{name}-1")
+    except UsageError:
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""What Hugging Face ``evaluate`` loads; `trubleu.integrations.hugging_face` says where it lies."""

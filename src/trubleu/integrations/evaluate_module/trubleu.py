@@ -1,0 +1,189 @@
+"""TruBLEU's metrics as a module of Hugging Face ``evaluate``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import datasets
+import evaluate
+
+from trubleu.data import References
+from trubleu.errors import DataError
+from trubleu.metrics.contract import as_references
+from trubleu.metrics.registry import metric as make_metric
+from trubleu.stats import bootstrap_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from trubleu.metrics import Metric
+
+DEFAULT_METRIC: Final = "dbleu-2"
+NO_CONFIG: Final = "default"
+OWN_OPTIONS: Final = ("ci", "confidence", "resamples", "seed", "threads")
+
+DESCRIPTION: Final = """\
+Scores generated text with references that may carry weights from -1 (a bad answer) to 1 (a good one): BLEU, ΔBLEU,
+sBLEU, iBLEU, bleu2vec, chrF, TER and others, each with a signature of how the number was made.
+"""
+
+USAGE: Final = """
+Args:
+    predictions: one text a segment.
+    references: for each segment a list of its references, or one text.
+    weights: for each segment a list of its references' weights, from -1 to 1; None in a list for "not rated yet".
+    messages: what each prediction answers to, translates or shortens, for metrics that look at it.
+    metric: such as "dbleu-2" or "bleu-4[tokenize=intl]"; what evaluate.load was given as config_name if left out.
+    ci: whether to add a bootstrap interval; with confidence (0.95), resamples (10000) and seed (12345).
+    threads: how many threads to use.
+    Any option of the metric, such as tokenize="chat".
+Returns:
+    score, metric, segments and signature, and what else the metric tells; with ci also low, high, confidence, resamples
+    and seed.
+"""
+
+CITATION: Final = """\
+@inproceedings{galley-etal-2015-deltableu,
+  title = {delta{BLEU}: A Discriminative Metric for Generation Tasks with Intrinsically Diverse Targets},
+  author = {Galley, Michel and Brockett, Chris and Sordoni, Alessandro and Ji, Yangfeng and Auli, Michael and
+            Quirk, Chris and Mitchell, Margaret and Gao, Jianfeng and Dolan, Bill},
+  booktitle = {Proceedings of ACL-IJCNLP 2015},
+  year = {2015}
+}
+"""
+
+
+class Trubleu(evaluate.Metric):
+    """Any metric of TruBLEU, chosen with ``config_name`` or in ``compute``."""
+
+    def _info(self) -> evaluate.MetricInfo:
+        if self.config_name != NO_CONFIG:
+            make_metric(self.config_name)  # a wrong name is said now, not after hours of generating
+        text, number = datasets.Value("string"), datasets.Value("float64")
+        return evaluate.MetricInfo(
+            description=DESCRIPTION,
+            citation=CITATION,
+            inputs_description=USAGE,
+            features=datasets.Features(
+                {
+                    "predictions": text,
+                    "references": datasets.Sequence(text),
+                    "weights": datasets.Sequence(number),
+                    "messages": datasets.Sequence(text),
+                }
+            ),
+        )
+
+    def compute(
+        self,
+        *,
+        predictions: Any = None,
+        references: Any = None,
+        weights: Any = None,
+        messages: Any = None,
+        metric: str | Metric | None = None,
+        **options: Any,
+    ) -> dict[str, Any] | None:
+        """Score what is given, or what was added before."""
+        named = metric or (DEFAULT_METRIC if self.config_name == NO_CONFIG else self.config_name)
+        ours = {name: options.pop(name) for name in OWN_OPTIONS if name in options}
+        # First, so that a wrong option does not cost what was added.
+        scorer = make_metric(named, **options)
+        if any(given is not None for given in (predictions, references, weights, messages)):
+            self.add_batch(predictions=predictions, references=references, weights=weights, messages=messages)
+        found: dict[str, Any] | None = super().compute(metric=scorer, **ours)
+        return found
+
+    def add_batch(
+        self, *, predictions: Any = None, references: Any = None, weights: Any = None, messages: Any = None
+    ) -> None:
+        """Keep a batch until it is scored."""
+        rows = _per_segment(references)
+        _checked(predictions, rows, weights, messages)
+        count = len(predictions)
+        super().add_batch(
+            predictions=list(predictions),
+            references=rows,
+            # An empty list is what no segment with weights can have, so it stands for those that came without.
+            weights=[[]] * count if weights is None else [list(row) for row in weights],
+            messages=[[]] * count if messages is None else [[text] for text in messages],
+        )
+
+    def add(self, *, prediction: Any = None, reference: Any = None, weights: Any = None, messages: Any = None) -> None:
+        """Keep a segment until it is scored; its weights are one list, its message one text."""
+        self.add_batch(
+            predictions=[prediction],
+            references=[reference],
+            weights=None if weights is None else [weights],
+            messages=None if messages is None else [messages],
+        )
+
+    def _compute(
+        self,
+        *,
+        predictions: Sequence[str],
+        references: Sequence[Sequence[str]],
+        weights: Sequence[Sequence[float | None]],
+        messages: Sequence[Sequence[str]],
+        metric: Metric,
+        ci: bool = False,
+        confidence: float = 0.95,
+        resamples: int = 10_000,
+        seed: int = 12345,
+        threads: int | None = None,
+    ) -> dict[str, Any]:
+        """Score everything that was added."""
+        found = _checked(
+            predictions,
+            references,
+            _all_or_none([row or None for row in weights], "weights"),
+            _all_or_none([row[0] if row else None for row in messages], "a message"),
+        )
+        rows = metric.statistics(predictions, found, threads=threads)
+        result = metric.result(rows, found)
+        if not ci:
+            return result.to_dict()
+        interval = bootstrap_interval(
+            rows, metric.score, confidence=confidence, resamples=resamples, seed=seed, threads=threads
+        )
+        signature = result.signature.extended(ci=confidence, bs=resamples, seed=seed)
+        if interval.blocks:
+            signature = signature.extended(blocks=interval.blocks)
+        return result.to_dict() | {
+            "signature": str(signature),
+            "low": interval.low,
+            "high": interval.high,
+            "confidence": confidence,
+            "resamples": resamples,
+            "seed": seed,
+        }
+
+
+def _per_segment(references: Any) -> Any:
+    """Return references as lists; where each segment has just a text, that is its only reference."""
+    if references is None or isinstance(references, str):
+        return references
+    return [[row] if isinstance(row, str) else row for row in references]
+
+
+def _checked(predictions: Any, references: Any, weights: Any, messages: Any) -> References:
+    """Return references as an object, or say in one sentence what is wrong with them."""
+    if predictions is None or references is None:
+        raise DataError("both predictions and references are needed; give one prediction and its references a segment")
+    if isinstance(predictions, str) or not all(isinstance(text, str) for text in predictions):
+        raise DataError("predictions must be a list with one text for each segment")
+    found = References.from_lists(references, weights, outputs_count=len(predictions))
+    if messages is not None:
+        found = found.with_messages(messages)
+    as_references(found, predictions)
+    return found
+
+
+def _all_or_none(column: Sequence[Any], what: str) -> Sequence[Any] | None:
+    """Return a column that every segment has, and None for one that no segment has."""
+    without = sum(value is None for value in column)
+    if without == len(column):
+        return None
+    if without:
+        raise DataError(f"{without} of {len(column)} segments came without {what}; give it for all or for none")
+    return column
