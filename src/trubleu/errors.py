@@ -5,6 +5,8 @@
     TrubleuError
     ├── UsageError          an option, a metric or a tokenizer that does not exist or does not fit
     ├── DataError           a file, a line, a field or a list that cannot be used as it is
+    │   └── BadPartitionsError  that of some partitions; the others were worked on
+    ├── EngineError         work that was spread over processes or a cluster could not be finished
     ├── MissingExtraError   something optional is not installed; the message gives the pip command
     └── StoreError          a store of ratings cannot be used; nothing of what was asked for was done
         ├── StoreBusyError  it is locked or cannot be reached at the moment; trying again may help
@@ -35,6 +37,27 @@ class UsageError(TrubleuError, ValueError):
 
 class DataError(TrubleuError, ValueError):
     """A file, a line, a field or a list that cannot be used as it is."""
+
+
+class BadPartitionsError(DataError):
+    """The data of some partitions cannot be used as it is; the others were worked on.
+
+    Attributes
+    ----------
+    partitions
+        What is wrong with each of them, by its name.
+    """
+
+    def __init__(self, message: str, partitions: dict[str, str]) -> None:
+        super().__init__(message)
+        self.partitions = partitions
+
+    def __reduce__(self) -> tuple[type[BadPartitionsError], tuple[str, dict[str, str]]]:
+        return type(self), (str(self), self.partitions)
+
+
+class EngineError(TrubleuError, RuntimeError):
+    """Work that was spread over processes or a cluster could not be finished."""
 
 
 class MissingExtraError(TrubleuError, ImportError):

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trubleu.errors import DataError
-from trubleu.stats import Sample, SampleBuilder, blocking, bootstrap_interval, compare, sample, sums
+from trubleu.stats import PartialBuilder, Sample, SampleBuilder, blocking, bootstrap_interval, compare, grid, sums
 
 
 @given(
@@ -20,20 +20,27 @@ from trubleu.stats import Sample, SampleBuilder, blocking, bootstrap_interval, c
     count=st.integers(1, 20),
     chunk=st.integers(1, 64),
     seed=st.integers(0, 99),
+    workers=st.booleans(),
 )
 def test_parts_equal_the_table(
-    segments: int, cuts: list[int], threshold: int, count: int, chunk: int, seed: int
+    segments: int, cuts: list[int], threshold: int, count: int, chunk: int, seed: int, workers: bool
 ) -> None:
     table = np.random.default_rng(seed).normal(size=(segments, 3))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocking, "BLOCK_THRESHOLD", threshold)
         patch.setattr(blocking, "BLOCK_COUNT", count)
         patch.setattr(sums, "CHUNK_ROWS", chunk)
-        patch.setattr(sample, "CHUNK_ROWS", chunk)
+        patch.setattr(grid, "CHUNK_ROWS", chunk)
         builder = SampleBuilder(segments, 3)
         bounds = sorted({0, segments, *(cut for cut in cuts if cut < segments)})
         for low, high in pairwise(bounds):
-            builder.add(table[low:high])
+            if not workers:
+                builder.add(table[low:high])
+                continue
+            worker = PartialBuilder(segments, 3, low)
+            worker.add(table[low : (low + high) // 2])
+            worker.add(table[(low + high) // 2 : high])
+            builder.merge(worker.finish())
         built, whole = builder.finish(), Sample.of(table, "x")
     assert built.segments == whole.segments == segments
     assert built.blocks == whole.blocks == (count if segments > threshold else 0)
@@ -55,6 +62,12 @@ def test_too_many_and_too_few_rows() -> None:
         builder.finish()
     with pytest.raises(DataError, match="more than the 2 segments"):
         builder.add(np.ones((3, 1)))
+    with pytest.raises(DataError, match="more than the 2 segments"):
+        PartialBuilder(2, 1, 1).add(np.ones((2, 1)))
+    worker = PartialBuilder(3, 1, 0)
+    worker.add(np.ones((3, 1)))
+    with pytest.raises(DataError, match="more than the 2 segments"):
+        builder.merge(worker.finish())
     builder.add(np.full((2, 1), np.nan))
     with pytest.raises(DataError, match="not finite in segment 0"):
         builder.finish()

@@ -26,7 +26,7 @@ from trubleu.stats.kappa import KappaTable, PairKappa, RaterKappa, kappa_table, 
 from trubleu.stats.paired import paired_bootstrap, paired_randomisation
 from trubleu.stats.resample import Progress
 from trubleu.stats.results import Comparison, Interval, PairedTest, TestName
-from trubleu.stats.sample import Sample, SampleBuilder, Statistics
+from trubleu.stats.sample import PartialBuilder, PartialSample, Sample, SampleBuilder, Statistics
 from trubleu.stats.scoring import ScoreFunction
 from trubleu.stats.sums import CHUNK_ROWS, total
 from trubleu.stats.units import UnitDraws, UnitKind
@@ -42,6 +42,8 @@ __all__ = [
     "Level",
     "PairKappa",
     "PairedTest",
+    "PartialBuilder",
+    "PartialSample",
     "PermutationTest",
     "Progress",
     "RankCorrelations",

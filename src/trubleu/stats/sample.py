@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
 from trubleu.errors import DataError
 from trubleu.stats import blocking, checks
-from trubleu.stats.sums import CHUNK_ROWS, total
+from trubleu.stats.grid import Cells, CellSums, Grid
+from trubleu.stats.sums import total
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -47,6 +47,72 @@ Statistics: TypeAlias = "ArrayLike | Sample"
 """A table of statistics, or what is left of one."""
 
 
+class PartialSample(NamedTuple):
+    """Some rows of a system, reduced to what a `SampleBuilder` needs; made by `PartialBuilder`."""
+
+    segments: int
+    """How many rows they are."""
+    rows: NDArray[np.float64]
+    """The rows themselves; none where blocks are drawn."""
+    chunks: Cells
+    """The rows in chunks of 65,536."""
+    blocks: Cells | None
+    """The rows in the blocks that are drawn, if there are so many segments."""
+
+
+class PartialBuilder:
+    """Takes some of the rows of a system, as one worker of many does.
+
+    Parameters
+    ----------
+    segments
+        How many rows all workers have together.
+    columns
+        How many statistics a segment has.
+    first
+        The number of the first row that will come here.
+
+    Examples
+    --------
+    >>> table = np.arange(6.0).reshape(3, 2)
+    >>> builder = SampleBuilder(3, 2)
+    >>> for first, last in [(0, 1), (1, 3)]:
+    ...     some = PartialBuilder(3, 2, first)
+    ...     some.add(table[first:last])
+    ...     builder.merge(some.finish())
+    >>> builder.finish().total.tolist()
+    [6.0, 9.0]
+    """
+
+    def __init__(self, segments: int, columns: int, first: int = 0) -> None:
+        self.segments = segments
+        self.columns = columns
+        self.count = 0
+        self._first = first
+        self._rows: list[NDArray[np.float64]] = []
+        self._chunks = CellSums(Grid(segments), columns, first)
+        blocks = block_number(segments)
+        self._blocks = CellSums(Grid(segments, blocks), columns, first) if blocks else None
+
+    def add(self, rows: NDArray[np.float64]) -> None:
+        """Take the next rows."""
+        if self._first + self.count + len(rows) > self.segments:
+            raise DataError(f"more than the {self.segments} segments that were announced came")
+        self.count += len(rows)
+        self._chunks.add(rows)
+        if self._blocks is None:
+            self._rows.append(rows)
+        else:
+            self._blocks.add(rows)
+
+    def finish(self) -> PartialSample:
+        """Return what the rows were reduced to."""
+        rows = np.concatenate(self._rows) if self._rows else np.zeros((0, self.columns))
+        return PartialSample(
+            self.count, rows, self._chunks.finish(), None if self._blocks is None else self._blocks.finish()
+        )
+
+
 class SampleBuilder:
     """Takes the rows of a system part by part, and keeps no more of them than intervals and tests need.
 
@@ -70,58 +136,48 @@ class SampleBuilder:
     def __init__(self, segments: int, columns: int) -> None:
         self.segments = segments
         self.columns = columns
-        self._blocks = blocking.BLOCK_COUNT if segments > blocking.BLOCK_THRESHOLD else 0
-        self._rows = np.zeros((self._blocks or segments, columns))
         self._added = 0
-        self._total = np.zeros(columns)
-        # Rows that wait for their chunk, and for their block, to be whole; both are summed whole, as a table's are.
-        self._chunk: list[NDArray[np.float64]] = []
-        self._block: list[NDArray[np.float64]] = []
-        self._block_number = 0
+        self._chunks = CellSums(Grid(segments), columns)
+        blocks = block_number(segments)
+        self._blocks = CellSums(Grid(segments, blocks), columns) if blocks else None
+        self._rows = np.zeros((0 if blocks else segments, columns))
 
     def add(self, rows: NDArray[np.float64]) -> None:
         """Take the next rows."""
-        if self._added + len(rows) > self.segments:
-            raise DataError(f"more than the {self.segments} segments that were announced came")
-        if not self._blocks:
+        self._announced(len(rows))
+        self._chunks.add(rows)
+        if self._blocks is None:
             self._rows[self._added : self._added + len(rows)] = rows
-        for start, end in self._pieces(len(rows), CHUNK_ROWS):
-            self._chunk.append(rows[start:end])
-            if (self._added + end) % CHUNK_ROWS == 0:
-                self._close_chunk()
-        if self._blocks:
-            self._add_to_blocks(rows)
+        else:
+            self._blocks.add(rows)
         self._added += len(rows)
+
+    def merge(self, partial: PartialSample) -> None:
+        """Take the next rows as a `PartialBuilder` reduced them."""
+        self._announced(partial.segments)
+        self._chunks.merge(partial.chunks)
+        if self._blocks is None:
+            self._rows[self._added : self._added + partial.segments] = partial.rows
+        elif partial.blocks is not None:
+            self._blocks.merge(partial.blocks)
+        self._added += partial.segments
 
     def finish(self) -> Sample:
         """Return the sample."""
         if self._added != self.segments:
             raise DataError(f"{self.segments} segments were announced but {self._added} came")
-        if self._chunk:
-            self._close_chunk()
-        checks.finite(self._rows, "The system")
-        return Sample(rows=self._rows, total=self._total, segments=self.segments, blocks=self._blocks)
+        rows = self._rows if self._blocks is None else self._blocks.finish().sums
+        checks.finite(rows, "The system")
+        result = np.zeros(self.columns)
+        for chunk in self._chunks.finish().sums:
+            result += chunk
+        return Sample(rows=rows, total=result, segments=self.segments, blocks=0 if self._blocks is None else len(rows))
 
-    def _pieces(self, count: int, size: int) -> list[tuple[int, int]]:
-        """Cut the next rows where multiples of ``size`` fall among all rows."""
-        bounds = [0, *range(size - self._added % size, count, size), count]
-        return [(low, high) for low, high in pairwise(bounds) if low < high]
+    def _announced(self, count: int) -> None:
+        if self._added + count > self.segments:
+            raise DataError(f"more than the {self.segments} segments that were announced came")
 
-    def _close_chunk(self) -> None:
-        self._total += total(np.concatenate(self._chunk))
-        self._chunk = []
 
-    def _add_to_blocks(self, rows: NDArray[np.float64]) -> None:
-        start = 0
-        while self._block_number < self._blocks:
-            end = (self._block_number + 1) * self.segments // self._blocks - self._added
-            if end > len(rows):
-                break
-            self._block.append(rows[start:end])
-            self._rows[self._block_number] = total(np.concatenate(self._block))
-            self._block = []
-            self._block_number += 1
-            start = end
-        if start < len(rows):
-            # A copy, or the whole part would stay in memory for the few rows that are left of it.
-            self._block.append(rows[start:].copy())
+def block_number(segments: int) -> int:
+    """Return how many blocks are drawn in place of so many segments; 0 if the segments are drawn themselves."""
+    return blocking.BLOCK_COUNT if segments > blocking.BLOCK_THRESHOLD else 0

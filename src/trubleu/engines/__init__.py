@@ -1,0 +1,57 @@
+"""Where work is done: in this process, in processes on this machine, or on a Ray cluster.
+
+A function is mapped over partitions, such as ranges of lines or shards, and results come in the order of the
+partitions. The function is the same everywhere, and so are the results.
+"""
+
+from __future__ import annotations
+
+import os
+
+from trubleu.engines.contract import Engine
+from trubleu.errors import BadPartitionsError, EngineError, UsageError
+
+__all__ = ["BadPartitionsError", "Engine", "EngineError", "engine"]
+
+
+def engine(name: str = "local", *, threads: int = 1) -> Engine:
+    """Return an engine by its name; use it as a context manager, which leaves nothing running.
+
+    Parameters
+    ----------
+    name
+        ``local`` for this process, ``local:8`` for eight processes on this machine, ``local:all`` for one a core,
+        ``ray`` for the Ray cluster that this machine belongs to (or the one that ``RAY_ADDRESS`` names; with neither,
+        one is started here and ended with the engine), ``ray://HOST:PORT`` for a Ray cluster elsewhere.
+    threads
+        How many cores a partition takes; a cluster puts no more partitions on a node than it has cores for.
+
+    Raises
+    ------
+    UsageError
+        If there is no such engine.
+    MissingExtraError
+        If Ray is not installed.
+
+    Examples
+    --------
+    >>> with engine("local") as here:
+    ...     list(here.map(lambda number, power: number**power, [3, 1, 2], state=lambda: 2))
+    [(3, 9), (1, 1), (2, 4)]
+    """
+    kind, colon, rest = name.partition(":")
+    if kind == "local":
+        if not colon:
+            from trubleu.engines.local import InThisProcess
+
+            return InThisProcess()
+        workers = (os.cpu_count() or 1) if rest == "all" else int(rest) if rest.isascii() and rest.isdigit() else 0
+        if workers:
+            from trubleu.engines.processes import Processes
+
+            return Processes(workers)
+    elif name == "ray" or (name.startswith("ray://") and len(name) > len("ray://")):
+        from trubleu.engines.on_ray import OnRay
+
+        return OnRay(None if name == "ray" else name, threads=threads)
+    raise UsageError(f"there is no engine {name!r}; known: local, local:N, local:all, ray, ray://HOST:PORT")

@@ -1,0 +1,237 @@
+"""Processes on this machine, each with a pipe of its own, so that the death of one harms no other."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+from collections import Counter, deque
+from contextlib import suppress
+from multiprocessing.connection import wait
+from typing import TYPE_CHECKING, Any, Final
+
+from trubleu.engines.contract import TRIES, Engine, Run
+from trubleu.engines.work import Partition, Result, Status
+from trubleu.errors import EngineError, UsageError
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+    from trubleu.engines.work import Work
+
+RESULTS_A_WORKER: Final = 3
+"""How many partitions a worker may be ahead of the one that is waited for."""
+
+_SECONDS_TO_END: Final = 5.0
+
+# Not forked: threads and locks of this process would be copied in whatever state they are.
+_CONTEXT: Final = multiprocessing.get_context("spawn")
+
+
+class Processes(Engine):
+    """A number of processes, started when they are first needed and kept from one map to the next.
+
+    Parameters
+    ----------
+    workers
+        How many.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self._idle: list[_Worker] = []
+        self._busy: dict[_Worker, int] = {}
+        self._maps = 0
+
+    @property
+    def workers(self) -> int:
+        """As many as were asked for."""
+        return self._workers
+
+    def close(self) -> None:
+        """End all processes."""
+        workers = [*self._idle, *self._busy]
+        self._idle.clear()
+        self._busy.clear()
+        for worker in workers:
+            worker.stop()
+        for worker in workers:
+            worker.join()
+
+    def _run(self, work: Work[Partition, Any, Result]) -> Run[Partition, Result]:
+        if self._busy:
+            raise UsageError("the processes are busy with another map; finish it first, or make a second engine")
+        self._maps += 1
+        return _Dispatch(self, work, self._maps)
+
+    def worker(self) -> _Worker | None:
+        """Return a process that has nothing to do, a new one if need be; None if all are busy."""
+        if self._idle:
+            return self._idle.pop()
+        return _Worker() if len(self._busy) < self._workers else None
+
+    def hire(self, worker: _Worker, number: int) -> None:
+        """Note what a process is busy with."""
+        self._busy[worker] = number
+
+    def busy(self) -> dict[_Worker, int]:
+        """Return what each process is busy with."""
+        return self._busy
+
+    def release(self, worker: _Worker) -> None:
+        """Note that a process has nothing to do."""
+        del self._busy[worker]
+        self._idle.append(worker)
+
+    def bury(self, worker: _Worker) -> None:
+        """Let go of a process that is dead or must be."""
+        del self._busy[worker]
+        worker.stop()
+        worker.join()
+
+
+class _Worker:
+    """A process and our end of its pipe."""
+
+    def __init__(self) -> None:
+        self.connection, theirs = _CONTEXT.Pipe()
+        self.process = _CONTEXT.Process(target=_serve, args=(theirs,), daemon=True, name="trubleu-worker")
+        self.process.start()
+        theirs.close()  # or nobody would notice that the process is gone
+        self.map = 0
+        self.answered = False
+
+    def stop(self) -> None:
+        self.connection.close()
+        self.process.terminate()
+
+    def join(self) -> None:
+        self.process.join(_SECONDS_TO_END)
+        if self.process.is_alive():
+            self.process.kill()
+            self.process.join()
+
+
+class _Dispatch(Run[Partition, Result]):
+    """Hands partitions to processes that have nothing to do."""
+
+    def __init__(self, engine: Processes, work: Work[Partition, Any, Result], number: int) -> None:
+        self._engine = engine
+        self._map = number
+        self._work = _pickled(work, "the function")
+        self._partitions: dict[int, tuple[str, bytes]] = {}
+        self._waiting: deque[int] = deque()
+        self._deaths: Counter[int] = Counter()
+        self._results: dict[int, Any] = {}
+
+    @property
+    def room(self) -> int:
+        return RESULTS_A_WORKER * self._engine.workers
+
+    def begin(self, number: int, partition: Partition) -> None:
+        self._partitions[number] = (str(partition), _pickled(partition, str(partition)))
+        self._waiting.append(number)
+        self._hand_out()
+
+    def finished(self) -> list[tuple[int, Status]]:
+        found: list[tuple[int, Status]] = []
+        while not found:
+            self._hand_out()
+            busy = self._engine.busy()
+            by_connection = {worker.connection: worker for worker in busy}
+            for ready in wait(list(by_connection)):
+                worker = by_connection[ready]  # type: ignore[index]
+                number = busy[worker]
+                try:
+                    status, result = worker.connection.recv()
+                except (EOFError, OSError):  # OSError if it died in the middle of a result
+                    self._died(worker, number)
+                    continue
+                worker.answered = True
+                self._engine.release(worker)
+                del self._partitions[number]
+                self._results[number] = result
+                found.append((number, status))
+        self._hand_out()
+        return found
+
+    def take(self, number: int) -> Result:
+        result: Result = self._results.pop(number)
+        return result
+
+    def close(self) -> None:
+        for worker in list(self._engine.busy()):
+            self._engine.bury(worker)
+
+    def _hand_out(self) -> None:
+        while self._waiting and (worker := self._engine.worker()) is not None:
+            number = self._waiting.popleft()
+            self._engine.hire(worker, number)
+            try:
+                if worker.map != self._map:
+                    worker.connection.send(("work", self._work))
+                    worker.map = self._map
+                worker.connection.send(("partition", self._partitions[number][1]))
+            except OSError:
+                self._died(worker, number)
+
+    def _died(self, worker: _Worker, number: int) -> None:
+        self._engine.bury(worker)
+        self._deaths[number] += 1
+        code = worker.process.exitcode
+        how = f"killed by {signal.Signals(-code).name}" if code is not None and code < 0 else f"left with code {code}"
+        name = self._partitions[number][0]
+        if self._deaths[number] >= TRIES:
+            hint = "try fewer workers if memory is short"
+            if not worker.answered and code is not None and code >= 0:
+                hint = "in a script, start the work under if __name__ == '__main__':"
+            raise EngineError(f"{name}: {TRIES} workers died of it, the last one {how}; {hint}")
+        self._waiting.appendleft(number)
+
+
+def _pickled(thing: object, what: str) -> bytes:
+    try:
+        return pickle.dumps(thing, protocol=pickle.HIGHEST_PROTOCOL)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise UsageError(
+            f"{what} cannot be sent to another process: {error}; use functions and classes that can be imported"
+        ) from error
+
+
+def _serve(connection: Connection) -> None:
+    """Work on what comes through the pipe until it is closed."""
+    # Ctrl-C in a terminal reaches all processes; the one that people look at decides.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    work: Any = None
+    with suppress(EOFError, OSError):
+        while True:
+            kind, content = connection.recv()
+            try:
+                thing = pickle.loads(content)  # noqa: S301 - from our own parent, through a pipe of its own
+            except Exception as error:
+                thing, work = None, _unreadable(error)
+            if kind == "work":
+                work = thing if thing is not None else work
+                continue
+            status, result = work(thing)
+            try:
+                answer = pickle.dumps((status, result), protocol=pickle.HIGHEST_PROTOCOL)
+            except Exception as error:
+                status = Status("failed", f"its result cannot be sent: {error}", type(error).__name__)
+                answer = pickle.dumps((status, None))
+            connection.send_bytes(answer)
+
+
+def _unreadable(error: Exception) -> Any:
+    status = Status("failed", f"what was sent cannot be read: {error}", type(error).__name__)
+    return lambda _partition: (status, None)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
