@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trubleu.data import LineStream, References, read_text_lines, stream
-from trubleu.data.stream import count_lines, line_batches, worth_streaming
+from trubleu.data.files import line_blocks
+from trubleu.data.stream import batched_lines, count_lines, worth_streaming
 from trubleu.errors import DataError
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def test_lines_are_counted_as_they_are_read(folder: Path, content: bytes) -> Non
 @given(lines=st.lists(st.text("ab\u2028\x0b ", max_size=4), max_size=20), size=st.integers(1, 7))
 def test_batches_hold_all_lines(folder: Path, lines: list[str], size: int) -> None:
     (folder / "f").write_text("".join(line + "\n" for line in lines), newline="")
-    batches = list(line_batches(folder / "f", size))
+    batches = list(batched_lines(line_blocks(folder / "f"), size))
     assert [line for batch in batches for line in batch] == lines
     assert all(len(batch) == size for batch in batches[:-1])
     assert all(batches)

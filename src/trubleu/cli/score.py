@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.cli.metric_list import add_list_option, metric_list
@@ -11,9 +12,10 @@ from trubleu.cli.output import add_output_options, check_output, write_output
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from trubleu.cli.progress import Bars
     from trubleu.data import References
     from trubleu.metrics import Metric
-    from trubleu.report.scores import Sampling
+    from trubleu.report.scores import Sampling, ScoreReport
 
 WEIGHTED_METRIC: Final = "dbleu-4"
 UNWEIGHTED_METRIC: Final = "bleu-4"
@@ -82,7 +84,7 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     add_sampling_options(drawn)
     out = add_output_options(parser)
     out.add_argument("--segments", action="store_true", help="add the score of every segment")
-    out.add_argument("--threads", type=int, metavar="N", help="threads to use (all cores); no number depends on it")
+    add_engine_options(parser)
 
 
 def add_corpus_options(
@@ -133,6 +135,18 @@ def add_corpus_options(
     return chosen
 
 
+def add_engine_options(parser: argparse.ArgumentParser) -> None:
+    """Add where the work is done, the same in every command that an engine can do."""
+    where = parser.add_argument_group("where the work is done; no number depends on it")
+    where.add_argument(
+        "--engine",
+        metavar="NAME",
+        help="local:N for processes on this machine, ray or ray://HOST:PORT for a Ray cluster; for plain files",
+    )
+    where.add_argument("--skip-bad", action="store_true", help="with --engine, leave out ranges that cannot be used")
+    where.add_argument("--threads", type=int, metavar="N", help="threads to use (all cores; with --engine one a range)")
+
+
 def add_sampling_options(group: argparse._ArgumentGroup) -> None:
     """Add how intervals and tests are made, the same in every command."""
     group.add_argument("--method", choices=("bootstrap", "randomisation"), default="bootstrap", help="the paired test")
@@ -173,19 +187,53 @@ def run(options: argparse.Namespace) -> None:
     check_output(options)
     if options.metric:
         build_metrics(options)  # a wrong name is said before files are read
+    if options.skip_bad and options.engine is None:
+        raise UsageError("--skip-bad goes with --engine; add one, such as --engine local:4, or leave it out")
+    sampling = sampling_of(options, interval=options.ci, test=options.test, baseline=options.baseline)
     with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
-        parts, systems, count = open_corpus(options)
-        report = score_parts(
-            parts,
-            systems,
-            count,
-            build_metrics(options),
-            sampling=sampling_of(options, interval=options.ci, test=options.test, baseline=options.baseline),
+        if options.engine is not None:
+            report = _with_engine(options, sampling, bars)
+        else:
+            parts, systems, count = open_corpus(options)
+            report = score_parts(
+                parts,
+                systems,
+                count,
+                build_metrics(options),
+                sampling=sampling,
+                segments=options.segments,
+                threads=options.threads,
+                steps=bars.stage,
+            )
+    write_output(options, render(report, options.format, options.digits))
+
+
+def _with_engine(options: argparse.Namespace, sampling: Sampling, bars: Bars) -> ScoreReport:
+    from trubleu.data import LineStream
+    from trubleu.data.files import name_of
+    from trubleu.data.stream import not_plain
+    from trubleu.engines import engine
+    from trubleu.errors import DataError
+    from trubleu.report import score_files
+
+    files, weights, sources, paths = _corpus_files(options)
+    if weights and len(weights) != len(files):
+        raise DataError(f"there are {len(files)} files of references but {len(weights)} of weights; give one for each")
+    if (other := not_plain([*files, *weights, *sources, *paths.values()])) is not None:
+        raise DataError(f"{name_of(other)} is no plain file, one text a line, which --engine needs; leave --engine out")
+    choose_metric(options, weighted=bool(weights))
+    stream = LineStream(references=files, weights=weights, systems=paths, source=options.source, segments=0)
+    make_metrics = partial(make, metric_settings(options))
+    with engine(options.engine, threads=options.threads) as where:
+        return score_files(
+            stream,
+            make_metrics,
+            where,
+            sampling=sampling,
             segments=options.segments,
-            threads=options.threads,
+            skip_bad=options.skip_bad,
             steps=bars.stage,
         )
-    write_output(options, render(report, options.format, options.digits))
 
 
 def open_corpus(
@@ -267,6 +315,25 @@ def choose_metric(options: argparse.Namespace, *, weighted: bool) -> None:
 def build_metrics(options: argparse.Namespace) -> dict[str, Metric]:
     """Make the metrics; options that were given for all go to those that have them."""
     from trubleu.errors import UsageError
+
+    metrics = make(metric_settings(options))
+    if options.weight and not any(metric.uses_weights for metric in metrics.values()):
+        raise UsageError("--weight changes nothing, as none of the metrics uses weights; leave it out, or add dbleu-4")
+    if options.source is not None and not any(metric.needs_source for metric in metrics.values()):
+        raise UsageError("--source changes nothing, as none of the metrics looks at it; leave it out, or add ibleu-4")
+    return metrics
+
+
+def make(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Metric]:
+    """Make metrics from what they are called and the options of each; workers elsewhere do so, too."""
+    from trubleu.metrics.registry import parse
+
+    return {text: parse(text).build(**given) for text, given in settings.items()}
+
+
+def metric_settings(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
+    """Return what the metrics are called and the options of each."""
+    from trubleu.errors import UsageError
     from trubleu.metrics.registry import parse
 
     # By identity: 0 is a value, though it equals False.
@@ -276,13 +343,9 @@ def build_metrics(options: argparse.Namespace) -> dict[str, Metric]:
     for name in given:
         if not any(spec.accepts(name) for spec in specs):
             raise UsageError(f"--{name.replace('_', '-')} changes nothing, as none of the metrics takes it from there")
-    metrics: dict[str, Metric] = {}
+    settings: dict[str, dict[str, Any]] = {}
     for spec in specs:
-        if spec.text in metrics:
+        if spec.text in settings:
             raise UsageError(f"the metric {spec.text} is given twice; give it once")
-        metrics[spec.text] = spec.build(**{name: value for name, value in given.items() if spec.accepts(name)})
-    if options.weight and not any(metric.uses_weights for metric in metrics.values()):
-        raise UsageError("--weight changes nothing, as none of the metrics uses weights; leave it out, or add dbleu-4")
-    if options.source is not None and not any(metric.needs_source for metric in metrics.values()):
-        raise UsageError("--source changes nothing, as none of the metrics looks at it; leave it out, or add ibleu-4")
-    return metrics
+        settings[spec.text] = {name: value for name, value in given.items() if spec.accepts(name)}
+    return settings

@@ -37,6 +37,18 @@ def without_suffix(name: str) -> str:
     return str(PurePath(name).with_suffix("")) if PurePath(name).suffix.lower() in SUFFIXES else name
 
 
+def is_packed(head: bytes) -> bool:
+    """Return whether the first bytes of a file say that it is compressed.
+
+    Examples
+    --------
+    >>> import gzip
+    >>> is_packed(gzip.compress(b"hello")), is_packed(b"hello")
+    (True, False)
+    """
+    return head.startswith((_GZIP, *_ZSTD))
+
+
 @contextmanager
 def unpacked(stream: BinaryIO, name: str) -> Iterator[io.BufferedReader]:
     """Give what a stream holds, decompressed if its first bytes say that it is compressed.

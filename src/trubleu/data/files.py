@@ -14,6 +14,7 @@ import secrets
 import stat
 import sys
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, TextIO, TypeAlias, cast, overload
 
@@ -125,10 +126,15 @@ def line_blocks(path: PathLike) -> Iterator[list[str]]:
 
 def split_lines(stream: BinaryIO, name: str, *, keep_ends: bool = False) -> Iterator[list[str]]:
     """Yield the lines of an open file as `line_blocks` does; with ``keep_ends``, each with its end."""
-    offset = 0
-    number = 0
+    return lines_of_blocks(iter(partial(stream.read, _BLOCK), b""), name, keep_ends=keep_ends)
+
+
+def lines_of_blocks(
+    blocks: Iterable[bytes], name: str, *, offset: int = 0, number: int = 0, keep_ends: bool = False
+) -> Iterator[list[str]]:
+    """Yield the lines of blocks that begin so many bytes and lines into a file."""
     pieces: list[bytes] = []  # of a line that has not ended yet; joined once, so that one huge line stays linear
-    while block := stream.read(_BLOCK):
+    for block in blocks:
         cut = block.rfind(b"\n") + 1
         if cut:
             data = b"".join([*pieces, block[:cut]])
@@ -171,8 +177,8 @@ def byte_blocks(path: PathLike) -> Iterator[bytes]:
 
 
 @contextmanager
-def open_bytes(path: PathLike) -> Iterator[io.BufferedReader]:
-    """Open a file, or standard input, to read what it holds, decompressed.
+def open_bytes(path: PathLike, name: str | None = None) -> Iterator[io.BufferedReader]:
+    """Open a file, or standard input, to read what it holds, decompressed; messages may call it by another name.
 
     What ``peek`` shows before anything is read are the first four bytes, if there are as many.
 
@@ -183,7 +189,7 @@ def open_bytes(path: PathLike) -> Iterator[io.BufferedReader]:
     MissingExtraError
         If it is compressed with zstd, and the package for that is missing.
     """
-    name = name_of(path)
+    name = name_of(path) if name is None else name
     try:
         with ExitStack() as stack:
             stream = _standard_input() if is_standard(path) else stack.enter_context(Path(path).open("rb"))

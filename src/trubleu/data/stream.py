@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -16,7 +16,7 @@ from trubleu.data.tables import PARQUET_MAGIC
 from trubleu.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from trubleu.data.files import PathLike
 
@@ -71,43 +71,57 @@ class LineStream:
         DataError
             If the files have different numbers of lines.
         """
-        first = references[0]
-        segments = count_lines(first)
-        sources = [] if source is None else [source]
-        for path in [*references[1:], *weights, *sources]:
-            check_length(name_of(path), count_lines(path), name_of(first), segments)
-        for path in systems.values():
-            if (lines := count_lines(path)) != segments:
+        files = cls(references=references, weights=weights, systems=systems, source=source, segments=0)
+        return files.of_lengths([count_lines(path) for path in files.paths])
+
+    @property
+    def paths(self) -> list[PathLike]:
+        """All files: those of references, weights, outputs and messages."""
+        sources = [] if self.source is None else [self.source]
+        return [*self.references, *self.weights, *self.systems.values(), *sources]
+
+    def of_lengths(self, lengths: Sequence[int]) -> LineStream:
+        """Return the same files with the number of segments, from the number of lines of each of `paths`.
+
+        Raises
+        ------
+        DataError
+            If the files have different numbers of lines.
+        """
+        first, segments = name_of(self.references[0]), lengths[0]
+        outputs = range(len(self.references) + len(self.weights), len(lengths) - (self.source is not None))
+        others = [number for number in range(1, len(lengths)) if number not in outputs]
+        for number in [*others, *outputs]:
+            name, lines = name_of(self.paths[number]), lengths[number]
+            if number not in outputs:
+                check_length(name, lines, first, segments)
+            elif lines != segments:
                 raise DataError(
-                    f"{name_of(path)} has {lines} lines but {name_of(first)} has {segments} segments; "
-                    "outputs need one line a segment"
+                    f"{name} has {lines} lines but {first} has {segments} segments; outputs need one line a segment"
                 )
-        return cls(references=references, weights=weights, systems=systems, source=source, segments=segments)
+        return replace(self, segments=segments)
 
     def __iter__(self) -> Iterator[Part]:
+        return self.parts([line_blocks(path) for path in self.paths])
+
+    def parts(self, columns: Sequence[Iterable[list[str]]], before: int = 0) -> Iterator[Part]:
+        """Yield the parts that lines make up, given those of each of `paths` and how many went before."""
         names, weight_names = [name_of(path) for path in self.references], [name_of(path) for path in self.weights]
-        files = [
-            *self.references,
-            *self.weights,
-            *self.systems.values(),
-            *([] if self.source is None else [self.source]),
-        ]
-        before = 0
-        for batches in zip(*(line_batches(path, PART) for path in files), strict=True):
-            columns = batches[: len(names)]
+        for batches in zip(*(batched_lines(blocks, PART) for blocks in columns), strict=True):
+            references = batches[: len(names)]
             weights = batches[len(names) : len(names) + len(weight_names)]
             texts = batches[len(names) + len(weight_names) :]
             outputs = dict(zip(self.systems, texts, strict=self.source is None))
             messages = None if self.source is None else texts[-1]
-            flat = parallel_columns(columns, weights, names, weight_names, before)
+            flat = parallel_columns(references, weights, names, weight_names, before)
             yield Part(References(**flat._replace(before=before, messages=messages)._asdict()), outputs)
             before += len(batches[0])
 
 
-def line_batches(path: PathLike, size: int) -> Iterator[list[str]]:
-    """Yield the lines of a file in lists of ``size``, the last one shorter."""
+def batched_lines(blocks: Iterable[list[str]], size: int) -> Iterator[list[str]]:
+    """Yield lines that come in lists of any length in lists of ``size``, the last one shorter."""
     waiting: list[str] = []
-    for block in line_blocks(path):
+    for block in blocks:
         lines = waiting + block if waiting else block
         whole = len(lines) // size * size
         for start in range(0, whole, size):
@@ -130,11 +144,20 @@ def count_lines(path: PathLike) -> int:
 def worth_streaming(references: Sequence[PathLike], others: Sequence[PathLike]) -> bool:
     """Return whether files are large enough and all plain text, one line a segment."""
     paths = [*references, *others]
-    if any(is_standard(path) or is_json_name(name_of(path)) or not Path(path).is_file() for path in paths):
+    if not all(map(_is_file, paths)) or sum(Path(path).stat().st_size for path in paths) < WORTH_STREAMING:
         return False
-    if sum(Path(path).stat().st_size for path in paths) < WORTH_STREAMING:
-        return False
-    return all(_is_text(path) for path in paths) and not any(map(_looks_like_json, paths))
+    return not_plain(paths) is None
+
+
+def not_plain(paths: Sequence[PathLike]) -> PathLike | None:
+    """Return the first file that is not plain text, one line a segment; None if all are."""
+    return next(
+        (path for path in paths if not (_is_file(path) and _is_text(path) and not _looks_like_json(path))), None
+    )
+
+
+def _is_file(path: PathLike) -> bool:
+    return not (is_standard(path) or is_json_name(name_of(path))) and Path(path).is_file()
 
 
 def _is_text(path: PathLike) -> bool:

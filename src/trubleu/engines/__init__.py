@@ -14,7 +14,7 @@ from trubleu.errors import BadPartitionsError, EngineError, UsageError
 __all__ = ["BadPartitionsError", "Engine", "EngineError", "engine"]
 
 
-def engine(name: str = "local", *, threads: int = 1) -> Engine:
+def engine(name: str = "local", *, threads: int | None = None) -> Engine:
     """Return an engine by its name; use it as a context manager, which leaves nothing running.
 
     Parameters
@@ -24,7 +24,8 @@ def engine(name: str = "local", *, threads: int = 1) -> Engine:
         ``ray`` for the Ray cluster that this machine belongs to (or the one that ``RAY_ADDRESS`` names; with neither,
         one is started here and ended with the engine), ``ray://HOST:PORT`` for a Ray cluster elsewhere.
     threads
-        How many cores a partition takes; a cluster puts no more partitions on a node than it has cores for.
+        How many threads the work on a partition may use: one if nothing is said, and in this process as many as there
+        are cores. A cluster puts no more partitions on a node than it has cores for.
 
     Raises
     ------
@@ -44,14 +45,14 @@ def engine(name: str = "local", *, threads: int = 1) -> Engine:
         if not colon:
             from trubleu.engines.local import InThisProcess
 
-            return InThisProcess()
+            return InThisProcess(threads)
         workers = (os.cpu_count() or 1) if rest == "all" else int(rest) if rest.isascii() and rest.isdigit() else 0
         if workers:
             from trubleu.engines.processes import Processes
 
-            return Processes(workers)
+            return Processes(workers, threads or 1)
     elif name == "ray" or (name.startswith("ray://") and len(name) > len("ray://")):
         from trubleu.engines.on_ray import OnRay
 
-        return OnRay(None if name == "ray" else name, threads=threads)
+        return OnRay(None if name == "ray" else name, threads=threads or 1)
     raise UsageError(f"there is no engine {name!r}; known: local, local:N, local:all, ray, ray://HOST:PORT")

@@ -53,6 +53,11 @@ class Engine(ABC):
     def workers(self) -> int:
         """How many partitions are worked on at the same time; on a cluster, at present."""
 
+    @property
+    @abstractmethod
+    def threads(self) -> int | None:
+        """How many threads the work on a partition should use; None for as many as there are cores."""
+
     @abstractmethod
     def _run(self, work: Work[Partition, Any, Result]) -> Run[Partition, Result]:
         """Begin a map."""

@@ -12,12 +12,26 @@ if TYPE_CHECKING:
 
 
 class InThisProcess(Engine):
-    """Works on one partition at a time and holds one result."""
+    """Works on one partition at a time and holds one result.
+
+    Parameters
+    ----------
+    threads
+        How many threads a partition may use; None for as many as there are cores.
+    """
+
+    def __init__(self, threads: int | None = None) -> None:
+        self._threads = threads
 
     @property
     def workers(self) -> int:
         """One."""
         return 1
+
+    @property
+    def threads(self) -> int | None:
+        """As many as were asked for."""
+        return self._threads
 
     def close(self) -> None:
         """Do nothing: there is nothing to stop."""

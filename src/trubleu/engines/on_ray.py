@@ -10,6 +10,7 @@ import os
 import secrets
 import time
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu._version import __version__
@@ -75,6 +76,11 @@ class OnRay(Engine):
             self._counted = time.monotonic()
         return max(1, int(self._cores // self._threads))
 
+    @property
+    def threads(self) -> int | None:
+        """As many as the cores that a partition takes."""
+        return self._threads
+
     def close(self) -> None:
         """Leave the cluster, which ends what still runs of ours there."""
         if self._ours:
@@ -93,6 +99,7 @@ class _Tasks(Run[Partition, Result]):
             num_cpus=threads, max_retries=TRIES - 1, retry_exceptions=False, num_returns=2, name="trubleu"
         )
         self._token = secrets.token_hex(16)
+        self._folder = str(Path.cwd())
         self._work = ray.put(self._pickled(work, "the function"))
         self._pending: dict[Any, int] = {}
         self._results: dict[int, Any] = {}
@@ -105,7 +112,7 @@ class _Tasks(Run[Partition, Result]):
     def begin(self, number: int, partition: Partition) -> None:
         content = self._pickled(partition, str(partition))
         # Two objects, so that the large one is not fetched before its turn.
-        status, result = self._task.remote(__version__, self._token, self._work, content)
+        status, result = self._task.remote(__version__, self._token, self._folder, self._work, content)
         self._pending[status] = number
         self._results[number] = result
         self._names[number] = str(partition)
@@ -161,7 +168,7 @@ def _task() -> Callable[..., tuple[tuple[str, ...], Any]]:
     A nested one is sent as it is, so that it can say what is wrong where another TruBLEU is installed, or none.
     """
 
-    def task(version: str, token: str, work: bytes, partition: bytes) -> tuple[tuple[str, ...], Any]:
+    def task(version: str, token: str, folder: str, work: bytes, partition: bytes) -> tuple[tuple[str, ...], Any]:
         import socket
 
         node = socket.gethostname()
@@ -174,6 +181,6 @@ def _task() -> Callable[..., tuple[tuple[str, ...], Any]]:
             return ("refused", what, "UsageError"), None
         from trubleu.engines.ray_worker import work_on
 
-        return work_on(token, work, partition)
+        return work_on(token, folder, work, partition)
 
     return task

@@ -37,10 +37,13 @@ class Processes(Engine):
     ----------
     workers
         How many.
+    threads
+        How many threads each may use.
     """
 
-    def __init__(self, workers: int) -> None:
+    def __init__(self, workers: int, threads: int = 1) -> None:
         self._workers = workers
+        self._threads = threads
         self._idle: list[_Worker] = []
         self._busy: dict[_Worker, int] = {}
         self._maps = 0
@@ -49,6 +52,11 @@ class Processes(Engine):
     def workers(self) -> int:
         """As many as were asked for."""
         return self._workers
+
+    @property
+    def threads(self) -> int | None:
+        """As many as were asked for."""
+        return self._threads
 
     def close(self) -> None:
         """End all processes."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from trubleu.report.counting import SegmentRow
+from trubleu.report.partitions import score_files
 from trubleu.report.reference_check import ReferenceCheck, check_references, render_check
 from trubleu.report.score_tables import render
-from trubleu.report.scores import Sampling, ScoreReport, ScoreRow, SegmentRow, TestRow, score_parts, score_systems
+from trubleu.report.scores import Sampling, ScoreReport, ScoreRow, TestRow, score_parts, score_systems
 from trubleu.report.tables import Bounds, Column, Estimate, Table, render_tables
 
 __all__ = [
@@ -22,6 +24,7 @@ __all__ = [
     "render",
     "render_check",
     "render_tables",
+    "score_files",
     "score_parts",
     "score_systems",
 ]

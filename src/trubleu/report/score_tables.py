@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from trubleu.report.scores import ScoreRow, SegmentRow, TestRow
+from trubleu.report.counting import SegmentRow
+from trubleu.report.scores import ScoreRow, TestRow
 from trubleu.report.tables import FOR_PROGRAMS, Bounds, Column, Estimate, Table, record_table, render_tables, stars
 
 if TYPE_CHECKING:

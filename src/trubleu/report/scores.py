@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter
 from collections.abc import Callable
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trubleu.data import References
-from trubleu.errors import CountedWarning, DataError, TrubleuWarning, UsageError, nearest, some
-from trubleu.metrics.contract import Metric, as_references, reference_number
-from trubleu.metrics.matching import Matching
+from trubleu.errors import DataError, TrubleuWarning, UsageError, nearest, some
+from trubleu.metrics.contract import as_references
+from trubleu.report.counting import PartCounter, SegmentRow, learners
 from trubleu.report.tables import SCHEMA
 from trubleu.stats import SampleBuilder, bootstrap_interval, compare
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
-    from trubleu.data import PreparedReferences
+    from trubleu.data import PreparedReferences, References
+    from trubleu.metrics.contract import Metric
     from trubleu.stats import Sample, TestName
-
-PREPARE_FROM: Final = 3
-"""Scorings of the same tokens from which on preparing the references pays; see docs/performance.md."""
 
 Steps = Callable[[str, int], Callable[[int], object]]
 """Opens a stage of work with its name and number of steps, and returns what is told of steps done."""
@@ -63,17 +58,6 @@ class TestRow:
     effect: float | None
     p: float
     p_holm: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SegmentRow:
-    """One segment of one system under one metric; the score is None where the metric was told to skip it."""
-
-    schema: int = SCHEMA
-    id: str
-    system: str
-    metric: str
-    score: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,34 +205,59 @@ def score_parts(
         As for `score_systems`. A metric that `learns` needs the corpus in one part.
     """
     sampling = sampling or Sampling()
-    _check(sampling, systems, count)
-    builders: dict[tuple[str, str], SampleBuilder] = {}
-    segment_rows: list[SegmentRow] = []
-    reference_numbers: set[str | None] = set()
+    check_sampling(sampling, systems, count)
     advance = steps("score", count * len(systems) * len(metrics))
-    held = HeldWarnings()
-    learning = [name for name, metric in metrics.items() if metric.learns]
+    counter = PartCounter(
+        systems, metrics, partial(SampleBuilder, count), segments=segments, threads=threads, progress=advance
+    )
+    learning = learners(metrics)
     for references, outputs in parts:
         if learning and len(references) != count:
             raise UsageError(
                 f"{some(learning)} must know the references of all segments before one is scored; "
                 "score the corpus as a whole, or let the metric learn first (Metric.learned)"
             )
-        with held.of_part():
-            reference_numbers.add(reference_number(references))
-            prepare_for(references, metrics.values(), len(systems))
-            for name, metric in metrics.items():
-                for system in systems:
-                    rows = metric.statistics(outputs[system], references, threads=threads, progress=advance)
-                    if (system, name) not in builders:
-                        builders[system, name] = SampleBuilder(count, rows.shape[1])
-                    builders[system, name].add(rows)
-                    if segments:
-                        segment_rows += _segment_rows(system, name, metric, rows, references)
-    held.tell()
-    samples = {key: builder.finish() for key, builder in builders.items()}
+        counter.add(references, outputs)
+    counter.held.tell()
+    samples = {key: builder.finish() for key, builder in counter.builders.items()}
+    return report_samples(
+        samples,
+        systems,
+        metrics,
+        sampling=sampling,
+        reference_numbers=counter.reference_numbers,
+        segments=list(chain.from_iterable(counter.segment_rows.values())),
+        threads=threads,
+        steps=steps,
+    )
+
+
+def report_samples(
+    samples: Mapping[tuple[str, str], Sample],
+    systems: Sequence[str],
+    metrics: Mapping[str, Metric],
+    *,
+    sampling: Sampling,
+    reference_numbers: Collection[str | None],
+    segments: Sequence[SegmentRow] = (),
+    threads: int | None = None,
+    steps: Steps = no_steps,
+) -> ScoreReport:
+    """Score what was counted, with intervals and tests where asked for.
+
+    Parameters
+    ----------
+    samples
+        The statistics of each system under each metric.
+    systems, metrics, sampling, threads, steps
+        As for `score_systems`.
+    reference_numbers
+        How many references segments have, as signatures say it, each number once.
+    segments
+        The scores of segments, if they are wanted.
+    """
     blocks = max((sample.blocks for sample in samples.values()), default=0)
-    nrefs = reference_numbers.pop() if len(reference_numbers) == 1 else "var"
+    nrefs = next(iter(reference_numbers)) if len(reference_numbers) == 1 else "var"
     scores: list[ScoreRow] = []
     tests: list[TestRow] = []
     for name, metric in metrics.items():
@@ -286,7 +295,7 @@ def score_parts(
         # Systems first, as people read the table.
         scores=tuple(sorted(scores, key=lambda row: list(systems).index(row.system))),
         tests=tuple(tests),
-        segments=tuple(segment_rows),
+        segments=tuple(segments),
         lower_is_better=frozenset(name for name, metric in metrics.items() if not metric.higher_is_better),
         baseline=sampling.baseline,
         confidence=sampling.confidence if drawn else None,
@@ -296,7 +305,8 @@ def score_parts(
     )
 
 
-def _check(sampling: Sampling, systems: Sequence[str], count: int) -> None:
+def check_sampling(sampling: Sampling, systems: Sequence[str], count: int) -> None:
+    """Refuse intervals and tests that cannot be made; say it if there is nothing to score."""
     if sampling.baseline is not None and sampling.baseline not in systems:
         hint = nearest(sampling.baseline, systems)
         raise UsageError(f"there is no system {sampling.baseline!r} for a baseline; {hint}")
@@ -306,50 +316,6 @@ def _check(sampling: Sampling, systems: Sequence[str], count: int) -> None:
         raise DataError("there are no segments, so neither an interval nor a test can be made")
     if not count:
         warnings.warn("there are no segments, and the score of nothing is 0", TrubleuWarning, stacklevel=3)
-
-
-def prepare_for(references: References | PreparedReferences, metrics: Iterable[Metric], systems: int) -> None:
-    """Tokenise references once where several scorings share their tokens."""
-    if not isinstance(references, References):
-        return
-    found = [getattr(metric, "matching", None) for metric in metrics]
-    uses = Counter((each.tokenizer, each.lowercase) for each in found if isinstance(each, Matching))
-    for (tokenizer, lowercase), metrics_of_these in uses.items():
-        if metrics_of_these * systems >= PREPARE_FROM:
-            references.prepare(tokenize=tokenizer, lowercase=lowercase)
-
-
-class HeldWarnings:
-    """Holds warnings back until all parts are done, and says each once with the cases of all parts together."""
-
-    def __init__(self) -> None:
-        self._counts: Counter[str] = Counter()
-        self._others: dict[str, warnings.WarningMessage] = {}
-
-    @contextmanager
-    def of_part(self) -> Iterator[None]:
-        """Hold back what is warned of while one part is scored."""
-        caught: list[warnings.WarningMessage] = []
-        try:
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                yield
-        finally:
-            here: dict[str, int] = {}
-            for warning in caught:
-                if isinstance(warning.message, CountedWarning):
-                    # Every system and metric meets the same cases of one part again.
-                    here[warning.message.what] = max(here.get(warning.message.what, 0), warning.message.count)
-                else:
-                    self._others.setdefault(str(warning.message), warning)
-            self._counts.update(here)
-
-    def tell(self) -> None:
-        """Say it all."""
-        for warning in self._others.values():
-            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-        for what, count in self._counts.items():
-            warnings.warn(CountedWarning(what, count), stacklevel=3)
 
 
 def _test_rows(
@@ -389,19 +355,4 @@ def _test_rows(
             p_holm=comparison.p_holm,
         )
         for comparison in comparisons
-    ]
-
-
-def _segment_rows(
-    system: str,
-    name: str,
-    metric: Metric,
-    statistics: NDArray[np.float64],
-    references: References | PreparedReferences,
-) -> list[SegmentRow]:
-    ids = (references if isinstance(references, References) else references.references).ids
-    values = metric.segment_scores(statistics, references).tolist()
-    return [
-        SegmentRow(id=segment, system=system, metric=name, score=None if value != value else value)
-        for segment, value in zip(ids, values, strict=True)
     ]

@@ -27,7 +27,8 @@ from trubleu.judge.pairs.selection import (
     usable_segments,
 )
 from trubleu.judge.pairs.sweeps import Sweeps
-from trubleu.report.scores import HeldWarnings, no_steps
+from trubleu.report.counting import HeldWarnings
+from trubleu.report.scores import no_steps
 from trubleu.signature import make_signature
 
 if TYPE_CHECKING:

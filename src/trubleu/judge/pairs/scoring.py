@@ -10,7 +10,7 @@ import numpy as np
 from trubleu.judge.pairs.observations import Column
 from trubleu.judge.pairs.results import Measure
 from trubleu.metrics.matching import Matching
-from trubleu.report.scores import prepare_for
+from trubleu.report.counting import prepare_for
 from trubleu.stats import total
 
 if TYPE_CHECKING:

@@ -32,7 +32,8 @@ from trubleu.judge.wmt.scores import gather_scores, metrics_of, scored_task
 from trubleu.judge.wmt.statistics import averaged
 from trubleu.judge.wmt.tau import check_variant
 from trubleu.metrics import Bleu
-from trubleu.report.scores import HeldWarnings, no_steps
+from trubleu.report.counting import HeldWarnings
+from trubleu.report.scores import no_steps
 from trubleu.stats import checks
 
 if TYPE_CHECKING:

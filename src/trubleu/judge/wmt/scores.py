@@ -10,7 +10,7 @@ import numpy as np
 
 from trubleu.errors import DataError, UsageError, some
 from trubleu.judge.wmt.results import ScoredTask
-from trubleu.report.scores import Steps, prepare_for
+from trubleu.report.counting import prepare_for
 from trubleu.stats import total
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from trubleu.judge.notes import Notes
     from trubleu.judge.wmt.task import WmtTask
     from trubleu.metrics import Metric
+    from trubleu.report.scores import Steps
     from trubleu.stats import ScoreFunction
 
 Scores = TypeVar("Scores", "SegmentScores", "SystemScores")
