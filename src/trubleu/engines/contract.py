@@ -11,7 +11,7 @@ from trubleu.engines.work import Partition, Result, State, Status, Work
 from trubleu.errors import BadPartitionsError, EngineError, TrubleuWarning, some
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
 TRIES: Final = 3
 """How often a partition is tried whose worker dies."""
@@ -80,7 +80,7 @@ class Engine(ABC):
         state: Callable[[], State] | None = None,
         progress: Callable[[Partition], object] | None = None,
         skip_bad: bool = False,
-    ) -> Iterator[tuple[Partition, Result]]:
+    ) -> Generator[tuple[Partition, Result], None, None]:
         """Yield each partition with its result, in the order of the partitions, whichever is finished first.
 
         Only a few results a worker wait to be taken, so that what is merged as it comes needs little memory. Whatever

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import socket
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -28,6 +29,7 @@ RESULTS_A_CORE: Final = 2
 """How many partitions are at the cluster for every one that it can work on: each worker has a next one at hand."""
 
 _SECONDS_BETWEEN_COUNTS: Final = 5.0
+_SECONDS_TO_ANSWER: Final = 10.0
 _EXTRA: Final = "trubleu[ray]"
 
 
@@ -60,6 +62,8 @@ class OnRay(Engine):
         else:
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
             options |= {"include_dashboard": False, "logging_level": "ERROR"}
+        if address is not None and address != "auto":
+            _check_answers(address)
         try:
             self._ray.init(address, **options)
         # Ray has no class of its own for this: versions of Python or Ray that differ are a RuntimeError.
@@ -89,6 +93,16 @@ class OnRay(Engine):
 
     def _run(self, work: Work[Partition, Any, Result]) -> Run[Partition, Result]:
         return _Tasks(self, self._ray, work, self._threads)
+
+
+def _check_answers(address: str) -> None:
+    """Refuse an address where nobody listens; Ray itself would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), _SECONDS_TO_ANSWER):
+            pass
+    except (OSError, ValueError) as error:
+        raise EngineError(f"there is no Ray cluster to work with at {address}: {error}; check the address") from error
 
 
 class _Tasks(Run[Partition, Result]):
@@ -169,7 +183,7 @@ def _task() -> Callable[..., tuple[tuple[str, ...], Any]]:
     """
 
     def task(version: str, token: str, folder: str, work: bytes, partition: bytes) -> tuple[tuple[str, ...], Any]:
-        import socket
+        import socket  # again: only what stands in here is sent
 
         node = socket.gethostname()
         try:

@@ -1,0 +1,176 @@
+"""Engines on one machine: order, state, faults, and that nothing is left running."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from tests.engines.functions import Numbered, count_uses, work
+from trubleu.engines import BadPartitionsError, EngineError, engine
+from trubleu.errors import TrubleuWarning, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from trubleu.engines import Engine
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+@pytest.fixture(scope="module", params=["local", "local:2"])
+def here(request: pytest.FixtureRequest) -> Iterator[Engine]:
+    with engine(request.param) as found:
+        yield found
+
+
+def test_results_come_in_the_order_of_partitions(here: Engine) -> None:
+    partitions = [Numbered(number, seconds=0.05 * (number == 0)) for number in (3, 0, 2, 1, 4)]
+    finished: list[Numbered] = []
+    found = list(here.map(work, partitions, progress=finished.append))
+    assert [partition for partition, _ in found] == partitions
+    for partition, result in found:
+        np.testing.assert_array_equal(result, work(partition))
+    assert sorted(finished, key=lambda each: each.number) == sorted(partitions, key=lambda each: each.number)
+    assert list(here.map(work, [])) == []
+
+
+def test_a_worker_makes_its_state_once(here: Engine) -> None:
+    found = [result for _, result in here.map(count_uses, list(range(6)), state=dict)]
+    workers = {process for process, _ in found}
+    assert len(workers) <= here.workers
+    for worker in workers:
+        uses = [use for process, use in found if process == worker]
+        assert sorted(uses) == list(range(1, len(uses) + 1))
+
+
+def test_bad_partitions_are_all_named_after_the_rest_is_done(here: Engine) -> None:
+    partitions = [Numbered(number, trouble="bad" * (number in (1, 3))) for number in range(5)]
+    done = []
+    found = here.map(work, partitions)
+    with pytest.raises(BadPartitionsError, match="2 of 5 partitions") as caught:  # noqa: PT012
+        for partition, _ in found:
+            done.append(partition.number)
+    assert done == [0, 2, 4]
+    assert caught.value.partitions == {
+        "partition 1": "file.txt:1: it is damaged",
+        "partition 3": "file.txt:3: it is damaged",
+    }
+    assert "partition 1 (file.txt:1: it is damaged), partition 3" in str(caught.value)
+
+
+def test_bad_partitions_may_be_left_out(here: Engine) -> None:
+    partitions = [Numbered(number, trouble="bad" * (number == 1)) for number in range(3)]
+    with pytest.warns(TrubleuWarning, match="1 of 3 partitions were left out: partition 1"):
+        found = [partition.number for partition, _ in here.map(work, partitions, skip_bad=True)]
+    assert found == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("trouble", "error", "message"),
+    [("usage", UsageError, "^this is refused everywhere$"), ("bug", EngineError, "partition 1: .* ZeroDivisionError")],
+)
+def test_what_is_no_matter_of_data_stops_all(
+    here: Engine, tmp_path: Path, trouble: str, error: type[Exception], message: str
+) -> None:
+    partitions = [Numbered(number, str(tmp_path), trouble=trouble * (number == 1)) for number in range(40)]
+    with pytest.raises(error, match=message):
+        list(here.map(work, partitions, skip_bad=True))
+    assert len(list(tmp_path.iterdir())) < 20
+    assert len(list(here.map(work, partitions[2:4]))) == 2  # the engine can still be used
+
+
+def test_results_do_not_pile_up(here: Engine, tmp_path: Path) -> None:
+    found = here.map(work, [Numbered(number, str(tmp_path)) for number in range(40)])
+    next(found)
+    time.sleep(0.3)
+    assert len(list(tmp_path.iterdir())) <= 3 * here.workers
+    found.close()
+    begun = len(list(tmp_path.iterdir()))
+    time.sleep(0.1)
+    assert len(list(tmp_path.iterdir())) == begun
+
+
+def test_a_partition_whose_worker_is_killed_is_tried_again(tmp_path: Path) -> None:
+    partitions = [Numbered(number, str(tmp_path), deaths=2 * (number == 2)) for number in range(5)]
+    with engine("local:2") as processes:
+        found = list(processes.map(work, partitions))
+        assert len((tmp_path / "2.tries").read_text().splitlines()) == 3
+        for partition, result in found:
+            np.testing.assert_array_equal(result, work(Numbered(partition.number)))
+        deadly = [Numbered(9, str(tmp_path), deaths=99)]
+        with pytest.raises(EngineError, match="partition 9: 3 workers died of it, the last one killed by SIGKILL"):
+            list(processes.map(work, deadly))
+
+
+def test_what_cannot_be_sent_is_said() -> None:
+    with engine("local:1") as processes:
+        with pytest.raises(UsageError, match="the function cannot be sent to another process"):
+            list(processes.map(lambda number, _state: number, [1]))
+        with pytest.raises(EngineError, match=r"partition 0: .* its result cannot be sent"):
+            list(processes.map(work, [Numbered(0, trouble="unpicklable")]))
+        first = processes.map(work, [Numbered(number) for number in range(9)])
+        next(first)
+        with pytest.raises(UsageError, match="busy with another map"):
+            next(processes.map(work, [Numbered(1)]))
+        first.close()
+
+
+SCRIPT = """
+import sys
+from tests.engines.functions import Numbered, work
+from trubleu.engines import engine
+
+if __name__ == "__main__":
+    with engine("local:2") as processes:
+        list(processes.map(work, [Numbered(number, sys.argv[1], seconds=60) for number in range(4)]))
+"""
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
+def test_nothing_is_left_running(tmp_path: Path, end: signal.Signals) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, str(tmp_path / "script.py"), str(tmp_path)]
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as driver:
+        wait_for(lambda: len(list(tmp_path.glob("*.tries"))) == 2)
+        workers = [int(path.read_text()) for path in tmp_path.glob("*.tries")]
+        assert all(map(alive, workers))
+        driver.send_signal(end)
+        _, error = driver.communicate(timeout=30)
+    assert ("KeyboardInterrupt" in error) == (end == signal.SIGINT)
+    wait_for(lambda: not any(map(alive, workers)))
+    assert len(list(tmp_path.glob("*.tries"))) == 2
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 30) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def alive(process: int) -> bool:
+    with suppress(OSError):
+        # Whoever should reap it may be slow: a process that has ended but was not waited for is not running.
+        return "\nState:\tZ" not in Path(f"/proc/{process}/status").read_text()
+    return False
+
+
+@pytest.mark.parametrize("name", ["", "remote", "local:", "local:0", "local:-1", "local:x", "ray:", "ray://", "rays"])
+def test_there_are_no_other_engines(name: str) -> None:
+    with pytest.raises(UsageError, match=r"there is no engine .*; known: local, local:N, local:all, ray, ray://"):
+        engine(name)
+
+
+def test_one_process_a_core() -> None:
+    with engine("local:all") as processes:
+        assert processes.workers == os.cpu_count()
