@@ -1,0 +1,170 @@
+"""Scores of ranges of lines are those of the whole, bit by bit, whoever works and whatever happens to them."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from tests.engines.functions import metrics_after_deaths
+from trubleu import cli
+from trubleu.data import LineStream
+from trubleu.engines import BadPartitionsError, engine
+from trubleu.errors import DataError, TrubleuWarning, UsageError
+from trubleu.report import Sampling, score_files, score_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from trubleu.engines import Engine
+    from trubleu.report import ScoreReport
+
+SAMPLING = Sampling(interval=True, test="bootstrap", resamples=40)
+
+
+def write(folder: Path, segments: int, seed: int = 1) -> LineStream:
+    """Write two files of references with weights and the outputs of two systems."""
+    random = np.random.default_rng(seed)
+    lines = [f"{'abc'[i % 3]} {'abc'[i // 3 % 3]} {'abc'[i // 9]} d\n" for i in range(27)]
+    for name in ("r", "q", "s", "t"):
+        drawn = random.integers(27, size=segments).tolist()
+        # The second reference is never the same as the first, of which there would be a warning.
+        (folder / name).write_text(
+            "".join(lines[number].replace("d", "d e" if name == "q" else "d") for number in drawn)
+        )
+    for name, empty in (("wr", 0.0), ("wq", 0.3)):
+        weights = np.where(random.random(segments) < empty, "", random.choice(["0.7", "1", "0.1"], segments))
+        (folder / name).write_text("".join(f"{weight}\n" for weight in weights))
+    return LineStream.open(
+        [folder / "r", folder / "q"], [folder / "wr", folder / "wq"], {"s": folder / "s", "t": folder / "t"}
+    )
+
+
+def whole(files: LineStream) -> ScoreReport:
+    make = metrics_after_deaths(0, "", 0)
+    return score_parts(files, list(files.systems), files.segments, make, sampling=SAMPLING)
+
+
+@pytest.fixture(scope="module")
+def two() -> Iterator[Engine]:
+    with engine("local:2") as found:
+        yield found
+
+
+make_metrics = partial(metrics_after_deaths, 0, "", 0)
+
+
+@pytest.mark.parametrize("rows", [1, 7, 50, 999])
+def test_ranges_of_any_size_in_this_process(tmp_path: Path, rows: int) -> None:
+    files = write(tmp_path, 100)
+    with engine("local") as here:
+        found = score_files(files, make_metrics, here, sampling=SAMPLING, rows=rows)
+    assert found == whole(files)
+
+
+def test_chunks_and_blocks_are_cut_anywhere(tmp_path: Path, two: Engine) -> None:
+    """With ranges that fit neither chunks of 65,536 rows nor the 10,000 blocks of more than a million."""
+    files = write(tmp_path, 1_000_003)
+    found = score_files(files, make_metrics, two, sampling=SAMPLING, rows=149_999)
+    assert found == whole(files)
+    assert found.blocks == 10_000
+
+
+def test_workers_that_are_killed_change_nothing(tmp_path: Path) -> None:
+    files = write(tmp_path, 500)
+    deaths = tmp_path / "deaths"
+    deaths.mkdir()
+    with engine("local:2") as processes:
+        make = partial(metrics_after_deaths, os.getpid(), str(deaths), 2)
+        found = score_files(files, make, processes, sampling=SAMPLING, rows=100)
+    assert len(list(deaths.iterdir())) == 2
+    assert found == whole(files)
+
+
+def test_scores_of_segments_come_in_the_usual_order(tmp_path: Path, two: Engine) -> None:
+    files = write(tmp_path, 90)
+    make = metrics_after_deaths(0, "", 0)
+    one_part = score_parts(files, ["s", "t"], 90, make, segments=True)
+    assert score_files(files, make_metrics, two, segments=True, rows=20) == one_part
+    assert len(one_part.segments) == 90 * 2 * 2
+
+
+def test_a_bad_range_is_named_or_left_out(tmp_path: Path, two: Engine) -> None:
+    files = write(tmp_path, 100)
+    lines = (tmp_path / "q").read_bytes().split(b"\n")
+    (tmp_path / "q").write_bytes(b"\n".join([*lines[:44], b"\xff", *lines[45:]]))
+    with pytest.raises(BadPartitionsError, match=r"1 of 5 .*lines 41 to 60 \(.*q:45: byte .* is not valid UTF-8"):
+        score_files(files, make_metrics, two, sampling=SAMPLING, rows=20)
+    with pytest.warns(TrubleuWarning, match="1 of 5 partitions were left out: lines 41 to 60"):
+        found = score_files(files, make_metrics, two, sampling=SAMPLING, rows=20, skip_bad=True)
+    for path in map(Path, files.paths):
+        kept = path.read_bytes().split(b"\n")
+        path.write_bytes(b"\n".join(kept[:40] + kept[60:]))
+    assert found == whole(files.of_lengths([80] * 6))
+    (tmp_path / "wr").write_text("7\n" * 80)
+    with pytest.warns(TrubleuWarning), pytest.raises(DataError, match="no range of lines that can be used"):
+        score_files(files, make_metrics, two, rows=20, skip_bad=True)
+
+
+def test_warnings_of_all_ranges_add_up(tmp_path: Path, two: Engine) -> None:
+    files = write(tmp_path, 100)
+    lines = (tmp_path / "r").read_text().splitlines()
+    (tmp_path / "r").write_text("".join(f"{'' if number % 10 == 0 else line}\n" for number, line in enumerate(lines)))
+    with pytest.warns(TrubleuWarning, match=r"empty references? .*: 10$") as told:
+        score_files(files, make_metrics, two, rows=30)
+    assert len(told) == 1
+
+
+def test_files_must_fit(tmp_path: Path, two: Engine) -> None:
+    files = write(tmp_path, 10)
+    (tmp_path / "s").write_text("a\n" * 9)
+    with pytest.raises(DataError, match=r"s has 9 lines but .*r has 10 segments"):
+        score_files(files, make_metrics, two)
+
+
+# The command
+
+
+def run(folder: Path, *more: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    code = cli.main(["score", "--ref", str(folder / "r"), str(folder / "s"), "--format", "json", *more])
+    out, error = capsys.readouterr()
+    return code, out, error
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path, 100)
+    options = ["-m", "bleu-2", "-m", "sbleu-2[variant=nakov]", "--lowercase", "--ci", "--resamples", "50"]
+    code, alone, _ = run(tmp_path, *options, capsys=capsys)
+    assert (code, alone != "") == (0, True)
+    assert run(tmp_path, *options, "--engine", "local:2", capsys=capsys) == (0, alone, "")
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--skip-bad"], "--skip-bad goes with --engine"),
+        (["--engine", "cloud"], "there is no engine 'cloud'"),
+        (["--engine", "local", "-m", "nist"], "nist must know the references of all segments"),
+        (["--engine", "local", "missing.txt"], "missing.txt is no plain file"),
+    ],
+)
+def test_what_the_command_refuses(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str], message: str
+) -> None:
+    write(tmp_path, 10)
+    code, out, error = run(tmp_path, *more, capsys=capsys)
+    assert (code, out) == (2, "")
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_metrics_that_learn_are_refused(tmp_path: Path, two: Engine) -> None:
+    from trubleu.cli.score import make
+
+    files = write(tmp_path, 10)
+    with pytest.raises(UsageError, match="cider-4 must know the references of all segments"):
+        score_files(files, partial(make, {"cider-4": {}}), two)
