@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +17,11 @@ import pytest
 import ray
 from ray.cluster_utils import Cluster
 
-from tests.engines.functions import Numbered, count_uses, where, work
+from tests.engines.functions import Numbered, count_uses, metrics_after_deaths, where, work
+from trubleu.data import LineStream
 from trubleu.engines import BadPartitionsError, EngineError, engine, on_ray
 from trubleu.errors import UsageError
+from trubleu.report import Sampling, score_files, score_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,6 +83,19 @@ def test_a_worker_is_killed(connected: Cluster, tmp_path: Path) -> None:
         assert len((tmp_path / "2.tries").read_text().splitlines()) == 3
         with pytest.raises(EngineError, match=r"partition 7: the cluster could not finish it in 3 tries \(Worker"):
             list(there.map(work, [Numbered(7, str(tmp_path), deaths=99)]))
+
+
+def test_scores_are_the_same_though_workers_are_killed(connected: Cluster, tmp_path: Path) -> None:
+    corpus(tmp_path / "corpus", 3)
+    references, *systems = (tmp_path / "corpus" / name for name in ("r.txt", "s.txt", "t.txt"))
+    files = LineStream.open([references], [], {system.stem: system for system in systems})
+    sampling = Sampling(interval=True, test="randomisation", resamples=40)
+    alone = score_parts(files, ["s", "t"], files.segments, metrics_after_deaths(0, "", 0), sampling=sampling)
+    (tmp_path / "deaths").mkdir()
+    make = partial(metrics_after_deaths, os.getpid(), str(tmp_path / "deaths"), 2)
+    with engine("ray") as there:
+        assert score_files(files, make, there, sampling=sampling, rows=9_999) == alone
+    assert len(list((tmp_path / "deaths").iterdir())) == 2
 
 
 def test_a_node_is_added_and_one_is_removed(connected: Cluster) -> None:

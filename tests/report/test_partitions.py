@@ -16,12 +16,16 @@ from trubleu.data import LineStream
 from trubleu.engines import BadPartitionsError, engine
 from trubleu.errors import DataError, TrubleuWarning, UsageError
 from trubleu.report import Sampling, score_files, score_parts
+from trubleu.report.partitions import ScoreRange
+from trubleu.stats import blocking
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
+    from trubleu import Metric
     from trubleu.engines import Engine
     from trubleu.report import ScoreReport
+    from trubleu.report.kept_ranges import Placed, RangeScores
 
 SAMPLING = Sampling(interval=True, test="bootstrap", resamples=40)
 
@@ -110,6 +114,54 @@ def test_a_bad_range_is_named_or_left_out(tmp_path: Path, two: Engine) -> None:
         score_files(files, make_metrics, two, rows=20, skip_bad=True)
 
 
+def test_finished_ranges_are_not_scored_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, two: Engine) -> None:
+    files = write(tmp_path, 100)
+    kept = tmp_path / "kept"
+    with_workers = score_files(files, make_metrics, two, sampling=SAMPLING, rows=20, keep=kept)
+    results = sorted(kept.iterdir())
+    assert len(results) == 5
+    scored: list[str] = []
+    usual = ScoreRange.__call__
+
+    def told(self: ScoreRange, placed: Placed, metrics: Mapping[str, Metric]) -> RangeScores:
+        scored.append(str(placed))
+        return usual(self, placed, metrics)
+
+    monkeypatch.setattr(ScoreRange, "__call__", told)
+
+    def again() -> tuple[ScoreReport, list[str]]:
+        scored.clear()
+        with engine("local") as here:
+            return score_files(files, make_metrics, here, sampling=SAMPLING, rows=20, keep=kept), list(scored)
+
+    assert again() == (with_workers, [])
+    assert with_workers == whole(files)
+    results[0].write_bytes(results[0].read_bytes()[:-1] + b"x")
+    found, done = again()
+    assert (found, len(done)) == (with_workers, 1)
+    lines = (tmp_path / "t").read_text().splitlines()
+    (tmp_path / "t").write_text("".join(f"{line}\n" for line in [*lines[:45], "c c c", *lines[46:]]))
+    assert again() == (whole(files), ["lines 41 to 60"])
+    with pytest.raises(UsageError, match="scores of segments are not kept"):
+        score_files(files, make_metrics, two, segments=True, keep=kept)
+    with pytest.raises(DataError, match=r"the folder .*none/kept cannot be made: No such file"):
+        score_files(files, make_metrics, two, keep=tmp_path / "none" / "kept")
+
+
+def test_what_is_kept_holds_blocks_and_warnings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocking, "BLOCK_THRESHOLD", 50)
+    monkeypatch.setattr(blocking, "BLOCK_COUNT", 30)
+    files = write(tmp_path, 100)
+    (tmp_path / "r").write_text("\n" + "".join((tmp_path / "r").read_text().splitlines(keepends=True)[1:]))
+    with pytest.warns(TrubleuWarning, match="empty references"):
+        expected = whole(files)
+    for _ in range(2):
+        with engine("local") as here, pytest.warns(TrubleuWarning, match=r"empty references .*: 1$"):
+            found = score_files(files, make_metrics, here, sampling=SAMPLING, rows=17, keep=tmp_path / "kept")
+        assert found == expected
+        assert found.blocks == 30
+
+
 def test_warnings_of_all_ranges_add_up(tmp_path: Path, two: Engine) -> None:
     files = write(tmp_path, 100)
     lines = (tmp_path / "r").read_text().splitlines()
@@ -147,6 +199,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     ("more", "message"),
     [
         (["--skip-bad"], "--skip-bad goes with --engine"),
+        (["--resume", "kept"], "--resume goes with --engine"),
         (["--engine", "cloud"], "there is no engine 'cloud'"),
         (["--engine", "local", "-m", "nist"], "nist must know the references of all segments"),
         (["--engine", "local", "missing.txt"], "missing.txt is no plain file"),

@@ -143,6 +143,11 @@ def add_engine_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="local:N for processes on this machine, ray or ray://HOST:PORT for a Ray cluster; for plain files",
     )
+    where.add_argument(
+        "--resume",
+        metavar="FOLDER",
+        help="with --engine, keep finished ranges in this folder, and do not work again on those that are there",
+    )
     where.add_argument("--skip-bad", action="store_true", help="with --engine, leave out ranges that cannot be used")
     where.add_argument("--threads", type=int, metavar="N", help="threads to use (all cores; with --engine one a range)")
 
@@ -189,6 +194,8 @@ def run(options: argparse.Namespace) -> None:
         build_metrics(options)  # a wrong name is said before files are read
     if options.skip_bad and options.engine is None:
         raise UsageError("--skip-bad goes with --engine; add one, such as --engine local:4, or leave it out")
+    if options.resume is not None and options.engine is None:
+        raise UsageError("--resume goes with --engine; add one, such as --engine local:4, or leave it out")
     sampling = sampling_of(options, interval=options.ci, test=options.test, baseline=options.baseline)
     with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
         if options.engine is not None:
@@ -232,6 +239,7 @@ def _with_engine(options: argparse.Namespace, sampling: Sampling, bars: Bars) ->
             sampling=sampling,
             segments=options.segments,
             skip_bad=options.skip_bad,
+            keep=options.resume,
             steps=bars.stage,
         )
 

@@ -6,6 +6,7 @@ worker keeps from one partition to the next lies in `trubleu.engines.ray_worker`
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import socket
@@ -64,13 +65,16 @@ class OnRay(Engine):
             options |= {"include_dashboard": False, "logging_level": "ERROR"}
         if address is not None and address != "auto":
             _check_answers(address)
+        logging.getLogger("ray").setLevel(logging.ERROR)
         try:
             self._ray.init(address, **options)
         # Ray has no class of its own for this: versions of Python or Ray that differ are a RuntimeError.
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:
             where = address or "this machine"
             reason = " ".join(str(error).split()).rstrip(".")
-            raise EngineError(f"there is no Ray cluster to work with at {where}: {reason}") from error
+            raise EngineError(
+                f"there is no Ray cluster to work with at {where}: {reason}; if it asks for a token, set RAY_AUTH_TOKEN"
+            ) from error
 
     @property
     def workers(self) -> int:

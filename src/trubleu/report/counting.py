@@ -6,10 +6,10 @@ import warnings
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from trubleu.data import References
-from trubleu.errors import CountedWarning
+from trubleu.errors import CountedWarning, TrubleuWarning
 from trubleu.metrics.contract import reference_number
 from trubleu.metrics.matching import Matching
 from trubleu.report.tables import SCHEMA
@@ -161,6 +161,21 @@ class HeldWarnings:
         self._counts.update(other._counts)
         for text, warning in other._others.items():
             self._others.setdefault(text, warning)
+
+    def plain(self) -> dict[str, Any] | None:
+        """Return all as plain values, ready for JSON; None if there is a warning that is not ours."""
+        if any(not issubclass(warning.category, TrubleuWarning) for warning in self._others.values()):
+            return None
+        return {"counts": dict(self._counts), "others": list(self._others)}
+
+    @classmethod
+    def from_plain(cls, values: Mapping[str, Any]) -> HeldWarnings:
+        """Return what `plain` made plain."""
+        held = cls()
+        held._counts.update(values["counts"])
+        for text in values["others"]:
+            held._others[text] = warnings.WarningMessage(TrubleuWarning(text), TrubleuWarning, __file__, 1)
+        return held
 
     def tell(self) -> None:
         """Say it all."""

@@ -6,14 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, chain, groupby
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
+from trubleu._version import __version__
 from trubleu.data.files import name_of
 from trubleu.data.ranges import CountedFile, LineRange, count_newlines, line_ranges, pieces
 from trubleu.data.stream import PART
 from trubleu.errors import DataError, UsageError, some
 from trubleu.metrics.contract import Metric
 from trubleu.report.counting import HeldWarnings, PartCounter, learners
+from trubleu.report.kept_ranges import Placed, RangeScores, ScoreOne, kept_ranges
 from trubleu.report.scores import Sampling, check_sampling, no_steps, report_samples
 from trubleu.stats import PartialBuilder, SampleBuilder
 
@@ -21,10 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from trubleu.data import LineStream
+    from trubleu.data.files import PathLike
     from trubleu.engines import Engine
     from trubleu.report.counting import SegmentRow
     from trubleu.report.scores import ScoreReport, Steps
-    from trubleu.stats import PartialSample
 
 MakeMetrics = Callable[[], Mapping[str, Metric]]
 """Makes the metrics by their names; each worker does, as what they hold need not travel."""
@@ -45,6 +47,7 @@ def score_files(
     segments: bool = False,
     skip_bad: bool = False,
     rows: int | None = None,
+    keep: PathLike | None = None,
     steps: Steps = no_steps,
 ) -> ScoreReport:
     """Score plain files in ranges of lines; the numbers are those of `score_parts`, to the last bit.
@@ -63,6 +66,9 @@ def score_files(
         Whether to leave out ranges that cannot be used, with a warning, and to score the rest.
     rows
         How many lines a range has; what suits the engine if nothing is said. No number depends on it.
+    keep
+        A folder for what was found out about each range, all workers': ranges that are found there by what their lines
+        and all else hold are not scored again.
 
     Raises
     ------
@@ -76,13 +82,22 @@ def score_files(
             f"{some(learning)} must know the references of all segments before one is scored, which an engine cannot "
             "do; leave the engine out, or let the metric learn from another corpus"
         )
+    if keep is not None and segments:
+        raise UsageError("scores of segments are not kept; leave the folder for finished ranges out, or the segments")
     counted = _counted(files, engine, steps)
     files = files.of_lengths([file.lines for file in counted])
     systems = list(files.systems)
     check_sampling(sampling, systems, files.segments)
     ranges = line_ranges(counted, rows or _suitable(files.segments, engine.workers))
     while True:
-        merged, scored = _score(files, ranges, metrics, engine, segments, skip_bad, steps, len(made))
+        count = sum(map(len, ranges))
+        work: ScoreOne = ScoreRange(files, count, segments, engine.threads)
+        if keep is not None:
+            job = repr(
+                [__version__, count, list(files.systems), [(name, str(made[name].signature())) for name in made]]
+            )
+            work = kept_ranges(work, keep, job)
+        merged, scored = _score(work, ranges, metrics, engine, skip_bad, steps, len(systems) * len(made))
         if len(scored) == len(ranges):
             break
         # Where blocks of segments begin depends on how many segments there are, so what is left is scored anew.
@@ -99,26 +114,6 @@ def score_files(
         segments=list(chain.from_iterable(merged.segment_rows.values())),
         steps=steps,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """A range of lines, and how many segments are scored before it: fewer than lines where ranges are left out."""
-
-    lines: LineRange
-    row: int
-
-    def __str__(self) -> str:
-        return str(self.lines)
-
-
-class RangeScores(NamedTuple):
-    """What a worker found out about a range."""
-
-    samples: dict[tuple[str, str], PartialSample]
-    reference_numbers: set[str | None]
-    segment_rows: dict[tuple[str, str], list[SegmentRow]]
-    held: HeldWarnings
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,24 +190,22 @@ def _suitable(segments: int, workers: int) -> int:
 
 
 def _score(
-    files: LineStream,
+    work: ScoreOne,
     ranges: Sequence[LineRange],
     metrics: MakeMetrics,
     engine: Engine,
-    segments: bool,
     skip_bad: bool,
     steps: Steps,
-    metric_count: int,
+    scorings: int,
 ) -> tuple[Merged, list[LineRange]]:
     """Score ranges, and return what they add up to and those that could be used."""
     *starts, count = accumulate(map(len, ranges), initial=0)
     placed = [Placed(lines, row) for lines, row in zip(ranges, starts, strict=True)]
-    scorings = len(files.systems) * metric_count
     advance = steps("score", count * scorings)
     merged = Merged(count)
     scored = []
     for each, found in engine.map(
-        ScoreRange(files, count, segments, engine.threads),
+        work,
         placed,
         state=metrics,
         progress=lambda done: advance(len(done.lines) * scorings),

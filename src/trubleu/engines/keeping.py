@@ -1,0 +1,72 @@
+"""Results of partitions kept in a folder, so that work that was interrupted goes on where it stopped.
+
+A result is found again by what it was made from: the partition's content and everything else that it depends on. Each
+is a file that appears whole or not at all, written by the worker; nothing in the folder is ever changed, so that it
+needs no lock, and what nobody asks for does no harm.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Generic
+
+from trubleu.data.array_file import ArrayFile, Kind, write_arrays
+from trubleu.engines.work import Partition, Result, State
+from trubleu.errors import DataError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+KIND: Final = Kind(magic=b"TBresult", version=1, name="a kept result", remedy="remove it")
+
+Packed = tuple[dict[str, Any], "Mapping[str, NDArray[Any]]"]
+"""A result as a file holds it: plain values, and arrays of one dimension."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept(Generic[Partition, State, Result]):
+    """A function whose results are kept; mapped in place of the function itself.
+
+    Attributes
+    ----------
+    function
+        Takes a partition and a state.
+    folder
+        Where results are kept; workers must find it under the same path.
+    content
+        Yields all that a partition's result depends on, as bytes.
+    pack, unpack
+        Turn a result into what a file holds, or None if it is not to be kept, and back.
+    """
+
+    function: Callable[[Partition, State], Result]
+    folder: str
+    content: Callable[[Partition], Iterable[bytes]]
+    pack: Callable[[Result], Packed | None]
+    unpack: Callable[[dict[str, Any], Callable[[str], NDArray[Any]]], Result]
+
+    def __call__(self, partition: Partition, state: State) -> Result:
+        """Return the result that was kept, or work and keep it."""
+        path = self._path(partition)
+        if path.exists():
+            try:
+                file = ArrayFile(path, KIND)
+                return self.unpack(file.header, file.array)
+            except DataError:
+                path.unlink(missing_ok=True)  # damaged; it is made again
+        result = self.function(partition, state)
+        if (packed := self.pack(result)) is not None:
+            write_arrays(path, KIND, *packed)
+        return result
+
+    def _path(self, partition: Partition) -> Path:
+        digest = hashlib.blake2b(digest_size=32)
+        for part in self.content(partition):
+            # With its length, so that moving a byte from one part to the next makes another content.
+            digest.update(len(part).to_bytes(8, "little"))
+            digest.update(part)
+        return Path(self.folder, f"{digest.hexdigest()}.result")

@@ -1,0 +1,111 @@
+"""What is found out about a range of lines, and how it is kept in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from trubleu.engines.keeping import Kept, Packed
+from trubleu.errors import DataError
+from trubleu.metrics.contract import Metric
+from trubleu.report.counting import HeldWarnings
+from trubleu.stats.grid import Cells
+from trubleu.stats.sample import PartialSample
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from trubleu.data.files import PathLike
+    from trubleu.data.ranges import LineRange
+    from trubleu.report.counting import SegmentRow
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A range of lines, and how many segments are scored before it: fewer than lines where ranges are left out."""
+
+    lines: LineRange
+    row: int
+
+    def __str__(self) -> str:
+        return str(self.lines)
+
+
+class RangeScores(NamedTuple):
+    """What a worker found out about a range."""
+
+    samples: dict[tuple[str, str], PartialSample]
+    reference_numbers: set[str | None]
+    segment_rows: dict[tuple[str, str], list[SegmentRow]]
+    held: HeldWarnings
+
+
+ScoreOne = Callable[[Placed, Mapping[str, Metric]], RangeScores]
+"""Scores one range."""
+
+
+def kept_ranges(work: ScoreOne, folder: PathLike, job: str) -> ScoreOne:
+    """Return the same with results kept in a folder; ``job`` is what they depend on besides the range.
+
+    Raises
+    ------
+    DataError
+        If the folder cannot be made.
+    """
+    path = Path(folder).absolute()
+    try:
+        path.mkdir(exist_ok=True)
+    except OSError as error:
+        raise DataError(f"the folder {folder} cannot be made: {error.strerror}; check the path") from error
+    return Kept(function=work, folder=str(path), content=partial(_content, job), pack=_pack, unpack=_unpack)
+
+
+def _content(job: str, placed: Placed) -> Iterator[bytes]:
+    yield job.encode()
+    yield repr((placed.row, placed.lines.first, placed.lines.count)).encode()
+    for span in placed.lines.spans:
+        yield span.digest()
+
+
+def _pack(found: RangeScores) -> Packed | None:
+    held = found.held.plain()
+    if held is None:
+        return None
+    arrays: dict[str, NDArray[Any]] = {}
+    samples = []
+    for number, ((system, metric), sample) in enumerate(found.samples.items()):
+        blocks = sample.blocks is not None
+        columns = sample.rows.shape[1]
+        samples.append({"system": system, "metric": metric, "segments": sample.segments, "columns": columns})
+        tables = {"rows": sample.rows, **_tables("chunks", sample.chunks), **_tables("blocks", sample.blocks)}
+        samples[-1]["blocks"] = blocks
+        arrays |= {f"{number} {name}": table.ravel() for name, table in tables.items()}
+    return {"samples": samples, "references": sorted(map(str, found.reference_numbers)), "held": held}, arrays
+
+
+def _tables(name: str, cells: Cells | None) -> dict[str, NDArray[Any]]:
+    return {} if cells is None else {f"{name} {part}": table for part, table in cells._asdict().items()}
+
+
+def _unpack(header: dict[str, Any], array: Callable[[str], NDArray[Any]]) -> RangeScores:
+    samples: dict[tuple[str, str], PartialSample] = {}
+    for number, sample in enumerate(header["samples"]):
+        table = partial(_table, array, number, sample["columns"])
+        blocks = _cells("blocks", table) if sample["blocks"] else None
+        samples[sample["system"], sample["metric"]] = PartialSample(
+            sample["segments"], table("rows"), _cells("chunks", table), blocks
+        )
+    return RangeScores(samples, set(header["references"]), {}, HeldWarnings.from_plain(header["held"]))
+
+
+def _table(array: Callable[[str], NDArray[Any]], number: int, columns: int, name: str) -> NDArray[Any]:
+    return array(f"{number} {name}").reshape(-1, columns)
+
+
+def _cells(name: str, table: Callable[[str], NDArray[Any]]) -> Cells:
+    return Cells(*(table(f"{name} {part}") for part in Cells._fields))
