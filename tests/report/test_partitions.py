@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ import pytest
 
 from tests.engines.functions import metrics_after_deaths
 from trubleu import cli
+from trubleu.cli.score import make as metrics_by_name
 from trubleu.data import LineStream
 from trubleu.engines import BadPartitionsError, engine
 from trubleu.errors import DataError, TrubleuWarning, UsageError
@@ -72,9 +74,12 @@ def test_ranges_of_any_size_in_this_process(tmp_path: Path, rows: int) -> None:
 
 def test_chunks_and_blocks_are_cut_anywhere(tmp_path: Path, two: Engine) -> None:
     """With ranges that fit neither chunks of 65,536 rows nor the 10,000 blocks of more than a million."""
-    files = write(tmp_path, 1_000_003)
-    found = score_files(files, make_metrics, two, sampling=SAMPLING, rows=149_999)
-    assert found == whole(files)
+    written = write(tmp_path, 1_000_003)
+    files = replace(written, references=[tmp_path / "r"], weights=[], systems={"s": tmp_path / "s"})
+    make = partial(metrics_by_name, {"sbleu-2": {}})
+    sampling = Sampling(interval=True, resamples=40)
+    found = score_files(files, make, two, sampling=sampling, rows=149_999)
+    assert found == score_parts(files, ["s"], files.segments, make(), sampling=sampling)
     assert found.blocks == 10_000
 
 
@@ -216,8 +221,6 @@ def test_what_the_command_refuses(
 
 
 def test_metrics_that_learn_are_refused(tmp_path: Path, two: Engine) -> None:
-    from trubleu.cli.score import make
-
     files = write(tmp_path, 10)
     with pytest.raises(UsageError, match="cider-4 must know the references of all segments"):
-        score_files(files, partial(make, {"cider-4": {}}), two)
+        score_files(files, partial(metrics_by_name, {"cider-4": {}}), two)
