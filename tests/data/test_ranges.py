@@ -16,13 +16,15 @@ from trubleu.errors import DataError
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from trubleu.data.files import PathLike
+
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("ranges")
 
 
-def counted(path: Path) -> CountedFile:
+def counted(path: PathLike) -> CountedFile:
     return CountedFile(path, [(piece, count_newlines(piece)) for piece in pieces(path)])
 
 
