@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from trubleu.data import References
     from trubleu.metrics import Metric
+    from trubleu.metrics.registry import MetricSpec
     from trubleu.report.scores import Sampling
 
 WEIGHTED_METRIC: Final = "dbleu-4"
@@ -22,7 +23,7 @@ DEFAULT_METRIC: Final = f"{WEIGHTED_METRIC} for references with weights, otherwi
 # Options of metrics that may be given for all metrics at once: name, what it is, and the argument's own settings.
 METRIC_OPTIONS: Final[dict[str, dict[str, Any]]] = {
     "tokenize": {"metavar": "NAME", "help": "tokenizer: 13a (default), intl, char, zh, words, chat, none, …"},
-    "lowercase": {"action": "store_true", "help": "lower-case all texts"},
+    "lowercase": {"action": "store_true", "help": "lower-case all texts; meteor does unless it has lowercase=false"},
     "smoothing": {"metavar": "KIND", "help": "exp (default), floor, add-k or none; for bleu2vec lin-och (default) too"},
     "smoothing_value": {"metavar": "X", "type": float, "help": "the value for floor (0.1) or add-k (1)"},
     "effective_order": {"action": "store_true", "help": "leave out orders that texts are too short for"},
@@ -47,7 +48,11 @@ METRIC_OPTIONS: Final[dict[str, dict[str, Any]]] = {
         "metavar": "FILE",
         "help": "references whose n-grams nist and cider learn from, in place of those that outputs are scored against",
     },
-    "alpha": {"metavar": "A", "type": float, "help": "the share of the references in iBLEU, from 0 to 1 (0.9)"},
+    "alpha": {
+        "metavar": "A",
+        "type": float,
+        "help": "the share of the references in iBLEU, from 0 to 1 (0.9); METEOR's own alpha stands in brackets only",
+    },
 }
 
 EPILOG = """\
@@ -272,17 +277,29 @@ def build_metrics(options: argparse.Namespace) -> dict[str, Metric]:
     # By identity: 0 is a value, though it equals False.
     values = {name: getattr(options, name, None) for name in METRIC_OPTIONS}
     given = {name: value for name, value in values.items() if value is not None and value is not False}
+    asked = (tuple(options.metric), given)
+    kept: tuple[object, dict[str, Metric]] | None = getattr(options, "built_metrics", None)
+    if kept is not None and kept[0] == asked:
+        return kept[1]  # some read files when they are made
     specs = [parse(text) for text in options.metric]
     for name in given:
-        if not any(spec.accepts(name) for spec in specs):
+        if not any(_takes(spec, name) for spec in specs):
             raise UsageError(f"--{name.replace('_', '-')} changes nothing, as none of the metrics takes it from there")
     metrics: dict[str, Metric] = {}
     for spec in specs:
         if spec.text in metrics:
             raise UsageError(f"the metric {spec.text} is given twice; give it once")
-        metrics[spec.text] = spec.build(**{name: value for name, value in given.items() if spec.accepts(name)})
+        metrics[spec.text] = spec.build(**{name: value for name, value in given.items() if _takes(spec, name)})
     if options.weight and not any(metric.uses_weights for metric in metrics.values()):
         raise UsageError("--weight changes nothing, as none of the metrics uses weights; leave it out, or add dbleu-4")
     if options.source is not None and not any(metric.needs_source for metric in metrics.values()):
         raise UsageError("--source changes nothing, as none of the metrics looks at it; leave it out, or add ibleu-4")
+    options.built_metrics = (asked, metrics)
     return metrics
+
+
+def _takes(spec: MetricSpec, option: str) -> bool:
+    """Return whether a metric takes an option that is given for all; one letter has another meaning in METEOR."""
+    from trubleu.metrics import Meteor
+
+    return spec.accepts(option) and not (option == "alpha" and spec.factory is Meteor)
