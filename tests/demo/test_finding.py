@@ -26,8 +26,8 @@ NAMED = list(SYSTEMS)
 def test_bleu_is_fooled_and_delta_bleu_is_not() -> None:
     found = find(results())
     assert found.headline == (
-        "BLEU is fooled by the parrot and dull, with the bad references and without them; "
-        "ΔBLEU, which knows that they are bad, is not."
+        "BLEU is fooled by the parrot and dull, with bad references and without them; "
+        "ΔBLEU, which knows which ones are bad, is not."
     )
     assert found.true_order == ("strong", "fair", "weak", "retrieval", "dull", "parrot", "random")
     true, plain, weighted, good, agreement = found.sentences
@@ -54,7 +54,7 @@ def test_bleu_is_fooled_and_delta_bleu_is_not() -> None:
 
 
 SWAPPED = (30.0, 31.0, 18.0, 10.0, 2.0, 0.0, 0.0)  # fair above strong
-KNOWS = "; ΔBLEU, which knows that they are bad, is not."
+KNOWS = "; ΔBLEU, which knows which ones are bad, is not."
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ KNOWS = "; ΔBLEU, which knows that they are bad, is not."
     [
         (RIGHT, RIGHT, FOOLED, "With this seed neither BLEU nor ΔBLEU is fooled."),
         (RIGHT, FOOLED, RIGHT, "With this seed ΔBLEU is fooled by the parrot and dull, and BLEU is not."),
-        (FOOLED, RIGHT, SWAPPED, "BLEU is fooled with the bad references and without them" + KNOWS),
+        (FOOLED, RIGHT, SWAPPED, "BLEU is fooled with bad references and without them" + KNOWS),
         (
             FOOLED,
             RIGHT,
@@ -149,19 +149,20 @@ def unsure(metric: str, wrong: tuple[float, ...]) -> Results:
 
 def test_nothing_significant_is_not_taken_for_nothing_wrong() -> None:
     assert find(unsure("dbleu-2", FOOLED)).headline == (
-        "BLEU is fooled by the parrot and dull, with the bad references and without them; ΔBLEU, which knows that they "
-        "are bad, has 9 of 21 pairs wrong, none surely."
+        "BLEU is fooled by the parrot and dull, with bad references and without them; ΔBLEU, which knows which ones "
+        "are bad, is not (9 of 21 pairs wrong, none significantly)."
     )
     assert find(unsure("dbleu-2", SWAPPED)).headline.endswith(
-        "; ΔBLEU, which knows that they are bad, has 1 of 21 pairs wrong, not surely."
+        "; ΔBLEU, which knows which ones are bad, is not (1 of 21 pairs wrong, not significantly)."
     )
     made = replace(unsure("bleu-2", SWAPPED), scores=results({"bleu-2": SWAPPED, "dbleu-2": FOOLED}).scores)
     assert find(made).headline == (
-        "With this seed ΔBLEU is fooled by the parrot and dull, and BLEU has 1 of 21 pairs wrong, not surely."
+        "With this seed ΔBLEU is fooled by the parrot and dull, and BLEU is not "
+        "(1 of 21 pairs wrong, not significantly)."
     )
     good = results()
     good = replace(good, good_p=dict.fromkeys(good.good_p, 0.06))
-    assert ", and without them has 9 of 21 pairs wrong, none surely; " in (find(good).headline)
+    assert ", and without them is not (9 of 21 pairs wrong, none significantly); " in (find(good).headline)
 
 
 def test_few_segments_make_nothing_sure() -> None:

@@ -164,7 +164,7 @@ def headline(four: Four, *, segments: int) -> str:
     >>> right = Order(metric="dbleu-2", systems=("a", "b"), pairs=1, wrong=(), sure=(), tied=0)
     >>> fooled = Order(metric="bleu-2", systems=("b", "a"), pairs=1, wrong=(("a", "b"),), sure=(("a", "b"),), tied=0)
     >>> headline(Four(plain=fooled, weighted=right, good_plain=fooled, good_weighted=fooled), segments=100)
-    'BLEU is fooled by b, with the bad references and without them; ΔBLEU, which knows that they are bad, is not.'
+    'BLEU is fooled by b, with bad references and without them; ΔBLEU, which knows which ones are bad, is not.'
     >>> headline(Four(plain=right, weighted=fooled, good_plain=fooled, good_weighted=fooled), segments=100)
     'With this seed ΔBLEU is fooled by b, and BLEU is not.'
     """
@@ -184,11 +184,9 @@ def headline(four: Four, *, segments: int) -> str:
     if not plain.fooled:
         return f"With this seed ΔBLEU is fooled by {_who(weighted)}, and BLEU {_not_fooled(plain)}."
     if not weighted.fooled:
-        knows = f"ΔBLEU, which knows that they are bad, {_not_fooled(weighted)}"
+        knows = f"ΔBLEU, which knows which ones are bad, {_not_fooled(weighted)}"
         if four.good_plain.fooled:
-            return (
-                f"BLEU is fooled{_by_both(plain, four.good_plain)} with the bad references and without them; {knows}."
-            )
+            return f"BLEU is fooled{_by_both(plain, four.good_plain)} with bad references and without them; {knows}."
         return (
             f"BLEU is fooled by {_who(plain)} where bad references are among the good ones, and without them "
             f"{_not_fooled(four.good_plain)}; {knows}."
@@ -207,7 +205,8 @@ def _not_fooled(order: Order) -> str:
     """Say of a metric that it is sure of nothing wrong; that is not the same as being right."""
     if not order.wrong:
         return "is not"
-    return f"has {len(order.wrong)} of {_pairs(order.pairs)} wrong, {'not' if len(order.wrong) == 1 else 'none'} surely"
+    sure = "not" if len(order.wrong) == 1 else "none"
+    return f"is not ({len(order.wrong)} of {_pairs(order.pairs)} wrong, {sure} significantly)"
 
 
 def _who(order: Order) -> str:

@@ -11,7 +11,7 @@ from trubleu._version import __version__
 from trubleu.demo.example import example_view
 from trubleu.demo.figures import origins_of, quality_panels, weight_panel
 from trubleu.demo.finding import CLEAR, ENOUGH, LEVEL, NAMES, PLAIN, WEIGHTED, find
-from trubleu.demo.steps import demo_steps
+from trubleu.demo.steps import CAST, demo_steps
 from trubleu.errors import counted
 from trubleu.explain.page import content_policy, load_templates, page_script, page_style
 from trubleu.explain.palette import STEPS
@@ -125,6 +125,7 @@ def render_report(results: Results) -> str:
             weighing=_weighing(results),
             work=_work(results),
             files=_FILES,
+            cast=CAST,
             sizes=_sizes(results),
             notes=_notes(results),
             raters=counted(results.raters, "simulated rater"),

@@ -23,6 +23,13 @@ SYSTEMS: Final = {
 }
 """Who answers, and how. Who retrieves has read other conversations than those that references are mined from."""
 
+CAST: Final = (
+    "strong, fair and weak give a good answer in 90, 50 and 20 of 100 cases; retrieval says what somebody answered to "
+    "the most similar message; dull says “i don’t know” in many ways; random says anything that anybody answered; "
+    "parrot says the message back."
+)
+"""What the systems do, for people."""
+
 METRICS: Final = ("bleu-2", "bleu2vec-2", "dbleu-2", "dbleu2vec-2")
 """Without weights of references and with them, each without near misses and with them."""
 
