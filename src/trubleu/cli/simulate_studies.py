@@ -181,7 +181,9 @@ def run_power(options: argparse.Namespace) -> None:
 
     systems = _systems(options)
     if len(systems) != 2:
-        raise UsageError(f"power is about two systems, not {len(systems)}; give --system twice")
+        raise UsageError(
+            f"power is about two systems, not {len(systems)}; give --system twice, or see simulate order for more"
+        )
     sizes = _checked(options)
     with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
         pool, scored = _scored(options, systems, bars)
