@@ -3,8 +3,11 @@
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 installed
 
-trubleu demo out/demo "$@"
-case " $* " in *" --quiet "*) exit ;; esac
+status=0
+trubleu demo out/demo "$@" || status=$?
+if [ "$status" = 130 ]; then echo "make demo, with the same ARGS, does that too." >&2; fi
+[ "$status" = 0 ] || exit "$status"
+case " $* " in *" --quiet "* | *" --help "* | *" -h "*) exit ;; esac
 cat <<'TEXT'
 
 Open the report in a browser; everything that it was made from lies beside it. To go on:

@@ -10,4 +10,4 @@ NO_MKDOCS_2_WARNING=1 mkdocs build --strict --quiet --clean --site-dir site
 if grep -rnoE --include='*.html' '<(script|link|img|iframe)[^>]+(src|href)="?(https?:)?//[^">]*' site; then
   fail "these pages load something from another site; the documentation must work offline."
 fi
-echo "site/index.html is the documentation." >&2
+echo "site/index.html is the documentation; its search needs a server: python3 -m http.server -d site" >&2

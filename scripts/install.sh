@@ -62,5 +62,6 @@ if [ -n "$tools" ]; then
   mapfile -t tools <<<"$tools"
   quietly "installing ${tools[*]}" "${pip[@]}" install "${tools[@]}"
 fi
-PATH="$VENV/bin:$PATH" quietly "compiling and installing TruBLEU" "${pip[@]}" install --no-build-isolation --editable '.[dev]'
+# Modules of other packages are compiled to bytecode when they are first imported, and most of them never are.
+PATH="$VENV/bin:$PATH" quietly "compiling and installing TruBLEU" "${pip[@]}" install --no-compile --no-build-isolation --editable '.[dev]'
 state >"$stamp"

@@ -41,7 +41,8 @@ groups=()
 
 say "=== pytest, with the examples in docstrings"
 log=build/test/pytest.log
-python -m pytest -n auto --doctest-modules src tests "$@" 2>&1 | tee "$log" || failed+=(pytest)
+# Three workers on two cores: tests of servers and databases wait as much as they compute.
+python -m pytest -n "$((($(nproc) * 3 + 1) / 2))" --doctest-modules src tests "$@" 2>&1 | tee "$log" || failed+=(pytest)
 [ ${#failed[@]} -gt 0 ] || exit 0
 
 # Something failed: close with a line that counts pytest's failures and the other checks together.

@@ -183,6 +183,19 @@ def test_alpha_for_all_metrics(run: Callable[..., tuple[int, str, str]]) -> None
     assert "|alpha:0|" in out
 
 
+def test_alpha_is_not_that_of_meteor(run: Callable[..., tuple[int, str, str]]) -> None:
+    call = ("--refs", "refs.jsonl", "sys_A.txt", "--alpha", "0.5", "--format", "json")
+    code, out, err = run(*call, "-m", "meteor")
+    assert (code, out) == (2, "")
+    assert "--alpha changes nothing" in err
+    out = run(*call, "-m", "ibleu-2", "-m", "meteor", "-m", "meteor[alpha=0.4]")[1]
+    assert [row["signature"].split("alpha:")[1].split("|")[0] for row in json.loads(out)["scores"]] == [
+        "0.5",
+        "0.9",
+        "0.4",
+    ]
+
+
 def test_options_of_0_count(folder: Path, run: Callable[..., tuple[int, str, str]]) -> None:
     (folder / "null.jsonl").write_text('{"references": [{"text": "a", "weight": 1}, {"text": "b", "weight": null}]}')
     (folder / "s.txt").write_text("b\n")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
 
 from trubleu.cli import main
 from trubleu.errors import UsageError
-from trubleu.metrics import describe, metric, names
+from trubleu.metrics import Meteor, describe, metric, names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,16 +85,50 @@ def test_the_list_comes_in_every_format(run: Run, form: str, tmp_path: Path) -> 
 def test_the_options_of_one_metric(run: Run) -> None:
     code, out, _ = run("--list-metrics", "cider-d", "--format", "json")
     assert code == 0
-    options = {row["option"]: row["default"] for row in json.loads(out)["options"]}
+    rows = json.loads(out)["options"]
+    options = {row["option"]: row["default"] for row in rows}
     assert options == {"tokenize": "13a", "lowercase": "false", "stem": "false", "corpus": None, "sigma": "6.0"}
-    assert run("--list-metrics", "nothing")[0] == 2
+    assert [row["takes"] for row in rows if row["option"] in ("stem", "sigma")] == ["true or false", "a number above 0"]
+    assert run("--list-metrics", "cider-d-2", "--format", "json")[1] == out
+    assert "there is no metric 'nothing'" in run("--list-metrics", "nothing")[2]
 
 
-@pytest.mark.parametrize("more", [("-m", "bleu"), ("--ref", "r")])
-def test_a_list_beside_scores_is_refused(run: Run, more: tuple[str, ...]) -> None:
+def test_every_option_says_what_it_takes(run: Run) -> None:
+    for name in names():
+        code, out, _ = run("--list-metrics", name, "--format", "json")
+        assert code == 0
+        for row in json.loads(out)["options"]:
+            assert row["takes"], (name, row)
+
+
+@pytest.mark.parametrize(
+    ("name", "option"), [("bleu", "smoothing"), ("sbleu", "variant"), ("dbleu", "definition"), ("dbleu", "no_positive")]
+)
+def test_what_an_option_takes_is_true(run: Run, name: str, option: str) -> None:
+    rows = json.loads(run("--list-metrics", name, "--format", "json")[1])["options"]
+    [takes] = [row["takes"] for row in rows if row["option"] == option]
+    for value in re.split(", | or ", takes):
+        metric(name, **{option: value})
+
+
+def test_the_list_fits_a_terminal(run: Run) -> None:
+    for line in run("--list-metrics")[1].splitlines():
+        assert len(line) <= 104
+
+
+@pytest.mark.parametrize(
+    ("more", "named"),
+    [
+        (("-m", "bleu"), "--metric"),
+        (("--ref", "r"), "--ref"),
+        (("bleu", "s", "--ci", "--seed", "3"), "outputs, --ci, --seed"),
+        (("--lowercase", "--unrated-as", "0"), "--lowercase, --unrated-as"),
+    ],
+)
+def test_a_list_beside_scores_is_refused(run: Run, more: tuple[str, ...], named: str) -> None:
     code, out, err = run("--list-metrics", *more)
     assert (code, out) == (2, "")
-    assert "--list-metrics scores nothing; leave out outputs, references and metrics" in err
+    assert f"--list-metrics scores nothing; leave out {named}\n" in err
 
 
 def test_nothing_to_score(run: Run, tmp_path: Path) -> None:
@@ -139,3 +174,28 @@ def test_one_segment_is_too_few_for_cider(run: Run, tmp_path: Path) -> None:
     code, out, err = run("--ref", "r", "r", "-m", "cider")
     assert (code, out) == (2, "")
     assert "there is one segment only" in err
+
+
+@pytest.mark.parametrize("name", ["nist", "cider"])
+def test_an_empty_corpus_is_refused(run: Run, tmp_path: Path, name: str) -> None:
+    (tmp_path / "r").write_text("a b\nc d\n")
+    (tmp_path / "empty").touch()
+    code, out, err = run("--ref", "r", "r", "-m", name, "--corpus", "empty")
+    assert (code, out) == (2, "")
+    assert "empty has no segments to learn from; name references with corpus=" in err
+
+
+def test_a_metric_is_made_once(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+
+    class Counted(Meteor):
+        """One that tells when it is made, as a WordNet is read then."""
+
+        def __init__(self, *, stemmer: str = "porter") -> None:
+            made.append(stemmer)
+            super().__init__(stemmer=stemmer)
+
+    monkeypatch.setattr("trubleu.metrics.meteor.Meteor", Counted)
+    (tmp_path / "r").write_text("a b\nc d\n")
+    assert run("--ref", "r", "r", "-m", "meteor", "-m", "meteor[stemmer=none]")[0] == 0
+    assert made == ["porter", "none"]

@@ -180,6 +180,18 @@ def test_convert_plain_files(run: Run, folder: Path) -> None:
     assert list(References.read("other.jsonl")) == list(References.read("out.jsonl.gz"))
 
 
+def test_convert_only_good_ones(run: Run, folder: Path) -> None:
+    assert run("refs", "convert", "refs.jsonl", "good.jsonl", "--min-weight", "0.1") == (0, "", "")
+    rows = [json.loads(line) for line in (folder / "good.jsonl").read_text("utf-8").splitlines()]
+    kept = {row["id"]: [(one["text"], one["weight"]) for one in row["references"]] for row in rows}
+    assert kept == {
+        "x": [("the food was great", 1.0), ("so so", 0.1)],
+        "y": [("it was loud", -0.9)],  # none is good enough, and this is the best
+        "z": [("bye", None)],
+        "w": [("fine", pytest.approx(5 / 6))],
+    }
+
+
 def test_convert_from_a_prepared_file(run: Run) -> None:
     run("refs", "prepare", "refs.jsonl", "--out", "refs.tbp", "--tokenize", "none")
     assert run("refs", "convert", "refs.tbp", "back.jsonl") == (0, "", "")
@@ -226,6 +238,8 @@ def test_prepare_plain_files(run: Run) -> None:
         (("convert",), "needs the file to write"),
         (("convert", "refs.jsonl"), "not as none"),
         (("convert", "refs.jsonl", "a.txt", "out.jsonl"), "not as 2 files"),
+        (("convert", "refs.jsonl", "out.jsonl", "--min-weight", "2"), "--min-weight 2 must lie between -1 and 1"),
+        (("convert", "a.txt", "out.jsonl", "--min-weight", "0"), "a.txt have no weights; leave out --min-weight"),
         (("convert", "refs.jsonl", "no/out.jsonl"), "there is no folder no; create it first"),
         (("convert", "refs.jsonl", "out.docx"), "out.docx"),
         (("prepare", "refs.jsonl"), "--out"),

@@ -122,7 +122,8 @@ def test_order_has_the_systems_of_a_world_by_default(run: Run) -> None:
     ("arguments", "message"),
     [
         (("power", "--system", "skill:0.5"), "power is about two systems, not 1; give --system twice"),
-        (("power", "--system", "parrot", "--system", "parrot"), "the system parrot is given twice"),
+        (("power", "--system", "parrot", "--system", "parrot"), "--system parrot is given twice"),
+        (("power", "--system", "=skill:0.5", "--system", "parrot"), "--system =skill:0.5 has no name before the ="),
         (("power", "--system", "skill:0.5", "--system", "clever"), "clever"),
         (("power", "--segments", "10,x"), "--segments 10,x must be whole numbers with commas between them"),
         (("power", "--segments", "1"), "segments must be a whole number from 2 to"),

@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from trubleu.cli import main, rate_serve
-from trubleu.cli.demo import _USUAL, _keep_serving, _Told, shortened
+from trubleu.cli.demo import _USUAL, _as_typed, _is_new, _keep_serving, _Told, shortened
 from trubleu.demo import running
 from trubleu.demo.folder import read_journal
 from trubleu.demo.steps import SYSTEMS, DemoOptions, Surroundings, demo_steps
+from trubleu.errors import DataError
 from trubleu.rating import Study
 from trubleu.rating.simulated_server import ServerProcess
 
@@ -83,7 +84,7 @@ def test_from_an_interruption_and_a_kill_to_the_report(
     waited_for(lambda: answers(folder / "pairs") > 5, second)
     second.kill()
     printed, _ = second.communicate(timeout=30)
-    assert "goes on with step 5 of 13" in printed
+    assert "goes on with step 5 of 14" in printed
     waited_for(lambda: not listens(port_of(printed)))
     with Study.open(folder / "study") as study:
         by_rater = Counter(row.rater for row in study.table())
@@ -91,14 +92,22 @@ def test_from_an_interruption_and_a_kill_to_the_report(
         assert sum(count for rater, count in by_rater.items() if rater <= 2) >= there
 
     opened: list[str] = []
-    monkeypatch.setattr("webbrowser.open", opened.append)
+
+    def opens(address: str) -> bool:
+        opened.append(address)
+        return True
+
+    monkeypatch.setattr("webbrowser.open", opens)
     assert main(["demo", str(folder), *SMALL, "--open"]) == 0
     printed, said = capsys.readouterr()
-    assert "goes on with step 8 of 13" in printed
+    assert "goes on with step 8 of 14" in printed
     assert said.startswith("trubleu: warning: 100 % of the outputs of parrot equal a reference;")
     assert said.count("\n") == 1
     assert printed.splitlines()[-1] == "The report: my demo/report.html"
     assert opened == [(tmp_path / folder / "report.html").as_uri()]
+    monkeypatch.setattr("webbrowser.open", lambda _address: False)
+    assert main(["demo", str(folder), *SMALL, "--open"]) == 0
+    assert capsys.readouterr().out.endswith("\nNo browser could be opened here; open the report by hand.\n")
 
     journal = read_journal(folder)
     steps = demo_steps(folder, journal.options)
@@ -118,6 +127,13 @@ def test_from_an_interruption_and_a_kill_to_the_report(
 
     report = (folder / "report.html").read_text("utf-8")
     assert report.startswith("<!doctype html>")
+    assert "The rating of references and of outputs was interrupted, and other raters went on with it" in report
+    raters = {"study": 0, "pairs": 0}
+    for name in raters:
+        with Study.open(folder / name) as study:
+            raters[name] = len({row.rater for row in study.table()})
+    assert f"{raters['study']} simulated raters with moods" in report
+    assert f"The people are {raters['pairs']} simulated ones" in report
     scores = json.loads((folder / "scores.json").read_text("utf-8"))["scores"]
     assert {row["system"] for row in scores} == set(SYSTEMS)
     parrot = {row["metric"]: row["score"] for row in scores if row["system"] == "parrot"}
@@ -137,6 +153,29 @@ def test_from_an_interruption_and_a_kill_to_the_report(
     assert capsys.readouterr().err.startswith("trubleu: my demo holds a demo that was begun with --seed 1 ")
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()} == before
 
+    # What somebody has damaged is named, with what to do.
+    def text(name: str) -> str:
+        return (folder / name).read_text("utf-8")
+
+    for name, damaged in (
+        ("scores.json", "{"),
+        ("good-scores.json", text("good-scores.json").replace('"parrot"', '"carrot"')),
+        ("judge.json", '{"systems": []}'),
+        ("status.json", "[]"),
+        ("ratings.csv", text("ratings.csv").replace("rater,", "who,", 1)),
+        ("references.jsonl", text("references.jsonl").partition("\n")[2]),
+        ("world/truth.csv", text("world/truth.csv").partition("\n")[0]),
+        ("world/outputs/dull.txt", "i don't know\n"),
+    ):
+        whole = text(name)
+        (folder / name).write_text(damaged, "utf-8")
+        assert main(["demo", str(folder), *SMALL]) == 2
+        said = capsys.readouterr().err
+        assert said.startswith(f"trubleu: my demo/{name} is not as the demo made it (")
+        assert said.endswith("); remove it, and the same command makes it again\n")
+        assert said.count("\n") == 1
+        (folder / name).write_text(whole, "utf-8")
+
 
 def test_bad_input_is_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -146,6 +185,8 @@ def test_bad_input_is_one_sentence(
     Path("mine/thesis.tex").write_text("")
     for arguments, said in (
         (["mine"], "mine holds something else than a demo (thesis.tex); name another folder"),
+        (["-"], "demo needs the name of a folder, and - is none; name one"),
+        ([""], "demo needs the name of a folder, and an empty one is none; name one"),
         (["a", "b"], "demo takes one FOLDER, but b is given too; leave it out"),
         (["--port", "70000"], "--port 70000 must lie between 0 and 65535"),
         (["--segments", "1"], "--segments 1 must lie between 4 and 2,000"),
@@ -187,6 +228,31 @@ def test_pages_to_try_are_served_with_a_link(
     assert printed.count("$ head -n 3 demo/candidates.jsonl > demo/trial.jsonl\n$ trubleu rate new demo/trial") == 1
     assert len(re.findall(r"http://127\.0\.0\.1:\d+/r/\S+\n\$ trubleu rate serve demo/trial --port", printed)) == 2
     assert printed.count("The lead's page: ") == 2
+
+
+def test_what_stands_in_the_way_of_the_pages_to_try(tmp_path: Path) -> None:
+    trial = tmp_path / "trial"
+    assert _is_new(trial)
+    trial.mkdir()
+    assert _is_new(trial)
+    trial.mkdir()
+    (trial / "notes.txt").write_text("mine")
+    with pytest.raises(DataError, match=r"trial holds no study; remove it, and it is made again"):
+        _is_new(trial)
+    (trial / "study.yaml").write_text("")
+    assert not _is_new(trial)
+
+
+def test_a_folder_that_looks_like_an_option_is_named_in_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert _as_typed(Path("./-dash")) == Path.cwd() / "-dash"
+    assert _as_typed(Path.cwd() / "-dash") == Path.cwd() / "-dash"
+    assert _as_typed(Path.cwd() / "demo") == _as_typed(Path("demo")) == Path("demo")
+
+
+def test_as_many_systems_as_are_said() -> None:
+    assert len(SYSTEMS) == 7
+    assert "seven systems" in demo_steps(Path("demo"), DemoOptions())[0].title
 
 
 def test_the_usual_sizes() -> None:

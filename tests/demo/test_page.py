@@ -10,9 +10,16 @@ from html.parser import HTMLParser
 import pytest
 
 from tests.demo.example import FOOLED, HOSTILE, MESSAGE, RIGHT, results
+from trubleu.data import References
 from trubleu.demo.finding import find
 from trubleu.demo.page import render_report
 from trubleu.demo.steps import SYSTEMS
+
+# Of letters in DejaVu Sans, a wide font, as shares of its size.
+WIDTHS = {
+    "a": 0.613, "d": 0.635, "e": 0.615, "f": 0.352, "g": 0.635, "i": 0.278, "k": 0.579, "l": 0.278, "m": 0.974,
+    "n": 0.634, "o": 0.612, "p": 0.635, "r": 0.411, "s": 0.521, "t": 0.392, "u": 0.634, "v": 0.592, "w": 0.818,
+}  # fmt: skip
 
 
 class Elements(HTMLParser):
@@ -50,7 +57,7 @@ def test_the_page_is_sound_and_texts_are_shown_not_run() -> None:
     assert "window.flag=1</script>" not in page
     assert HOSTILE.replace("\ud800", "\\ud800") in unescape(page)
     assert "trubleu simulate world 'a&b/<i>'" in unescape(page)
-    assert all(link.startswith("#") or re.fullmatch(r"[\w./]+", link) for link in parser.links)
+    assert all(link.startswith("#") or re.fullmatch(r"[\w./-]+", link) for link in parser.links)
     assert {link for link in parser.links if not link.startswith("#")} >= {"judge.html", "explain.html", "world/"}
 
 
@@ -66,8 +73,10 @@ def test_it_opens_with_the_finding() -> None:
 
 
 def test_nothing_is_said_that_the_numbers_do_not_show() -> None:
-    text = unescape(render_report(results({"bleu-2": RIGHT, "bleu2vec-2": RIGHT})))
-    assert "neither BLEU nor ΔBLEU is fooled" in text
+    text = unescape(
+        render_report(results({"bleu-2": RIGHT, "bleu2vec-2": RIGHT}, good={"bleu-2": RIGHT, "dbleu-2": RIGHT}))
+    )
+    assert "neither BLEU nor ΔBLEU is fooled." in text
     assert "▲ stands significantly above" in text
     assert "parrot ▲" not in text
     assert "all significantly" not in text
@@ -78,24 +87,24 @@ def test_figures_mark_what_is_overrated() -> None:
     panels = re.findall(r'<figure class="chart">.*?</figure>', page, re.DOTALL)
     assert len(panels) == 5  # four metrics, and weights against the truth
     assert [panel.count('class="mark over"') for panel in panels[:4]] == [2, 2, 0, 0]
-    assert [panel.count('class="mark right"') for panel in panels[:4]] == [4, 4, 6, 6]
-    assert "7 of 15 pairs in the wrong order, 7 significantly" in panels[0]
-    assert "no wrong pair among 15" in panels[2]
+    assert [panel.count('class="mark right"') for panel in panels[:4]] == [5, 5, 7, 7]
+    assert "9 of 21 pairs in the wrong order, 9 significantly" in panels[0]
+    assert "no wrong pair among 21" in panels[2]
     for panel in panels[:4]:
         assert re.findall(r'<text class="word[^"]*"[^>]*>(\w+)<', panel) == list(find(results()).true_order)
 
 
 def test_names_in_figures_do_not_cover_each_other() -> None:
-    crowded = (20.0, 20.1, 20.2, 20.3, 20.4, 20.5)
+    crowded = (20.0, 20.1, 20.2, 20.3, 20.4, 20.5, 20.6)
     truth = dict.fromkeys(SYSTEMS, 3.0)
     page = render_report(results({"bleu-2": crowded}, truth={**truth, "strong": 3.4, "random": 2.6}))
     panel = re.findall(r'<figure class="chart">.*?</figure>', page, re.DOTALL)[0]
     boxes = []
     for anchor, x, y, word in re.findall(r'class="word (\w*) \w+" x="([\d.]+)" y="([\d.]+)">(\w+)<', panel):
-        width = 6.0 * len(word)
+        width = 12 * sum(WIDTHS[letter] for letter in word)
         left = float(x) - {"": 0.0, "end": width, "mid": width / 2}[anchor]
         boxes.append((left, float(y) - 9, left + width, float(y)))
-    assert len(boxes) == 6
+    assert len(boxes) == 7
     for place, one in enumerate(boxes):
         for other in boxes[:place]:
             assert one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
@@ -139,4 +148,62 @@ def test_decisions_count_every_pair_once() -> None:
     assert table is not None
     rows = re.findall(r"<tr>(.*?)</tr>", table[0], re.DOTALL)[1:]
     for row in rows:
-        assert sum(map(int, re.findall(r'<td class="n">(\d+)</td>', row))) == 15
+        assert sum(map(int, re.findall(r'<td class="n">(\d+)</td>', row))) == 21
+
+
+def test_orders_with_good_references_stand_beside_the_others() -> None:
+    page = unescape(render_report(results()))
+    found = re.findall(r'<section class="ranking" aria-label="order by ([^"]+)">(.*?)</section>', page, re.DOTALL)
+    assert [name for name, _ in found] == [
+        "Truth, known in a made world",
+        "BLEU, all references",
+        "ΔBLEU, all references",
+        "BLEU, good references only",
+        "ΔBLEU, good references only",
+        "bleu2vec, all references",
+        "dbleu2vec, all references",
+    ]
+    assert [body.count("▲") for _, body in found] == [0, 2, 0, 2, 2, 2, 0]
+    assert "9 of 21 wrong, 9 surely" in found[3][1]
+
+
+def test_few_segments_are_called_neither_sure_nor_significant() -> None:
+    page = unescape(render_report(results(segments=8)))
+    assert "▲</span>" not in page
+    assert "parrot △" in page
+    assert "9 of 21 wrong</p>" in page
+    assert "9 of 21 pairs in the wrong order</p>" in page
+    table = re.search(r'aria-label="decisions about pairs of systems".*?</table>', page, re.DOTALL)
+    assert table is not None
+    sure = [re.findall(r'<td class="n">(\d+)</td>', row)[::3] for row in table[0].split("<tr>")[2:]]
+    assert sure == [["0", "0"]] * 4
+
+
+def test_what_commands_warned_of_is_repeated() -> None:
+    text = unescape(render_report(results()))
+    assert "trubleu judge notes: 100 % of the outputs of parrot equal a reference; so beware." in text
+    assert "trubleu score leaves none out of ΔBLEU." in text
+    made = results()
+    texts = list(made.references.texts[:5])
+    worse = References.from_lists([texts] * 20, [[-0.5] * 5, *([[0.5] * 5] * 19)], ids=made.references.ids)
+    text = unescape(render_report(replace(made, references=worse)))
+    assert "trubleu score leaves 1 segment without a good reference out of ΔBLEU." in text
+
+
+def test_raters_are_counted_and_an_interruption_is_said() -> None:
+    assert "interrupted" not in unescape(render_report(results()))
+    made = results()
+    begun = {"rate study": 2, "rate pairs": 3, "world": 2}
+    text = unescape(render_report(replace(made, raters=6, output_raters=8, journal=replace(made.journal, begun=begun))))
+    assert "6 simulated raters with moods" in text
+    assert "The people are 8 simulated ones" in text
+    assert "The rating of references and of outputs was interrupted, and other raters went on with it" in text
+    assert "each was to have 3 ratings." in text
+    assert "100 references with 300 ratings" in text
+
+
+def test_it_says_how_the_segment_was_chosen() -> None:
+    assert (
+        "Chosen because of all segments it is the one in which BLEU and ΔBLEU differ most about parrot and strong"
+        in (unescape(render_report(results())))
+    )

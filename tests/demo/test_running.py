@@ -44,6 +44,7 @@ class Fake:
             made = self.folder / name
             assert not made.exists() or self._step.continues or command is not self._step.commands[0]
             if "." in name:
+                made.parent.mkdir(exist_ok=True)
                 made.write_text("half" if self._step.name == self.stops_at else "whole")
             else:
                 made.mkdir(exist_ok=True)
@@ -70,8 +71,8 @@ class Fake:
         self._step = step
         self.ran.append(step.name)
 
-    def tell_command(self, command: Command) -> None:
-        self.commands.append(str(command))
+    def tell_command(self, command: str) -> None:
+        self.commands.append(command)
 
     def tell(self, text: str) -> None:
         self.told.append(text)
@@ -106,7 +107,7 @@ def test_an_interrupted_demo_goes_on_with_the_step_where_it_stopped(tmp_path: Pa
     assert journal.begun == {name: 1 + (name == stop) for name in NAMES}
     done = [command for each in journal.done for command in each.commands]
     assert done[len(done) - len(second.commands) :] == second.commands
-    assert not any("half" in path.read_text() for path in folder.iterdir() if path.is_file())
+    assert not any("half" in path.read_text() for path in folder.rglob("*") if path.is_file())
     number = NAMES.index(stop) + 1
     said = [f"{folder} holds a demo that was interrupted; it goes on with step {number} of {len(NAMES)}."]
     if stop in ("rate study", "rate pairs"):
@@ -135,6 +136,67 @@ def test_what_was_removed_by_hand_is_made_again_with_all_that_rests_on_it(tmp_pa
     run(tmp_path / "demo")
     (tmp_path / "demo" / "references.jsonl").unlink()
     assert run(tmp_path / "demo").ran == NAMES[NAMES.index("references") :]
+
+
+@pytest.mark.parametrize("gone", ["world/truth.csv", "study/store.db", "report.html"])
+def test_what_is_gone_is_said_and_not_called_an_interruption(tmp_path: Path, gone: str) -> None:
+    folder = tmp_path / "demo"
+    port = free_port(0)
+    first = run(folder, port=port)
+    (folder / gone).unlink()
+    again = run(folder, port=port)
+    number = next(place for place, step in enumerate(demo_steps(folder, OPTIONS), 1) if gone in step.makes)
+    assert again.told == [
+        f"{folder / gone} is gone; it is made again with all that rests on it, from step {number} of {len(NAMES)}."
+    ]
+    # As if nothing of it had been begun before: the same people rate, and the same numbers come out.
+    assert again.commands == first.commands[len(first.commands) - len(again.commands) :]
+    assert all(count == 1 for name, count in read_journal(folder).begun.items() if name != NAMES[number - 1])
+
+
+def test_who_rates_outputs_is_somebody_else_than_who_rates_references(tmp_path: Path) -> None:
+    fake = run(tmp_path / "demo")
+    seeds = [re.findall(r"--seed (\d+)", each)[0] for each in fake.commands if "rate simulate" in each]
+    assert len(set(seeds)) == 2
+
+
+def test_a_port_that_is_taken_in_the_meantime_is_tried_elsewhere(tmp_path: Path) -> None:
+    class Late(Fake):
+        """Somebody takes the port right before the server does, once."""
+
+        taken: socket.socket | None = None
+
+        @contextmanager
+        def beside(self, command: Command, log: Path) -> Iterator[None]:
+            if self.taken is None:
+                self.taken = socket.create_server(("127.0.0.1", int(command.arguments[4])))
+                raise UsageError("the server does not start")
+            with super().beside(command, log):
+                yield
+
+    folder = tmp_path / "demo"
+    late = Late(folder)
+    try:
+        run_demo(folder, OPTIONS, late, write_report=late.write_report, port=free_port(0))
+    finally:
+        assert late.taken is not None
+        late.taken.close()
+    served = [re.findall(r"--port (\d+)", each)[0] for each in late.commands if "rate serve" in each]
+    assert len(served) == 3
+    assert served[1] != served[0]
+    assert read_journal(folder).names() == NAMES
+
+    class Broken(Fake):
+        @contextmanager
+        def beside(self, command: Command, log: Path) -> Iterator[None]:
+            if command.beside:
+                raise UsageError(f"{command.arguments[2]} is no study; see {log}")
+            yield
+
+    broken = Broken(tmp_path / "other")
+    with pytest.raises(UsageError, match="is no study"):
+        run_demo(tmp_path / "other", OPTIONS, broken, write_report=broken.write_report, port=0)
+    assert sum("rate serve" in each for each in broken.commands) == 1
 
 
 def test_leftovers_of_a_kill_are_removed(tmp_path: Path) -> None:
@@ -176,6 +238,9 @@ def test_other_options_and_other_versions_are_refused(tmp_path: Path) -> None:
     (folder / JOURNAL).write_text(json.dumps({**json.loads(before), "trubleu demo": "0.0.1"}))
     with pytest.raises(UsageError, match=r"holds a demo of trubleu 0\.0\.1, and this is trubleu .*; remove the folder"):
         run(folder)
+    (folder / JOURNAL).write_text(json.dumps({**json.loads(before), "schema": 1}))
+    with pytest.raises(UsageError, match=r"holds a demo with other steps than today’s; remove the folder, or name"):
+        run(folder)
 
 
 def test_two_demos_in_one_folder_are_refused(tmp_path: Path) -> None:
@@ -206,7 +271,9 @@ def test_a_port_in_use_is_said_and_another_taken(tmp_path: Path) -> None:
     serving = [command for command in fake.commands if "rate serve" in command]
     assert len(serving) == 2
     assert all(f"--port {port} " not in command and command.endswith(" &") for command in serving)
+    assert all(f"--port {other[1]} " in command for command in serving)
     assert any(f"--url http://127.0.0.1:{other[1]}" in command for command in fake.commands)
+    assert sum(command == "kill $!; wait $!" for command in fake.commands) == 2
 
 
 def test_a_free_port_is_taken_as_it_is() -> None:

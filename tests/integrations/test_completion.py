@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import re
 import select
 import shutil
 import subprocess
@@ -123,3 +124,14 @@ def test_bash_offers_all_names_of_metrics(folder: Path) -> None:
     offered = subprocess.run(["bash", "-c", asking], cwd=folder, capture_output=True, text=True, check=True).stdout
     assert {*names(), "dbleu-2", "bleu2vec-f-3"} <= set(offered.split())
     assert "ter-1" not in offered.split()
+
+
+def test_positional_arguments_are_files_only_where_they_are() -> None:
+    script = script_for("bash")
+    assert "_shtab_trubleu_rate_exclude_pos_0_COMPGEN=_shtab_compgen_dirs" in script
+    assert "_shtab_trubleu_rate_exclude_pos_1_COMPGEN" not in script
+    assert "_shtab_trubleu_mine_add_pos_0_COMPGEN=_shtab_compgen_files" in script
+    assert "_shtab_trubleu_vectors_train___out_COMPGEN=_shtab_compgen_files" in script
+    assert re.search(r"_shtab_trubleu_score___list_metrics_choices=\([^)]*meteor", script)
+    assert re.search(r"_shtab_trubleu_score__m_choices=\([^)]*nist-5", script)
+    assert not re.search(r"_shtab_trubleu_explain__m_choices=\([^)]*meteor", script)

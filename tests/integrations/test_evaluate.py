@@ -62,6 +62,21 @@ def test_batches_and_single_segments_add_up() -> None:
     assert module.compute(**{name: column[:1] for name, column in ALL.items()})["segments"] == 1
 
 
+def test_what_can_be_gone_through_only_once() -> None:
+    once: dict[str, Any] = {
+        "predictions": iter(OUTPUTS),
+        "references": (iter(row) for row in REFERENCES),
+        "weights": (iter(row) for row in WEIGHTS),
+    }
+    assert load("dbleu-2").compute(**once) == scored("dbleu-2").to_dict()
+
+
+def test_the_description_names_all_families() -> None:
+    description = load().description.lower().replace("-", "")
+    for name in ("nist", "cider", "lebleu", "meteor", "chrf", "ter", "bleu2vec", "ibleu", "sbleu", "δbleu"):
+        assert name in description
+
+
 def test_in_memory() -> None:
     assert load(keep_in_memory=True).compute(**ALL) == scored("dbleu-2").to_dict()
 
@@ -105,11 +120,19 @@ def test_references_that_are_not_rated_yet() -> None:
         ({"references": REFERENCES[:2]}, "there are 3 outputs but references for 2 segments"),
         ({"references": None}, "both predictions and references are needed"),
         ({"predictions": [1, 2, 3]}, "predictions must be a list with one text for each segment"),
-        ({"predictions": "one text"}, "predictions must be a list with one text for each segment"),
+        ({"predictions": "one text"}, "predictions is one string; pass a list with one item for each segment"),
         ({"references": [["a"], ["b"], [3]]}, "must be a string or None, not 3"),
         ({"weights": [[1.0], [1.0], [1.0]]}, "segment 1 has 2 references but 1 weights"),
         ({"weights": [[2.0, 1.0], *WEIGHTS[1:]]}, "segment 1.*2"),
-        ({"messages": ["only one"]}, "3"),
+        ({"messages": ["only one"]}, "there are 1 messages but references has 3 segments"),
+        ({"predictions": 3}, "predictions is of type int; pass a list with one item for each segment"),
+        (
+            {"predictions": ["a", "b", "c \ud83d"]},
+            r"prediction 3 has U\+D83D, half of a surrogate pair, which evaluate",
+        ),
+        ({"references": [["a"], ["b", "\udc00"], ["c"]], "weights": None}, r"reference of segment 2 has U\+DC00, half"),
+        ({"messages": ["\ud800", "b", "c"]}, r"message 1 has U\+D800, half of a surrogate pair"),
+        ({"ci": "no"}, "ci='no' must be true or false"),
         ({"metric": "bluu"}, "there is no metric 'bluu'; did you mean bleu"),
         ({"tokenise": "chat"}, "dbleu-2 has no option tokenise; did you mean tokenize"),
     ],

@@ -212,6 +212,8 @@ def test_what_is_wrong_is_said_and_changes_nothing() -> None:
         metric.update(OUTPUTS, REFERENCES[:2])
     with pytest.raises(DataError, match="segment 1 has 2 references but 1 weights"):
         metric.update(OUTPUTS, REFERENCES, [[1.0], [1.0], [1.0]])
+    with pytest.raises(DataError, match="outputs is one string; pass a list with one item for each segment"):
+        metric.update("abc", REFERENCES)
     with pytest.raises(UsageError, match="hold their weights already"):
         metric.update(OUTPUTS, References.from_lists(REFERENCES), WEIGHTS)
     assert metric.compute().item() == scored("dbleu-2").score
@@ -219,6 +221,26 @@ def test_what_is_wrong_is_said_and_changes_nothing() -> None:
         TrubleuMetric("dblue-2")
     with pytest.raises(UsageError, match="bleu-2 has no option dist_sync"):
         TrubleuMetric("bleu-2", dist_sync=True)
+
+
+def test_what_can_be_gone_through_only_once() -> None:
+    metric = TrubleuMetric("dbleu-2")
+    references, weights = ((iter(row) for row in rows) for rows in (REFERENCES, WEIGHTS))
+    metric.update(iter(OUTPUTS), references, weights, messages=iter(MESSAGES))  # type: ignore[arg-type]
+    assert metric.compute().item() == scored("dbleu-2").score
+
+
+def test_a_state_that_was_kept_does_not_change() -> None:
+    metric = fill(TrubleuMetric("dbleu-2"))
+    kept = metric.statistics
+    before = kept.clone()
+    fill(metric)
+    assert torch.equal(kept, before)
+    assert torch.equal(metric.statistics, 2 * before)
+
+
+def test_repr_names_the_metric() -> None:
+    assert repr(TrubleuMetric("dbleu-2")) == "TrubleuMetric(dbleu-2)"
 
 
 def test_options_of_torchmetrics_go_there() -> None:

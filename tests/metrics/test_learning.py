@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import pickle
-from typing import TYPE_CHECKING, Any
+import re
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import trubleu
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.filterwarnings("ignore::trubleu.errors.TrubleuWarning")
 
-NAMES = ("nist-3", "cider-3", "cider-d-3")
+SAYS = {"nist-3": "info", "cider-3": "idf", "cider-d-3": "idf"}
+NAMES = tuple(SAYS)
 TEXTS = [["the cat sat on the mat", "a cat sat"], ["dogs bark"], ["the sun is up", "up comes the sun", ""], ["the cat"]]
 OUTPUTS = ["a cat on the mat", "dogs bark loudly", "the sun comes up", "cat"]
 
@@ -39,9 +42,26 @@ def test_what_learns_says_so(name: str) -> None:
     assert learning.learns
     taught = learning.learned(some_references())
     assert not taught.learns
-    assert taught.signature() == learning.signature()
     assert taught.learned(some_references(TEXTS[:2])) is taught
     assert not metric(name, corpus=some_references()).learns
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_signatures_tell_what_was_learned_from(name: str) -> None:
+    """Numbers can be compared if signatures are equal, so what learned elsewhere may not say that it did here."""
+    learning, here, there = metric(name), some_references(), some_references(TEXTS[::-1])
+    assert learning.signature(here).to_dict()[SAYS[name]] == "refs"
+    taught = learning.learned(here)
+    for same in (here, here.prepare(), TEXTS, some_references([list(row) for row in TEXTS])):
+        assert taught.signature(same) == learning.signature(here)
+    for unknown in (there, there.prepare(), TEXTS[:2], None, cast("Any", "var")):
+        said = taught.signature(unknown).to_dict()[SAYS[name]]
+        assert re.fullmatch(r"learned-[0-9a-f]{8}", said)
+        assert learning.learned(there).signature().to_dict()[SAYS[name]] != said
+    assert taught.corpus(OUTPUTS, TEXTS) == learning.corpus(OUTPUTS, TEXTS)
+    shorter = taught.with_order(2)
+    assert shorter is not None
+    assert shorter.signature().to_dict()[SAYS[name]] == taught.signature().to_dict()[SAYS[name]]
 
 
 def test_all_others_learn_nothing() -> None:
@@ -84,6 +104,7 @@ def test_prepared_references_threads_and_repetitions_change_nothing(name: str) -
 
 @given(corpora(plain_texts(8), smallest=2), corpora(plain_texts(8), smallest=2))
 def test_another_corpus_is_learned_from(corpus: Corpus, other: Corpus) -> None:
+    assume(any(text.split() for row in other.references for text in row))
     outputs = [text.split() for text in corpus.outputs]
     references, learned = ([[text.split() for text in row] for row in each.references] for each in (corpus, other))
     known = some_references(other.references)
@@ -109,9 +130,11 @@ def test_a_corpus_may_be_a_file(name: str, tmp_path: Path) -> None:
     assert str(changed.signature()) != signature
     plain = metric(name, corpus=some_references([["the cat"], ["the dog"]]))
     assert changed.statistics(OUTPUTS, TEXTS).tolist() == plain.statistics(OUTPUTS, TEXTS).tolist()
+    late = metric(name, corpus=path)
     path.unlink()
+    assert changed.statistics(OUTPUTS, TEXTS).tolist() == plain.statistics(OUTPUTS, TEXTS).tolist()
     with pytest.raises(DataError, match=r"corpus cannot be read any more"):
-        changed.corpus(OUTPUTS, TEXTS)
+        late.corpus(OUTPUTS, TEXTS)
 
 
 def test_signatures_tell_where_segments_begin() -> None:
@@ -130,11 +153,97 @@ def test_a_corpus_that_is_not_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_corpus_of_nothing_weighs_all_alike(name: str) -> None:
-    empty = metric(name, corpus=some_references([[""], [""]]))
-    rows = empty.statistics(OUTPUTS, TEXTS)
-    assert np.isfinite(rows).all()
-    assert empty.segments(OUTPUTS, TEXTS)[1] >= 0
+def test_there_must_be_something_to_learn_from(name: str, tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").touch()
+    message = r"empty\.txt has no segments to learn from; name references with corpus=, or leave it out to"
+    reading = metric(name, corpus=tmp_path / "empty.txt")
+    for ask in (lambda: reading.corpus(OUTPUTS, TEXTS), reading.signature):
+        with pytest.raises(DataError, match=message):
+            ask()
+    with pytest.raises(DataError, match="references has no segments to learn from; name"):
+        metric(name, corpus=some_references([]))
+    with pytest.raises(DataError, match=f"references has no segments for {name} to learn from; give some"):
+        metric(name).learned(some_references([]))
+    (tmp_path / "blank.txt").write_text("\n \n")
+    with pytest.raises(DataError, match=rf"blank\.txt has no words for {name} to learn from; name references"):
+        metric(name, corpus=tmp_path / "blank.txt").corpus(OUTPUTS, TEXTS)
+    assert metric(name).corpus([], []).score == 0.0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_corpus_of_other_words_weighs_all_alike(name: str) -> None:
+    strange = metric(name, tokenize="none", corpus=some_references([["x y z"], ["x y z"]]))
+    rows = strange.statistics(["a b", "a b"], [["a b"], ["c d"]])
+    split = [["a", "b"]], [["x", "y", "z"]]
+    learned = [split[1], split[1]]
+    if name == "nist-3":
+        told = [nist_row(["a", "b"], [["a", "b"]], learned, 3), nist_row(["a", "b"], [["c", "d"]], learned, 3)]
+        assert rows[0, 2:5].tolist() == near(list(told[0].information))
+        assert rows[0, 2] == near(2 * np.log2(6))
+        assert rows[1, 2:5].tolist() == [0, 0, 0]
+    else:
+        assert rows[:, 0].tolist() == near([20 / 3, 0])  # no text has three words
+
+
+def test_a_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths = [tmp_path / "a.txt", tmp_path / "b.txt"]
+    for path in paths:
+        path.write_text(f"the cat of {path.stem}\nthe dog\n")
+    read: list[str] = []
+
+    def reading(path: Any) -> References:
+        read.append(str(path))
+        return original(path)
+
+    original = References.read
+    monkeypatch.setattr(References, "read", reading)
+    metrics = [metric(name, corpus=path) for path in paths for name in NAMES]
+    assert not read
+    for _ in range(3):
+        for each in metrics:
+            each.corpus(OUTPUTS, TEXTS)
+            each.with_order(2).corpus(OUTPUTS, TEXTS)  # type: ignore[union-attr]
+    assert read == [str(path) for path in paths]
+
+
+def test_a_file_that_changes_is_not_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.txt"
+    path.write_text("the cat\nthe dog\n")
+    ours = metric("nist-1", corpus=path)
+    before = ours.corpus(OUTPUTS, TEXTS)
+    path.write_text("cat cat cat\ndog\n")
+    assert ours.corpus(OUTPUTS, TEXTS) == before
+    assert metric("nist-1", corpus=path).corpus(OUTPUTS, TEXTS).score != before.score
+
+
+def test_threads_may_share_a_metric(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{number}.txt" for number in range(4)]
+    for path in paths:
+        path.write_text(f"the cat {path.stem}\nthe dog\n")
+    expected = [metric("nist-2", corpus=path).corpus(OUTPUTS, TEXTS) for path in paths]
+    metrics = [metric("nist-2", corpus=path) for path in paths]
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda i: metrics[i % 4].corpus(OUTPUTS, TEXTS), range(64)))
+    assert found == expected * 16
+
+
+def test_threads_may_share_what_was_counted() -> None:
+    texts = [[f"the {i % 7} cat {i % 11} sat on {i % 13} mats"] for i in range(4000)]
+    outputs = [row[0] for row in texts]
+    expected = metric("nist-9").corpus(outputs, texts)
+    for _ in range(3):
+        taught, references = metric("nist-9", corpus=some_references(texts)), some_references(texts)
+        with ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(lambda _: taught.corpus(outputs, references), range(8)))  # noqa: B023
+        assert {each.score for each in found} == {expected.score}
+
+
+def test_signs_that_part_a_signature_are_no_part_of_a_name(tmp_path: Path) -> None:
+    path = tmp_path / "a|b:c d.txt"
+    path.write_text("the cat\nthe dog\n")
+    said = metric("nist-1", corpus=path).signature()
+    assert said.to_dict()["info"].startswith("a_b_c_d.txt-")
+    assert len(str(said).split("|")) == len(said.pairs) + 2
 
 
 def test_parts_are_refused_and_what_has_learned_takes_them() -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import astuple
-from typing import TYPE_CHECKING
+from random import Random
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 from tests.oracles.meteor import best
 from trubleu.metrics import meteor_alignment
 from trubleu.metrics.meteor_alignment import align
+from trubleu.metrics.meteor_tiling import LONGEST, tiling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -70,6 +72,60 @@ def test_too_many_to_keep_gives_an_alignment_that_is_no_better(
     assert (found.exact, found.stem) == (exact, stemmed)
     assert (found.synonym, -found.chunks) <= (synonyms, -runs)
     assert found.chunks <= found.exact + found.stem + found.synonym
+
+
+@given(words, words, stems, meanings, st.integers(0, 30))
+@settings(max_examples=150)
+def test_few_steps_give_what_the_longest_runs_give_at_least(
+    output: list[str],
+    reference: list[str],
+    stem: Callable[[str], str] | None,
+    meaning: dict[str, Collection[str]] | None,
+    steps: int,
+) -> None:
+    known = None if meaning is None else meaning.__getitem__
+    synonyms, links = tiling(meteor_alignment._Types(output, reference, stem, known))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(meteor_alignment, "NARROW", 0)
+        patch.setattr(meteor_alignment, "FEW", 1)
+        found = align(output, reference, stem=stem, meanings=known, steps=steps)
+    exact, stemmed, most, runs = best(output, reference, stem, known)
+    assert (found.exact, found.stem) == (exact, stemmed)
+    greedy = (synonyms, links - synonyms - exact - stemmed)
+    assert greedy <= (found.synonym, -found.chunks) <= (most, -runs)
+
+
+def test_the_longest_runs_come_first() -> None:
+    text = list("abcdefg")
+    types = meteor_alignment._Types(text, ["a", "b", *text[2:6], "x", "b", "c", "g"], None, None)
+    assert tiling(types) == (0, 5)  # a to f; g alone
+    long = [str(number) for number in range(3 * LONGEST)]
+    types = meteor_alignment._Types(long, ["x", *long], None, None)
+    assert tiling(types) == (0, len(long) - 1)
+
+
+@pytest.mark.parametrize("stem", [None, first_letter])
+def test_the_work_is_bounded(stem: Callable[[str], str] | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+    original = meteor_alignment._Search._expand
+
+    def counting(self: Any, *given: Any) -> int:
+        tried.append(original(self, *given))
+        return tried[-1]
+
+    monkeypatch.setattr(meteor_alignment._Search, "_expand", counting)
+    random, length = Random(4), 24
+    words = [*WORDS, "d1", "e1"]
+    pairs = [(random.choices(words, k=length), random.choices(words, k=length)) for _ in range(10)]
+    chunks = []
+    for steps in (1, 20_000):
+        chunks.append(0)
+        for output, reference in pairs:
+            tried.clear()
+            chunks[-1] += align(output, reference, stem=stem, steps=steps).chunks
+            # At each word one partial alignment may be followed, whatever it costs.
+            assert sum(tried) <= steps + length * (length + meteor_alignment.NARROW)
+    assert chunks[1] < chunks[0]
 
 
 def test_texts_of_hundreds_of_words_are_aligned() -> None:

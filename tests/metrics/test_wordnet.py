@@ -39,6 +39,7 @@ def folder(tmp_path: Path) -> Path:
 def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """No WordNet is installed, wherever the tests run."""
     monkeypatch.setattr(wordnet, "_places", lambda: iter(()))
+    monkeypatch.delenv("WNSEARCHDIR", raising=False)
 
 
 def matches(output: str, reference: str, folder: Path | str) -> list[float]:
@@ -85,6 +86,17 @@ def test_the_signature_tells_which_wordnet(folder: Path) -> None:
 def test_the_installed_one_is_found(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WNSEARCHDIR", str(folder))
     assert matches("car", "automobile", "wordnet")[2] == 1
+    monkeypatch.setenv("WNSEARCHDIR", str(tmp_path / "nowhere"))
+    with pytest.raises(DataError, match=r"WNSEARCHDIR names .*nowhere, and there is no such folder; correct it"):
+        Meteor(synonyms="wordnet")
+
+
+def test_empty_places_do_not_end_the_search(
+    folder: Path, tmp_path: Path, nowhere: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setattr(wordnet, "_places", lambda: iter((tmp_path / "missing", tmp_path / "empty", folder)))
+    assert matches("car", "automobile", "wordnet")[2] == 1
 
 
 @pytest.mark.parametrize("inside", ["wordnet/", ""])
@@ -98,9 +110,22 @@ def test_a_zip_as_nltk_downloads_it(folder: Path, tmp_path: Path, inside: str) -
     assert WordNet(packed).name == WordNet(folder).name
 
 
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_a_damaged_zip(folder: Path, tmp_path: Path, method: int) -> None:
+    packed = tmp_path / "wordnet.zip"
+    with zipfile.ZipFile(packed, "w", method) as file:
+        for path in sorted(folder.iterdir()):
+            file.write(path, f"wordnet/{path.name}")
+    content = bytearray(packed.read_bytes())
+    place = content.index(b"index.noun") + len("index.noun") + 20
+    content[place : place + 20] = bytes(20)
+    packed.write_bytes(content)
+    with pytest.raises(DataError, match=r"index.noun cannot be read: .*; fetch the WordNet again, or give another"):
+        Meteor(synonyms=str(packed))
+
+
 def test_places_of_nltk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NLTK_DATA", str(tmp_path))
-    monkeypatch.delenv("WNSEARCHDIR", raising=False)
     places = list(wordnet._places())
     assert places.index(tmp_path / "corpora" / "wordnet") < places.index(tmp_path / "corpora" / "wordnet.zip")
     assert places[0] == Path("/usr/share/wordnet")

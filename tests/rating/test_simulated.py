@@ -146,6 +146,32 @@ def test_the_truth_is_found_again(make: Make) -> None:
     assert audit(study) == []
 
 
+def test_a_text_is_judged_anew_in_every_pair_and_an_item_always_alike(make: Make) -> None:
+    """Where pairs look alike, too, as B and C say the same; in another study of the same items nothing changes."""
+    names = ("A:B", "A:C")
+    items = [
+        Item(f"{n}#{name}", (f"a{n}", f"b{n}"), message="m", systems=tuple(name.split(":")), extra={"quality": 3})
+        for n in range(12)
+        for name in names
+    ]
+    found = []
+    for study in (make(items, kind="pair", raters=2), make(items[::-1], kind="pair", raters=2)):
+        with ServerProcess(study.folder) as server:
+            done = simulate(study, 2, urls=[server.url], habits=Habits(noise=1.5, bias=0.0), seed=5)
+        assert done.missing == 0
+        place = {rater: at for at, rater in enumerate(done.raters)}
+        found.append({(place[row.rater], row.key, row.part): row.score for row in study.table() if row.counted})
+    assert found[0] == found[1]
+    again = [
+        (found[0][rater, f"{n}#A:B", part], found[0][rater, f"{n}#A:C", part])
+        for rater in range(2)
+        for n in range(12)
+        for part in range(2)
+    ]
+    # Of two draws that are independent, the same score comes up in about a quarter of cases.
+    assert 4 < sum(one == other for one, other in again) < 28
+
+
 def test_the_least_time_is_kept(make: Make) -> None:
     study = make(2, raters=1, minimum_seconds=0.3)
     with ServerProcess(study.folder) as server:

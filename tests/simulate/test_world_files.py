@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -77,14 +78,18 @@ def test_the_truth_is_a_file_of_ratings(tmp_path: Path) -> None:
     written = write_world(tmp_path / "w", world, corpus=10, segments=40, systems=SYSTEMS)
     with (tmp_path / "w/truth.csv").open() as file:
         rows = list(csv.DictReader(file))
-    for row, seed in zip(rows[1::3], world.seeds(40), strict=True):
-        text = responder(world, "skill:0").respond([seed])[0]
-        assert (row["item"], row["system"], row["rater"]) == (seed.id, "bad", "truth")
-        assert float(row["quality"]) == pytest.approx(world.quality(seed.message, text), abs=1e-4)
-        assert int(row["score"]) == round(world.quality(seed.message, text))
+    for number, seed in enumerate(world.seeds(40)):
+        quality = world.quality(seed.message, responder(world, "skill:0").respond([seed])[0])
+        voices = rows[30 * number + 10 : 30 * number + 20]
+        assert {(row["item"], row["system"]) for row in voices} == {(seed.id, "bad")}
+        assert [row["rater"] for row in voices] == [f"truth-{voice}" for voice in range(1, 11)]
+        assert [float(row["quality"]) for row in voices] == pytest.approx([quality] * 10, abs=1e-4)
+        scores = [int(row["score"]) for row in voices]
+        assert sum(scores) / 10 == pytest.approx(quality, abs=0.0501)
+        assert max(scores) - min(scores) <= 1
     ratings = Ratings.read(tmp_path / "w/truth.csv")
     assert (ratings.systems(), len(ratings.items())) == (tuple(SYSTEMS), 40)
-    means = {name: sum(float(row["quality"]) for row in rows if row["system"] == name) / 40 for name in SYSTEMS}
+    means = {name: sum(float(row["quality"]) for row in rows if row["system"] == name) / 400 for name in SYSTEMS}
     assert written.qualities == pytest.approx(means, abs=1e-4)
     assert list(written.qualities) == ["good", "bad", "parrot"]
 
@@ -106,6 +111,25 @@ def test_an_empty_folder_is_filled_and_a_file_is_not(tmp_path: Path) -> None:
     for name, message in (("file", "is there and is no folder"), ("-", "'-' is no name for a new folder")):
         with pytest.raises(UsageError, match=message):
             write_world(tmp_path / name if name == "file" else name, World(), corpus=10, segments=5)
+
+
+def test_what_a_kill_leaves_is_named_as_other_leftovers_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that `trubleu demo`, which removes those of an earlier attempt, removes it, too."""
+    monkeypatch.setattr("shutil.rmtree", lambda *_args, **_options: None)
+    monkeypatch.setattr(world_files, "_write_systems", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        write_world(tmp_path / "w", World(), corpus=10, segments=5)
+    (left,) = left_over(tmp_path)
+    assert re.fullmatch(r"\.trubleu-[0-9a-f]{16}\.tmp", left)
+
+
+def test_two_systems_of_one_kind_answer_differently(tmp_path: Path) -> None:
+    systems = {"a": "skill:0.7", "b": "skill:0.70", "c": "skill:7e-1"}
+    write_world(tmp_path / "w", World(), corpus=5, segments=20, systems=systems)
+    outputs = [(tmp_path / f"w/outputs/{name}.txt").read_text().splitlines() for name in systems]
+    assert outputs[0] == responder(World(), "skill:0.7").respond(World().seeds(20))
+    assert len({tuple(each) for each in outputs}) == 3
+    assert json.loads((tmp_path / "w/world.json").read_text())["systems"] == systems
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, OSError(28, "No space left on device")])
@@ -196,6 +220,7 @@ def test_systems_can_be_chosen_with_and_without_names(run: Run, tmp_path: Path) 
         (("w", "--system", "a=dull", "--system", "a=parrot"), "--system a is given twice; give each system a name"),
         (("w", "--system", "a=wise"), "there is no responder 'wise'; choose among skill:SHARE"),
         (("w", "--system", "skill:0.5"), "--system skill:0.5 needs a name, such as good=skill:0.5"),
+        (("w", "--system", "=dull"), "--system =dull has no name before the =; write NAME=SPEC"),
         (("w", "--seed", "-1"), "the seed of a world must be a whole number from 0"),
         (("w", "--corpus", "0"), "corpus is 0"),
     ],

@@ -72,6 +72,16 @@ def test_systems_of_another_seed_say_something_else() -> None:
     assert sum(a != b for a, b in zip(one, other, strict=True)) > 250
 
 
+def test_a_share_may_be_written_in_any_way() -> None:
+    said = [responder(WORLD, f"skill:{share}").respond(SEEDS[:50]) for share in ("0.7", "0.70", ".7", "7e-1", "0.71")]
+    assert said[0] == said[1] == said[2] == said[3] != said[4]
+    assert [responder(WORLD, f"skill:{share}").spec for share in ("1.0", "-0", "0.123456789")] == [
+        "skill:1",
+        "skill:0",
+        "skill:0.123456789",
+    ]
+
+
 def test_messages_of_no_world_are_answered_too() -> None:
     strange = [Triple("1", (), text, "") for text in ("", "zzz", "Wie geht es dir?", "the guitar", "on friday")]
     for spec in ("skill:1", "skill:0", "dull", "retrieval", "random", "constant"):

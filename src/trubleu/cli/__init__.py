@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, NoReturn
 
 from trubleu._version import __version__
@@ -55,11 +56,22 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     options, left = parser.parse_known_args(_joined(sys.argv[1:] if arguments is None else arguments))
     files = [argument for argument in left if argument == "-" or not argument.startswith("-")]
     if unknown := [argument for argument in left if argument not in files]:
-        parser.error(f"there is no option {' or '.join(unknown)}")
+        command = _parser_of(parser, options)
+        close = get_close_matches(unknown[0].partition("=")[0], command._option_string_actions, 1, 0.7)  # noqa: SLF001
+        hint = f" (did you mean {close[0]}?)" if close else ""
+        command.error(f"there is no option {' or '.join(unknown)}{hint}")
     # What a command takes any number of: systems, or just files.
     given = options.systems if "systems" in options else options.files
     given += files
     return options
+
+
+def _parser_of(parser: argparse.ArgumentParser, options: argparse.Namespace) -> argparse.ArgumentParser:
+    """Return the parser of the command that was given, such as that of ``mine run``."""
+    for action in parser._actions:  # noqa: SLF001 - argparse has no other way to ask
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+            return _parser_of(action.choices[getattr(options, action.dest)], options)
+    return parser
 
 
 def _joined(arguments: Sequence[str]) -> list[str]:

@@ -12,11 +12,12 @@ if TYPE_CHECKING:
 SHELLS: Final = ("bash", "zsh", "fish")
 
 LONGEST_OFFERED: Final = 4
-"""Metrics are offered with orders up to this one; higher ones are rare and can be typed."""
+"""Metrics are offered with orders up to this one, or to their usual one; higher ones are rare and can be typed."""
 
 # What metavars say of the values they stand for.
-_FOLDERS: Final = re.compile(r"\b(FOLDER|INDEX|STUDY)\b")
-_FILES: Final = re.compile(r"\b(FILE|OUTPUTS|PATH|SOURCE|TARGET|PREFIX)\b")
+_FOLDERS: Final = re.compile(r"\b(FOLDER|INDEX|STUDY)\b(?! MORE)")
+_FILES: Final = re.compile(r"\b(FILE|OUTPUTS|PATH|SOURCE|TARGET|PREFIX|STORE)\b")
+_NO_FILES: Final = ("RATER", "[NAME=]SPEC", "NAME=SPEC")
 
 EPILOG = """\
 examples:
@@ -54,58 +55,61 @@ def run(options: argparse.Namespace) -> None:
         raise UsageError(f"completion reads no files, but {options.files[0]} is given; name one shell only")
     shtab = needed("shtab", "a script for completion", "trubleu[completion]")
     parser = build_parser()
-    for action in _actions(parser):
-        _tell_what_to_offer(action, shtab.FILE, shtab.DIRECTORY)
+    for command, action in _actions(parser):
+        _tell_what_to_offer(command, action, shtab.FILE, shtab.DIRECTORY)
     sys.stdout.write(shtab.complete(parser, options.shell) + "\n")
 
 
-def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
-    """Yield the arguments of all commands."""
+def _actions(parser: argparse.ArgumentParser, command: str = "") -> Iterator[tuple[str, argparse.Action]]:
+    """Yield the arguments of all commands, each with the first word of its command."""
     for action in parser._actions:  # noqa: SLF001 - argparse has no other way to ask
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
-            for inner in action.choices.values():
-                yield from _actions(inner)
+            for name, inner in action.choices.items():
+                yield from _actions(inner, command or name)
         else:
-            yield action
+            yield command, action
 
 
-def _tell_what_to_offer(action: argparse.Action, files: object, folders: object) -> None:
+def _tell_what_to_offer(command: str, action: argparse.Action, files: object, folders: object) -> None:
     """Say on an argument what its values are: files, folders or names; this parser only describes, it reads nothing."""
+    from trubleu.metrics.registry import names
     from trubleu.text.registry import names as tokenizers
 
     written = action.metavar if isinstance(action.metavar, str) else " ".join(action.metavar or ())
     if action.choices or action.nargs == 0:
         return
     if written == "METRIC":
-        action.choices = offered_metrics()
+        action.choices = offered_metrics(command)
+    elif action.dest == "list_metrics":
+        action.choices = names()
     elif action.dest == "tokenize":
         action.choices = tokenizers()
     elif _FOLDERS.search(written):
         action.complete = folders  # type: ignore[attr-defined]
-    elif _FILES.search(written) or not action.option_strings:
+    elif _FILES.search(written) or not (action.option_strings or written in _NO_FILES):
         action.complete = files  # type: ignore[attr-defined]
 
 
-def offered_metrics() -> list[str]:
-    """Return the names of metrics, and those that have an order also with one.
+def offered_metrics(command: str = "score") -> list[str]:
+    """Return the names of metrics that a command takes, and those that have an order also with one.
 
     Examples
     --------
     >>> [name for name in offered_metrics() if name.startswith(("dbleu-", "ter"))]
     ['dbleu-1', 'dbleu-2', 'dbleu-3', 'dbleu-4', 'ter']
+    >>> "ter" in offered_metrics("explain"), "nist" in offered_metrics("simulate")
+    (False, False)
     """
-    from trubleu.metrics.registry import names
+    from trubleu.explain.segment import EXPLAINABLE
+    from trubleu.metrics import describe
 
-    orders = range(1, LONGEST_OFFERED + 1)
-    return [each for name in names() for each in (name, *(f"{name}-{order}" for order in orders if _ordered(name)))]
-
-
-def _ordered(name: str) -> bool:
-    from trubleu.errors import UsageError
-    from trubleu.metrics.registry import parse
-
-    try:
-        parse(f"{name}-1")
-    except UsageError:
-        return False
-    return True
+    offered = []
+    for each in describe():
+        if command == "explain" and each.name.removesuffix("-f") not in EXPLAINABLE:
+            continue
+        # A simulated study draws segments, which are no whole to learn from, and has no source.
+        if command == "simulate" and {"all segments at once", "source"} & {*each.needs}:
+            continue
+        last = 0 if each.order is None else max(LONGEST_OFFERED, each.order)
+        offered += [each.name, *(f"{each.name}-{order}" for order in range(1, last + 1))]
+    return offered

@@ -69,6 +69,8 @@ def run(options: argparse.Namespace) -> None:
 
     if options.files:
         raise UsageError(f"demo takes one FOLDER, but {options.files[0]} is given too; leave it out")
+    if options.folder in ("", "-"):
+        raise UsageError(f"demo needs the name of a folder, and {options.folder or 'an empty one'} is none; name one")
     if not 0 <= options.port <= 65535:
         raise UsageError(f"--port {options.port} must lie between 0 and 65535")
     chosen = DemoOptions(seed=options.seed, segments=options.segments, raters=options.raters)
@@ -83,7 +85,8 @@ def run(options: argparse.Namespace) -> None:
     if options.open:
         import webbrowser
 
-        webbrowser.open(demo.report.resolve().as_uri())
+        if not webbrowser.open(demo.report.resolve().as_uri()):
+            told.say("No browser could be opened here; open the report by hand.")
     if options.keep_serving:
         _keep_serving(folder, options.port, told)
 
@@ -92,7 +95,7 @@ def _again(options: argparse.Namespace) -> str:
     """Return the command that goes on with a demo."""
     import shlex
 
-    words = ["trubleu", "demo", options.folder]
+    words = ["trubleu", "demo", str(_as_typed(Path(options.folder)))]
     for name, usual in _USUAL.items():
         if getattr(options, name) != usual:
             words += [f"--{name}", str(getattr(options, name))]
@@ -102,7 +105,10 @@ def _again(options: argparse.Namespace) -> str:
 def _as_typed(folder: Path) -> Path:
     """Return a folder as one would type it: from here, if it lies here."""
     here = Path.cwd()
-    return folder.relative_to(here) if folder.is_absolute() and folder.is_relative_to(here) else folder
+    if folder.is_absolute() and folder.is_relative_to(here):
+        folder = folder.relative_to(here)
+    # What begins with a dash would be taken for an option.
+    return here / folder if str(folder).startswith("-") else folder
 
 
 class _Told:
@@ -149,7 +155,7 @@ class _Told:
     def tell_step(self, number: int, count: int, step: Step) -> None:
         self.tell(f"\n{self._bold[0]}[{number}/{count}] {step.title}{self._bold[1]}")
 
-    def tell_command(self, command: Command) -> None:
+    def tell_command(self, command: str) -> None:
         self.tell(f"$ {command}")
 
     def tell(self, text: str) -> None:
@@ -197,10 +203,7 @@ def _tell_finding(folder: Path, told: _Told, *, fresh: bool) -> None:
         told.tell(f"{folder} holds a demo that is done; for a fresh start remove it, or name another folder.")
     found = find(results)
     told.tell("\n" + render_tables([summary_table(results, found)], "text", 2))
-    told.tell(found.headline)
-    for sentence in found.sentences:
-        told.tell(sentence)
-    told.tell(" ")
+    told.tell("\n".join([found.headline, *found.sentences, ""]))
     told.say(f"The report: {folder / 'report.html'}")
 
 
@@ -209,6 +212,19 @@ def _head(folder: Path) -> str:
 
     source, target = (shlex.quote(str(folder / name)) for name in ("candidates.jsonl", "trial.jsonl"))
     return f"head -n {_TRIAL_SEGMENTS} {source} > {target}"
+
+
+def _is_new(trial: Path) -> bool:
+    """Whether the study to try pages with is still to be made; an empty folder in its place is removed."""
+    from contextlib import suppress
+
+    from trubleu.errors import DataError
+
+    with suppress(OSError):
+        trial.rmdir()  # which only an empty one can be
+    if trial.exists() and not (trial / "study.yaml").is_file():
+        raise DataError(f"{trial} holds no study; remove it, and it is made again")
+    return not trial.exists()
 
 
 def _keep_serving(folder: Path, port: int, told: _Told) -> None:
@@ -224,15 +240,15 @@ def _keep_serving(folder: Path, port: int, told: _Told) -> None:
         told.say(f"Port {port} is in use, so pages are served at port {free}.")
     new, links, serve = trial_steps(folder, Surroundings(port=free))
     told.tell("\nA small study to try the pages with: open the rater's link below.")
-    if not (folder / "trial").exists():
+    if _is_new(folder / "trial"):
         with (
             (folder / "candidates.jsonl").open(encoding="utf-8") as lines,
             atomic_writer(folder / "trial.jsonl") as file,
         ):
             file.writelines(islice(lines, _TRIAL_SEGMENTS))
         told.tell(f"$ {_head(folder)}")
-        told.tell_command(new)
+        told.tell_command(str(new))
         told.run(new)
     for command in (links, serve):
-        told.tell_command(command)
+        told.tell_command(str(command))
         told.run_openly(command)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -10,6 +11,46 @@ if TYPE_CHECKING:
     from trubleu.report import Table
 
 ALL: Final = "all"
+
+# What goes with the list.
+_APPLY: Final = ("list_metrics", "format", "digits", "out", "quiet")
+
+_TAKES: Final = {
+    "tokenize": "13a, intl, char, zh, words, chat, none, …",
+    "smoothing": "exp, floor, add-k or none",
+    "smoothing_value": "a number, for floor (0.1) or add-k (1)",
+    "reference_length": "closest, shortest, longest or average",
+    "variant": "lin-och, nakov, nakov-all or sacrebleu",
+    "definition": "paper or fork2019",
+    "negative": "clamp, floor:E or error",
+    "length_references": "all or positive",
+    "no_positive": "error or skip",
+    "unrated_as": "a weight from -1 to 1",
+    "vectors": "ready, or the path of a store, a file or a folder",
+    "similarity": "raw, clamp or shift:S",
+    "oov": "a number from 0 to 1, or composed",
+    "credit": "earn, nearest or max",
+    "corpus": "a file of references to learn from",
+    "alpha": "a number from 0 to 1",
+    "threshold": "a number from 0 to 1",
+    "gamma": "a number from 0 to 1",
+    "sigma": "a number above 0",
+    "beta": "a number that is not below 0",
+    "char_order": "a whole number from 1 on",
+    "word_order": "a whole number from 0 on",
+    "stemmer": "porter, another of Snowball's (english, german, …) or none",
+    "synonyms": "none, wordnet, or the folder of one",
+}
+"""What options take that are not true or false."""
+
+_TAKES_HERE: Final = {
+    ("bleu2vec", "smoothing"): "lin-och, exp, floor, add-k or none",
+    ("dbleu2vec", "smoothing"): "lin-och, exp, floor, add-k or none",
+    ("bleu2vec", "definition"): "paper or release2017",
+    ("chrf", "beta"): "a whole number from 1 on",
+    ("chrf++", "beta"): "a whole number from 1 on",
+}
+"""By the metric, without -f."""
 
 
 def add_list_option(parser: argparse._ArgumentGroup) -> None:
@@ -25,11 +66,14 @@ def add_list_option(parser: argparse._ArgumentGroup) -> None:
 
 def metric_list(options: argparse.Namespace) -> str:
     """Return the list as ``--format`` says."""
+    from trubleu.cli import build_parser
     from trubleu.errors import UsageError
     from trubleu.report import render_tables
 
-    if options.systems or options.refs is not None or options.ref is not None or options.metric:
-        raise UsageError("--list-metrics scores nothing; leave out outputs, references and metrics")
+    usual = vars(build_parser().parse_args(["score"]))
+    if given := [name for name, value in vars(options).items() if name not in _APPLY and value != usual[name]]:
+        flags = ["outputs" if name == "systems" else f"--{name.replace('_', '-')}" for name in given]
+        raise UsageError(f"--list-metrics scores nothing; leave out {', '.join(flags)}")
     table = _metrics() if options.list_metrics == ALL else _options(options.list_metrics)
     return render_tables([table], options.format, options.digits)
 
@@ -66,17 +110,24 @@ def _metrics() -> Table:
 
 
 def _options(name: str) -> Table:
-    from trubleu.metrics import describe
+    from trubleu.metrics import describe, names
     from trubleu.report import Column, Table
 
-    [found] = describe(name)
+    # An order may stand behind the name, but changes no option.
+    [found] = describe(name if name in names() else re.sub(r"-\d+$", "", name))
     return Table(
         "",
-        [Column("option"), Column("default", "if left out")],
-        [(option, _shown(default)) for option, default in found.options.items()],
+        [Column("option"), Column("default", "if left out"), Column("takes", "what it takes")],
+        [(option, _shown(default), _taken(found.name, option, default)) for option, default in found.options.items()],
         notes=[f"options stand in brackets: -m '{name}[option=value,…]'"],
         name="options",
     )
+
+
+def _taken(metric: str, option: str, default: object) -> str | None:
+    if isinstance(default, bool):
+        return "true or false"
+    return _TAKES_HERE.get((metric.removesuffix("-f"), option), _TAKES.get(option))
 
 
 def _shown(default: object) -> str | None:

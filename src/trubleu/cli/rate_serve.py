@@ -151,7 +151,7 @@ def _greet(study: Study, url: str, here: str) -> None:
         study.lead_token if sys.stdout.isatty() else f"TOKEN, with the token that {study.folder / 'lead.token'} holds"
     )
     _say(f"The lead's page:  {url}/lead/{token}")
-    _say(f"Links for raters: on the lead's page, or with trubleu rate links {study.folder}")
+    _say(f"Links for raters: on the lead's page, or with trubleu rate links {study.folder} --add 1")
     _say("Ctrl-C ends it.")
 
 

@@ -57,7 +57,13 @@ def add_simulate_parser(commands: argparse._SubParsersAction[Any]) -> None:
     )
     parser.add_argument("--seconds", type=float, default=0.0, metavar="S", help="that a task takes on average (0)")
     parser.add_argument("--at-once", type=int, default=8, metavar="N", help="how many rate at the same time (8)")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of all that is drawn (1)")
+    parser.add_argument(
+        "--seed",
+        type=int,
+        default=1,
+        metavar="N",
+        help="of the people and of all that is drawn (1); the same people judge the same item the same way",
+    )
     parser.add_argument(
         "--url",
         action="append",

@@ -14,6 +14,7 @@ EPILOG = """\
 examples:
   trubleu refs check refs.jsonl
   trubleu refs convert refs.jsonl refs.parquet
+  trubleu refs convert refs.jsonl good.jsonl --min-weight 0.5
   trubleu refs convert --ref a.txt --ref b.txt --weight wa.txt --weight wb.txt refs.jsonl.gz
   trubleu refs prepare refs.jsonl --out refs.tbp --tokenize 13a
 """
@@ -58,6 +59,12 @@ def _add_convert(commands: argparse._SubParsersAction[Any]) -> None:
     )
     parser.set_defaults(run=convert)
     _add_input(parser, "FILE", "references to read, unless there is a --ref, and the file to write")
+    parser.add_argument(
+        "--min-weight",
+        type=float,
+        metavar="W",
+        help="keep references of at least this weight only; a segment without any keeps its best one",
+    )
 
 
 def _add_prepare(commands: argparse._SubParsersAction[Any]) -> None:
@@ -103,11 +110,33 @@ def convert(options: argparse.Namespace) -> None:
 
     if not options.files:
         raise UsageError("refs convert needs the file to write; give it last")
+    if options.min_weight is not None and not -1 <= options.min_weight <= 1:
+        raise UsageError(f"--min-weight {options.min_weight:g} must lie between -1 and 1, as weights do")
     *files, target = options.files
     check_writable(target)
     options.files = files
     keep_inputs(options, target)
-    _read(options, files).write(target)
+    references = _read(options, files)
+    (references if options.min_weight is None else _above(references, options.min_weight)).write(target)
+
+
+def _above(references: References, least: float) -> References:
+    """Return all segments with those of their references that weigh enough, as the conditions of judge choose them."""
+    import numpy as np
+
+    from trubleu.errors import DataError
+    from trubleu.judge.pairs.conditions import SEED_ORIGIN, Condition, Shelf
+
+    if references.weights is None:
+        raise DataError(f"the references in {references.source} have no weights; leave out --min-weight")
+    shelf = Shelf(
+        references.offsets,
+        np.where(np.isnan(references.weights), -np.inf, references.weights),  # not rated yet
+        np.array([origin == SEED_ORIGIN for origin in references.origins or [None] * references.count], dtype=bool),
+        np.zeros(references.count, dtype=bool),
+    )
+    kept = Condition("threshold", least).choose(shelf, np.ones(references.count, dtype=bool))
+    return references.take(range(len(references)), kept=kept)
 
 
 def prepare(options: argparse.Namespace) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from trubleu.cli.progress import Bars
     from trubleu.data import References
     from trubleu.metrics import Metric
+    from trubleu.metrics.registry import MetricSpec
     from trubleu.report.scores import Sampling, ScoreReport
 
 WEIGHTED_METRIC: Final = "dbleu-4"
@@ -24,7 +25,7 @@ DEFAULT_METRIC: Final = f"{WEIGHTED_METRIC} for references with weights, otherwi
 # Options of metrics that may be given for all metrics at once: name, what it is, and the argument's own settings.
 METRIC_OPTIONS: Final[dict[str, dict[str, Any]]] = {
     "tokenize": {"metavar": "NAME", "help": "tokenizer: 13a (default), intl, char, zh, words, chat, none, …"},
-    "lowercase": {"action": "store_true", "help": "lower-case all texts"},
+    "lowercase": {"action": "store_true", "help": "lower-case all texts; meteor does unless it has lowercase=false"},
     "smoothing": {"metavar": "KIND", "help": "exp (default), floor, add-k or none; for bleu2vec lin-och (default) too"},
     "smoothing_value": {"metavar": "X", "type": float, "help": "the value for floor (0.1) or add-k (1)"},
     "effective_order": {"action": "store_true", "help": "leave out orders that texts are too short for"},
@@ -49,7 +50,11 @@ METRIC_OPTIONS: Final[dict[str, dict[str, Any]]] = {
         "metavar": "FILE",
         "help": "references whose n-grams nist and cider learn from, in place of those that outputs are scored against",
     },
-    "alpha": {"metavar": "A", "type": float, "help": "the share of the references in iBLEU, from 0 to 1 (0.9)"},
+    "alpha": {
+        "metavar": "A",
+        "type": float,
+        "help": "the share of the references in iBLEU, from 0 to 1 (0.9); METEOR's own alpha stands in brackets only",
+    },
 }
 
 EPILOG = """\
@@ -324,11 +329,16 @@ def build_metrics(options: argparse.Namespace) -> dict[str, Metric]:
     """Make the metrics; options that were given for all go to those that have them."""
     from trubleu.errors import UsageError
 
-    metrics = make(metric_settings(options))
+    settings = metric_settings(options)
+    built: tuple[object, dict[str, Metric]] | None = getattr(options, "built_metrics", None)
+    if built is not None and built[0] == settings:
+        return built[1]  # some read files when they are made
+    metrics = make(settings)
     if options.weight and not any(metric.uses_weights for metric in metrics.values()):
         raise UsageError("--weight changes nothing, as none of the metrics uses weights; leave it out, or add dbleu-4")
     if options.source is not None and not any(metric.needs_source for metric in metrics.values()):
         raise UsageError("--source changes nothing, as none of the metrics looks at it; leave it out, or add ibleu-4")
+    options.built_metrics = (settings, metrics)
     return metrics
 
 
@@ -349,11 +359,18 @@ def metric_settings(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
     given = {name: value for name, value in values.items() if value is not None and value is not False}
     specs = [parse(text) for text in options.metric]
     for name in given:
-        if not any(spec.accepts(name) for spec in specs):
+        if not any(_takes(spec, name) for spec in specs):
             raise UsageError(f"--{name.replace('_', '-')} changes nothing, as none of the metrics takes it from there")
     settings: dict[str, dict[str, Any]] = {}
     for spec in specs:
         if spec.text in settings:
             raise UsageError(f"the metric {spec.text} is given twice; give it once")
-        settings[spec.text] = {name: value for name, value in given.items() if spec.accepts(name)}
+        settings[spec.text] = {name: value for name, value in given.items() if _takes(spec, name)}
     return settings
+
+
+def _takes(spec: MetricSpec, option: str) -> bool:
+    """Return whether a metric takes an option that is given for all; one letter has another meaning in METEOR."""
+    from trubleu.metrics import Meteor
+
+    return spec.accepts(option) and not (option == "alpha" and spec.factory is Meteor)

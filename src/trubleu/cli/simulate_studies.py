@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.cli.output import add_output_options, check_output, write_output
+from trubleu.cli.simulate_world import read_systems
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
     from trubleu.simulate.studies import Pool, Scored
 
 ALL: Final = "all"
+
+ONE_WORLD: Final = (
+    "Errors (±) are those of drawing from one world; worlds differ by more, so try a few (--seed) before you rely on "
+    "a number."
+)
 
 POWER_EPILOG: Final = """\
 examples:
@@ -44,7 +50,7 @@ def add_study_parsers(commands: argparse._SubParsersAction[Any]) -> None:
         "Simulate many studies of two systems of known quality; mining, weights, metrics and the paired test are those "
         "of a real study. The table says how often the test finds the better system at p < 0.05, by the "
         "numbers of segments, references and raters; how often it finds the wrong one; and how often it finds a "
-        "difference where there is none.",
+        f"difference where there is none. {ONE_WORLD}",
         POWER_EPILOG,
     )
     power.set_defaults(run=run_power)
@@ -83,7 +89,7 @@ def add_study_parsers(commands: argparse._SubParsersAction[Any]) -> None:
         commands,
         "order",
         "do metrics put systems into their true order?",
-        "Score systems of known quality on many test sets, and compare their order with the true one.",
+        f"Score systems of known quality on many test sets, and compare their order with the true one. {ONE_WORLD}",
         ORDER_EPILOG,
     )
     order.set_defaults(run=run_order)
@@ -175,7 +181,9 @@ def run_power(options: argparse.Namespace) -> None:
 
     systems = _systems(options)
     if len(systems) != 2:
-        raise UsageError(f"power is about two systems, not {len(systems)}; give --system twice")
+        raise UsageError(
+            f"power is about two systems, not {len(systems)}; give --system twice, or see simulate order for more"
+        )
     sizes = _checked(options)
     with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
         pool, scored = _scored(options, systems, bars)
@@ -261,15 +269,7 @@ def _checked(options: argparse.Namespace) -> list[int]:
 
 
 def _systems(options: argparse.Namespace) -> dict[str, str]:
-    from trubleu.errors import UsageError
-
-    systems: dict[str, str] = {}
-    for given in options.responders or options.default_responders:
-        name, equals, spec = given.partition("=")
-        if (name if equals else given) in systems:
-            raise UsageError(f"the system {name} is given twice; give each a name of its own, as in NAME=SPEC")
-        systems[name] = spec if equals else given
-    return systems
+    return read_systems(options.responders or options.default_responders, need_names=False)
 
 
 def _scored(options: argparse.Namespace, systems: Mapping[str, str], bars: Bars) -> tuple[Pool, Sequence[Scored]]:

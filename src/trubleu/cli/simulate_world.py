@@ -6,6 +6,8 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from trubleu.simulate import WrittenWorld
 
 EPILOG = """\
@@ -62,7 +64,7 @@ def world(options: argparse.Namespace) -> None:
 
     if options.files:
         raise UsageError(f"simulate world makes one folder, but {options.files[0]} is given as well")
-    systems = _systems(options.system) if options.system else dict(SYSTEMS)
+    systems = read_systems(options.system, need_names=True) if options.system else dict(SYSTEMS)
     with Bars(quiet=options.quiet) as bars:
         written = write_world(
             options.folder,
@@ -76,13 +78,34 @@ def world(options: argparse.Namespace) -> None:
         sys.stdout.write(_told(written, systems))
 
 
-def _systems(given: list[str]) -> dict[str, str]:
+def read_systems(given: Sequence[str], *, need_names: bool) -> dict[str, str]:
+    """Read what ``--system`` was given: the names of systems and what they are.
+
+    Parameters
+    ----------
+    given
+        ``NAME=SPEC``, or a spec that is its own name.
+    need_names
+        Whether names become those of files, which a spec with a number cannot be.
+
+    Raises
+    ------
+    UsageError
+        If a name is missing, or two systems have the same.
+
+    Examples
+    --------
+    >>> read_systems(["a=skill:0.8", "parrot"], need_names=True)
+    {'a': 'skill:0.8', 'parrot': 'parrot'}
+    """
     from trubleu.errors import UsageError
 
     systems: dict[str, str] = {}
     for each in given:
         name, equals, spec = each.partition("=")
-        if not equals and ":" in name:
+        if not name:
+            raise UsageError(f"--system {each} has no name before the =; write NAME=SPEC")
+        if need_names and not equals and ":" in name:
             raise UsageError(f"--system {each} needs a name, such as good={each}")
         if name in systems:
             raise UsageError(f"--system {name} is given twice; give each system a name of its own, NAME=SPEC")

@@ -74,7 +74,7 @@ class ExampleView:
 
 
 def example_view(results: Results, finding: Finding) -> ExampleView:
-    """Return the segment in which the two metrics differ most about two systems."""
+    """Return the segment in which the two metrics, and the truth, differ most about two systems."""
     best = finding.true_order[0]
     # Where nobody is overrated, the worst system shows how matches with bad references are taken.
     over = next(iter(finding.orders[PLAIN].overrated()), finding.true_order[-1])

@@ -31,7 +31,7 @@ MARK: Final = "trubleu demo"
 """The field with the version, by which a journal is told from any other JSON."""
 
 LOCK: Final = "demo.lock"
-SCHEMA: Final = 1
+SCHEMA: Final = 2
 
 _TEMPORARY: Final = re.compile(r"\.trubleu-[0-9a-f]{16}\.tmp")  # as `atomic_writer` names what is not whole yet
 
@@ -90,22 +90,30 @@ class DemoFolder:
         Where it is.
     journal
         What is done.
+    gone
+        A file of a step that was done, which is not there any more; empty if all are there.
     """
 
-    def __init__(self, path: Path, journal: Journal) -> None:
+    def __init__(self, path: Path, journal: Journal, steps: Sequence[Step], gone: str = "") -> None:
         self.path = path
         self.journal = journal
+        self.gone = gone
+        self._order = [step.name for step in steps]
 
     def begin(self, step: Step) -> int:
         """Make ready for a step and return how often it was begun before.
 
-        What an interrupted attempt left is removed, unless the step goes on with it.
+        What an interrupted attempt left is removed, unless the step goes on with it. Steps after one that is made anew
+        are made anew as well, as if they had never been begun.
         """
-        before = self.journal.begun.get(step.name, 0)
+        begun = dict(self.journal.begun)
         if not step.continues:
             for name in step.makes:
                 _remove(self.path / name)
-        self._keep(replace(self.journal, begun={**self.journal.begun, step.name: before + 1}))
+            for later in self._order[self._order.index(step.name) + 1 :]:
+                begun.pop(later, None)
+        before = begun.get(step.name, 0)
+        self._keep(replace(self.journal, begun={**begun, step.name: before + 1}))
         return before
 
     def finish(self, done: Done) -> None:
@@ -139,26 +147,36 @@ def demo_folder(path: Path, options: DemoOptions, steps: Sequence[Step]) -> Iter
         If it cannot be made, its journal cannot be read, or another demo uses it.
     """
     _check(path)
-    journal = read_journal(path) if (path / JOURNAL).exists() else None
-    if journal is not None and journal.options != options:
-        raise UsageError(
-            f"{path} holds a demo that was begun with {_written(journal.options)}, not with {_written(options)}; "
-            "give these again, or name another folder"
-        )
+    _journal(path, options)  # nothing is touched, not even for the lock, if it is not this demo
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(f"{path} cannot be made: {error.strerror or error}; name another folder") from error
     with _locked(path):
+        journal, gone = _journal(path, options), ""
         if journal is None:
             journal = Journal(options=options)
             write_journal(path, journal)
         else:
-            journal = replace(journal, done=_still_there(path, journal, steps))
+            done, gone = _still_there(path, journal, steps)
+            journal = replace(journal, done=done)
         for item in path.iterdir():
             if _TEMPORARY.fullmatch(item.name):
                 _remove(item)
-        yield DemoFolder(path, journal)
+        yield DemoFolder(path, journal, steps, gone)
+
+
+def _journal(path: Path, options: DemoOptions) -> Journal | None:
+    """Return the journal, None if there is none yet; refuse one of a demo with other options."""
+    if not (path / JOURNAL).exists():
+        return None
+    journal = read_journal(path)
+    if journal.options != options:
+        raise UsageError(
+            f"{path} holds a demo that was begun with {_written(journal.options)}, not with {_written(options)}; "
+            "give these again, or name another folder"
+        )
+    return journal
 
 
 def read_journal(path: Path) -> Journal:
@@ -167,7 +185,7 @@ def read_journal(path: Path) -> Journal:
     Raises
     ------
     UsageError
-        If another version has made it.
+        If another version has made it, or the same one before the steps were changed.
     DataError
         If it is no journal.
     """
@@ -185,6 +203,8 @@ def read_journal(path: Path) -> Journal:
         raise DataError(
             f"{at} cannot be read as the journal of a demo; remove the folder {path}, or name another"
         ) from error
+    if made_by == __version__:
+        raise UsageError(f"{path} holds a demo with other steps than today’s; remove the folder, or name another")
     raise UsageError(
         f"{path} holds a demo of trubleu {made_by}, and this is trubleu {__version__}; "
         "remove the folder, or name another"
@@ -213,14 +233,17 @@ def _check(path: Path) -> None:
         raise UsageError(f"{path} holds something else than a demo ({some(strange, 3)}); name another folder")
 
 
-def _still_there(path: Path, journal: Journal, steps: Sequence[Step]) -> tuple[Done, ...]:
-    """Return the steps that are done and whose files are there, up to the first that is not."""
-    done = []
+def _still_there(path: Path, journal: Journal, steps: Sequence[Step]) -> tuple[tuple[Done, ...], str]:
+    """Return the steps that are done up to the first of whose files one is gone, and that file."""
+    done: list[Done] = []
     for record, step in zip(journal.done, steps, strict=False):
-        if record.step != step.name or not all((path / name).exists() for name in step.makes):
+        if record.step != step.name:
             break
+        for name in step.makes:
+            if not (path / name).exists():
+                return tuple(done), name
         done.append(record)
-    return tuple(done)
+    return tuple(done), ""
 
 
 def _written(options: DemoOptions) -> str:

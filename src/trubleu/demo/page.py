@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 from trubleu._version import __version__
 from trubleu.demo.example import example_view
 from trubleu.demo.figures import origins_of, quality_panels, weight_panel
-from trubleu.demo.finding import CLEAR, LEVEL, NAMES, PLAIN, WEIGHTED, find
-from trubleu.demo.steps import demo_steps
+from trubleu.demo.finding import CLEAR, ENOUGH, LEVEL, NAMES, PLAIN, WEIGHTED, find
+from trubleu.demo.steps import CAST, demo_steps
 from trubleu.errors import counted
 from trubleu.explain.page import content_policy, load_templates, page_script, page_style
 from trubleu.explain.palette import STEPS
@@ -23,10 +23,10 @@ from trubleu.judge.show.series import ticks, value_text
 from trubleu.stats import spearman
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from trubleu.demo.finding import Finding, Order
-    from trubleu.demo.results import Results
+    from trubleu.demo.results import Results, Score
     from trubleu.judge.show.charts import Strip
 
 _FOLDER: Final = Path(__file__).parent / "templates"
@@ -39,6 +39,8 @@ _FILES: Final = (
     ("references.jsonl", "the same with ratings and weights: what trubleu score reads"),
     ("ratings.csv", "ratings of the systems’ outputs: what trubleu judge reads"),
     ("scores.json", "scores, intervals and tests"),
+    ("good.jsonl", "the good references only: those with a weight above 0"),
+    ("good-scores.json", "scores, intervals and tests with these"),
     ("judge.json", "agreement with people, for programs"),
     ("status.json", "how the raters of the first study did"),
     ("study/", "the study of references: settings and every answer"),
@@ -70,6 +72,7 @@ class RankingView:
     name: str
     places: Sequence[PlaceView]
     verdict: str
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +125,12 @@ def render_report(results: Results) -> str:
             weighing=_weighing(results),
             work=_work(results),
             files=_FILES,
+            cast=CAST,
             sizes=_sizes(results),
+            notes=_notes(results),
+            raters=counted(results.raters, "simulated rater"),
+            output_raters=results.output_raters,
+            enough=ENOUGH,
             options=results.journal.options,
             metrics=results.metrics,
             clear=f"{CLEAR:g}",
@@ -152,33 +160,41 @@ def _rankings(results: Results, finding: Finding) -> list[RankingView]:
                 PlaceView(system=name, mark="", title=number_text(results.truth[name], 2))
                 for name in finding.true_order
             ],
-            verdict="",
+            verdict="best first",
+            about="known in a made world",
         )
     ]
-    for metric in (PLAIN, WEIGHTED, *(name for name in results.metrics if name not in (PLAIN, WEIGHTED))):
-        order = finding.orders[metric]
-        sure, unsure = order.overrated(), order.overrated(sure=False)
-        views.append(
-            RankingView(
-                name=NAMES[metric],
-                places=[
-                    PlaceView(
-                        system=name,
-                        mark="▲" if name in sure else "△" if name in unsure else "",
-                        title=number_text(results.scores[metric, name].value, 1),
-                    )
-                    for name in order.systems
-                ],
-                verdict=_verdict(order),
-            )
-        )
+    others = [metric for metric in results.metrics if metric not in (PLAIN, WEIGHTED)]
+    for metrics, orders, scores, about in (
+        ((PLAIN, WEIGHTED), finding.orders, results.scores, "all references"),
+        ((PLAIN, WEIGHTED), finding.good_orders, results.good_scores, "good references only"),
+        (others, finding.orders, results.scores, "all references"),
+    ):
+        views += [_ranking(orders[metric], scores, about) for metric in metrics]
     return views
+
+
+def _ranking(order: Order, scores: Mapping[tuple[str, str], Score], about: str) -> RankingView:
+    sure, unsure = order.overrated(), order.overrated(sure=False)
+    return RankingView(
+        name=NAMES[order.metric],
+        places=[
+            PlaceView(
+                system=name,
+                mark="▲" if name in sure else "△" if name in unsure else "",
+                title=number_text(scores[order.metric, name].value, 1),
+            )
+            for name in order.systems
+        ],
+        verdict=_verdict(order),
+        about=about,
+    )
 
 
 def _verdict(order: Order) -> str:
     if not order.wrong:
-        return f"none of {order.pairs} pairs wrong"
-    return f"{len(order.wrong)} of {order.pairs} wrong, {len(order.sure) or 'none'} surely"
+        return f"none of {order.pairs} wrong"
+    return f"{len(order.wrong)} of {order.pairs} wrong" + (f", {len(order.sure)} surely" * order.enough)
 
 
 def _scores(results: Results, finding: Finding) -> Grid:
@@ -212,7 +228,7 @@ def _decisions(results: Results, finding: Finding) -> Grid:
             for pair in combinations(finding.true_order, 2)
             if abs(results.truth[pair[0]] - results.truth[pair[1]]) >= CLEAR
         ]
-        sure = {pair for pair in clear if results.p[metric, *pair] < LEVEL}
+        sure = {pair for pair in clear if order.enough and results.p[metric, *pair] < LEVEL}
         right = [pair for pair in clear if pair not in wrong]
         rows.append(
             [
@@ -307,13 +323,18 @@ def _weighing(results: Results) -> list[str]:
     rho = spearman([each.quality for each in rated], [each.weight for each in rated])
     errors = [abs(each.weight - (each.quality - 3) / 2) for each in rated]
     sides = sum((each.weight > 0) == (each.quality > 3) for each in rated)
-    raters = counted(results.journal.options.raters, "simulated rater")
     said = [
-        f"{raters} with moods and errors of their own gave {counted(len(rated), 'reference')} their weights. "
+        f"{counted(results.raters, 'simulated rater')} with moods and errors of their own gave "
+        f"{counted(len(rated), 'reference')} their weights. "
         f"Held against the truth, weights are off by {number_text(sum(errors) / len(errors), 2)} on average on a scale "
         f"from −1 to +1, and {sides / len(rated):.0%} stand on the right side of 0"
         + ("." if rho is None else f"; Spearman’s ρ is {number_text(rho, 2)}.")
     ]
+    if results.interrupted:
+        said.append(
+            f"The rating of {' and of '.join(results.interrupted)} was interrupted, and other raters went on with it: "
+            f"each was to have {counted(results.journal.options.raters, 'rating')}."
+        )
     if results.alpha is not None:
         said.append(f"The raters agree with each other by Krippendorff’s α = {number_text(results.alpha, 2)}.")
     return said
@@ -328,9 +349,20 @@ def _work(results: Results) -> list[StepView]:
     ]
 
 
+def _notes(results: Results) -> list[str]:
+    """Return what one should know before believing any of it: what the commands warned of."""
+    said = [f"trubleu judge notes: {note}." for note in results.notes]
+    said.append(
+        f"trubleu score leaves {counted(results.left_out, 'segment')} without a good reference out of ΔBLEU."
+        if results.left_out
+        else "Every segment has a good reference, so that trubleu score leaves none out of ΔBLEU."
+    )
+    return said
+
+
 def _sizes(results: Results) -> str:
     options = results.journal.options
-    answers = len(results.rated) * options.raters
+    answers = sum(len(each.ratings) for each in results.rated)
     return (
         f"{counted(options.segments, 'message')}, {counted(len(results.rated), 'reference')} with "
         f"{counted(answers, 'rating')}, {counted(len(results.systems), 'system')}; seed {minus(str(options.seed))}"

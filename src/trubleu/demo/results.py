@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import csv
 import json
-from collections import defaultdict
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import permutations
 from typing import TYPE_CHECKING, Any
 
 from trubleu.data import References, read_text_lines
 from trubleu.demo.folder import read_journal
-from trubleu.demo.steps import METRICS, SYSTEMS
+from trubleu.demo.steps import COMPARED, METRICS, SYSTEMS
+from trubleu.errors import DataError
 from trubleu.simulate.world_files import read_world
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from trubleu.demo.folder import Journal
@@ -78,6 +80,8 @@ class Results:
         By metric and system.
     p
         Holm's p of the difference between two systems under a metric, by metric and the two names in either order.
+    good_scores, good_p
+        The same with the good references only, of a few metrics.
     agreement
         By metric.
     beats
@@ -92,6 +96,10 @@ class Results:
         How good they are in truth, in the same order.
     alpha
         Krippendorff's α of the raters of references; None where undefined.
+    raters, output_raters
+        How many people rated references, and how many outputs: more than were asked for if they were interrupted.
+    notes
+        What judging warned of.
     """
 
     journal: Journal
@@ -101,6 +109,8 @@ class Results:
     people: Mapping[str, float]
     scores: Mapping[tuple[str, str], Score]
     p: Mapping[tuple[str, str, str], float]
+    good_scores: Mapping[tuple[str, str], Score]
+    good_p: Mapping[tuple[str, str, str], float]
     agreement: Mapping[str, Agreement]
     beats: Mapping[tuple[str, str], tuple[float, float | None]]
     references: References
@@ -108,53 +118,143 @@ class Results:
     outputs: Mapping[str, Sequence[str]]
     qualities: Mapping[str, Sequence[float]]
     alpha: float | None
+    raters: int
+    output_raters: int
+    notes: tuple[str, ...]
+
+    @property
+    def left_out(self) -> int:
+        """How many segments have no good reference, so that metrics with weights leave them out."""
+        return len(self.references.segments_without_positive())
+
+    @property
+    def good(self) -> int:
+        """How many references are good: their weight is above 0."""
+        return sum(each.weight > 0 for each in self.rated)
+
+    @property
+    def interrupted(self) -> tuple[str, ...]:
+        """What was being rated when the demo was interrupted, if it was."""
+        rated = {"rate study": "references", "rate pairs": "outputs"}
+        return tuple(what for step, what in rated.items() if self.journal.begun.get(step, 0) > 1)
 
 
 def read_results(folder: Path) -> Results:
-    """Read the results of a demo in which everything but the report is done."""
-    scores = _json(folder / "scores.json")
-    judged = _json(folder / "judge.json")
-    references = References.read(folder / "references.jsonl")
-    qualities = _qualities(folder / "world" / "truth.csv", references.ids)
+    """Read the results of a demo in which everything but the report is done.
+
+    Raises
+    ------
+    DataError
+        If a file of it is not as the demo made it.
+    """
+    journal = read_journal(folder)
+    with _reading(folder / "references.jsonl") as path:
+        references = References.read(path)
+        if len(references) != journal.options.segments:
+            raise ValueError(f"{len(references)} segments instead of {journal.options.segments}")
+    scores, p = _scores(folder / "scores.json", METRICS)
+    good_scores, good_p = _scores(folder / "good-scores.json", COMPARED)
+    with _reading(folder / "world" / "truth.csv") as path:
+        qualities = _qualities(path, references.ids)
+    with _reading(folder / "judge.json") as path:
+        judged = _json(path)
+        ratings = {row["system"]: float(row["mean_rating"]) for row in judged["systems"]}
+        people = {name: ratings[name] for name in SYSTEMS}
+        correlations = {row["metric"]: row for row in judged["correlations"]}
+        agreement = {
+            name: Agreement(
+                rho=correlations[name]["spearman"],
+                low=correlations[name]["spearman_low"],
+                high=correlations[name]["spearman_high"],
+            )
+            for name in METRICS
+        }
+        beats = _beats(judged["comparisons"])
+        notes = tuple(str(row["note"]) for row in judged["notes"])
+    with _reading(folder / "status.json") as path:
+        status = _json(path)
+        alpha = status["agreement"][0]["alpha"]
+        raters = sum(row["counted"] > 0 for row in status["raters"])
+    with _reading(folder / "ratings.csv") as path, path.open(encoding="utf-8", newline="") as stream:
+        output_raters = len({row["rater"] for row in csv.DictReader(stream)})
     return Results(
-        journal=read_journal(folder),
+        journal=journal,
         systems=tuple(SYSTEMS),
         metrics=METRICS,
         truth={name: sum(values) / len(values) for name, values in qualities.items()},
-        people={row["system"]: row["mean_rating"] for row in judged["systems"]},
-        scores={
-            (row["metric"], row["system"]): Score(value=row["score"], low=row["low"], high=row["high"])
-            for row in scores["scores"]
-        },
-        p={
-            (row["metric"], first, second): row["p_holm"]
-            for row in scores["tests"]
-            for first, second in ((row["a"], row["b"]), (row["b"], row["a"]))
-        },
-        agreement={
-            row["metric"]: Agreement(rho=row["spearman"], low=row["spearman_low"], high=row["spearman_high"])
-            for row in judged["correlations"]
-        },
-        beats=_beats(judged["comparisons"]),
+        people=people,
+        scores=scores,
+        p=p,
+        good_scores=good_scores,
+        good_p=good_p,
+        agreement=agreement,
+        beats=beats,
         references=references,
         rated=_rated(folder),
-        outputs={name: read_text_lines(folder / "world" / "outputs" / f"{name}.txt") for name in SYSTEMS},
+        outputs={name: _outputs(folder / "world" / "outputs" / f"{name}.txt", len(references)) for name in SYSTEMS},
         qualities=qualities,
-        alpha=_json(folder / "status.json")["agreement"][0]["alpha"],
+        alpha=alpha,
+        raters=raters,
+        output_raters=output_raters,
+        notes=notes,
     )
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[Path]:
+    """Say of a file that something has changed since it was made what is to be done."""
+    try:
+        yield path
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        reason = f"{error.args[0]} is missing" if isinstance(error, KeyError) else error
+        raise DataError(
+            f"{path} is not as the demo made it ({reason}); remove it, and the same command makes it again"
+        ) from error
 
 
 def _json(path: Path) -> Any:
     return json.loads(path.read_text("utf-8"))
 
 
+def _scores(
+    path: Path, metrics: Sequence[str]
+) -> tuple[dict[tuple[str, str], Score], dict[tuple[str, str, str], float]]:
+    """Return the scores, and what tests say of their differences."""
+    with _reading(path):
+        content = _json(path)
+        scored = {
+            (row["metric"], row["system"]): Score(
+                value=float(row["score"]), low=float(row["low"]), high=float(row["high"])
+            )
+            for row in content["scores"]
+        }
+        tested = {
+            (row["metric"], *pair): float(row["p_holm"])
+            for row in content["tests"]
+            for pair in permutations((row["a"], row["b"]))
+        }
+        # Every one is asked for: a file with fewer rows is not whole.
+        return (
+            {(metric, name): scored[metric, name] for metric in metrics for name in SYSTEMS},
+            {(metric, *pair): tested[metric, *pair] for metric in metrics for pair in permutations(SYSTEMS, 2)},
+        )
+
+
 def _qualities(path: Path, ids: Sequence[str]) -> dict[str, list[float]]:
     """Return how good each system's outputs are, in the order of the segments."""
-    found: dict[str, dict[str, float]] = defaultdict(dict)
+    found: dict[tuple[str, str], float] = {}
     with path.open(encoding="utf-8", newline="") as stream:
         for row in csv.DictReader(stream):
-            found[row["system"]][row["item"]] = float(row["quality"])
-    return {name: [found[name][segment] for segment in ids] for name in SYSTEMS}
+            found[row["system"], row["item"]] = float(row["quality"])
+    return {name: [found[name, segment] for segment in ids] for name in SYSTEMS}
+
+
+def _outputs(path: Path, segments: int) -> Sequence[str]:
+    with _reading(path):
+        texts = read_text_lines(path)
+        if len(texts) != segments:
+            raise ValueError(f"{len(texts)} lines instead of {segments}")
+        return texts
 
 
 def _beats(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], tuple[float, float | None]]:
@@ -169,15 +269,16 @@ def _beats(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], tuple[flo
 
 def _rated(folder: Path) -> tuple[RatedReference, ...]:
     world = read_world(folder / "world")
-    return tuple(
-        RatedReference(
-            segment=segment["id"],
-            text=reference["text"],
-            origin=reference["origin"],
-            ratings=tuple(reference["ratings"]),
-            weight=reference["weight"],
-            quality=world.quality(segment["message"], reference["text"]),
+    with _reading(folder / "references.jsonl") as path:
+        return tuple(
+            RatedReference(
+                segment=segment["id"],
+                text=reference["text"],
+                origin=reference["origin"],
+                ratings=tuple(reference["ratings"]),
+                weight=reference["weight"],
+                quality=world.quality(segment["message"], reference["text"]),
+            )
+            for segment in map(json.loads, read_text_lines(path))
+            for reference in segment["references"]
         )
-        for segment in map(json.loads, read_text_lines(folder / "references.jsonl"))
-        for reference in segment["references"]
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final, Protocol
@@ -51,7 +51,7 @@ class Runner(Protocol):
         """Tell which step begins."""
         ...
 
-    def tell_command(self, command: Command) -> None:
+    def tell_command(self, command: str) -> None:
         """Tell which command is run next."""
         ...
 
@@ -110,8 +110,11 @@ def run_demo(
     planned = demo_steps(path, options)
     with demo_folder(path, options, planned) as folder:
         done = len(folder.journal.done)
-        if done and done < len(planned):
-            runner.tell(f"{path} holds a demo that was interrupted; it goes on with step {done + 1} of {len(planned)}.")
+        where = f"step {done + 1} of {len(planned)}"
+        if folder.gone:
+            runner.tell(f"{path / folder.gone} is gone; it is made again with all that rests on it, from {where}.")
+        elif done and done < len(planned):
+            runner.tell(f"{path} holds a demo that was interrupted; it goes on with {where}.")
         chosen = _Port(port, runner)
         for number in range(done, len(planned)):
             attempt = folder.begin(planned[number])
@@ -122,11 +125,18 @@ def run_demo(
             began = time.monotonic()
             if attempt and step.continues:
                 runner.take_back(path / step.makes[0])
-            _do(step, path, runner, write_report)
+            try:
+                _do(step, path, runner, write_report)
+            except UsageError:
+                # Between the look for a free port and the start of the server somebody else may have taken it.
+                if not serves or free_port(around.port) == around.port:
+                    raise
+                step = demo_steps(path, options, replace(around, port=chosen.free()))[number]
+                _do(step, path, runner, write_report)
             folder.finish(
                 Done(
                     step=step.name,
-                    commands=tuple(map(str, step.commands)),
+                    commands=step.typed,
                     at=datetime.now(UTC).isoformat(timespec="seconds"),
                     seconds=round(time.monotonic() - began, 2),
                 )
@@ -140,11 +150,13 @@ def _do(step: Step, path: Path, runner: Runner, write_report: Callable[[Path], N
         return
     with ExitStack() as stack:
         for command in step.commands:
-            runner.tell_command(command)
+            runner.tell_command(str(command))
             if command.beside:
                 stack.enter_context(runner.beside(command, path / "serve.log"))
             else:
                 runner.run(command)
+        for ending in step.typed[len(step.commands) :]:
+            runner.tell_command(ending)
 
 
 class _Port:
@@ -160,6 +172,7 @@ class _Port:
         if port != self._wanted and self._wanted and not self._told:
             self._told = True
             self._runner.tell(f"Port {self._wanted} is in use, so pages are served at port {port}.")
+        self._wanted = port
         return port
 
 

@@ -16,18 +16,31 @@ SYSTEMS: Final = {
     "strong": "skill:0.9",
     "fair": "skill:0.5",
     "weak": "skill:0.2",
+    "retrieval": "retrieval",
     "dull": "dull",
     "parrot": "parrot",
     "random": "random",
 }
-"""Who answers, and how. Nobody retrieves from the corpus: what they say would stand among the references."""
+"""Who answers, and how. Who retrieves has read other conversations than those that references are mined from."""
+
+CAST: Final = (
+    "strong, fair and weak give a good answer in 90, 50 and 20 of 100 cases; retrieval says what somebody answered to "
+    "the most similar message; dull says “i don’t know” in many ways; random says anything that anybody answered; "
+    "parrot says the message back."
+)
+"""What the systems do, for people."""
 
 METRICS: Final = ("bleu-2", "bleu2vec-2", "dbleu-2", "dbleu2vec-2")
 """Without weights of references and with them, each without near misses and with them."""
 
+COMPARED: Final = ("bleu-2", "dbleu-2")
+"""Those that are scored with the good references only, too."""
+
 _MINED: Final = 5
 _RANDOM: Final = 1
 _CORPUS: Final = 20_000
+_GOOD: Final = 0.001  # below the smallest weight above 0 that ratings can give
+_OTHERS: Final = 500  # added to the seed of who rates outputs: other people than those who rated references
 _UNIT: Final = 10
 _EXPLAINED: Final = 6
 
@@ -110,6 +123,12 @@ class Step:
     makes: tuple[str, ...]
     continues: bool = False
 
+    @property
+    def typed(self) -> tuple[str, ...]:
+        """The commands as one would type them; what runs beside the others is ended at last."""
+        end = ("kill $!; wait $!",) if any(command.beside for command in self.commands) else ()
+        return (*map(str, self.commands), *end)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
@@ -171,15 +190,15 @@ def _steps(folder: Path, options: DemoOptions, around: Surroundings) -> Iterator
     systems = [part for name, how in SYSTEMS.items() for part in ("--system", name if name == how else f"{name}={how}")]
     yield Step(
         name="world",
-        title="Make a world: conversations, messages to answer, six systems that answer them",
+        title="Make a world: conversations, messages to answer, seven systems that answer them",
         commands=(command("simulate", "world", at("world"), *sizes, *systems),),
-        makes=("world",),
+        makes=("world", *_world_files()),
     )
     yield Step(
         name="index",
         title="Index the conversations",
         commands=(command("mine", "index", at("world/corpus.jsonl"), "--out", at("index")),),
-        makes=("index",),
+        makes=("index", "index/index.json"),
     )
     mined = ("--top", _MINED, "--random", _RANDOM, "--seed", seed, "--out", at("candidates.jsonl"))
     yield Step(
@@ -193,7 +212,7 @@ def _steps(folder: Path, options: DemoOptions, around: Surroundings) -> Iterator
         name="study",
         title="Make a study in which people rate the candidates",
         commands=(command("rate", "new", at("study"), *study),),
-        makes=("study",),
+        makes=("study", *_study_files("study")),
     )
     yield _rating(folder, options, around, "study", "Serve its pages; simulated raters answer over HTTP, as people do")
     yield Step(
@@ -211,7 +230,7 @@ def _steps(folder: Path, options: DemoOptions, around: Surroundings) -> Iterator
         name="pairs",
         title="Make a second study, in which people rate what the systems say, two at a time",
         commands=(command("rate", "new", at("pairs"), *pairs, "--outputs", *outputs, *which, "--raters", raters),),
-        makes=("pairs",),
+        makes=("pairs", *_study_files("pairs")),
     )
     yield _rating(folder, options, around, "pairs", "Serve it, and let simulated raters answer")
     yield Step(
@@ -221,12 +240,23 @@ def _steps(folder: Path, options: DemoOptions, around: Surroundings) -> Iterator
         makes=("ratings.csv",),
     )
     refs = ("--refs", at("references.jsonl"), *outputs)
-    scored = ("--no-positive", "skip", "--ci", "--test", "--seed", seed, "--format", "json", "--out", at("scores.json"))
+    scored = ("--no-positive", "skip", "--ci", "--test", "--seed", seed, "--format", "json", "--out")
     yield Step(
         name="scores",
         title="Score the systems without weights and with them, with intervals and tests",
-        commands=(command("score", *refs, *metrics, *scored),),
+        commands=(command("score", *refs, *metrics, *scored, at("scores.json")),),
         makes=("scores.json",),
+    )
+    good = ("--refs", at("good.jsonl"), *outputs, *(part for name in COMPARED for part in ("-m", name)))
+    yield Step(
+        name="good scores",
+        title="Leave the bad references out and score again: is it enough to be rid of them?",
+        commands=(
+            # It has nothing to be quiet about.
+            Command(("refs", "convert", at("references.jsonl"), at("good.jsonl"), "--min-weight", str(_GOOD))),
+            command("score", *good, *scored, at("good-scores.json")),
+        ),
+        makes=("good.jsonl", "good-scores.json"),
     )
     unit = ("--unit", min(_UNIT, options.segments // 2), "--condition", "all", "--sweeps", "none", "--seed", seed)
     judged = ("--ratings", at("ratings.csv"), *metrics, *which, *unit)
@@ -251,7 +281,7 @@ def _steps(folder: Path, options: DemoOptions, around: Surroundings) -> Iterator
 def _rating(folder: Path, options: DemoOptions, around: Surroundings, study: str, title: str) -> Step:
     where = str(folder / study)
     # Raters who come after an interruption are others: else they would say again what they said before.
-    seed = options.seed + 1000 * around.attempt
+    seed = options.seed + 1000 * around.attempt + (_OTHERS if study == "pairs" else 0)
     people = ("--world", str(folder / "world"), "--raters", str(options.raters), "--seed", str(seed))
     quiet = ("--quiet",) if around.quiet else ()
     return Step(
@@ -261,9 +291,18 @@ def _rating(folder: Path, options: DemoOptions, around: Surroundings, study: str
             Command(("rate", "serve", where, "--port", str(around.port), "--requests", "0", "--quiet"), beside=True),
             Command(("rate", "simulate", where, *people, "--url", around.url, *quiet)),
         ),
-        makes=(study,),
+        makes=(study, *_study_files(study)),
         continues=True,
     )
+
+
+def _world_files() -> tuple[str, ...]:
+    outputs = [f"outputs/{name}.txt" for name in SYSTEMS]
+    return tuple(f"world/{name}" for name in ("world.json", "corpus.jsonl", "seeds.jsonl", "truth.csv", *outputs))
+
+
+def _study_files(study: str) -> tuple[str, ...]:
+    return f"{study}/study.yaml", f"{study}/store.db"
 
 
 def trial_steps(folder: Path, around: Surroundings) -> tuple[Command, Command, Command]:

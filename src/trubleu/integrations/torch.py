@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from trubleu.data import References
 from trubleu.data.extras import needed
 from trubleu.errors import UsageError
+from trubleu.integrations.inputs import listed, listed_rows
 from trubleu.metrics.contract import as_references
 from trubleu.metrics.registry import metric as make_metric
 from trubleu.stats import total
@@ -104,7 +105,7 @@ class TrubleuMetric(torchmetrics.Metric):
         Parameters
         ----------
         outputs
-            One text a segment.
+            One text a segment: a list, or anything that can be gone through once.
         references
             For each segment a list of its references, or a `References`.
         weights
@@ -112,19 +113,28 @@ class TrubleuMetric(torchmetrics.Metric):
         messages
             What each output answers to, translates or shortens, for metrics that look at it.
         """
+        outputs = listed("outputs", outputs)
         if not isinstance(references, References):
+            if weights is not None:
+                weights = listed_rows("weights", weights)
+            references = listed_rows("references", references)
             references = References.from_lists(references, weights, outputs_count=len(outputs))
         elif weights is not None:
             raise UsageError("these references hold their weights already; pass weights with lists of references only")
         if messages is not None:
-            references = references.with_messages(messages)
+            references = references.with_messages(listed("messages", messages))
         rows = self.scorer.statistics(outputs, as_references(references, outputs), threads=self.threads)
-        self.statistics += torch.from_numpy(total(rows)).to(self.statistics.device)
+        # Not in place: what somebody kept of the state, such as a snapshot, must not change.
+        self.statistics = self.statistics + torch.from_numpy(total(rows)).to(self.statistics.device)
 
     def compute(self) -> torch.Tensor:
         """Return the score of all batches, of all processes: one float64."""
         score = float(self.scorer.score(self.statistics.cpu().numpy()))
         return torch.tensor(score, dtype=torch.float64, device=self.statistics.device)
+
+    def extra_repr(self) -> str:
+        """Return what stands in the brackets of ``repr``: the metric's name."""
+        return str(self.scorer.name)
 
     def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], *others: Any, **more: Any) -> TrubleuMetric:
         """Follow a model to another device, but not to another type of numbers."""

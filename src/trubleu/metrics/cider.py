@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import math
-from functools import cache
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
-from trubleu.data.extras import needed
 from trubleu.errors import DataError, UsageError
 from trubleu.metrics.contract import AnyReferences, reference_number
 from trubleu.metrics.learning import Corpus, LearningMetric
 from trubleu.metrics.ngram_table import NOT_THERE, NgramTable, ReferenceTable, joint_keys, places_of, values_at
 from trubleu.metrics.options import check_flag
+from trubleu.metrics.rows import check_width
+from trubleu.metrics.stems import Stemmer
 from trubleu.signature import Signature, make_signature
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
@@ -70,26 +69,27 @@ class Cider(LearningMetric):
         super().__init__(order, tokenize, lowercase, corpus)
         self.stem = check_flag("stem", stem)
         if stem:
-            _porter()  # what is not installed is said at once
-            self._fold = english_stem
+            self._fold = Stemmer("porter", "stem=true")
 
     def _columns(
         self, outputs: NgramTable, table: ReferenceTable, known: ReferenceTable
     ) -> Iterator[NDArray[np.float64]]:
         if known.segments == 1:
+            where, remedy = "there is", "score more of them together, or name a corpus to learn from: corpus=FILE"
+            if not self.learns:
+                where, remedy = "what it learns from has", "let it learn from more"
             raise DataError(
-                f"{self.name} weighs an n-gram by the share of segments that have it, and there is one segment only; "
-                "score more of them together, or name a corpus to learn from: corpus=FILE"
+                f"{self.name} weighs an n-gram by the share of segments that have it, and {where} one segment only; "
+                f"{remedy}"
             )
-        everywhere = math.log(max(known.segments, 1))
         there, in_known = outputs.numbers_in(table), table.numbers_in(known)
         outputs_in_known = outputs.numbers_in(known)
         penalty = self._length_penalty(outputs.lengths[table.segment_of] - table.lengths)
         for order in range(1, self.order + 1):
-            frequency = np.log(known.segments_with(order))
+            frequency = known.segments_with(order)
             said, held = outputs.level(order), table.level(order)
-            said_vector = said.counts * (everywhere - values_at(frequency, next(outputs_in_known)))[said.numbers]
-            held_idf = (everywhere - values_at(frequency, next(in_known)))[held.numbers]
+            said_vector = said.counts * _idf(known, frequency, next(outputs_in_known))[said.numbers]
+            held_idf = _idf(known, frequency, next(in_known))[held.numbers]
             held_vector = held.counts * held_idf
             said_norm = np.bincount(said.texts, said_vector**2, len(outputs.lengths))
             held_norm = np.bincount(held.texts, held_vector**2, len(table.lengths))
@@ -104,7 +104,9 @@ class Cider(LearningMetric):
             products = np.bincount(held.texts[both], often * held_idf[both] * held_vector[both], len(table.lengths))
             norms = np.sqrt(said_norm[table.segment_of] * held_norm)
             alike = penalty * np.divide(products, norms, out=np.zeros(len(norms)), where=norms > 0)
-            yield np.bincount(table.segment_of, alike, table.segments) / table.reference_counts
+            # In the order of their size, so that the sum does not depend on which reference comes first.
+            by_size = alike[np.lexsort((alike, table.segment_of))]
+            yield np.bincount(table.segment_of, by_size, table.segments) / table.reference_counts
 
     def _clipped(self, said: NDArray[np.int32], held: NDArray[np.int32]) -> NDArray[np.int32]:  # noqa: ARG002
         """Return how often an n-gram counts that the output says so often and a reference has so often."""
@@ -125,8 +127,7 @@ class Cider(LearningMetric):
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the mean for each row of summed statistics."""
-        if statistics.ndim == 0 or statistics.shape[-1] != 2:
-            raise DataError(f"an array of shape {statistics.shape} holds no statistics of {self.name}")
+        check_width(statistics, 2, self.name)
         total, segments = statistics[..., 0], statistics[..., 1]
         mean: NDArray[np.float64] = np.divide(total, segments, out=np.zeros(total.shape), where=segments > 0)
         return mean
@@ -138,9 +139,9 @@ class Cider(LearningMetric):
             nrefs=reference_number(references),
             case="lc" if self.lowercase else "mixed",
             tok=self.tokenizer.name,
-            stem=_stemmer_version() if self.stem else "none",
+            stem=self._fold.signature() if isinstance(self._fold, Stemmer) else "none",
             **self._own_pairs(),
-            idf=self._learned_from(),
+            idf=self._learned_from(references),
         )
 
     def _own_pairs(self) -> dict[str, Any]:
@@ -195,20 +196,8 @@ class CiderD(Cider):
         return {"sigma": self.sigma}
 
 
-@cache
-def _porter() -> Callable[[str], str]:
-    needed("snowballstemmer", "stem=true", "trubleu[meteor]")
-    # Not the package's own choice, which would be another package's stemmers where that is installed.
-    stem: Callable[[str], str] = import_module("snowballstemmer.porter_stemmer").PorterStemmer().stemWord
-    return stem
-
-
-def english_stem(word: str) -> str:
-    """Return the stem of an English word in lower case, by Porter's rules."""
-    return _porter()(word)
-
-
-def _stemmer_version() -> str:
-    from importlib.metadata import version
-
-    return f"snowball-{version('snowballstemmer')}-porter"
+def _idf(known: ReferenceTable, frequency: NDArray[np.int64], numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return what n-grams are worth, by their numbers in the table of what is known."""
+    # The logarithm of a ratio, not a difference of two: only that of 1 is 0 whatever the number of segments.
+    worth: NDArray[np.float64] = np.log(known.segments / np.maximum(values_at(frequency, numbers), 1))
+    return worth

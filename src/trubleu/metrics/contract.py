@@ -193,6 +193,11 @@ def as_references(references: AnyReferences, outputs: Sequence[str]) -> Referenc
     return references
 
 
+def whole_references(references: References | PreparedReferences) -> References:
+    """Return the references themselves, for those who count in texts."""
+    return references.references if isinstance(references, PreparedReferences) else references
+
+
 def reference_number(references: AnyReferences | None) -> str | None:
     """Return how many references each segment has, or ``var`` where that differs, for a signature.
 
@@ -200,8 +205,8 @@ def reference_number(references: AnyReferences | None) -> str | None:
     """
     if references is None or isinstance(references, str):
         return references
-    if isinstance(references, PreparedReferences):
-        references = references.references
+    if isinstance(references, References | PreparedReferences):
+        references = whole_references(references)
     counts = references.reference_counts() if isinstance(references, References) else list(map(len, references))
     if len(counts) == 0:
         return "0"

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from abc import abstractmethod
 from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Self
+from weakref import WeakValueDictionary
 
 import numpy as np
 
 from trubleu.data import PreparedReferences, References
 from trubleu.errors import DataError, UsageError
-from trubleu.metrics.contract import AnyReferences, Metric, Progress, as_references
-from trubleu.metrics.matching import check_texts, warn_of_empty
+from trubleu.metrics.contract import AnyReferences, Metric, Progress, as_references, whole_references
+from trubleu.metrics.matching import check_texts, copy_of_order, warn_of_empty
 from trubleu.metrics.ngram_table import NgramTable, ReferenceTable
 from trubleu.metrics.options import check_flag, check_order
 from trubleu.text import tokenizer
@@ -29,8 +31,15 @@ if TYPE_CHECKING:
 Corpus = str | os.PathLike[str] | References
 """Another corpus to learn from: a file of references, or references."""
 
-# What was read last, by the path and what changes when the file does: a command makes its metrics more than once.
-_read: dict[tuple[object, ...], References] = {}
+
+_WHAT_TO_DO: Final = "name references with corpus=, or leave it out to learn from those that outputs are scored against"
+
+
+class _Learned(NamedTuple):
+    """What was learned beforehand, and what tells the references it came from."""
+
+    table: ReferenceTable
+    digest: str
 
 
 class LearningMetric(Metric):
@@ -54,9 +63,9 @@ class LearningMetric(Metric):
         self.name = f"{self.family}-{order}"
         self.tokenizer = tokenizer(tokenize)
         self.lowercase = check_flag("lowercase", lowercase)
-        self._corpus = None if corpus is None else _checked(corpus)
+        self._corpus = None if corpus is None else _Corpus(corpus)
         self._fold: Callable[[str], str] | None = None
-        self._learned: ReferenceTable | None = None
+        self._learned: _Learned | None = None
 
     @property
     def learns(self) -> bool:
@@ -67,16 +76,16 @@ class LearningMetric(Metric):
         """Return the metric with n-grams weighed by these references, whichever outputs are scored against."""
         if not self.learns:
             return self
+        whole = whole_references(references)
+        if not len(whole):
+            raise DataError(f"{whole.source} has no segments for {self.name} to learn from; give some with references")
         other = copy(self)
-        other._learned = self._table(_whole(references))  # noqa: SLF001 - it is one of us
+        other._learned = _Learned(self._table(whole), _digest(whole))  # noqa: SLF001 - it is one of us
         return other
 
     def with_order(self, order: int) -> Self:
         """Return the same metric for n-grams of up to another length."""
-        other = copy(self)
-        other.order = check_order(order)
-        other.name = f"{self.family}-{order}"
-        return other
+        return copy_of_order(self, order)
 
     def statistics(
         self,
@@ -88,7 +97,7 @@ class LearningMetric(Metric):
     ) -> NDArray[np.float64]:
         """Return a row of statistics for each segment; n-grams are weighed by all references given here."""
         texts = tuple(outputs) if not isinstance(outputs, str) else outputs
-        segments = _whole(as_references(references, texts))
+        segments = whole_references(as_references(references, texts))
         check_texts(tuple(texts))
         warn_of_empty(segments)
         table = self._table(segments)
@@ -118,50 +127,96 @@ class LearningMetric(Metric):
 
     def _known(self) -> ReferenceTable | None:
         """Return what was learned already, if anything."""
-        return self._learned if self._corpus is None else self._table(_loaded(self._corpus))
-
-    def _learned_from(self) -> str:
-        """Return what n-grams are weighed by, for a signature."""
         if self._corpus is None:
+            return self._learned.table if self._learned else None
+        table = self._table(self._corpus.references)
+        if not table.lengths.any():
+            raise DataError(f"{self._corpus.place} has no words for {self.name} to learn from; {_WHAT_TO_DO}")
+        return table
+
+    def _learned_from(self, references: AnyReferences | None) -> str:
+        """Return what n-grams are weighed by, for a signature: ``refs`` if it is what outputs are scored against."""
+        if self._corpus is not None:
+            return f"{self._corpus.name}-{_digest(self._corpus.references)}"
+        if self._learned is None:
             return "refs"
-        references = _loaded(self._corpus)
-        name = references.source if isinstance(self._corpus, References) else Path(self._corpus).name
-        return f"{name}-{references.remembered('digest', lambda: _digest(references))}"
+        # A string is but a number of references, and nobody knows which they are.
+        if references is not None and not isinstance(references, str):
+            if not isinstance(references, References | PreparedReferences):
+                references = References.from_lists(references)
+            if _digest(whole_references(references)) == self._learned.digest:
+                return "refs"
+        return f"learned-{self._learned.digest}"
 
 
-def _whole(references: References | PreparedReferences) -> References:
-    return references.references if isinstance(references, PreparedReferences) else references
+class _Read:
+    """What a file held when it was read; a thing of its own as references cannot be held weakly."""
+
+    def __init__(self, references: References) -> None:
+        self.references = references
 
 
-def _checked(corpus: Corpus | PreparedReferences) -> Corpus:
-    """Return what to learn from if it is a file or references; a file is read when it is needed."""
-    if isinstance(corpus, References | PreparedReferences):
-        return _whole(corpus)
-    if not isinstance(corpus, str | os.PathLike):
-        raise UsageError(f"corpus cannot be a {type(corpus).__name__}; give the path of a file, or References")
-    if not Path(corpus).is_file():
-        raise DataError(f"there is no file {os.fspath(corpus)} to learn from; corpus= takes a file of references")
-    return corpus
+# By what changes when a file does, as long as a metric needs it: several often learn from one file.
+_files: WeakValueDictionary[tuple[int, ...], _Read] = WeakValueDictionary()
 
 
-def _loaded(corpus: Corpus) -> References:
-    if isinstance(corpus, References):
-        return corpus
-    try:
-        found = Path(corpus).stat()
-    except OSError as error:
-        raise DataError(f"{os.fspath(corpus)} cannot be read any more: {error.strerror}") from error
-    key = (os.fspath(corpus), found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
-    if key not in _read:
-        references = References.read(corpus)
-        _read.clear()
-        _read[key] = references
-    return _read[key]
+class _Corpus:
+    """What to learn from, shared by a metric and its copies; a file is read when it is needed, and only once.
+
+    Attributes
+    ----------
+    place
+        The file, or where the references came from, for messages.
+    name
+        What stands for it in a signature.
+    """
+
+    def __init__(self, given: Corpus | PreparedReferences) -> None:
+        self._read: _Read | None = None
+        if isinstance(given, References | PreparedReferences):
+            whole = whole_references(given)
+            self.place = self.name = whole.source
+            self._read = _Read(self._checked(whole))
+        elif isinstance(given, str | os.PathLike):
+            self.place, self.name = os.fspath(given), Path(given).name
+            if not Path(self.place).is_file():
+                raise DataError(f"there is no file {self.place} to learn from; corpus= takes a file of references")
+        else:
+            raise UsageError(f"corpus cannot be a {type(given).__name__}; give the path of a file, or References")
+        # Signs that part what stands in a signature, and ends of lines.
+        self.name = re.sub(r"[|:\s]", "_", self.name)
+
+    @property
+    def references(self) -> References:
+        """The references; the file is not looked at again, whatever becomes of it."""
+        if self._read is None:
+            self._read = self._found()
+        return self._read.references
+
+    def _found(self) -> _Read:
+        try:
+            found = Path(self.place).stat()
+        except OSError as error:
+            raise DataError(f"{self.place} cannot be read any more: {error.strerror}") from error
+        key = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+        kept = _files.get(key)
+        if kept is None:
+            kept = _files[key] = _Read(self._checked(References.read(self.place)))
+        return kept
+
+    def _checked(self, references: References) -> References:
+        if not len(references):
+            raise DataError(f"{self.place} has no segments to learn from; {_WHAT_TO_DO}")
+        return references
 
 
 def _digest(references: References) -> str:
     """Return a few digits that tell one corpus from another."""
-    digest = hashlib.blake2b(references.offsets.tobytes(), digest_size=4)
-    for text in references.texts:
-        digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
-    return digest.hexdigest()
+
+    def make() -> str:
+        digest = hashlib.blake2b(references.offsets.tobytes(), digest_size=4)
+        for text in references.texts:
+            digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
+        return digest.hexdigest()
+
+    return references.remembered("digest", make)

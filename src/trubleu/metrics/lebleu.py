@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from copy import copy
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 import numpy as np
 
-from trubleu.data import PreparedReferences
 from trubleu.data.extras import needed
-from trubleu.metrics.contract import AnyReferences, Metric, Progress, as_references, reference_number
-from trubleu.metrics.matching import check_texts, warn_of_empty
+from trubleu.metrics.contract import AnyReferences, Metric, Progress, reference_number
+from trubleu.metrics.matching import copy_of_order
 from trubleu.metrics.options import check_flag, check_order, check_share
+from trubleu.metrics.rows import check_width, row_by_row
 from trubleu.signature import Signature, make_signature
 from trubleu.text import tokenizer
 
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
 
 REACH: Final = 2
 """N-grams of the references are this many times as long as those of the outputs, so that a compound meets its parts."""
-
-SLICE: Final = 64
-"""Segments between two reports of progress."""
 
 PAIRS: Final = 1 << 21
 """How many pairs of n-grams are compared at once: it bounds the memory that long texts take."""
@@ -78,21 +74,7 @@ class LeBleu(Metric):
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
         """Return letters of output and reference, what n-grams earn by order and n-grams by order."""
-        references = as_references(references, outputs)
-        if isinstance(references, PreparedReferences):
-            references = references.references
-        warn_of_empty(references)
-        outputs = tuple(outputs)
-        check_texts(outputs)
-        rows = np.zeros((len(outputs), 2 + 2 * self.order))
-        bounds = references.offsets.tolist()
-        for first in range(0, len(outputs), SLICE):
-            last = min(first + SLICE, len(outputs))
-            for segment in range(first, last):
-                rows[segment] = self._row(outputs[segment], references.texts[bounds[segment] : bounds[segment + 1]])
-            if progress:
-                progress(last - first)
-        return rows
+        return row_by_row(self._row, outputs, references, 2 + 2 * self.order, progress)
 
     def _row(self, output: str, references: Sequence[str]) -> list[float]:
         words = self.tokenizer.tokens(output, self.lowercase)
@@ -111,13 +93,11 @@ class LeBleu(Metric):
 
     def with_order(self, order: int) -> Self:
         """Return the same metric for n-grams of up to another length."""
-        other = copy(self)
-        other.order = check_order(order)
-        other.name = f"lebleu-{order}"
-        return other
+        return copy_of_order(self, order)
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return LeBLEU on 0 to 100 for each row of summed statistics."""
+        check_width(statistics, 2 + 2 * self.order, self.name)
         letters, reference_letters = statistics[..., 0], statistics[..., 1]
         earned, totals = statistics[..., 2 : 2 + self.order], statistics[..., 2 + self.order :]
         averages = np.divide(earned, totals, out=np.zeros(earned.shape), where=totals > 0)

@@ -31,10 +31,16 @@ class _Ordered(Protocol):
 
     name: str
     order: int
+
+
+class _Matching(_Ordered, Protocol):
+    """One that leaves counting to the kernels."""
+
     matching: Matching
 
 
-MatchingMetric = TypeVar("MatchingMetric", bound=_Ordered)
+OrderedMetric = TypeVar("OrderedMetric", bound=_Ordered)
+MatchingMetric = TypeVar("MatchingMetric", bound=_Matching)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,11 +98,17 @@ class Matching:
         return kernel_texts(texts, self.tokenizer, self.lowercase)
 
 
-def of_order(metric: MatchingMetric, order: int) -> MatchingMetric:
-    """Return a copy of a metric that counts n-grams of up to another length."""
+def copy_of_order(metric: OrderedMetric, order: int) -> OrderedMetric:
+    """Return a copy of a metric with another order, in its name too."""
     other = copy(metric)
     other.order = check_order(order)
     other.name = f"{metric.name.rpartition('-')[0]}-{order}"
+    return other
+
+
+def of_order(metric: MatchingMetric, order: int) -> MatchingMetric:
+    """Return a copy of a metric that counts n-grams of up to another length."""
+    other = copy_of_order(metric, order)
     other.matching = replace(metric.matching, order=order)
     return other
 

@@ -7,26 +7,22 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from trubleu.data import PreparedReferences
-from trubleu.data.extras import needed
-from trubleu.errors import UsageError, nearest
-from trubleu.metrics.contract import AnyReferences, Metric, Progress, as_references, reference_number
-from trubleu.metrics.matching import check_texts, warn_of_empty
+from trubleu.errors import UsageError
+from trubleu.metrics.contract import AnyReferences, Metric, Progress, reference_number
 from trubleu.metrics.meteor_alignment import align
 from trubleu.metrics.options import check_flag, check_share
+from trubleu.metrics.rows import check_width, row_by_row
+from trubleu.metrics.stems import Stemmer
 from trubleu.metrics.wordnet import WordNet, installed
 from trubleu.signature import Signature, make_signature
 from trubleu.text import tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from trubleu.text.registry import Spec
-
-SLICE: Final = 64
-"""Segments between two reports of progress."""
 
 COLUMNS: Final = 6
 
@@ -88,7 +84,7 @@ class Meteor(Metric):
         self.stemmer, self.synonyms = stemmer, synonyms
         self.tokenizer = tokenizer(tokenize)
         self.lowercase = check_flag("lowercase", lowercase)
-        self._stem = None if stemmer == "none" else _Stemmer(stemmer)
+        self._stem = None if stemmer == "none" else Stemmer(stemmer, "METEOR's stemmer")
         self._wordnet = _wordnet(synonyms)
 
     def statistics(
@@ -100,21 +96,7 @@ class Meteor(Metric):
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
         """Return exact, stem and synonym matches, lengths of output and reference, and chunks."""
-        references = as_references(references, outputs)
-        if isinstance(references, PreparedReferences):
-            references = references.references
-        warn_of_empty(references)
-        outputs = tuple(outputs)
-        check_texts(outputs)
-        rows = np.zeros((len(outputs), COLUMNS))
-        bounds = references.offsets.tolist()
-        for first in range(0, len(outputs), SLICE):
-            last = min(first + SLICE, len(outputs))
-            for segment in range(first, last):
-                rows[segment] = self._row(outputs[segment], references.texts[bounds[segment] : bounds[segment + 1]])
-            if progress:
-                progress(last - first)
-        return rows
+        return row_by_row(self._row, outputs, references, COLUMNS, progress)
 
     def _row(self, output: str, references: Sequence[str]) -> NDArray[np.float64]:
         """Return the row of the reference with the best score."""
@@ -136,6 +118,7 @@ class Meteor(Metric):
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return METEOR on 0 to 100 for each row of summed statistics."""
+        check_width(statistics, COLUMNS, self.name)
         matches = statistics[..., :3].sum(axis=-1)
         length, reference_length, chunks = np.moveaxis(statistics[..., 3:], -1, 0)
         some = matches > 0
@@ -156,33 +139,9 @@ class Meteor(Metric):
             alpha=self.alpha,
             beta=self.beta,
             gamma=self.gamma,
-            stem=self.stemmer if self._stem is None else f"snowball-{_snowball_version()}-{self.stemmer}",
+            stem=self._stem.signature() if self._stem else "none",
             syn=self._wordnet.name if self._wordnet else "none",
         )
-
-
-class _Stemmer:
-    """A Snowball stemmer that remembers what it was asked."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        package = needed("snowballstemmer", "METEOR's stems", "trubleu[meteor]")
-        languages = package.algorithms()
-        if name not in languages:
-            raise UsageError(f"stemmer={name} is not known; {nearest(str(name), [*languages, 'none'])}")
-        # Not package.stemmer, which would take another package's stemmers, of another version, if that is installed.
-        module = needed(f"snowballstemmer.{name}_stemmer", f"stemmer={name}", "trubleu[meteor]")
-        self._stem_word: Callable[[str], str] = getattr(module, f"{name.title().replace('_', '')}Stemmer")().stemWord
-        self._known: dict[str, str] = {}
-
-    def __call__(self, word: str) -> str:
-        stem = self._known.get(word)
-        if stem is None:
-            stem = self._known[word] = self._stem_word(word)
-        return stem
-
-    def __reduce__(self) -> tuple[type[_Stemmer], tuple[str]]:
-        return _Stemmer, (self.name,)
 
 
 def _wordnet(synonyms: str) -> WordNet | None:
@@ -191,9 +150,3 @@ def _wordnet(synonyms: str) -> WordNet | None:
     if synonyms == "none":
         return None
     return installed() if synonyms == "wordnet" else WordNet(synonyms)
-
-
-def _snowball_version() -> str:
-    from importlib.metadata import version
-
-    return version("snowballstemmer")

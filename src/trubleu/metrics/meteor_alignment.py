@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
+
+from trubleu.metrics.meteor_tiling import runs, tiling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -14,6 +17,12 @@ NARROW: Final = 16
 
 WIDE: Final = 2000
 """How many are kept at most, in texts that have more and where a better alignment is still possible."""
+
+STEPS: Final = 300_000
+"""How many steps from one partial alignment to another are made at most: it bounds the time that a pair takes."""
+
+FEW: Final = 12
+"""How many places a word is tried at where there are too many partial alignments to try all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +50,7 @@ def align(
     stem: Callable[[str], str] | None = None,
     meanings: Callable[[str], Collection[str]] | None = None,
     wide: int = WIDE,
+    steps: int = STEPS,
 ) -> Alignment:
     """Align an output with a reference.
 
@@ -57,6 +67,9 @@ def align(
         From a word to what it may mean: words that share something are synonyms. None for no such stage.
     wide
         How many partial alignments are kept at each word. The result is the best one unless there are more.
+    steps
+        How many steps are made at most. If neither this nor `wide` is enough, the result is still no worse than taking
+        the longest runs of equal words first.
 
     Examples
     --------
@@ -67,11 +80,12 @@ def align(
     if not any(types.candidates):
         return Alignment(0, 0, 0, 0)
     search = _Search(types)
-    best, whole = search.run(NARROW, -1)
-    if not whole:
-        best, _ = search.run(wide, best)
+    best = search.all_of(NARROW)
+    if best is None:
+        synonym, links = tiling(types)
+        best = search.beam(wide, synonym * search.unit + links, steps)
     synonym, links = divmod(best, search.unit)
-    return Alignment(types.exact, types.stemmed, synonym, chunks=types.exact + types.stemmed + synonym - links)
+    return Alignment(types.exact, types.stemmed, synonym, chunks=types.matches + synonym - links)
 
 
 class _Types:
@@ -111,6 +125,7 @@ class _Types:
                 self._match_stems(ours, theirs)
         if meanings is not None:
             self._match_meanings(ours, theirs, meanings)
+        self.matches = self.exact + self.stemmed
         # For each word of the output, the places in the reference that it may be matched with.
         partners = {word: self._partners(word) for word in ours}
         self.candidates = [partners[word] for word in words]
@@ -150,7 +165,7 @@ class _Types:
         for word in left(self.our_surplus, self.their_surplus, ours, theirs):
             found = dict.fromkeys(other for meaning in meanings(word) for other in by_meaning.get(meaning, ()))
             if found:
-                self.synonyms[word] = list(found)
+                self.synonyms[word] = sorted(found)  # sets have another order in every run
 
     def _partners(self, word: str) -> int:
         mask = self.masks.get(word, 0)
@@ -185,37 +200,90 @@ class _Search:
             gain = int(candidates[i] & before != 0) + self.unit * (types.words[i] in types.synonyms)
             self.potential[i] = self.potential[i + 1] + gain
 
-    def run(self, width: int, floor: int) -> tuple[int, bool]:
-        """Return the best value above the floor, or the floor; and whether all that could be better was looked at."""
-        types, candidates = self.types, self.types.candidates
-        self.left = Counter(types.counts)
+    @cached_property
+    def runs(self) -> list[list[int]]:
+        """For each length and word, the places where a run of so many possible matches begins."""
+        return runs(self.types.candidates)
+
+    def all_of(self, width: int) -> int | None:
+        """Return the best value if there are never more states than so many."""
+        self._begin()
         states = {(0, -1): 0}
-        whole = True
-        for i, word in enumerate(types.words):
+        for i, word in enumerate(self.types.words):
             self.left[word] -= 1
-            if not candidates[i]:
+            if not self.types.candidates[i]:
                 continue  # no state says that the last match goes on here, and none wants anything else
-            following = candidates[i + 1] if i + 1 < len(candidates) else 0
             reached: dict[tuple[int, int], int] = {}
-            least = floor - self.potential[i + 1]
-            for (taken, last), value in states.items():
-                for place, gain in self._choices(i, word, taken, last, following):
-                    worth = value + gain
-                    if worth <= least:
-                        continue
-                    if place < 0:
-                        state = (taken & self.wanted[i + 1], -1)
-                    else:
-                        now = taken | 1 << place
-                        goes_on = following >> (place + 1) & ~now >> (place + 1) & 1
-                        state = (now & self.wanted[i + 1], place if goes_on else -1)
-                    if reached.get(state, -1) < worth:
-                        reached[state] = worth
-            if len(reached) > width:
-                whole = False
-                reached = dict(sorted(reached.items(), key=lambda item: (-item[1], item[0]))[:width])
+            for state, value in states.items():
+                self._expand(i, state, value, reached, -1)
+                if len(reached) > width:
+                    return None
             states = reached
-        return max(states.values(), default=floor), whole
+        return max(states.values())
+
+    def beam(self, width: int, floor: int, steps: int) -> int:
+        """Return the best value that is found above the floor, or the floor."""
+        if self.potential[0] <= floor or (not self.types.synonyms and floor == self.types.matches - 1):
+            return floor  # nothing can be better
+        self._begin()
+        states = {(0, -1): 0}
+        count = len(self.types.words)
+        for i, word in enumerate(self.types.words):
+            self.left[word] -= 1
+            candidates = self.types.candidates[i]
+            if not candidates:
+                continue
+            # What earlier words left over is shared by all that come.
+            share = steps // (count - i)
+            # Stems and synonyms must be counted to see what may be taken.
+            counting = 4 * (len(self.types.same_stem.get(word, ())) + len(self.types.synonyms.get(word, ())))
+            self.hurried = len(states) * (candidates.bit_count() + counting) > share
+            if self.hurried or len(states) > width:
+                most = max(share // (FEW + counting), 1) if self.hurried else width
+                states = dict(sorted(states.items(), key=lambda item: self._rank(i, *item))[: min(width, most)])
+            reached: dict[tuple[int, int], int] = {}
+            for state, value in states.items():
+                steps -= counting + self._expand(i, state, value, reached, floor - self.potential[i + 1])
+            states = reached
+        return max(states.values(), default=floor)
+
+    def _begin(self) -> None:
+        self.left = Counter(self.types.counts)
+        self.hurried = False
+
+    def _rank(self, i: int, state: tuple[int, int], value: int) -> tuple[int, int, tuple[int, int]]:
+        """Return what puts the states before a word in order: those first that will have most if they go on."""
+        ahead, place = 0, state[1] + 1
+        if place:
+            for begins in self.runs:
+                if not begins[i] >> place & 1:
+                    break
+                ahead += 1
+        return -value - ahead, -value, state
+
+    def _expand(
+        self, i: int, state: tuple[int, int], value: int, reached: dict[tuple[int, int], int], least: int
+    ) -> int:
+        """Add the states that a word leads to and that are worth more than the least; return how many were tried."""
+        taken, last = state
+        candidates = self.types.candidates
+        following = candidates[i + 1] if i + 1 < len(candidates) else 0
+        wanted = self.wanted[i + 1]
+        tried = 0
+        for place, gain in self._choices(i, self.types.words[i], taken, last, following):
+            tried += 1
+            worth = value + gain
+            if worth <= least:
+                continue
+            if place < 0:
+                state = (taken & wanted, -1)
+            else:
+                now = taken | 1 << place
+                goes_on = following >> (place + 1) & ~now >> (place + 1) & 1
+                state = (now & wanted, place if goes_on else -1)
+            if reached.get(state, -1) < worth:
+                reached[state] = worth
+        return tried
 
     def _choices(self, i: int, word: str, taken: int, last: int, following: int) -> Iterator[tuple[int, int]]:
         """Yield places of the reference for a word, −1 for none, and what each adds to the value."""
@@ -249,11 +317,25 @@ class _Search:
         # A place that makes no link here or later is as good as any other without a link here, or better.
         if dead := others & ~self.alive[i + 1]:
             others = dead & -dead
-        for mask in (linking, others):
+        masks = (linking, others)
+        if self.hurried and free.bit_count() > FEW:
+            masks = self._few(i, linking, others)
+        for mask in masks:
             while mask:
                 lowest = mask & -mask
                 yield lowest.bit_length() - 1, gain
                 mask ^= lowest
+
+    def _few(self, i: int, linking: int, others: int) -> tuple[int, int]:
+        """Return a few of the places, those first where the longest runs begin."""
+        chosen = 0
+        for begins in reversed(self.runs):
+            while (more := begins[i] & linking & ~chosen) and chosen.bit_count() < FEW:
+                chosen |= more & -more
+        rest = 0
+        while others & ~rest and (chosen | rest).bit_count() < FEW:
+            rest |= others & ~rest & -(others & ~rest)
+        return chosen, rest
 
     def _spare(self, word: str, taken: int) -> int:
         """Return the free places of a word in the reference if its later equals in the output leave one over."""

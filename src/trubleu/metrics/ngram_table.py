@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import count
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import numpy as np
@@ -29,6 +30,10 @@ NOT_THERE: Final = -1
 """The number of an n-gram that is not in a table."""
 
 _TEXT_END: Final = 2**32 - 1
+
+# A table is shared by all who score against its references, and every level needs the one before. One lock for all
+# tables, as one of its own could not be pickled.
+_counting: Final = RLock()
 
 
 class Level(NamedTuple):
@@ -107,8 +112,10 @@ class NgramTable:
 
     def level(self, order: int) -> Level:
         """Return the n-grams of one length."""
-        while len(self._levels) < order:
-            self._levels.append(self._next_level())
+        if len(self._levels) < order:
+            with _counting:
+                while len(self._levels) < order:
+                    self._levels.append(self._next_level())
         return self._levels[order - 1]
 
     def totals(self, order: int) -> NDArray[np.int64]:
@@ -191,14 +198,15 @@ class ReferenceTable(NgramTable):
 
     def most_often(self, order: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Return what tells each n-gram of each segment, ascending, and the largest count in one reference of it."""
-        for length in range(len(self._most_often) + 1, order + 1):
-            keys = self.segment_keys(length)
-            by_key = np.argsort(keys, kind="stable")
-            begins = np.flatnonzero(np.diff(keys[by_key], prepend=-1))
-            counts = self.level(length).counts[by_key]
-            self._most_often.append(
-                (keys[by_key[begins]], np.maximum.reduceat(counts, begins) if len(keys) else counts)
-            )
+        with _counting:
+            for length in range(len(self._most_often) + 1, order + 1):
+                keys = self.segment_keys(length)
+                by_key = np.argsort(keys, kind="stable")
+                begins = np.flatnonzero(np.diff(keys[by_key], prepend=-1))
+                counts = self.level(length).counts[by_key]
+                self._most_often.append(
+                    (keys[by_key[begins]], np.maximum.reduceat(counts, begins) if len(keys) else counts)
+                )
         return self._most_often[order - 1]
 
     def segments_with(self, order: int) -> NDArray[np.int64]:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from trubleu.errors import DataError
 from trubleu.metrics.contract import AnyReferences, reference_number
 from trubleu.metrics.learning import Corpus, LearningMetric
 from trubleu.metrics.ngram_table import NOT_THERE, NgramTable, ReferenceTable, joint_keys, places_of, values_at
+from trubleu.metrics.rows import check_width
 from trubleu.signature import Signature, make_signature
 
 if TYPE_CHECKING:
@@ -91,8 +91,7 @@ class Nist(LearningMetric):
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return NIST for each row of summed statistics."""
-        if statistics.ndim == 0 or statistics.shape[-1] != 2 + 2 * self.order:
-            raise DataError(f"an array of shape {statistics.shape} holds no statistics of {self.name}")
+        check_width(statistics, 2 + 2 * self.order, self.name)
         length, reference_length = statistics[..., 0], statistics[..., 1]
         earned, totals = np.split(statistics[..., 2:], 2, axis=-1)
         ratio = np.divide(length, reference_length, out=np.ones(length.shape), where=reference_length > 0)
@@ -108,5 +107,5 @@ class Nist(LearningMetric):
             nrefs=reference_number(references),
             case="lc" if self.lowercase else "mixed",
             tok=self.tokenizer.name,
-            info=self._learned_from(),
+            info=self._learned_from(references),
         )

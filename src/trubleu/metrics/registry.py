@@ -42,26 +42,14 @@ class Entry(NamedTuple):
 
 
 ENTRIES: Final[dict[str, Entry]] = {
-    "bleu": Entry("trubleu.metrics.bleu", "Bleu", True, "the usual score of whole systems; equals sacreBLEU's"),
-    "sbleu": Entry(
-        "trubleu.metrics.sentence", "SentenceBleu", True, "the mean of single segments' BLEU, where segments matter"
-    ),
-    "dbleu": Entry(
-        "trubleu.metrics.dbleu", "DeltaBleu", True, "ΔBLEU: whole systems against references that people have rated"
-    ),
-    "sdbleu": Entry("trubleu.metrics.sentence", "SentenceDeltaBleu", True, "the mean of single segments' ΔBLEU"),
-    "ibleu": Entry(
-        "trubleu.metrics.ibleu", "IBleu", True, "paraphrases and rewritten text: BLEU, less what was copied"
-    ),
-    "nist": Entry(
-        "trubleu.metrics.nist", "Nist", True, "translations: rare, telling n-grams count more than common ones"
-    ),
-    "cider": Entry(
-        "trubleu.metrics.cider", "Cider", True, "descriptions of images: what many references agree on, by tf·idf"
-    ),
-    "cider-d": Entry(
-        "trubleu.metrics.cider", "CiderD", True, "CIDEr that repeated words and odd lengths cannot fool; the usual one"
-    ),
+    "bleu": Entry("trubleu.metrics.bleu", "Bleu", True, "the usual score of systems; sacreBLEU's"),
+    "sbleu": Entry("trubleu.metrics.sentence", "SentenceBleu", True, "single segments: the mean of their BLEU"),
+    "dbleu": Entry("trubleu.metrics.dbleu", "DeltaBleu", True, "ΔBLEU: systems against rated references"),
+    "sdbleu": Entry("trubleu.metrics.sentence", "SentenceDeltaBleu", True, "single segments: the mean of their ΔBLEU"),
+    "ibleu": Entry("trubleu.metrics.ibleu", "IBleu", True, "paraphrases: BLEU, less what was copied"),
+    "nist": Entry("trubleu.metrics.nist", "Nist", True, "translations: rare n-grams count more"),
+    "cider": Entry("trubleu.metrics.cider", "Cider", True, "image captions: what references agree on"),
+    "cider-d": Entry("trubleu.metrics.cider", "CiderD", True, "the usual CIDEr: repeating does not pay"),
     "bleu2vec": Entry(
         "trubleu.metrics.soft", "Bleu2Vec", True, "BLEU in which similar words count in part", extra="ready"
     ),
@@ -69,7 +57,7 @@ ENTRIES: Final[dict[str, Entry]] = {
         "trubleu.metrics.soft",
         "Bleu2Vec",
         True,
-        "bleu2vec with recall in place of the brevity penalty",
+        "bleu2vec with recall, no brevity penalty",
         {"recall": True},
         "ready",
     ),
@@ -80,35 +68,33 @@ ENTRIES: Final[dict[str, Entry]] = {
         "trubleu.metrics.soft_delta",
         "DeltaBleu2Vec",
         True,
-        "dbleu2vec with recall in place of the brevity penalty",
+        "dbleu2vec with recall, no brevity penalty",
         {"recall": True},
         "ready",
     ),
-    "chrf": Entry(
-        "trubleu.metrics.peers", "ChrF", False, "languages with many endings: n-grams of characters; sacreBLEU's"
-    ),
+    "chrf": Entry("trubleu.metrics.peers", "ChrF", False, "many word forms: n-grams of characters"),
     "chrf++": Entry("trubleu.metrics.peers", "ChrF", False, "chrF with words and pairs of words", {"word_order": 2}),
     "lebleu": Entry(
         "trubleu.metrics.lebleu",
         "LeBleu",
         True,
-        "languages with compounds and many endings: n-grams that are spelt alike count in part",
+        "compounds, many forms: BLEU by spelling",
         extra="lebleu",
     ),
     "meteor": Entry(
         "trubleu.metrics.meteor",
         "Meteor",
         False,
-        "single segments in English: words matched by form, stem and maybe meaning, recall first",
+        "segments in English: words, stems, meaning",
         extra="meteor",
     ),
-    "ter": Entry(
-        "trubleu.metrics.peers", "Ter", False, "how much an editor would have to change, in words; sacreBLEU's"
-    ),
+    "ter": Entry("trubleu.metrics.peers", "Ter", False, "how much an editor would have to change"),
 }
 
+# Some names have hyphens; what else looks like a name is read as one, to be told that there is no such metric.
+_NAMES: Final = "|".join(re.escape(name) for name in sorted(ENTRIES, key=len, reverse=True))
 _SPEC: Final = re.compile(
-    r"(?P<name>cider-d|[a-z]+(?:2vec(?:-f)?)?\+*)(?:-(?P<order>-?\d+))?(?:\[(?P<options>.*)\])?", re.DOTALL
+    rf"(?P<name>{_NAMES}|[a-z]+(?:2vec)?\+*)(?:-(?P<order>-?\d+))?(?:\[(?P<options>.*)\])?", re.DOTALL
 )
 _OWN: Final = re.compile(r"(?P<module>[A-Za-z_][\w.]*):(?P<name>[A-Za-z_]\w*)(?:\[(?P<options>.*)\])?", re.DOTALL)
 

@@ -7,6 +7,7 @@ import os
 import re
 import sys
 import zipfile
+import zlib
 from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -111,15 +112,21 @@ class WordNet:
 
 
 def installed() -> WordNet:
-    """Read the WordNet that is installed: of Debian's package wordnet-base, or of NLTK's data.
+    """Read the WordNet that ``WNSEARCHDIR`` names, or that of Debian's package wordnet-base, or of NLTK's data.
 
     Raises
     ------
+    DataError
+        If ``WNSEARCHDIR`` names none.
     MissingExtraError
         If there is none; the message says how to install one.
     """
+    if named := os.environ.get("WNSEARCHDIR"):
+        if not Path(named).exists():
+            raise DataError(f"WNSEARCHDIR names {named}, and there is no such folder; correct it, or leave it out")
+        return WordNet(named)
     for place in _places():
-        if place.exists():
+        if place.is_file() or (place / f"index.{PARTS[0]}").is_file():  # an empty folder is no WordNet
             return WordNet(place)
     raise MissingExtraError(
         "synonyms=wordnet needs a WordNet and none is installed; install one with: apt-get install wordnet-base, or "
@@ -128,8 +135,6 @@ def installed() -> WordNet:
 
 
 def _places() -> Iterator[Path]:
-    if "WNSEARCHDIR" in os.environ:
-        yield Path(os.environ["WNSEARCHDIR"])
     yield Path("/usr/share/wordnet")
     roots = [Path(root) for root in os.environ.get("NLTK_DATA", "").split(os.pathsep) if root]
     roots += [
@@ -162,6 +167,8 @@ def _text(path: Path | zipfile.Path) -> str:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
         raise DataError(f"{path} is no text in UTF-8; give a WordNet's folder") from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OSError) as error:  # RuntimeError: a password
+        raise DataError(f"{path} cannot be read: {error}; fetch the WordNet again, or give another one") from error
 
 
 def _index(text: str, part: str, source: str) -> Iterator[tuple[str, tuple[str, ...]]]:

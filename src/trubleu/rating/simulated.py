@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from trubleu.rating.simulated_people import Quality
     from trubleu.rating.study import Study
 
-    _Qualities: TypeAlias = Mapping[tuple[tuple[str, ...], str], float]
+    _Shown: TypeAlias = Mapping[tuple[tuple[str, ...], frozenset[str]], Mapping[str, Mapping[str, float]]]
 
 LABEL = "simulated"
 _SESSION = 10  # tasks before somebody makes a break and comes back with the same cookie
@@ -127,8 +127,8 @@ def simulate(
     at_once
         How many are there at the same time.
     seed
-        Of all that is drawn. The same raters give the same scores to the same texts; who gets which text also depends
-        on who is faster.
+        Of all that is drawn. The same raters give the same scores to the same texts of the same items; who gets which
+        item also depends on who is faster.
     seconds
         How long a task takes on average; never less than the settings of the study ask for.
     patience
@@ -163,8 +163,8 @@ def simulate(
     people = simulated_raters(raters, habits, seed=seed)
     new = study.add_raters(raters, labels=[f"{LABEL} {number}" for number in range(1, raters + 1)])
     pause = max(seconds, study.config.minimum_seconds)
-    qualities = _by_what_is_shown((each.item for each in study.items()), seed, quality)
-    crowd = _Crowd(study, urls, qualities=qualities, pause=pause, patience=patience, progress=progress)
+    shown = _by_what_is_shown((each.item for each in study.items()), seed, quality)
+    crowd = _Crowd(study, urls, shown=shown, pause=pause, patience=patience, progress=progress)
     visitors = [
         _Visitor(person, each.rater.id, each.token, Random(f"{person.name}/habits"))  # noqa: S311 - no secret
         for person, each in zip(people, new, strict=True)
@@ -220,7 +220,7 @@ class _Crowd:
         study: Study,
         urls: Sequence[str],
         *,
-        qualities: _Qualities,
+        shown: _Shown,
         pause: float,
         patience: float,
         progress: Callable[[int], object],
@@ -230,7 +230,7 @@ class _Crowd:
         self.pause = pause
         self.patience = patience
         self.progress = progress
-        self.qualities = qualities
+        self.shown = shown
         self.trouble = Trouble()
         self.answers: list[SentAnswer] = []
         self.taken_back = self.repeated = self.late = 0
@@ -351,21 +351,29 @@ class _Crowd:
         return answer
 
     def _scores(self, person: SimulatedRater, page: Page, url: str) -> tuple[int, ...]:
-        scores = []
-        for text in page.texts:
-            shown = (page.turns, text)
-            if shown not in self.qualities:
-                raise UsageError(f"{url} shows a text that {self.study.folder} does not have; is it another study?")
-            scores.append(person.score(repr(shown), self.qualities[shown]))
-        return tuple(scores)
+        by_key = self.shown.get((page.turns, frozenset(page.texts)))
+        if by_key is None:
+            raise UsageError(f"{url} shows a text that {self.study.folder} does not have; is it another study?")
+        # Pages do not say which item they show, and need not unless several look alike.
+        key = next(iter(by_key)) if len(by_key) == 1 else self._key(int(page.fields["task"]))
+        if key is None or key not in by_key:
+            raise UsageError(f"{url} shows another item than {self.study.folder} has there; is it another study?")
+        # From the item as well: a text that comes again in another pair is judged anew, with other luck.
+        return tuple(person.score(repr((key, page.turns, text)), by_key[key][text]) for text in page.texts)
+
+    def _key(self, task: int) -> str | None:
+        shown = select(items.c.key).join(assignments, items.c.id == assignments.c.item).where(assignments.c.id == task)
+        return self.study.store.read(lambda connection: connection.execute(shown).scalar())
 
 
-def _by_what_is_shown(all_items: Iterable[Item], seed: int, known: Quality | None) -> _Qualities:
-    found = {}
+def _by_what_is_shown(all_items: Iterable[Item], seed: int, known: Quality | None) -> _Shown:
+    """Return how good the texts of items are, by what a page shows of an item and its key."""
+    found: dict[tuple[tuple[str, ...], frozenset[str]], dict[str, dict[str, float]]] = {}
     for item in all_items:
         turns = tuple(map(visible, (*item.context, *(() if item.message is None else (item.message,)))))
-        for text, quality in zip(item.texts, true_qualities(item, seed=seed, quality=known), strict=True):
-            found[turns, visible(text)] = quality
+        texts = tuple(map(visible, item.texts))
+        qualities = dict(zip(texts, true_qualities(item, seed=seed, quality=known), strict=True))
+        found.setdefault((turns, frozenset(texts)), {})[item.key] = qualities
     return found
 
 

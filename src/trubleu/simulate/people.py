@@ -60,7 +60,7 @@ class SimulatedRater:
     Attributes
     ----------
     name
-        What their answers are drawn from, together with the text.
+        What their answers are drawn from, together with what they rate.
     bias, noise
         How much milder they are than others, and how uncertain.
     lazy
@@ -86,7 +86,15 @@ class SimulatedRater:
     leaves_after: int | None = None
 
     def score(self, text: str, quality: float) -> int:
-        """Return how many points they give to a text that is so good, the same whenever they are asked."""
+        """Return how many points they give to a text that is so good, the same whenever they are asked.
+
+        Parameters
+        ----------
+        text
+            What luck is drawn from: the text, and all that tells this rating from another one of it.
+        quality
+            How good it truly is.
+        """
         return self.points(quality, Random(f"{self.name}/{text}"))  # noqa: S311 - no secret
 
     def points(self, quality: float, draw: Random) -> int:

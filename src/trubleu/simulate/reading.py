@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from trubleu.simulate import grammar, phrases, response_phrases
+from trubleu.simulate.sentences import whole_sentences
 
 if TYPE_CHECKING:
     from trubleu.simulate.grammar import Entry
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 LOWEST: Final = 1.0
 HIGHEST: Final = 5.0
 
-_UNREADABLE, _NOTHING_SAID, _OFF_TOPIC, _PARROT = 1.1, 1.4, 1.2, 1.5
+_NOTHING_SAID, _OFF_TOPIC, _PARROT = 1.4, 1.2, 1.5
 _DULL_ANSWER, _DULL_REMARK = 1.8, 2.2  # to what wants an answer, and to what does not
 _GENERAL, _GENERAL_FIT = 1.9, 1.7  # of no topic: without a fitting act, and what that adds
 _ON_TOPIC, _FIT = 2.4, 1.9  # the same with the topic
@@ -28,6 +29,9 @@ _BROKEN = 0.9  # of what lies above the lowest is lost by a text in which no wor
 _REPEATED_BEFORE = 0.4  # so large a share of pairs of words may come again
 _LITERAL_FROM, _LITERAL_TO = 0.65, 0.9  # shares of a response's pairs of words that are the message's
 _NEW = 0.5  # what a parrot gains at most by what is new
+_SHORTEST = 3  # a message of fewer items may stand in a response by chance
+_LONG, _MANY_MORE = 45, 200  # words that nothing is lost up to, and how many more lose everything that can be lost
+_EACH_MORE, _TOO_MUCH = 0.12, 0.6  # what is lost by each further answer that is glued to the first, and at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,10 @@ class Reading:
         The share of neighbouring words that never stand beside each other in the made world.
     refers
         Whether a word such as *it* may stand for what was spoken of before.
+    whole
+        The share that belongs to whole sentences of the made world.
+    answers
+        How many of these do something.
     """
 
     words: tuple[str, ...]
@@ -59,6 +67,8 @@ class Reading:
     topic: str | None
     broken: float
     refers: bool
+    whole: float
+    answers: int
 
     @property
     def focus(self) -> frozenset[Concept]:
@@ -84,7 +94,10 @@ def read(text: str) -> Reading:
     >>> reading.topic, reading.acts, [concept.name for concept in reading.concepts]
     ('music', frozenset({'give opinion'}), ['concert', 'catchy'])
     """
-    words = tuple(grammar.tokens(text))
+    return _read(tuple(grammar.tokens(text)))
+
+
+def _read(words: tuple[str, ...]) -> Reading:
     found: list[Concept] = []
     items: list[str | Concept] = []
     acts: set[str] = set()
@@ -106,7 +119,18 @@ def read(text: str) -> Reading:
     topics = Counter(concept.topic for concept in found if concept.topic is not None)
     topic = topics.most_common(1)[0][0] if topics else None
     refers = any(label[0] in phrases.REFERRING for label in labels)
-    return Reading(words, tuple(items), tuple(found), frozenset(acts), topic, _broken(labels), refers)
+    sentences = whole_sentences(labels)
+    return Reading(
+        words,
+        tuple(items),
+        tuple(found),
+        frozenset(acts - sentences.denied),
+        topic,
+        _broken(labels),
+        refers,
+        sentences.share,
+        len(sentences.acts),
+    )
 
 
 def spans(words: tuple[str, ...]) -> list[tuple[int, int, Entry | None]]:
@@ -129,10 +153,18 @@ def spans(words: tuple[str, ...]) -> list[tuple[int, int, Entry | None]]:
 def quality(message: str, response: str) -> float:
     """Return how good a response is to a message, from 1 to 5 (see `trubleu.simulate.World.quality`)."""
     asked, answered = read(message), read(response)
+    value = _quality(asked, answered)
+    if (rest := _without(asked, answered)) is None:
+        return value
+    return min(value, max(_PARROT + _NEW, (_PARROT + _quality(asked, rest)) / 2))
+
+
+def _quality(asked: Reading, answered: Reading) -> float:
+    """Return how good a response is, if it does not hold the whole message."""
     if not answered.words:
         return LOWEST
-    value = LOWEST + (_meant(asked, answered) - LOWEST) * (1 - _BROKEN * max(answered.broken, _repeated(answered)))
-    return min(value, _cap(asked, answered))
+    left = (1 - _BROKEN * max(answered.broken, _repeated(answered))) * (1 - _too_much(answered))
+    return min(LOWEST + (_meant(asked, answered) - LOWEST) * left, _cap(asked, answered))
 
 
 def fit(message: Reading, act: str) -> float:
@@ -158,7 +190,7 @@ def _meant(asked: Reading, answered: Reading) -> float:
         if answered.acts == {"be dull"}:
             return dull
         if not answered.acts:
-            return _NOTHING_SAID if answered.broken < 1 else _UNREADABLE
+            return _NOTHING_SAID
         return _GENERAL + _GENERAL_FIT * fitting
     same = _same(asked, answered)
     if answered.acts == {"be dull"}:
@@ -166,6 +198,8 @@ def _meant(asked: Reading, answered: Reading) -> float:
     else:
         rich = min(_ENOUGH, len(set(topical))) / _ENOUGH
         on_topic = _ON_TOPIC + _FIT * fitting + _SAME * same + _RICH * rich
+        if not answered.acts:  # mere words of the topic are as good as something dull about it
+            on_topic = min(on_topic, dull + _SAME * same + answered.whole * (HIGHEST - dull))
     off_topic = _OFF_TOPIC + _OFF_TOPIC_FIT * fitting
     if asked.topic is None:
         return (on_topic + off_topic) / 2
@@ -203,6 +237,34 @@ def _repeated(answered: Reading) -> float:
     pairs = list(pairwise(answered.items))
     share = 1 - len(set(pairs)) / len(pairs) if pairs else 0.0
     return max(0.0, share - _REPEATED_BEFORE) / (1 - _REPEATED_BEFORE)
+
+
+def _too_much(answered: Reading) -> float:
+    """Return the share that is lost by talking longer than anybody does, and by giving answer after answer."""
+    long = max(0, len(answered.words) - _LONG) / _MANY_MORE
+    return min(_TOO_MUCH, max(long, _EACH_MORE * max(0, answered.answers - 1)))
+
+
+def _without(asked: Reading, answered: Reading) -> Reading | None:
+    """Return what is left of a response if the message is taken out of it; None if it does not stand there."""
+    size = len(asked.items)
+    if size < _SHORTEST or asked.items[0] not in answered.items:
+        return None
+    taken: set[int] = set()
+    for first in range(len(answered.items) - size + 1):
+        if answered.items[first : first + size] == asked.items:
+            taken.update(range(first, first + size))
+    if not taken:
+        return None
+    left: list[str] = []
+    at = 0
+    for begin, end, entry in spans(answered.words):
+        if entry is not None and entry.concept is None and entry.act is None:
+            continue  # a filler, which is no item
+        if at not in taken:
+            left += answered.words[begin:end]
+        at += 1 if entry is not None and entry.concept is not None else end - begin
+    return _read(tuple(left))
 
 
 def _cap(asked: Reading, answered: Reading) -> float:

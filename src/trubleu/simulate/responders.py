@@ -42,7 +42,7 @@ class Responder:
     world
         Whose language it speaks.
     spec
-        What it is like (see `responder`).
+        What it is like (see `responder`), the share written as short as can be.
     memory
         How many conversations it has read, if it repeats what others said.
     seed
@@ -130,7 +130,8 @@ def responder(world: World, spec: str, *, memory: int = SEARCHED, seed: int = 0)
         skill = math.nan
     if not colon or not 0 <= skill <= 1:
         raise UsageError(f"the responder {spec!r} needs a share of good responses between 0 and 1, as in skill:0.8")
-    return Responder(world, spec, memory, seed, skill)
+    # One number may be written in many ways, and what is drawn follows from the spec.
+    return Responder(world, f"skill:{repr(skill + 0.0).removesuffix('.0')}", memory, seed, skill)
 
 
 @lru_cache(maxsize=2)

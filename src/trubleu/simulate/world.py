@@ -115,9 +115,10 @@ class World:
 
         A response is read for what it does and what it speaks of, whoever wrote it. One that does what fits and speaks
         of the same thing is worth nearly 5; the right topic with an act that does not fit, about 3; a dull one about 2;
-        the message said back 1.5; another topic 1.2 to 1.7; words that mean nothing 1.1. Words in an order that the
-        language does not have, rubbish at the end and repetitions cost some of it. Of the words themselves nothing is
-        compared, except with the message, to tell who says it back.
+        the message said back 1.5; another topic 1.2 to 1.7; words that mean nothing hardly more than 1. Words in an
+        order that the language does not have, rubbish at the end, repetitions, answer upon answer and more words than
+        anybody uses cost some of it; with the whole message in it, it is at best half as good as the rest. Of the words
+        themselves nothing is compared, except with the message, to tell who says it back.
 
         Parameters
         ----------

@@ -6,6 +6,7 @@ import json
 import re
 import secrets
 import shutil
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +38,7 @@ SYSTEMS: Final = {
 }
 """The systems of a world, unless others are asked for."""
 
+_VOICES: Final = 10
 WORLD, CORPUS, SEEDS, OUTPUTS, TRUTH = "world.json", "corpus.jsonl", "seeds.jsonl", "outputs", "truth.csv"
 
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -75,9 +77,9 @@ def write_world(
     """Write a world into a folder, which appears whole or not at all.
 
     It holds ``world.json`` (what it was made with), ``corpus.jsonl`` and ``seeds.jsonl`` (triples),
-    ``outputs/NAME.txt`` (a system's responses, one a line in the order of the seeds) and ``truth.csv`` (ratings of one
-    rater called ``truth``: the true quality of each response, rounded to whole points as ``score`` and in full as
-    ``quality``).
+    ``outputs/NAME.txt`` (a system's responses, one a line in the order of the seeds) and ``truth.csv``: the true
+    quality of each response in full as ``quality``, and as the ratings of ten voices of the truth, each in whole
+    points, whose mean is the quality to a tenth of a point.
 
     Parameters
     ----------
@@ -116,7 +118,7 @@ def write_world(
         if type(number) is not int or number < 1:
             raise UsageError(f"{name} is {number}, but a world needs at least one conversation there")
     corpus_triples, seeds = world.triples(corpus), list(world.seeds(segments))
-    responders = {name: responder(world, spec) for name, spec in systems.items()}
+    responders = _responders(world, systems)
     _check_names(responders)
     stage = progress or (lambda _name, _total: lambda _done: None)
     with _new_folder(folder) as made:
@@ -165,6 +167,19 @@ def read_world(folder: PathLike) -> World:
         raise DataError(f"{path}: {error}; make the world again") from error
 
 
+def _responders(world: World, systems: Mapping[str, str]) -> dict[str, Responder]:
+    """Make the systems; the second of a kind draws otherwise than the first."""
+    made: dict[str, Responder] = {}
+    kinds: Counter[str] = Counter()
+    for name, spec in systems.items():
+        made[name] = responder(world, spec)
+        kind = made[name].spec
+        if kinds[kind]:
+            made[name] = responder(world, spec, seed=kinds[kind])
+        kinds[kind] += 1
+    return made
+
+
 def _check_names(systems: Mapping[str, Responder]) -> None:
     if not systems:
         raise UsageError("a world needs at least one system")
@@ -200,8 +215,15 @@ def _write_systems(
         file.write("item,system,rater,score,quality\n")
         for at, seed in enumerate(seeds):
             for name, values in qualities.items():
-                file.write(f"{seed.id},{name},truth,{round(values[at])},{values[at]:.4f}\n")
+                for voice, score in enumerate(_voices(values[at]), 1):
+                    file.write(f"{seed.id},{name},truth-{voice},{score},{values[at]:.4f}\n")
     return qualities
+
+
+def _voices(quality: float) -> list[int]:
+    """Return whole points whose mean is the quality: rounding it once could turn the order of systems round."""
+    low, higher = divmod(round(quality * _VOICES), _VOICES)
+    return [low + 1] * higher + [low] * (_VOICES - higher)
 
 
 @contextmanager
@@ -215,7 +237,7 @@ def _new_folder(folder: PathLike) -> Iterator[Path]:
             raise UsageError(f"{target} already holds something ({some(inside)}); give another folder, or remove it")
     elif target.exists() or target.is_symlink():
         raise UsageError(f"{target} is there and is no folder; give another name")
-    made = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    made = target.with_name(f".trubleu-{secrets.token_hex(8)}.tmp")  # as all that is not whole yet
     try:
         try:
             made.mkdir(parents=True)

@@ -9,7 +9,9 @@ import evaluate
 
 from trubleu.data import References
 from trubleu.errors import DataError
+from trubleu.integrations.inputs import listed, listed_rows
 from trubleu.metrics.contract import as_references
+from trubleu.metrics.options import check_flag
 from trubleu.metrics.registry import metric as make_metric
 from trubleu.stats import bootstrap_interval
 
@@ -24,7 +26,8 @@ OWN_OPTIONS: Final = ("ci", "confidence", "resamples", "seed", "threads")
 
 DESCRIPTION: Final = """\
 Scores generated text with references that may carry weights from -1 (a bad answer) to 1 (a good one): BLEU, ΔBLEU,
-sBLEU, iBLEU, bleu2vec, chrF, TER and others, each with a signature of how the number was made.
+sBLEU, iBLEU, bleu2vec, NIST, CIDEr, LeBLEU, METEOR, chrF, TER and others, each with a signature of how the number was
+made.
 """
 
 USAGE: Final = """
@@ -88,6 +91,7 @@ class Trubleu(evaluate.Metric):
         named = metric or (DEFAULT_METRIC if self.config_name == NO_CONFIG else self.config_name)
         ours = {name: options.pop(name) for name in OWN_OPTIONS if name in options}
         # First, so that a wrong option does not cost what was added.
+        check_flag("ci", ours.get("ci", False))
         scorer = make_metric(named, **options)
         if any(given is not None for given in (predictions, references, weights, messages)):
             self.add_batch(predictions=predictions, references=references, weights=weights, messages=messages)
@@ -98,14 +102,23 @@ class Trubleu(evaluate.Metric):
         self, *, predictions: Any = None, references: Any = None, weights: Any = None, messages: Any = None
     ) -> None:
         """Keep a batch until it is scored."""
-        rows = _per_segment(references)
+        if predictions is None or references is None:
+            raise DataError(
+                "both predictions and references are needed; give one prediction and its references a segment"
+            )
+        predictions, rows = listed("predictions", predictions), _per_segment(references)
+        weights = None if weights is None else listed_rows("weights", weights)
+        messages = None if messages is None else listed("messages", messages)
         _checked(predictions, rows, weights, messages)
+        _check_encodable("prediction", predictions)
+        _check_encodable("reference of segment", ["".join(filter(None, row)) for row in rows])
+        _check_encodable("message", messages or [])
         count = len(predictions)
         super().add_batch(
-            predictions=list(predictions),
+            predictions=predictions,
             references=rows,
             # An empty list is what no segment with weights can have, so it stands for those that came without.
-            weights=[[]] * count if weights is None else [list(row) for row in weights],
+            weights=[[]] * count if weights is None else weights,
             messages=[[]] * count if messages is None else [[text] for text in messages],
         )
 
@@ -159,24 +172,34 @@ class Trubleu(evaluate.Metric):
         }
 
 
-def _per_segment(references: Any) -> Any:
+def _per_segment(references: Any) -> list[Any]:
     """Return references as lists; where each segment has just a text, that is its only reference."""
-    if references is None or isinstance(references, str):
-        return references
-    return [[row] if isinstance(row, str) else row for row in references]
+    return [[row] if isinstance(row, str) else row for row in listed_rows("references", references)]
 
 
 def _checked(predictions: Any, references: Any, weights: Any, messages: Any) -> References:
     """Return references as an object, or say in one sentence what is wrong with them."""
-    if predictions is None or references is None:
-        raise DataError("both predictions and references are needed; give one prediction and its references a segment")
-    if isinstance(predictions, str) or not all(isinstance(text, str) for text in predictions):
+    if not all(isinstance(text, str) for text in predictions):
         raise DataError("predictions must be a list with one text for each segment")
     found = References.from_lists(references, weights, outputs_count=len(predictions))
     if messages is not None:
         found = found.with_messages(messages)
     as_references(found, predictions)
     return found
+
+
+def _check_encodable(what: str, texts: Sequence[str]) -> None:
+    """Refuse halves of surrogate pairs, which evaluate cannot keep."""
+    for number, text in enumerate(texts, 1):
+        if not text.isascii():
+            try:
+                text.encode()
+            except UnicodeEncodeError as error:
+                half = f"U+{ord(text[error.start]):04X}"
+                raise DataError(
+                    f"{what} {number} has {half}, half of a surrogate pair, which evaluate cannot keep; "
+                    "replace it: text.encode(errors='replace').decode()"
+                ) from None
 
 
 def _all_or_none(column: Sequence[Any], what: str) -> Sequence[Any] | None:

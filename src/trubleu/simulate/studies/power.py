@@ -197,7 +197,9 @@ def power_study(
 
 def _better_first(pool: Pool) -> tuple[str, str]:
     if len(pool.systems) != 2:
-        raise UsageError(f"power is about two systems, not {len(pool.systems)}; give --system twice")
+        raise UsageError(
+            f"power is about two systems, not {len(pool.systems)}; give --system twice, or see simulate order for more"
+        )
     one, two = pool.systems
     if pool.quality(one) == pool.quality(two):
         raise UsageError(

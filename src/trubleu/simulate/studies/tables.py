@@ -10,11 +10,15 @@ from trubleu.simulate.studies.order import OrderRow, SystemRow
 from trubleu.simulate.studies.power import LEVEL, PowerRow
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from trubleu.simulate.studies.coverage import CoverageStudy
     from trubleu.simulate.studies.order import OrderStudy
     from trubleu.simulate.studies.power import PowerStudy
+
+_ERROR: Final = "± is one standard error of drawing from this one world; worlds (--seed) differ by more."
+_SMALL_POOL: Final = 2_000
+_SQUARED_DEVIATE: Final = 3.8415  # of the normal distribution for 95 %, both sides
 
 _HOW: Final = [
     Column("metric"),
@@ -62,14 +66,22 @@ def render_power(study: PowerStudy, format: str = "text", digits: int = 1) -> st
     notes = [
         f"The truth: {study.better} is better than {study.other}, mean quality {best} and {other} of 5.",
         "The true difference is that between the scores of the whole pool.",
-        f"{made}; paired {study.test}, {study.resamples:,} resamples; seed {study.seed}. ± is one standard error.",
+        f"{made}; paired {study.test}, {study.resamples:,} resamples; seed {study.seed}.",
+        _ERROR,
+        *(
+            [f"A pool of {study.pool:,} is small, and its luck is in all of this; plan with --pool 5000 or more."]
+            if study.pool < _SMALL_POOL
+            else []
+        ),
+        *_extremes(study.rows[0].studies, (share for row in study.rows for share in _shares(row))),
         *([] if any(row.wrong for row in study.rows) else ["No study found the wrong system."]),
         "No difference: for each segment a coin decided which output belonged to which system.",
     ]
     misled = list(dict.fromkeys(f"{row.metric} with {_references(row)}" for row in study.rows if row.difference < 0))
     if misled:
         notes.append(
-            "Wrong however large the test set, as the worse system scores higher in truth: " + ", ".join(misled)
+            "Wrong however large the test set from this pool, on the whole of which the worse system scores higher: "
+            + ", ".join(misled)
         )
     return render_tables(tables, format, digits, notes=[*notes, *_left_out(study.rows)])
 
@@ -127,7 +139,8 @@ def render_coverage(study: CoverageStudy, format: str = "text", digits: int = 2)
     notes = [
         f"{made}, whose score is the truth; seed {study.seed}.",
         f"Intervals of {100 * study.confidence:g} % from {study.resamples:,} resamples.",
-        "± is one standard error; bias is the mean score of the test sets less the truth.",
+        f"{_ERROR} Bias is the mean score of the test sets less the truth.",
+        *_extremes(study.rows[0].sets, (row.covered for row in study.rows)),
     ]
     return render_tables([Table("", columns, rows)], format, digits, notes=notes)
 
@@ -167,7 +180,11 @@ def render_order(study: OrderStudy, format: str = "text", digits: int = 2) -> st
         for row in study.rows
     ]
     made = f"{study.rows[0].sets:,} test sets a row, each of segments drawn from {study.pool:,}"
-    notes = [f"{made}; seed {study.seed}. ± is one standard error."]
+    notes = [
+        f"{made}; seed {study.seed}.",
+        _ERROR,
+        *_extremes(study.rows[0].sets, (share for row in study.rows for share in (row.exact, row.best))),
+    ]
     return render_tables([Table("", columns, rows), _systems(study)], format, digits, notes=notes)
 
 
@@ -196,8 +213,20 @@ def _references(row: PowerRow | SystemRow) -> str:
     return f"{row.references} reference{'s' * (row.references != 1)}{by}"
 
 
+def _shares(row: PowerRow) -> tuple[float, ...]:
+    return row.found, row.wrong, row.false_alarms
+
+
+def _extremes(trials: int, shares: Iterable[float]) -> list[str]:
+    """Say how far shares of 0 and 100 % may be off, which have no standard error; by Wilson's interval."""
+    if all(0 < share < 1 for share in shares):
+        return []
+    most = 100 * _SQUARED_DEVIATE / (trials + _SQUARED_DEVIATE)
+    return [f"Shares of 0 and 100 % have no standard error; at 95 % they are off by {most:.1f} points at most."]
+
+
 def _percent(share: float, error: float, digits: int) -> str:
-    return _with_error(100 * share, 100 * error, digits)
+    return _with_error(100 * share, 100 * error if 0 < share < 1 else None, digits)
 
 
 def _with_error(value: float, error: float | None, digits: int) -> str:

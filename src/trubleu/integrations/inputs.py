@@ -1,0 +1,34 @@
+"""What other people's packages hand over, as lists, or one sentence on what is wrong with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trubleu.errors import DataError
+
+
+def listed(what: str, given: Any) -> list[Any]:
+    """Return one item a segment as a list, from anything that can be gone through once.
+
+    Examples
+    --------
+    >>> listed("outputs", (word for word in ("a", "b")))
+    ['a', 'b']
+    >>> listed("outputs", "a b")
+    Traceback (most recent call last):
+    trubleu.errors.DataError: outputs is one string; pass a list with one item for each segment
+    """
+    if isinstance(given, str):
+        raise DataError(f"{what} is one string; pass a list with one item for each segment")
+    try:
+        return list(given)
+    except TypeError:
+        kind = type(given).__name__
+        raise DataError(f"{what} is of type {kind}; pass a list with one item for each segment") from None
+
+
+def listed_rows(what: str, given: Any) -> list[Any]:
+    """Return several items a segment as lists; a string or nothing in place of a list is left for others to judge."""
+    return [
+        row if row is None or isinstance(row, str) else listed(f"a row of {what}", row) for row in listed(what, given)
+    ]
