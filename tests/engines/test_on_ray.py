@@ -188,3 +188,13 @@ def test_no_cluster_is_said(monkeypatch: pytest.MonkeyPatch, address: str) -> No
     monkeypatch.setenv("RAY_ADDRESS", address)
     with pytest.raises(EngineError, match=f"there is no Ray cluster to work with at {address}: .*; check the address"):
         engine("ray")
+
+
+def test_a_cluster_that_died_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "ray").mkdir()
+    (tmp_path / "ray" / "ray_current_cluster").write_text("127.0.0.1:1\n")
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+    with pytest.raises(EngineError, match=r"at 127\.0\.0\.1:1: .*; remove .*ray_current_cluster, which names it"):
+        engine("ray")

@@ -10,6 +10,7 @@ import logging
 import os
 import secrets
 import socket
+import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -63,8 +64,10 @@ class OnRay(Engine):
         else:
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
             options |= {"include_dashboard": False, "logging_level": "ERROR"}
-        if address is not None and address != "auto":
-            _check_answers(address)
+        if address is None:
+            _check_current()
+        elif address != "auto":
+            _check_answers(address, "check the address")
         logging.getLogger("ray").setLevel(logging.ERROR)
         try:
             self._ray.init(address, **options)
@@ -99,14 +102,21 @@ class OnRay(Engine):
         return _Tasks(self, self._ray, work, self._threads)
 
 
-def _check_answers(address: str) -> None:
+def _check_current() -> None:
+    """Refuse a cluster that ended without clearing up behind it, to which Ray would try to connect all the same."""
+    path = Path(os.environ.get("RAY_TMPDIR") or tempfile.gettempdir(), "ray", "ray_current_cluster")
+    with suppress(OSError):
+        _check_answers(path.read_text().strip(), f"remove {path}, which names it, or name another in RAY_ADDRESS")
+
+
+def _check_answers(address: str, remedy: str) -> None:
     """Refuse an address where nobody listens; Ray itself would try for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     try:
         with socket.create_connection((host.strip("[]"), int(port)), _SECONDS_TO_ANSWER):
             pass
     except (OSError, ValueError) as error:
-        raise EngineError(f"there is no Ray cluster to work with at {address}: {error}; check the address") from error
+        raise EngineError(f"there is no Ray cluster to work with at {address}: {error}; {remedy}") from error
 
 
 class _Tasks(Run[Partition, Result]):
