@@ -50,7 +50,6 @@ def test_bleu_is_fooled_and_delta_bleu_is_not() -> None:
     assert agreement == (
         "Agreement with those who rated the outputs, with all references, Spearman’s ρ: −0.20 for BLEU, 0.70 for ΔBLEU."
     )
-    assert found.orders["dbleu-2"].tied == 1
 
 
 SWAPPED = (30.0, 31.0, 18.0, 10.0, 2.0, 0.0, 0.0)  # fair above strong

@@ -175,15 +175,12 @@ def _add_world(parser: argparse.ArgumentParser, *, resamples: bool = True) -> No
 def run_power(options: argparse.Namespace) -> None:
     """Simulate studies of two systems."""
     from trubleu.cli.progress import Bars, told_once
-    from trubleu.errors import UsageError
     from trubleu.simulate.studies import power_study
+    from trubleu.simulate.studies.power import check_two
     from trubleu.simulate.studies.tables import render_power
 
     systems = _systems(options)
-    if len(systems) != 2:
-        raise UsageError(
-            f"power is about two systems, not {len(systems)}; give --system twice, or see simulate order for more"
-        )
+    check_two(systems)  # before the pool is made, which takes seconds
     sizes = _checked(options)
     with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
         pool, scored = _scored(options, systems, bars)

@@ -46,8 +46,6 @@ class Order:
     sure
         Those of them that the metric is sure of: the difference is significant. Only these show that it is fooled; a
         test set of this size leaves all metrics a few that go one way or the other.
-    tied
-        How many pairs have equal scores.
     enough
         Whether there are segments enough to call anything sure.
     """
@@ -57,7 +55,6 @@ class Order:
     pairs: int
     wrong: tuple[tuple[str, str], ...]
     sure: tuple[tuple[str, str], ...]
-    tied: int
     enough: bool = True
 
     @property
@@ -151,7 +148,6 @@ def _order(
         pairs=len(clear),
         wrong=wrong,
         sure=tuple(pair for pair in wrong if enough and p[metric, *pair] < LEVEL),
-        tied=sum(scores[better] == scores[worse] for better, worse in clear),
         enough=enough,
     )
 
@@ -161,8 +157,8 @@ def headline(four: Four, *, segments: int) -> str:
 
     Examples
     --------
-    >>> right = Order(metric="dbleu-2", systems=("a", "b"), pairs=1, wrong=(), sure=(), tied=0)
-    >>> fooled = Order(metric="bleu-2", systems=("b", "a"), pairs=1, wrong=(("a", "b"),), sure=(("a", "b"),), tied=0)
+    >>> right = Order(metric="dbleu-2", systems=("a", "b"), pairs=1, wrong=(), sure=())
+    >>> fooled = Order(metric="bleu-2", systems=("b", "a"), pairs=1, wrong=(("a", "b"),), sure=(("a", "b"),))
     >>> headline(Four(plain=fooled, weighted=right, good_plain=fooled, good_weighted=fooled), segments=100)
     'BLEU is fooled by b, with bad references and without them; ΔBLEU, which knows which ones are bad, is not.'
     >>> headline(Four(plain=right, weighted=fooled, good_plain=fooled, good_weighted=fooled), segments=100)
@@ -228,7 +224,7 @@ def conclusion(four: Four) -> str:
 
     Examples
     --------
-    >>> right = Order(metric="dbleu-2", systems=("a", "b"), pairs=1, wrong=(), sure=(), tied=0)
+    >>> right = Order(metric="dbleu-2", systems=("a", "b"), pairs=1, wrong=(), sure=())
     >>> conclusion(Four(plain=right, weighted=right, good_plain=right, good_weighted=right))
     'Without the bad references neither is surely fooled.'
     """

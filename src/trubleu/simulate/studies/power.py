@@ -15,7 +15,7 @@ from trubleu.simulate.studies.pool import check_whole
 from trubleu.stats import paired_bootstrap, paired_randomisation, total
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from numpy.typing import NDArray
 
@@ -195,11 +195,16 @@ def power_study(
     )
 
 
-def _better_first(pool: Pool) -> tuple[str, str]:
-    if len(pool.systems) != 2:
+def check_two(systems: Collection[str]) -> None:
+    """Refuse other numbers of systems than two."""
+    if len(systems) != 2:
         raise UsageError(
-            f"power is about two systems, not {len(pool.systems)}; give --system twice, or see simulate order for more"
+            f"power is about two systems, not {len(systems)}; give --system twice, or see simulate order for more"
         )
+
+
+def _better_first(pool: Pool) -> tuple[str, str]:
+    check_two(pool.systems)
     one, two = pool.systems
     if pool.quality(one) == pool.quality(two):
         raise UsageError(
