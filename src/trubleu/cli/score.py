@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.cli.metric_list import add_list_option, metric_list
+from trubleu.cli.engine import add_engine_group, chosen_engine
 from trubleu.cli.output import add_output_options, check_output, write_output
 
 if TYPE_CHECKING:
@@ -141,13 +142,8 @@ def add_corpus_options(
 
 
 def add_engine_options(parser: argparse.ArgumentParser) -> None:
-    """Add where the work is done, the same in every command that an engine can do."""
-    where = parser.add_argument_group("where the work is done; no number depends on it")
-    where.add_argument(
-        "--engine",
-        metavar="NAME",
-        help="local:N for processes on this machine, ray or ray://HOST:PORT for a Ray cluster; for plain files",
-    )
+    """Add where the work is done."""
+    where = add_engine_group(parser)
     where.add_argument(
         "--resume",
         metavar="FOLDER",
@@ -224,7 +220,6 @@ def _with_engine(options: argparse.Namespace, sampling: Sampling, bars: Bars) ->
     from trubleu.data import LineStream
     from trubleu.data.files import name_of
     from trubleu.data.stream import not_plain
-    from trubleu.engines import engine
     from trubleu.errors import DataError
     from trubleu.report import score_files
 
@@ -236,7 +231,7 @@ def _with_engine(options: argparse.Namespace, sampling: Sampling, bars: Bars) ->
     choose_metric(options, weighted=bool(weights))
     stream = LineStream(references=files, weights=weights, systems=paths, source=options.source, segments=0)
     make_metrics = partial(make, metric_settings(options))
-    with engine(options.engine, threads=options.threads) as where:
+    with chosen_engine(options) as where:
         return score_files(
             stream,
             make_metrics,
