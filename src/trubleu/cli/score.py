@@ -6,8 +6,8 @@ import argparse
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from trubleu.cli.metric_list import add_list_option, metric_list
 from trubleu.cli.engine import add_engine_group, chosen_engine
+from trubleu.cli.metric_list import add_list_option, metric_list
 from trubleu.cli.output import add_output_options, check_output, write_output
 
 if TYPE_CHECKING:
