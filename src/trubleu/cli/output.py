@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -68,6 +67,7 @@ def check_output(options: argparse.Namespace) -> None:
 def keep_inputs(options: argparse.Namespace, target: str) -> None:
     """Refuse to write over a file that the command reads."""
     from trubleu.data import parse_system
+    from trubleu.data.places import same_file
     from trubleu.errors import UsageError
 
     # In some commands one of the names is a number instead.
@@ -75,7 +75,7 @@ def keep_inputs(options: argparse.Namespace, target: str) -> None:
     paths = [path for value in given for path in ([value] if isinstance(value, str) else value)]
     paths += [parse_system(system)[1] for system in getattr(options, "systems", [])]
     for path in paths:
-        if path != "-" and Path(target).exists() and Path(path).exists() and Path(path).samefile(target):
+        if path != "-" and same_file(path, target):
             raise UsageError(f"{target} is read by this command and would be lost; write to another file")
 
 

@@ -19,6 +19,7 @@ Opening looks at the header and at the size of the file. An array's checksum is 
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import mmap
@@ -26,12 +27,12 @@ import os
 import struct
 import sys
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from trubleu.data.files import atomic_writer, name_of, unreadable
+from trubleu.data.places import first_bytes, is_file, is_remote, local_copy
 from trubleu.errors import DataError
 from trubleu.native import kernels
 
@@ -93,11 +94,11 @@ class Entry:
 def begins_with(path: PathLike, magic: bytes) -> bool:
     """Return whether a file begins with these bytes; a pipe, which could not be read again, is left alone."""
     try:
-        if not Path(path).is_file():
-            return False
-        with Path(path).open("rb") as stream:
-            return stream.read(len(magic)) == magic
-    except (OSError, ValueError):  # whoever reads the file says what is the matter with it
+        return (is_remote(path) or is_file(path)) and first_bytes(path, len(magic)) == magic
+    except (OSError, ValueError) as error:
+        # Whoever reads the file says what is the matter with it; but nobody should wait for a dead server twice.
+        if is_remote(path) and isinstance(error, OSError) and error.errno == errno.EIO:
+            raise DataError(unreadable(name_of(path), error)) from error
         return False
 
 
@@ -172,7 +173,7 @@ class ArrayFile:
         self.name = name_of(path)
         self._kind = kind
         try:
-            with Path(path).open("rb") as stream:
+            with local_copy(path).open("rb") as stream:
                 size = os.fstat(stream.fileno()).st_size
                 text, first = self._read_header(stream, size)
                 self.header, self._entries = self._parse(text)

@@ -31,10 +31,11 @@ def without_suffix(name: str) -> str:
 
     Examples
     --------
-    >>> without_suffix("refs.jsonl.zst"), without_suffix("refs.txt"), without_suffix(".gz")
-    ('refs.jsonl', 'refs.txt', '.gz')
+    >>> without_suffix("refs.jsonl.zst"), without_suffix("s3://bucket/refs.txt.gz"), without_suffix(".gz")
+    ('refs.jsonl', 's3://bucket/refs.txt', '.gz')
     """
-    return str(PurePath(name).with_suffix("")) if PurePath(name).suffix.lower() in SUFFIXES else name
+    suffix = PurePath(name).suffix
+    return name.removesuffix(suffix) if suffix.lower() in SUFFIXES else name
 
 
 def is_packed(head: bytes) -> bool:

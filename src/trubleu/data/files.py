@@ -1,6 +1,7 @@
 """Reading lines and writing files, so that every reader and writer behaves the same.
 
-Files are UTF-8, plain or compressed with gzip or zstd, and ``-`` is standard input or output. Lines end at ``\\n`` and
+Files are UTF-8, plain or compressed with gzip or zstd, on this machine or at an address such as ``s3://bucket/key``,
+and ``-`` is standard input or output. Lines end at ``\\n`` and
 nowhere else: Python's own ``splitlines`` would also cut at U+2028, U+0085 or a form feed inside a sentence, and shift
 every line after it.
 """
@@ -13,19 +14,21 @@ import os
 import secrets
 import stat
 import sys
+import tempfile
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Literal, TextIO, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, BinaryIO, Literal, TextIO, cast, overload
 
 from trubleu.data.compression import check_packable, packed, unpacked
+from trubleu.data.places import PathLike as PathLike
+from trubleu.data.places import base_name, is_remote, open_binary
+from trubleu.data.places import unreadable as unreadable
 from trubleu.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from contextlib import AbstractContextManager
-
-PathLike: TypeAlias = str | os.PathLike[str]
 
 STDIN = "<stdin>"
 
@@ -192,7 +195,7 @@ def open_bytes(path: PathLike, name: str | None = None) -> Iterator[io.BufferedR
     name = name_of(path) if name is None else name
     try:
         with ExitStack() as stack:
-            stream = _standard_input() if is_standard(path) else stack.enter_context(Path(path).open("rb"))
+            stream = _standard_input() if is_standard(path) else stack.enter_context(open_binary(path))
             yield stack.enter_context(unpacked(stream, name))
     except OSError as error:
         raise DataError(unreadable(name, error)) from error
@@ -205,27 +208,15 @@ def _standard_input() -> BinaryIO:
     return cast("BinaryIO", stream)
 
 
-def unreadable(name: str, error: OSError) -> str:
-    """Say why a file cannot be read, and what to do."""
-    match error:
-        case FileNotFoundError():
-            return f"{name}: there is no such file; check the path"
-        case IsADirectoryError():
-            return f"{name} is a folder, but a file is needed"
-        case PermissionError():
-            return f"{name} may not be read; check its permissions"
-    return f"{name} cannot be read: {error.strerror or error}"
-
-
 def check_writable(path: PathLike) -> None:
     """Refuse a path that could not be written, before hours of work are spent on what goes there.
 
     Raises
     ------
     DataError
-        If the path is a folder, its folder does not exist, or either may not be written.
+        If the path is a folder, its folder or bucket does not exist, or either may not be written.
     MissingExtraError
-        If its name ends in ``.zst``, and the package for that is missing.
+        If its name ends in ``.zst`` or it is an address, and the package for that is missing.
 
     Examples
     --------
@@ -237,6 +228,11 @@ def check_writable(path: PathLike) -> None:
         return
     shown = os.fspath(path) or "''"
     check_packable(shown)
+    if is_remote(path):
+        from trubleu.data.remote import check_target
+
+        check_target(shown)
+        return
     try:
         _check_target(shown, Path(path).parent, _target(path))
     except OSError as error:  # such as a name that is too long
@@ -263,7 +259,8 @@ def atomic_writer(path: PathLike, mode: Literal["w", "wb"] = "w") -> AbstractCon
     r"""Open a file that appears whole or not at all.
 
     What is written goes to a temporary file in the same folder, which takes the place of the target when the block ends
-    without an exception. Otherwise, Ctrl-C included, it is removed and an older file stays as it was.
+    without an exception. Otherwise, Ctrl-C included, it is removed and an older file stays as it was. What goes to
+    an address is written to a temporary file of this machine and sent when the block ends.
 
     Parameters
     ----------
@@ -278,7 +275,7 @@ def atomic_writer(path: PathLike, mode: Literal["w", "wb"] = "w") -> AbstractCon
     DataError
         If the target cannot be written (see `check_writable`) or the disk is full.
     MissingExtraError
-        If its name ends in ``.zst``, and the package for that is missing.
+        If its name ends in ``.zst`` or it is an address, and the package for that is missing.
 
     Examples
     --------
@@ -291,6 +288,9 @@ def atomic_writer(path: PathLike, mode: Literal["w", "wb"] = "w") -> AbstractCon
     """
     if is_standard(path):
         return _standard_output(mode)
+    if is_remote(path):
+        check_packable(os.fspath(path))
+        return _sent(os.fspath(path), mode)
     check_writable(path)
     target = _target(path)
     if _is_special(target):
@@ -317,6 +317,28 @@ def _replacing(target: Path, shown: str, mode: str) -> Iterator[TextIO | BinaryI
         if isinstance(error, OSError) and (error.errno in _FULL or str(error.filename) == str(temporary)):
             raise DataError(f"{shown} cannot be written: {error.strerror}; nothing was changed") from error
         raise
+
+
+@contextmanager
+def _sent(address: str, mode: str) -> Iterator[TextIO | BinaryIO]:
+    from trubleu.data.remote import send, unwritable
+
+    with tempfile.TemporaryDirectory(prefix="trubleu-") as folder:
+        temporary = Path(folder, "whole")
+        try:
+            with _opened(temporary, "xb", mode, packed_as=base_name(address)) as stream:
+                yield stream
+        except OSError as error:
+            if error.errno in _FULL:
+                raise DataError(
+                    f"{address} cannot be written: {error.strerror} in {folder}, where it is put together; "
+                    "set TMPDIR to a folder with more room"
+                ) from error
+            raise
+        try:
+            send(str(temporary), address)
+        except OSError as error:
+            raise DataError(f"{unwritable(address, error)}; nothing was changed") from error
 
 
 @contextmanager

@@ -7,13 +7,14 @@ import json
 from bisect import bisect
 from dataclasses import dataclass
 from itertools import chain, islice
-from os.path import isfile
+from os.path import exists
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trubleu.data.compression import without_suffix
 from trubleu.data.files import STDIN, check_standard_input_once, is_standard, name_of, open_bytes, split_lines
 from trubleu.data.jsonl import is_json_name, parse_objects
+from trubleu.data.places import base_name, is_remote
 from trubleu.data.records import id_field, text_field
 from trubleu.data.tables import Table, is_parquet, read_parquet, table_of
 from trubleu.data.weights import shown
@@ -83,7 +84,8 @@ def parse_system(argument: str) -> tuple[str, str]:
     Parameters
     ----------
     argument
-        ``NAME=PATH`` or ``PATH``. If there is a file with the whole argument as its name, it is a path.
+        ``NAME=PATH`` or ``PATH``. If there is a file or folder with the whole argument as its name, or it begins as an
+        address does, it is a path.
 
     Returns
     -------
@@ -99,9 +101,12 @@ def parse_system(argument: str) -> tuple[str, str]:
     --------
     >>> parse_system("baseline=out/run1.txt"), parse_system("out/run1.txt.gz"), parse_system("-")
     (('baseline', 'out/run1.txt'), ('run1', 'out/run1.txt.gz'), ('stdin', '-'))
+    >>> parse_system("s3://bucket/day=1/run1.txt"), parse_system("new=s3://bucket/day=2/run1.txt")
+    (('run1', 's3://bucket/day=1/run1.txt'), ('new', 's3://bucket/day=2/run1.txt'))
     """
     name, equals, path = argument.partition("=")
-    if not equals or isfile(argument):  # noqa: PTH113 - Path.is_file raises if the argument is too long for a name
+    # Path.exists raises if the argument is too long for a name.
+    if not equals or is_remote(argument) or exists(argument):  # noqa: PTH110
         name, path = _stem(argument), argument
     if not name:
         raise DataError(f"the system {shown(argument)} has an empty name; write NAME=PATH or PATH")
@@ -249,4 +254,4 @@ def nearest_ids(wrong: str, ids: Sequence[str]) -> str:
 def _stem(path: str) -> str:
     if is_standard(path):
         return "stdin"
-    return Path(without_suffix(Path(path).name)).stem
+    return Path(without_suffix(base_name(path))).stem

@@ -15,6 +15,7 @@ from trubleu.data.files import atomic_writer, check_writable
 from trubleu.data.formats import format_to_write
 from trubleu.data.frames import check_storable
 from trubleu.data.jsonl import json_line
+from trubleu.data.places import identity, is_remote
 from trubleu.data.triple_rows import FIELDS
 from trubleu.data.weights import shown
 from trubleu.errors import DataError, UsageError
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from trubleu.data.triples import Triple
 
 _PART = 1 << 16  # triples written at once
+_COPIED = 1 << 20  # bytes copied at once
 _FORMATS: tuple[Format, ...] = ("jsonl", "tsv", "parquet")
 
 
@@ -82,7 +84,7 @@ def write_triples(path: PathLike, triples: Iterable[Triple], *, progress: Callab
 
 
 def write_together(targets: Sequence[tuple[str, Iterable[Triple]]]) -> None:
-    """Write several files of triples, of which either all appear or none does.
+    """Write several files of triples, of which either all appear or none does, short of a disk or network that fails.
 
     Raises
     ------
@@ -94,33 +96,41 @@ def write_together(targets: Sequence[tuple[str, Iterable[Triple]]]) -> None:
     check_together([target for target, _ in targets])
     with ExitStack() as stack:
         staged: list[tuple[Path, Path]] = []
+        to_send: list[tuple[Path, str]] = []
         for target, triples in targets:
             place = Path(target).resolve()
-            temporary = place.with_name(f".trubleu-{secrets.token_hex(8)}.{place.name}")
+            folder = Path(tempfile.gettempdir()) if is_remote(target) else place.parent
+            temporary = folder / f".trubleu-{secrets.token_hex(8)}.{place.name}"
             stack.callback(_remove, temporary)
             try:
                 write_triples(temporary, triples)
             except DataError as error:  # which knows the wrong name
                 raise DataError(str(error).replace(str(temporary), target)) from error
+            if is_remote(target):
+                to_send.append((temporary, target))
+                continue
             if place.exists():
                 shutil.copymode(place, temporary)
             staged.append((temporary, place))
+        for temporary, target in to_send:
+            with temporary.open("rb") as whole, atomic_writer(target, "wb") as stream:
+                shutil.copyfileobj(whole, stream, _COPIED)
         for temporary, place in staged:  # nothing is left to do that could fail, short of a failing disk
             temporary.replace(place)
 
 
 def check_together(targets: Sequence[str]) -> None:
     """Refuse targets that `write_together` could not write, before any work is done."""
-    places: dict[Path, str] = {}
+    places: dict[str, str] = {}
     for target in targets:
         if target == "-":
             raise UsageError("several files are written together, so none can be standard output; give file names")
         check_writable(target)
         format_to_write(target, _FORMATS)
-        place = Path(target).resolve()
+        place = identity(target)
         if place in places:
             raise UsageError(f"{places[place]} and {target} are the same file; give two")
-        if place.exists() and not place.is_file():
+        if not is_remote(target) and Path(place).exists() and not Path(place).is_file():
             raise UsageError(f"{target} is no file that could be replaced; give the name of one")
         places[place] = target
 
@@ -172,7 +182,8 @@ def _write_parquet(path: PathLike, parts: Iterator[list[Triple]]) -> int:
     files: list[Path] = []
     written = 0
     try:
-        with tempfile.TemporaryDirectory(prefix=".trubleu-", dir=Path(path).resolve().parent) as folder:
+        beside = None if is_remote(path) else Path(path).resolve().parent
+        with tempfile.TemporaryDirectory(prefix=".trubleu-", dir=beside) as folder:
             for part in chain(parts, [[]]):  # an empty one last: there may be no other
                 files.append(Path(folder, f"{len(files):06}.parquet"))
                 _frame(polars, part).write_parquet(files[-1])
@@ -180,7 +191,7 @@ def _write_parquet(path: PathLike, parts: Iterator[list[Triple]]) -> int:
             whole = Path(folder, "whole.parquet")
             polars.scan_parquet(files).sink_parquet(whole)
             with whole.open("rb") as source, atomic_writer(path, "wb") as stream:
-                shutil.copyfileobj(source, stream, 1 << 20)
+                shutil.copyfileobj(source, stream, _COPIED)
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException, OSError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise DataError(f"{path} cannot be written: {reason}; nothing was changed") from error

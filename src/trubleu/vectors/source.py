@@ -17,6 +17,7 @@ import numpy as np
 
 from trubleu.data.compression import without_suffix
 from trubleu.data.files import is_standard
+from trubleu.data.places import base_name, is_remote, modified
 from trubleu.errors import DataError, UsageError
 from trubleu.native import kernels
 from trubleu.vectors.matrices import (
@@ -168,7 +169,7 @@ def _open(path: PathLike) -> VectorSource:
     key = _identity(path)
     source = _opened.get(key) if key else None
     if source is None:
-        if Path(path).is_dir():
+        if not is_remote(path) and Path(path).is_dir():
             source = SubwordVectors.read(path)
         else:
             from trubleu.vectors.store import VectorStore, is_store
@@ -183,6 +184,8 @@ def _open(path: PathLike) -> VectorSource:
 def _identity(path: PathLike) -> tuple[object, ...] | None:
     """Return what changes when a file does; nothing for folders and pipes, which are read anew."""
     try:
+        if is_remote(path):
+            return (os.fspath(path), modified(path))
         found = Path(path).stat()
     except (OSError, ValueError):  # whoever opens it says what is the matter
         return None
@@ -391,7 +394,7 @@ def label_of(path: PathLike, kind: str) -> str:
     >>> label_of("some/news 3|x.vec.gz", "word2vec")
     'word2vec:news_3_x'
     """
-    name = "stdin" if is_standard(path) else Path(path).name
-    stem = name if Path(path).is_dir() else Path(without_suffix(name)).stem
+    name = "stdin" if is_standard(path) else base_name(path)
+    stem = name if not is_remote(path) and Path(path).is_dir() else Path(without_suffix(name)).stem
     plain = re.sub(r"[^\w.+-]+", "_", stem)
     return f"{kind}:{plain}"

@@ -20,13 +20,13 @@ read is compared with its checksum. Hashes only say where to look: what is found
 from __future__ import annotations
 
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
 from trubleu._version import __version__
 from trubleu.data.array_file import ArrayFile, Kind, begins_with, write_arrays
+from trubleu.data.places import absolute
 from trubleu.errors import DataError, UsageError
 from trubleu.native import kernels
 from trubleu.vectors.index import NgramIndex, row_checks, sorted_hashes
@@ -125,7 +125,7 @@ class VectorStore:
         self.options: dict[str, Any] = options
         self.precision = "float32" if self._file.dtype("matrix") == "<f4" else "float16"
         self.name = f"{label_of(path, 'store')}-{self._file.content}"
-        self._path = Path(path).absolute()
+        self._path = absolute(path)
 
     @classmethod
     def open(cls, path: PathLike) -> VectorStore:
@@ -206,7 +206,7 @@ class VectorStore:
     def __len__(self) -> int:
         return self._entries
 
-    def __reduce__(self) -> tuple[type[VectorStore], tuple[Path]]:
+    def __reduce__(self) -> tuple[type[VectorStore], tuple[str]]:
         return VectorStore, (self._path,)  # another process maps the file itself
 
     def lookup(self, ngrams: Sequence[str]) -> Matrix:

@@ -23,6 +23,7 @@ from trubleu.data import (
 )
 from trubleu.data.compression import without_suffix
 from trubleu.data.files import is_standard, name_of, unreadable
+from trubleu.data.places import is_remote
 from trubleu.errors import DataError, UsageError, nearest, some
 from trubleu.judge.wmt.task import WmtTask
 
@@ -122,7 +123,7 @@ class TaskFiles:
         found: dict[str, str] = {}
         for written in self.assessments:
             name, equals, path = written.partition("=")
-            if not equals or isfile(written):  # noqa: PTH113 - as in `parse_system`
+            if not equals or is_remote(written) or isfile(written):  # noqa: PTH113 - as in `parse_system`
                 if len(paths) != 1:
                     raise UsageError(
                         f"{written} has assessments, but not of which of the {len(paths)} systems; write NAME=FILE"
@@ -243,18 +244,20 @@ def _strings(value: Any, place: str, *, single: bool = False) -> list[str]:
 
 
 def _beside(folder: Path, written: str) -> str:
-    """Return ``PATH`` or ``NAME=PATH`` with the path relative to the folder."""
+    """Return ``PATH`` or ``NAME=PATH`` with the path relative to the folder; addresses are what they are."""
+    if is_remote(written):
+        return written
     whole = folder / written
     name, equals, path = written.partition("=")
     if equals and not isfile(whole):  # noqa: PTH113 - as in `parse_system`
-        return f"{name}={folder / path}"
+        return written if is_remote(path) else f"{name}={folder / path}"
     return str(whole)
 
 
 def _globbed(folder: Path, written: Iterable[str], place: str) -> list[str]:
     found: list[str] = []
     for each in written:
-        if not any(sign in each for sign in "*?[") or isfile(folder / each):  # noqa: PTH113
+        if not any(sign in each for sign in "*?[") or is_remote(each) or isfile(folder / each):  # noqa: PTH113
             found.append(_beside(folder, each))
             continue
         matches = sorted(name for name in glob(each, root_dir=folder) if isfile(folder / name))  # noqa: PTH113, PTH207
