@@ -1,9 +1,14 @@
 #!/usr/bin/env bash
-# The tests of load and faults at full size: 200 simulated raters, 50 at once, 5,000 items with 5 ratings each. Takes the
-# better part of an hour on two cores; figures go to out/soak.jsonl. Arguments are passed on to pytest, such as -k killed.
+# The tests of load and faults at full size: 200 simulated raters, 50 at once, 5,000 items with 5 ratings each; commands on
+# Ray clusters whose workers are killed and whose nodes come and go. Takes about an hour on two cores; figures go to
+# out/soak.jsonl. Arguments are passed on to pytest, such as -k killed.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 installed
 
+# Ray's server for jobs, which one of the tests starts; nothing else needs it.
+python -c 'import aiohttp_cors' 2>/dev/null ||
+  quietly "installing ray[default]" python -m pip --disable-pip-version-check install --no-compile 'ray[default]'
+
 mkdir -p out
 export TRUBLEU_SOAK=1 TRUBLEU_SOAK_OUT=$PWD/out/soak.jsonl
-python -m pytest tests/rating/load -p no:cacheprovider -v -s "$@"
+python -m pytest tests/rating/load tests/engines/test_soak.py -p no:cacheprovider -v -s "$@"

@@ -63,7 +63,7 @@ _READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "scores of segments": (".seg.score", SegmentScores.read),
 }
 
-_GROUPS = {"integrations"}  # what `make test-integrations` installs
+_GROUPS = {"integrations", "cluster"}  # what `make test-integrations` and `make soak` install
 
 _FENCE = re.compile(r"^( *)(`{3,})([a-z]*)[^`]*$")
 _QUOTED = re.compile(r"'[^']*'|\"[^\"$`]*\"| #.*")

@@ -3,59 +3,30 @@
 from __future__ import annotations
 
 import json
-import os
+import re
 import signal
 import subprocess
 import sys
 import time
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 import ray
-from ray.cluster_utils import Cluster
 
-from tests.engines.functions import Numbered, count_uses, metrics_after_deaths, where, work
-from trubleu.data import LineStream
+from tests.engines.conftest import add_node
+from tests.engines.functions import Numbered, count_uses, environment, where, work
+from trubleu.cli import main
 from trubleu.engines import BadPartitionsError, EngineError, engine, on_ray
+from trubleu.engines.on_ray import OnRay
+from trubleu.engines.ray_process import RayProcess
 from trubleu.errors import UsageError
-from trubleu.report import Sampling, score_files, score_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from ray.cluster_utils import Cluster
 
 pytestmark = pytest.mark.filterwarnings("default:::ray")
-
-ROOT = Path(__file__).parent.parent.parent
-# A node that is gone is noticed after a second, not after a quarter of a minute.
-NOTICE = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 300, "health_check_failure_threshold": 3}
-NODE: dict[str, Any] = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    """Start a head and a second node."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        patch.setenv("PYTHONPATH", str(ROOT))  # workers import this folder
-        head = NODE | {"include_dashboard": False, "_system_config": NOTICE}
-        started = Cluster(initialize_head=True, head_node_args=head)
-        started.add_node(**NODE)
-        patch.setenv("RAY_ADDRESS", started.address)
-        try:
-            yield started
-        finally:
-            started.shutdown()
-
-
-@pytest.fixture(scope="module")
-def connected(cluster: Cluster) -> Iterator[Cluster]:
-    """Connect once: engines use what is there and leave it as it was."""
-    ray.init(cluster.address, log_to_driver=False, logging_level="ERROR")
-    yield cluster
-    ray.shutdown()
 
 
 def check(found: list[tuple[Numbered, Any]], count: int) -> None:
@@ -85,24 +56,11 @@ def test_a_worker_is_killed(connected: Cluster, tmp_path: Path) -> None:
             list(there.map(work, [Numbered(7, str(tmp_path), deaths=99)]))
 
 
-def test_scores_are_the_same_though_workers_are_killed(connected: Cluster, tmp_path: Path) -> None:
-    corpus(tmp_path / "corpus", 3)
-    references, *systems = (tmp_path / "corpus" / name for name in ("r.txt", "s.txt", "t.txt"))
-    files = LineStream.open([references], [], {system.stem: system for system in systems})
-    sampling = Sampling(interval=True, test="randomisation", resamples=40)
-    alone = score_parts(files, ["s", "t"], files.segments, metrics_after_deaths(0, "", 0), sampling=sampling)
-    (tmp_path / "deaths").mkdir()
-    make = partial(metrics_after_deaths, os.getpid(), str(tmp_path / "deaths"), 2)
-    with engine("ray") as there:
-        assert score_files(files, make, there, sampling=sampling, rows=9_999) == alone
-    assert len(list((tmp_path / "deaths").iterdir())) == 2
-
-
 def test_a_node_is_added_and_one_is_removed(connected: Cluster) -> None:
     with engine("ray") as there:
         found = there.map(where, [Numbered(number, seconds=0.15) for number in range(24)])
         done = [next(found)]
-        added = connected.add_node(**NODE)
+        added = add_node(connected)
         while done[-1][1][0] != added.node_id:
             done.append(next(found))
         connected.remove_node(added, allow_graceful=False)
@@ -130,10 +88,50 @@ def test_results_do_not_pile_up(connected: Cluster, tmp_path: Path) -> None:
         found.close()
 
 
-def test_another_version_on_the_cluster_is_refused(connected: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(on_ray, "__version__", "9.9.9")
-    with engine("ray") as there, pytest.raises(UsageError, match=r"TruBLEU .* is installed on .*, but 9\.9\.9 here"):
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("__version__", "9.9.9", r"TruBLEU .* is installed on .*, but 9\.9\.9 here; install the same version"),
+        ("sources_digest", lambda: "other", r"TruBLEU .* on .* has other code than .* here; install the same files"),
+    ],
+)
+def test_another_trubleu_on_the_cluster_is_refused(
+    connected: Cluster, monkeypatch: pytest.MonkeyPatch, name: str, value: object, message: str
+) -> None:
+    monkeypatch.setattr(on_ray, name, value)
+    with engine("ray") as there, pytest.raises(UsageError, match=message):
         list(there.map(work, [Numbered(0)]))
+
+
+def test_a_file_that_a_node_does_not_have(connected: Cluster) -> None:
+    what = r"/no/such/file: .* \(on the node \S+: every node must reach files by the same path\)"
+    with engine("ray") as there, pytest.raises(BadPartitionsError, match=what):
+        list(there.map(work, [Numbered(0, trouble="missing")]))
+
+
+def test_more_cores_than_any_node_has(connected: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(EngineError, match=r"takes 2 of a node's cores, but the largest node .* has 1; ask for fewer"):
+        next(engine("ray", threads=2).map(work, [Numbered(0)]))
+    monkeypatch.setenv("TRUBLEU_RAY_WAIT", "0.1")
+    monkeypatch.setattr(on_ray, "_SECONDS_BETWEEN_COUNTS", 0.1)
+    monkeypatch.setattr(on_ray, "_SECONDS_WITHOUT_NODES", 0.1)
+    with pytest.raises(EngineError, match="for 0 seconds no node of the Ray cluster has had the 2 cores"):
+        next(engine("ray", threads=2).map(work, [Numbered(0)]))
+    monkeypatch.setenv("TRUBLEU_RAY_WAIT", "soon")
+    with pytest.raises(UsageError, match="TRUBLEU_RAY_WAIT is 'soon', but must be a number of seconds"):
+        next(engine("ray", threads=2).map(work, [Numbered(0)]))
+
+
+def test_a_result_that_cannot_be_sent(connected: Cluster) -> None:
+    with engine("ray") as there, pytest.raises(EngineError, match=r"partition 0: .* its result cannot be sent to a"):
+        list(there.map(work, [Numbered(0, trouble="unpicklable")]))
+
+
+def test_functions_of_a_script_are_sent_as_they_are(connected: Cluster) -> None:
+    with engine("ray") as there:
+        assert list(there.map(lambda number, power: number**power, [2, 3], state=lambda: 3)) == [(2, 8), (3, 27)]
+        with pytest.raises(UsageError, match="the function cannot be sent to a cluster"):
+            list(there.map(connected.add_node, [1]))
 
 
 def corpus(folder: Path, seed: int) -> list[str]:
@@ -141,23 +139,66 @@ def corpus(folder: Path, seed: int) -> list[str]:
     random = np.random.default_rng(seed)
     folder.mkdir()
     for name in ("r.txt", "s.txt", "t.txt"):
-        words = random.choice(["a", "b", "c", "d", "e"], size=(70_000, 5))
+        words = random.choice(["a", "b", "c", "d", "e"], size=(20_000, 5))
         (folder / name).write_text("".join(" ".join(line) + "\n" for line in words.tolist()))
     files = ["--ref", str(folder / "r.txt"), str(folder / "s.txt"), str(folder / "t.txt")]
-    return ["score", *files, "-m", "sbleu-2", "--ci", "--test", "--resamples", "50", "--format", "json"]
+    return ["score", *files, "--ci", "--test", "--resamples", "50", "--format", "json"]
 
 
-def command(arguments: list[str], **more: Any) -> subprocess.Popen[str]:
-    line = [sys.executable, "-m", "trubleu", *arguments]
-    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+def printed(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> Any:
+    """Run a command in this process, and return what it prints as JSON."""
+    assert main(arguments) == 0
+    return json.loads(capsys.readouterr().out)
 
 
-def test_two_jobs_at_once_do_not_mix(cluster: Cluster, tmp_path: Path) -> None:
+def test_scores_are_the_same_though_workers_are_killed(
+    connected: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    arguments = [*corpus(tmp_path / "corpus", 3), "-m", "tests.engines.functions:Fatal", "-m", "sbleu-2"]
+    alone = printed(arguments, capsys)
+    (tmp_path / "deaths").mkdir()
+    assert main([*arguments, "--engine", "ray", "--out", "scores.json"]) == 0
+    assert json.loads((tmp_path / "scores.json").read_text()) == alone
+    assert len(list((tmp_path / "deaths").iterdir())) == 2
+
+
+def test_a_range_of_a_file_is_damaged(connected: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = [*corpus(tmp_path / "corpus", 4), "-m", "bleu-2", "--engine", "ray"]
+    damaged = tmp_path / "corpus" / "s.txt"
+    lines = damaged.read_bytes().split(b"\n")
+    lines[7_000] = b"\xff"
+    damaged.write_bytes(b"\n".join(lines))
+    out = tmp_path / "scores.json"
+    assert main([*arguments, "--out", str(out)]) == 2
+    assert "partitions cannot be used" in (said := capsys.readouterr().err)
+    assert f"{damaged}:7001" in said
+    assert not out.exists()
+    assert main([*arguments, "--out", str(out), "--skip-bad"]) == 0
+    left_out = re.search(r"1 of \d+ partitions were left out: lines ([\d,]+) to ([\d,]+)", capsys.readouterr().err)
+    assert left_out is not None
+    first, last = (int(number.replace(",", "")) for number in left_out.groups())
+    assert first <= 7_001 <= last
+    for name in ("r.txt", "s.txt", "t.txt"):
+        lines = (tmp_path / "corpus" / name).read_bytes().splitlines(keepends=True)
+        (tmp_path / "corpus" / name).write_bytes(b"".join(lines[: first - 1] + lines[last:]))
+    assert json.loads(out.read_text()) == printed(arguments[:-2], capsys)
+
+
+def test_two_jobs_at_once_do_not_mix(cluster: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     jobs = [corpus(tmp_path / str(seed), seed) for seed in (1, 2)]
-    at_once = [command([*job, "--engine", "ray"]) for job in jobs]
+    at_once = [
+        subprocess.Popen(
+            [sys.executable, "-m", "trubleu", *job, "--engine", "ray"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for job in jobs
+    ]
     found = [job.communicate(timeout=100) for job in at_once]
-    alone = [command(job).communicate(timeout=100) for job in jobs]
-    assert [json.loads(out) for out, _ in found] == [json.loads(out) for out, _ in alone]
+    assert [error for _, error in found] == ["", ""]
+    assert [json.loads(out) for out, _ in found] == [printed(job, capsys) for job in jobs]
     assert found[0] != found[1]
 
 
@@ -182,12 +223,44 @@ def test_ctrl_c_stops_the_work(cluster: Cluster, tmp_path: Path) -> None:
         time.sleep(0.05)
 
 
+def test_the_connection_is_lost(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)  # so that another process connects
+    monkeypatch.setenv("TRUBLEU_WORKER_ENV", "FOR_WORKERS")
+    monkeypatch.setenv("FOR_WORKERS", "told")
+    monkeypatch.setenv("NOT_FOR_WORKERS", "secret")
+    with engine("ray") as there:
+        assert isinstance(there, RayProcess)
+        assert there.workers == 2
+        names = ("FOR_WORKERS", "NOT_FOR_WORKERS")
+        assert list(there.map(environment, [names])) == [(names, {"FOR_WORKERS": "told", "NOT_FOR_WORKERS": None})]
+        with pytest.raises(BadPartitionsError, match="1 of 3"):
+            list(there.map(work, [Numbered(number, trouble="bad" * (number == 1)) for number in range(3)]))
+        found = there.map(work, [Numbered(number, seconds=0.2) for number in range(9)])
+        np.testing.assert_array_equal(next(found)[1], work(Numbered(0)))
+        driver = there._process  # what Ray itself ends when a head is gone; that one is in make soak
+        assert driver is not None
+        driver.kill()
+        with pytest.raises(EngineError, match=r"connection to the Ray cluster is lost, .*; no result was written"):
+            list(found)
+        with pytest.raises(EngineError, match="is lost"):
+            list(there.map(work, [Numbered(0)]))
+    with pytest.raises(EngineError, match="the engine was closed"):
+        list(there.map(work, [Numbered(0)]))
+
+
+def test_variables_for_workers_must_be_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setenv("TRUBLEU_WORKER_ENV", "PATH, NO_SUCH_VARIABLE")
+    with pytest.raises(UsageError, match="TRUBLEU_WORKER_ENV names NO_SUCH_VARIABLE, which is not set"):
+        OnRay(None)
+
+
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "ray://127.0.0.1:1", "nonsense"])
 def test_no_cluster_is_said(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     monkeypatch.setenv("RAY_ADDRESS", address)
     with pytest.raises(EngineError, match=f"there is no Ray cluster to work with at {address}: .*; check the address"):
-        engine("ray")
+        OnRay(None)
 
 
 def test_a_cluster_that_died_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -197,4 +270,16 @@ def test_a_cluster_that_died_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
     with pytest.raises(EngineError, match=r"at 127\.0\.0\.1:1: .*; remove .*ray_current_cluster, which names it"):
-        engine("ray")
+        engine("ray")  # said by the process that would connect
+
+
+def test_only_where_there_is_no_cluster_one_is_started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    given: list[str] = []
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", lambda address, **_options: given.append(address))
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+    assert OnRay(None).begun_here
+    monkeypatch.setenv("RAY_ADDRESS", "auto")
+    assert not OnRay(None).begun_here
+    assert given == ["local", "auto"]

@@ -7,6 +7,7 @@ partitions. The function is the same everywhere, and so are the results.
 from __future__ import annotations
 
 import os
+import sys
 
 from trubleu.engines.contract import Engine
 from trubleu.errors import BadPartitionsError, EngineError, UsageError
@@ -22,7 +23,8 @@ def engine(name: str = "local", *, threads: int | None = None) -> Engine:
     name
         ``local`` for this process, ``local:8`` for eight processes on this machine, ``local:all`` for one a core,
         ``ray`` for the Ray cluster that this machine belongs to (or the one that ``RAY_ADDRESS`` names; with neither,
-        one is started here and ended with the engine), ``ray://HOST:PORT`` for a Ray cluster elsewhere.
+        one is started here and ended with the engine, which a warning says), ``ray://HOST:PORT`` for a Ray cluster
+        elsewhere. A process of its own connects to it, unless this one is connected to Ray already.
     threads
         How many threads the work on a partition may use: one if nothing is said, and in this process as many as there
         are cores. A cluster puts no more partitions on a node than it has cores for.
@@ -52,7 +54,18 @@ def engine(name: str = "local", *, threads: int | None = None) -> Engine:
 
             return Processes(workers, threads or 1)
     elif name == "ray" or (name.startswith("ray://") and len(name) > len("ray://")):
-        from trubleu.engines.on_ray import OnRay
+        address = None if name == "ray" else name
+        if _connected_to_ray():
+            from trubleu.engines.on_ray import OnRay
 
-        return OnRay(None if name == "ray" else name, threads=threads or 1)
+            return OnRay(address, threads=threads or 1)
+        from trubleu.engines.ray_process import RayProcess
+
+        return RayProcess(address, threads=threads or 1)
     raise UsageError(f"there is no engine {name!r}; known: local, local:N, local:all, ray, ray://HOST:PORT")
+
+
+def _connected_to_ray() -> bool:
+    """Tell whether somebody has connected this process to a cluster, without importing Ray to find out."""
+    ray = sys.modules.get("ray")
+    return ray is not None and bool(ray.is_initialized())

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic
 
+from trubleu.data import places
 from trubleu.data.array_file import ArrayFile, Kind, write_arrays
 from trubleu.engines.work import Partition, Result, State
 from trubleu.errors import DataError
@@ -52,21 +52,21 @@ class Kept(Generic[Partition, State, Result]):
     def __call__(self, partition: Partition, state: State) -> Result:
         """Return the result that was kept, or work and keep it."""
         path = self._path(partition)
-        if path.exists():
+        if places.exists(path):
             try:
                 file = ArrayFile(path, KIND)
                 return self.unpack(file.header, file.array)
             except DataError:
-                path.unlink(missing_ok=True)  # damaged; it is made again
+                places.remove(path)  # damaged; it is made again
         result = self.function(partition, state)
         if (packed := self.pack(result)) is not None:
             write_arrays(path, KIND, *packed)
         return result
 
-    def _path(self, partition: Partition) -> Path:
+    def _path(self, partition: Partition) -> str:
         digest = hashlib.blake2b(digest_size=32)
         for part in self.content(partition):
             # With its length, so that moving a byte from one part to the next makes another content.
             digest.update(len(part).to_bytes(8, "little"))
             digest.update(part)
-        return Path(self.folder, f"{digest.hexdigest()}.result")
+        return places.joined(self.folder, f"{digest.hexdigest()}.result")

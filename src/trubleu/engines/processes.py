@@ -212,6 +212,7 @@ def _serve(connection: Connection) -> None:
     """Work on what comes through the pipe until it is closed."""
     # Ctrl-C in a terminal reaches all processes; the one that people look at decides.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _leave)  # as an exception, so that files that are being written are cleared away
     threading.Thread(target=_end_with_parent, daemon=True).start()
     work: Any = None
     with suppress(EOFError, OSError):
@@ -231,6 +232,10 @@ def _serve(connection: Connection) -> None:
                 status = Status("failed", f"its result cannot be sent: {error}", type(error).__name__)
                 answer = pickle.dumps((status, None))
             connection.send_bytes(answer)
+
+
+def _leave(_signal: int, _frame: object) -> None:
+    raise SystemExit(1)
 
 
 def _unreadable(error: Exception) -> Any:

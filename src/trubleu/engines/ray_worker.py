@@ -1,14 +1,20 @@
-"""What a worker of a Ray cluster keeps from one partition to the next."""
+"""What a worker of a Ray cluster does and keeps from one partition to the next, and how things get there and back."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import pickle
+import socket
 from contextlib import suppress
-from dataclasses import astuple
+from dataclasses import astuple, replace
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trubleu.data.extras import needed
 from trubleu.engines.work import Status
+from trubleu.errors import UsageError
 
 if TYPE_CHECKING:
     from trubleu.engines.work import Work
@@ -17,8 +23,8 @@ if TYPE_CHECKING:
 _works: dict[str, Work[Any, Any, Any]] = {}
 
 
-def work_on(token: str, folder: str, work: bytes, partition: bytes) -> tuple[tuple[str, ...], Any]:
-    """Work on a partition and return its status, as plain strings, and its result.
+def work_on(token: str, folder: str, work: bytes, partition: bytes) -> tuple[tuple[Any, ...], bytes | None]:
+    """Work on a partition and return its status, as plain values, and its result, pickled.
 
     Parameters
     ----------
@@ -34,9 +40,48 @@ def work_on(token: str, folder: str, work: bytes, partition: bytes) -> tuple[tup
             with suppress(OSError):
                 os.chdir(folder)
             _works.clear()
-            _works[token] = pickle.loads(work)  # noqa: S301 - from the driver, which runs code here as it likes
-        content = pickle.loads(partition)  # noqa: S301
+            _works[token] = loaded(work)
+        content = loaded(partition)
     except Exception as error:
         return astuple(Status("failed", f"what was sent cannot be read: {error}", type(error).__name__)), None
     status, result = _works[token](content)
-    return astuple(status), result
+    if status.missing:
+        there = f"{status.message} (on the node {socket.gethostname()}: every node must reach files by the same path)"
+        status = replace(status, message=there)
+    if status.outcome != "done":
+        return astuple(status), None
+    try:
+        return astuple(status), pickled(result, "its result")
+    except UsageError as error:
+        return astuple(Status("failed", str(error), "UsageError")), None
+
+
+def pickled(thing: object, what: str) -> bytes:
+    """Return something as bytes, or say that it cannot be sent."""
+    try:
+        try:
+            content = pickle.dumps(thing, protocol=pickle.HIGHEST_PROTOCOL)
+        except (pickle.PicklingError, AttributeError, TypeError):
+            content = b"__main__"
+        if b"__main__" in content:  # what is in a script or a notebook is not found elsewhere by its name
+            content = needed("ray.cloudpickle", "the engine ray", "trubleu[ray]").dumps(thing)
+    except (pickle.PicklingError, AttributeError, TypeError, ValueError) as error:
+        raise UsageError(f"{what} cannot be sent to a cluster: {error}") from error
+    return content
+
+
+def loaded(content: bytes) -> Any:
+    """Return what was pickled."""
+    return pickle.loads(content)  # noqa: S301 - between a driver and its workers, which run its code anyway
+
+
+@cache
+def sources_digest() -> str:
+    """Return a hash of this package's Python files, which tells two states of one version apart."""
+    folder = Path(__file__).parent.parent
+    digest = hashlib.blake2b(digest_size=16)
+    for path in sorted(folder.rglob("*.py")):
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(folder).as_posix()}\n{len(content)}\n".encode())
+        digest.update(content)
+    return digest.hexdigest()

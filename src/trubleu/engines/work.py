@@ -22,7 +22,7 @@ _REFUSALS: Final[dict[str, type[TrubleuError]]] = {"UsageError": UsageError, "Mi
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What came of a partition; plain strings, as an exception need not survive the way from another process.
+    """What came of a partition; plain values, as an exception need not survive the way from another process.
 
     Attributes
     ----------
@@ -34,12 +34,15 @@ class Status:
         The name of its class.
     trace
         Where it was raised.
+    missing
+        Whether a file was behind it that is not there or cannot be opened.
     """
 
     outcome: Outcome = "done"
     message: str = ""
     kind: str = ""
     trace: str = ""
+    missing: bool = False
 
     def refusal(self) -> TrubleuError:
         """Return the exception of something that is refused whichever partition it is about."""
@@ -83,4 +86,12 @@ class Work(Generic[Partition, State, Result]):
 
 def _status(outcome: Outcome, error: Exception) -> Status:
     kind = next((name for name, refusal in _REFUSALS.items() if isinstance(error, refusal)), type(error).__name__)
-    return Status(outcome, str(error), kind, "".join(traceback.format_exception(error)))
+    return Status(outcome, str(error), kind, "".join(traceback.format_exception(error)), _about_a_missing_file(error))
+
+
+def _about_a_missing_file(error: BaseException | None) -> bool:
+    while error is not None:
+        if isinstance(error, FileNotFoundError | NotADirectoryError | PermissionError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False

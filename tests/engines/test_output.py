@@ -1,0 +1,134 @@
+"""A folder of parts is seen whole or not at all, and never mixes two jobs."""
+
+from __future__ import annotations
+
+import json
+import time
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from trubleu.engines import engine
+from trubleu.engines.output import MANIFEST, PartsFolder, lines_of_parts, read_manifest
+from trubleu.errors import DataError
+
+if TYPE_CHECKING:
+    from trubleu.engines.output import WrittenPart
+
+
+def made(folder: Path, job: str = "a job") -> PartsFolder:
+    parts = PartsFolder.of(folder, "numbers", job)
+    parts.prepare()
+    return parts
+
+
+def write(parts: PartsFolder, number: int, *lines: str, content: str = "0123456789abcdef") -> WrittenPart:
+    with parts.part(number, content) as part:
+        part.write([f"{line}\n" for line in lines[:1]])
+        part.write([f"{line}\n" for line in lines[1:]])
+        return part.finish()
+
+
+def test_parts_are_seen_in_order_once_all_are_there(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    parts = made(folder)
+    second = write(parts, 1, "3")
+    first = write(parts, 0, "1", "é\u2028")
+    assert (first.rows, first.bytes) == (2, len("1\né\u2028\n".encode()))
+    with pytest.raises(DataError, match=r"out has no manifest.json: what is written there is not finished"):
+        list(lines_of_parts(folder))
+    parts.commit([first, second], {"who": "me"})
+    assert list(lines_of_parts(folder)) == ["1", "é\u2028", "3"]
+    manifest = json.loads((folder / MANIFEST).read_text())
+    assert {key: manifest[key] for key in ("what", "who", "rows")} == {"what": "numbers", "who": "me", "rows": 3}
+    assert (
+        [part["name"] for part in manifest["parts"]] == [first.name, second.name] == sorted([second.name, first.name])
+    )
+    # Whoever lists the folder gets the parts in their order.
+    assert b"".join(path.read_bytes() for path in sorted(folder.glob("part-*"))) == "1\né\u2028\n3\n".encode()
+
+
+def test_a_part_that_fails_is_not_there(tmp_path: Path) -> None:
+    parts = made(tmp_path / "out")
+
+    def fail() -> None:
+        with parts.part(0, "0" * 16) as part:
+            part.write(["1\n"])
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def slow_part(number: int, parts: PartsFolder) -> None:
+    """Write a part for ever, or wait until somebody does."""
+    begun = Path(parts.folder, "begun")
+    while number == 0 and not begun.exists():
+        time.sleep(0.01)
+    if number == 1:
+        with parts.part(number, "0" * 16) as part:
+            part.write(["1\n"])
+            begun.touch()
+            time.sleep(60)
+
+
+def test_workers_that_are_stopped_leave_nothing(tmp_path: Path) -> None:
+    parts = made(tmp_path / "out")
+    with engine("local:2") as two:
+        found = two.map(slow_part, [0, 1], state=partial(PartsFolder, parts.folder, parts.what, parts.job))
+        next(found)
+        found.close()
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["begun"]
+
+
+def test_the_same_job_replaces_its_result(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    parts = made(folder)
+    old = [write(parts, number, str(number)) for number in range(2)]
+    parts.commit(old, {})
+    again = made(folder)
+    new = write(again, 0, "new", content="f" * 16)
+    (folder / ".trubleu-0123.tmp").touch()  # of a worker that was killed
+    assert list(lines_of_parts(folder)) == ["0", "1"]  # until all is there
+    again.commit([new, old[1]], {})
+    assert list(lines_of_parts(folder)) == ["new", "1"]
+    assert sorted(path.name for path in folder.iterdir()) == sorted([MANIFEST, new.name, old[1].name])
+
+
+def test_other_jobs_keep_their_folders(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    parts = made(folder)
+    written = write(parts, 0, "1")
+    with pytest.raises(DataError, match=r"out is not empty: part-00000-\w+-\w+.jsonl is not of this work"):
+        made(folder, "another")
+    made(folder)
+    parts.commit([written], {})
+    with pytest.raises(DataError, match="out holds the finished result of other work; name another folder"):
+        made(folder, "another")
+    with pytest.raises(DataError, match=r"the folder .*none/out cannot be made: No such file"):
+        made(tmp_path / "none" / "out")
+
+
+def test_damage_is_noticed(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    parts = made(folder)
+    written = write(parts, 0, "1", "2")
+    assert parts.holds(written)
+    path = folder / written.name
+    path.write_text("1\n3\n")
+    parts.commit([written], {})
+    with pytest.raises(DataError, match=r"\.jsonl is not what was written"):
+        list(lines_of_parts(folder))
+    path.write_text("1\n")
+    assert not parts.holds(written)
+    path.unlink()
+    assert not parts.holds(written)
+    with pytest.raises(DataError, match=r"part-00000.* has gone from .*out"):
+        parts.commit([written], {})
+    for damaged in ("{", "{}", '{"job": 1, "parts": [{}]}'):
+        (folder / MANIFEST).write_text(damaged)
+        with pytest.raises(DataError, match=r"manifest.json is no manifest, or damaged"):
+            read_manifest(folder)
