@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trubleu.data import LineStream, References, read_text_lines, stream
+from trubleu.data import LineStream, References, stream
 from trubleu.data.files import line_blocks
-from trubleu.data.stream import batched_lines, count_lines, worth_streaming
+from trubleu.data.stream import batched_lines, worth_streaming
 from trubleu.errors import DataError
 
 if TYPE_CHECKING:
@@ -22,12 +22,6 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("stream")
-
-
-@given(content=st.binary(max_size=30).map(lambda b: b.replace(b"\xff", b"\n").decode("utf-8", "ignore").encode()))
-def test_lines_are_counted_as_they_are_read(folder: Path, content: bytes) -> None:
-    (folder / "f").write_bytes(content)
-    assert count_lines(folder / "f") == len(read_text_lines(folder / "f"))
 
 
 @given(lines=st.lists(st.text("ab\u2028\x0b ", max_size=4), max_size=20), size=st.integers(1, 7))
@@ -99,4 +93,5 @@ def test_what_is_worth_streaming(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert not worth_streaming([tmp_path / "binary"], [plain])
     assert not worth_streaming([plain], ["-"])
     assert not worth_streaming([plain], [tmp_path / "missing"])
-    assert not worth_streaming([plain], [tmp_path])
+    assert worth_streaming([plain], [tmp_path])
+    assert not worth_streaming([tmp_path], ["-"])

@@ -6,6 +6,7 @@ import json
 import pickle
 import re
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -18,11 +19,14 @@ from tests.oracles.corpora import Corpus, corpora, odd_texts, plain_texts
 from tests.oracles.learning import cider, nist, nist_row
 from tests.oracles.near import near
 from trubleu import DataError, Metric, References, UsageError, metric
-from trubleu.metrics import names
+from trubleu.metrics import names, ngram_counts
+from trubleu.metrics.ngram_counts import CountsOfParts
 from trubleu.report import score_parts, score_systems
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from trubleu.metrics.learning import LearningMetric
 
 pytestmark = pytest.mark.filterwarnings("ignore::trubleu.errors.TrubleuWarning")
 
@@ -271,3 +275,31 @@ def test_a_metric_that_cannot_learn_beforehand_says_so() -> None:
     with pytest.raises(UsageError, match="bleu-1 learns from references, but does not say how to do so before"):
         own.learned(some_references())
     assert score_systems({"a": OUTPUTS}, some_references(), {"own": own}).scores[0].score > 0
+
+
+@given(corpora(odd_texts(8) | plain_texts(8), segments=7, smallest=2), st.sampled_from(NAMES), st.data())
+def test_what_parts_teach_adds_up(corpus: Corpus, name: str, data: st.DataObject) -> None:
+    """Learned part by part and without what was counted once, in any order, the numbers are those of the whole."""
+    learning = cast("LearningMetric", metric(name))
+    rows = learning.statistics(corpus.outputs, corpus.references)
+    cuts = sorted(data.draw(st.lists(st.integers(1, len(rows) - 1), max_size=4, unique=True)))
+    parts = [corpus.references[begin:end] for begin, end in pairwise([0, *cuts, len(rows)])]
+    sums = CountsOfParts()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ngram_counts, "AT_ONCE", data.draw(st.integers(2, 3)))
+        for part in data.draw(st.permutations(parts)):
+            sums.add(learning.counts(some_references(part)))
+        counts = sums.finish()
+    at_once = learning.counts(some_references(corpus.references))
+    assert (counts.tokens, counts.segments, counts.size) == (at_once.tokens, at_once.segments, at_once.size)
+    taught = learning.knowing(counts)
+    assert not taught.learns
+    assert taught.statistics(corpus.outputs, corpus.references).tobytes() == rows.tobytes()
+    assert learning.knowing(at_once).statistics(corpus.outputs, corpus.references).tobytes() == rows.tobytes()
+
+
+def test_digests_tell_counts_apart() -> None:
+    counter = cast("LearningMetric", metric("nist-2"))
+    found = [counter.counts(some_references(lists)) for lists in (TEXTS, TEXTS, TEXTS[:2], [["the cat"]])]
+    assert found[0].digest() == found[1].digest()
+    assert len({counts.digest() for counts in found}) == 3

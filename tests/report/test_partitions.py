@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
 
-from tests.engines.functions import metrics_after_deaths
+from tests.report.corpora import SAMPLING, make_metrics, whole, write
 from trubleu import cli
 from trubleu.cli.score import make as metrics_by_name
-from trubleu.data import LineStream
 from trubleu.engines import BadPartitionsError, engine
 from trubleu.errors import DataError, TrubleuWarning, UsageError
 from trubleu.report import Sampling, score_files, score_parts
@@ -29,39 +26,11 @@ if TYPE_CHECKING:
     from trubleu.report import ScoreReport
     from trubleu.report.kept_ranges import Placed, RangeScores
 
-SAMPLING = Sampling(interval=True, test="bootstrap", resamples=40)
-
-
-def write(folder: Path, segments: int, seed: int = 1) -> LineStream:
-    """Write two files of references with weights and the outputs of two systems."""
-    random = np.random.default_rng(seed)
-    lines = [f"{'abc'[i % 3]} {'abc'[i // 3 % 3]} {'abc'[i // 9]} d\n" for i in range(27)]
-    for name in ("r", "q", "s", "t"):
-        drawn = random.integers(27, size=segments).tolist()
-        # The second reference is never the same as the first, of which there would be a warning.
-        (folder / name).write_text(
-            "".join(lines[number].replace("d", "d e" if name == "q" else "d") for number in drawn)
-        )
-    for name, empty in (("wr", 0.0), ("wq", 0.3)):
-        weights = np.where(random.random(segments) < empty, "", random.choice(["0.7", "1", "0.1"], segments))
-        (folder / name).write_text("".join(f"{weight}\n" for weight in weights))
-    return LineStream.open(
-        [folder / "r", folder / "q"], [folder / "wr", folder / "wq"], {"s": folder / "s", "t": folder / "t"}
-    )
-
-
-def whole(files: LineStream) -> ScoreReport:
-    make = metrics_after_deaths(0, "", 0)
-    return score_parts(files, list(files.systems), files.segments, make, sampling=SAMPLING)
-
 
 @pytest.fixture(scope="module")
 def two() -> Iterator[Engine]:
     with engine("local:2") as found:
         yield found
-
-
-make_metrics = partial(metrics_after_deaths, 0, "", 0)
 
 
 @pytest.mark.parametrize("rows", [1, 7, 50, 999])
@@ -70,6 +39,7 @@ def test_ranges_of_any_size_in_this_process(tmp_path: Path, rows: int) -> None:
     with engine("local") as here:
         found = score_files(files, make_metrics, here, sampling=SAMPLING, rows=rows)
     assert found == whole(files)
+    assert found == score_files(files, make_metrics, sampling=SAMPLING, rows=rows)
 
 
 def test_chunks_and_blocks_are_cut_anywhere(tmp_path: Path, two: Engine) -> None:
@@ -79,25 +49,24 @@ def test_chunks_and_blocks_are_cut_anywhere(tmp_path: Path, two: Engine) -> None
     make = partial(metrics_by_name, {"sbleu-2": {}})
     sampling = Sampling(interval=True, resamples=40)
     found = score_files(files, make, two, sampling=sampling, rows=149_999)
-    assert found == score_parts(files, ["s"], files.segments, make(), sampling=sampling)
+    assert found == score_parts(files.counted(), ["s"], 1_000_003, make(), sampling=sampling)
     assert found.blocks == 10_000
 
 
-def test_workers_that_are_killed_change_nothing(tmp_path: Path) -> None:
+def test_workers_that_are_killed_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = write(tmp_path, 500)
-    deaths = tmp_path / "deaths"
-    deaths.mkdir()
+    make = partial(metrics_by_name, {"tests.engines.functions:Fatal": {}})
+    monkeypatch.chdir(tmp_path)
+    Path("deaths").mkdir()
     with engine("local:2") as processes:
-        make = partial(metrics_after_deaths, os.getpid(), str(deaths), 2)
         found = score_files(files, make, processes, sampling=SAMPLING, rows=100)
-    assert len(list(deaths.iterdir())) == 2
-    assert found == whole(files)
+    assert len(list(Path("deaths").iterdir())) == 2
+    assert found == score_files(files, make, sampling=SAMPLING)
 
 
 def test_scores_of_segments_come_in_the_usual_order(tmp_path: Path, two: Engine) -> None:
     files = write(tmp_path, 90)
-    make = metrics_after_deaths(0, "", 0)
-    one_part = score_parts(files, ["s", "t"], 90, make, segments=True)
+    one_part = score_parts(files.counted(), ["s", "t"], 90, make_metrics(), segments=True)
     assert score_files(files, make_metrics, two, segments=True, rows=20) == one_part
     assert len(one_part.segments) == 90 * 2 * 2
 
@@ -108,12 +77,14 @@ def test_a_bad_range_is_named_or_left_out(tmp_path: Path, two: Engine) -> None:
     (tmp_path / "q").write_bytes(b"\n".join([*lines[:44], b"\xff", *lines[45:]]))
     with pytest.raises(BadPartitionsError, match=r"1 of 5 .*lines 41 to 60 \(.*q:45: byte .* is not valid UTF-8"):
         score_files(files, make_metrics, two, sampling=SAMPLING, rows=20)
+    with pytest.raises(DataError, match=r"^\S*q:45: byte"):
+        score_files(files, make_metrics, rows=20)
     with pytest.warns(TrubleuWarning, match="1 of 5 partitions were left out: lines 41 to 60"):
         found = score_files(files, make_metrics, two, sampling=SAMPLING, rows=20, skip_bad=True)
     for path in map(Path, files.paths):
         kept = path.read_bytes().split(b"\n")
         path.write_bytes(b"\n".join(kept[:40] + kept[60:]))
-    assert found == whole(files.of_lengths([80] * 6))
+    assert found == whole(files)
     (tmp_path / "wr").write_text("7\n" * 80)
     with pytest.warns(TrubleuWarning), pytest.raises(DataError, match="no range of lines that can be used"):
         score_files(files, make_metrics, two, rows=20, skip_bad=True)
@@ -147,7 +118,7 @@ def test_finished_ranges_are_not_scored_again(tmp_path: Path, monkeypatch: pytes
     lines = (tmp_path / "t").read_text().splitlines()
     (tmp_path / "t").write_text("".join(f"{line}\n" for line in [*lines[:45], "c c c", *lines[46:]]))
     assert again() == (whole(files), ["lines 41 to 60"])
-    with pytest.raises(UsageError, match="scores of segments are not kept"):
+    with pytest.raises(UsageError, match="scores of segments are kept in files only"):
         score_files(files, make_metrics, two, segments=True, keep=kept)
     with pytest.raises(DataError, match=r"the folder .*none/kept cannot be made: No such file"):
         score_files(files, make_metrics, two, keep=tmp_path / "none" / "kept")
@@ -206,8 +177,9 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         (["--skip-bad"], "--skip-bad goes with --engine"),
         (["--resume", "kept"], "--resume goes with --engine"),
         (["--engine", "cloud"], "there is no engine 'cloud'"),
-        (["--engine", "local", "-m", "nist"], "nist must know the references of all segments"),
-        (["--engine", "local", "missing.txt"], "missing.txt is no plain file"),
+        (["--engine", "local", "missing.txt"], "missing.txt: there is no such file"),
+        (["--engine", "local", "-"], "standard input) cannot be cut into ranges"),
+        (["--segments", "--segments-to", "there"], "--segments and --segments-to say twice"),
     ],
 )
 def test_what_the_command_refuses(
@@ -218,9 +190,3 @@ def test_what_the_command_refuses(
     assert (code, out) == (2, "")
     assert message in error
     assert error.count("\n") == 1
-
-
-def test_metrics_that_learn_are_refused(tmp_path: Path, two: Engine) -> None:
-    files = write(tmp_path, 10)
-    with pytest.raises(UsageError, match="cider-4 must know the references of all segments"):
-        score_files(files, partial(metrics_by_name, {"cider-4": {}}), two)

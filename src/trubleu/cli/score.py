@@ -11,10 +11,11 @@ from trubleu.cli.metric_list import add_list_option, metric_list
 from trubleu.cli.output import add_output_options, check_output, write_output
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from trubleu.cli.progress import Bars
     from trubleu.data import References
+    from trubleu.engines import Engine
     from trubleu.metrics import Metric
     from trubleu.metrics.registry import MetricSpec
     from trubleu.report.scores import Sampling, ScoreReport
@@ -90,6 +91,11 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     add_sampling_options(drawn)
     out = add_output_options(parser)
     out.add_argument("--segments", action="store_true", help="add the score of every segment")
+    out.add_argument(
+        "--segments-to",
+        metavar="FOLDER",
+        help="write the scores of segments to this folder, as JSON lines in parts, for corpora of any size",
+    )
     add_engine_options(parser)
 
 
@@ -180,7 +186,6 @@ def run(options: argparse.Namespace) -> None:
     from trubleu.cli.progress import Bars, told_once
     from trubleu.errors import UsageError
     from trubleu.report.score_tables import render
-    from trubleu.report.scores import score_parts
 
     if options.list_metrics is not None:
         check_output(options)
@@ -198,75 +203,90 @@ def run(options: argparse.Namespace) -> None:
     if options.resume is not None and options.engine is None:
         raise UsageError("--resume goes with --engine; add one, such as --engine local:4, or leave it out")
     sampling = sampling_of(options, interval=options.ci, test=options.test, baseline=options.baseline)
+    if options.segments and options.segments_to is not None:
+        raise UsageError("--segments and --segments-to say twice where scores of segments go; leave one out")
     with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
         if options.engine is not None:
-            report = _with_engine(options, sampling, bars)
+            with chosen_engine(options) as where:
+                report = _score_ranges(options, sampling, bars, where)
+        elif _in_ranges(options):
+            report = _score_ranges(options, sampling, bars, None)
         else:
-            parts, systems, count = open_corpus(options)
-            report = score_parts(
-                parts,
-                systems,
-                count,
-                build_metrics(options),
-                sampling=sampling,
-                segments=options.segments,
-                threads=options.threads,
-                steps=bars.stage,
-            )
+            report = _score_whole(options, sampling, bars)
     write_output(options, render(report, options.format, options.digits))
 
 
-def _with_engine(options: argparse.Namespace, sampling: Sampling, bars: Bars) -> ScoreReport:
+def _in_ranges(options: argparse.Namespace) -> bool:
+    """Return whether files are to be scored range by range though no engine was named: they are large, or folders."""
+    from trubleu.data.stream import worth_streaming
+    from trubleu.metrics.learning import LearningMetric
+
+    files, weights, sources, paths = _corpus_files(options)
+    metrics = build_metrics(options).values() if options.metric else ()
+    if any(metric.learns and not isinstance(metric, LearningMetric) for metric in metrics):
+        return False
+    return worth_streaming(files, [*weights, *sources, *paths.values()])
+
+
+def _score_ranges(options: argparse.Namespace, sampling: Sampling, bars: Bars, where: Engine | None) -> ScoreReport:
+    """Score files range by range, so that they need not fit into memory."""
     from trubleu.data import LineStream
-    from trubleu.data.files import name_of
-    from trubleu.data.stream import not_plain
+    from trubleu.data.files import is_standard, name_of
+    from trubleu.data.plain import check_plain
     from trubleu.errors import DataError
-    from trubleu.report import score_files
+    from trubleu.report.partitions import mapped_on, score_files
 
     files, weights, sources, paths = _corpus_files(options)
     if weights and len(weights) != len(files):
         raise DataError(f"there are {len(files)} files of references but {len(weights)} of weights; give one for each")
-    if (other := not_plain([*files, *weights, *sources, *paths.values()])) is not None:
-        raise DataError(f"{name_of(other)} is no plain file, one text a line, which --engine needs; leave --engine out")
-    choose_metric(options, weighted=bool(weights))
-    stream = LineStream(references=files, weights=weights, systems=paths, source=options.source, segments=0)
-    make_metrics = partial(make, metric_settings(options))
-    with chosen_engine(options) as where:
-        return score_files(
-            stream,
-            make_metrics,
-            where,
-            sampling=sampling,
-            segments=options.segments,
-            skip_bad=options.skip_bad,
-            keep=options.resume,
-            steps=bars.stage,
-        )
+    if any(map(is_standard, [*files, *weights, *sources, *paths.values()])):
+        raise DataError("- (standard input) cannot be cut into ranges; put it into a file, or leave --engine out")
+    for path in options.ref or []:
+        check_plain(name_of(path))
+    stream = LineStream(references=files, weights=weights, systems=paths, source=options.source)
+    stream = stream.counted(mapped_on(where, bars.stage))
+    choose_metric(options, weighted=stream.weighted)
+    return score_files(
+        stream,
+        partial(make, metric_settings(options)),
+        where,
+        sampling=sampling,
+        segments=options.segments,
+        segments_to=options.segments_to,
+        skip_bad=options.skip_bad,
+        keep=options.resume,
+        threads=options.threads,
+        steps=bars.stage,
+    )
 
 
-def open_corpus(
-    options: argparse.Namespace,
-) -> tuple[Iterable[tuple[References, Mapping[str, Sequence[str]]]], tuple[str, ...], int]:
-    """Return the parts of the corpus, the names of the systems and the number of segments.
+def _score_whole(options: argparse.Namespace, sampling: Sampling, bars: Bars) -> ScoreReport:
+    """Score what is read as a whole."""
+    from dataclasses import replace
 
-    Large plain files come part by part, so that they need not fit into memory; anything else is one part, and so is
-    what a metric must know as a whole.
-    """
-    from trubleu.data import LineStream
-    from trubleu.data.stream import worth_streaming
+    from trubleu.report.scores import score_systems
+    from trubleu.report.segment_files import segments_folder, write_report_segments
 
-    files, weights, sources, paths = _corpus_files(options)
-    fit_together = not weights or len(weights) == len(files)
-    in_parts = fit_together and not options.segments
-    if in_parts and options.metric:
-        in_parts = not any(metric.learns for metric in build_metrics(options).values())
-    if in_parts and worth_streaming(files, [*weights, *sources, *paths.values()]):
-        stream = LineStream.open(files, weights, paths, options.source)
-        choose_metric(options, weighted=bool(weights))
-        return stream, tuple(paths), stream.segments
-    whole, outputs = read_corpus(options)
-    choose_metric(options, weighted=whole.weighted())
-    return [(whole, outputs)], tuple(outputs), len(whole)
+    references, outputs = read_corpus(options)
+    choose_metric(options, weighted=references.weighted())
+    metrics = build_metrics(options)
+    parts = None
+    if options.segments_to is not None:
+        files, weights, sources, paths = _corpus_files(options)
+        parts = segments_folder(options.segments_to, [*files, *weights, *paths.values(), *sources], [*outputs], metrics)
+    report = score_systems(
+        outputs,
+        references,
+        metrics,
+        sampling=sampling,
+        segments=options.segments or parts is not None,
+        threads=options.threads,
+        steps=bars.stage,
+    )
+    if parts is None:
+        return report
+    write_report_segments(parts, report, metrics)
+    return replace(report, segments=())
 
 
 def read_corpus(options: argparse.Namespace) -> tuple[References, Mapping[str, Sequence[str]]]:

@@ -1,126 +1,58 @@
-"""Large plain files cut into ranges of lines, each of which can be read alone.
+"""A corpus cut into ranges of rows, each of which can be read alone.
 
-Lines are counted block by block, which many can do at once; from the counts follows near which byte a line begins. A
-range is read from there, skipping the lines before it.
+From the rows counted in each block of a file follows near which byte a line begins. A range is read from there on, less
+the lines before it. A compressed file can only be read from its start, so ranges of compressed files are whole files.
 """
 
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_right
 from dataclasses import dataclass
-from itertools import accumulate, chain
-from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trubleu.data.compression import is_packed
-from trubleu.data.files import BOM, lines_of_blocks, name_of, open_bytes, unreadable
-from trubleu.errors import DataError, counted
+from trubleu.data.counted import file_blocks
+from trubleu.data.files import lines_of_blocks
+from trubleu.data.record_rows import json_rows, parquet_rows
+from trubleu.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import BinaryIO
 
-    from trubleu.data.files import PathLike
+    from trubleu.data.counted import CountedColumn, NamedFile
+    from trubleu.data.record_rows import Form
     from trubleu.data.stream import LineStream, Part
-
-BLOCK: Final = 4 * 2**20
-"""Bytes of a block, the lines of which are counted together."""
-
-BLOCKS_A_PIECE: Final = 16
-"""Blocks that are counted in one go."""
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Some blocks of a file, to be counted; a compressed file is one piece, of a single block.
-
-    Attributes
-    ----------
-    path, name
-        The file, wherever it is read from, and as messages call it.
-    start, size
-        Which bytes of it; no size for a compressed one.
-    """
-
-    path: str
-    name: str
-    start: int
-    size: int | None
-
-    def __str__(self) -> str:
-        return self.name if self.size is None else f"{self.name} from byte {self.start}"
-
-
-class Count(NamedTuple):
-    """What is in a piece."""
-
-    newlines: list[int]
-    """Of each block."""
-    unended: bool
-    """Whether the piece ends, but not with a new line."""
-
-
-def pieces(path: PathLike) -> list[Piece]:
-    """Cut a file into pieces.
-
-    Raises
-    ------
-    DataError
-        If it cannot be read.
-    """
-    name, absolute = name_of(path), str(Path(path).absolute())
-    try:
-        with Path(path).open("rb") as stream:
-            packed = is_packed(stream.read(4))
-        size = Path(path).stat().st_size
-    except OSError as error:
-        raise DataError(unreadable(name, error)) from error
-    if packed:
-        return [Piece(absolute, name, 0, None)]
-    step = BLOCK * BLOCKS_A_PIECE
-    return [Piece(absolute, name, start, min(step, size - start)) for start in range(0, size, step)]
-
-
-def count_newlines(piece: Piece, _state: None = None) -> Count:
-    """Count the lines of a piece, block by block."""
-    newlines: list[int] = []
-    last = b"\n"
-    for number, block in enumerate(_blocks(piece.path, piece.name, piece.start, piece.size)):
-        newlines.append(block.count(b"\n"))
-        # A file with nothing but a byte order mark has no line.
-        text = block if piece.start or number else block.removeprefix(BOM)
-        last = text[-1:] or last
-    return Count([sum(newlines)] if piece.size is None else newlines, last != b"\n")
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where the lines of a range are in one file: so many after some that are skipped, which begin at a byte.
+    """Where some rows of a range are in one file: so many after some that are skipped, which begin at a byte.
 
     Attributes
     ----------
-    path, name
-        The file, wherever it is read from, and as messages call it.
-    packed
-        Whether it is compressed.
+    file
+        The file.
+    form, packed
+        What its rows are, and whether it is compressed.
     byte, skip
         Where to begin, and how many lines to skip there.
     first, count
-        The number of lines of the file before those of the range, and how many these are.
+        The number of rows of the file before those of the range, and how many these are.
     """
 
-    path: str
-    name: str
+    file: NamedFile
+    form: Form
     packed: bool
     byte: int
     skip: int
     first: int
     count: int
 
-    def lines(self) -> Iterator[list[str]]:
-        """Yield the lines in lists of any length.
+    def rows(self, fields: Sequence[str] = ()) -> Iterator[list[Any]]:
+        """Yield the rows in lists of any length: lines of text, or records of which some fields are looked at.
 
         Raises
         ------
@@ -128,28 +60,51 @@ class Span:
             If they cannot be read, or are no longer all there.
         """
         found = 0
-        blocks = self._own_blocks()
-        offset = next(blocks)
-        for lines in lines_of_blocks(blocks, self.name, offset=offset, number=self.first):  # type: ignore[arg-type]
-            found += len(lines)
-            yield lines
+        for rows in self._rows(fields):
+            found += len(rows)
+            yield rows
         if found != self.count:
-            raise DataError(f"{self.name} changed while it was read; do not write to it meanwhile, and begin again")
+            raise DataError(
+                f"{self.file.name} changed while it was read; do not write to it meanwhile, and begin again"
+            )
 
     def digest(self) -> bytes:
-        """Return what differs if the lines do."""
+        """Return what differs if the rows do."""
         found = hashlib.blake2b(digest_size=32)
+        if self.form == "parquet":
+            for rows in self._rows(()):
+                found.update(repr([row.record for row in rows]).encode("utf-8", "surrogatepass"))
+            return found.digest()
+        for block in self._lines():
+            found.update(block)
+        return found.digest()
+
+    def content(self) -> bytes:
+        """Return the lines as they are."""
+        return b"".join(self._lines())
+
+    def _lines(self) -> Iterator[bytes]:
         blocks = self._own_blocks()
         next(blocks)
-        for block in blocks:
-            found.update(block)  # type: ignore[arg-type]
-        return found.digest()
+        yield from blocks  # type: ignore[misc]
+
+    def _rows(self, fields: Sequence[str]) -> Iterator[list[Any]]:
+        name = self.file.name
+        if self.form == "parquet":
+            yield from parquet_rows(self.file.path, name, fields, self.first, self.count)
+            return
+        blocks = self._own_blocks()
+        offset = next(blocks)
+        number = self.first
+        for lines in lines_of_blocks(blocks, name, offset=offset, number=number):  # type: ignore[arg-type]
+            yield lines if self.form == "text" else json_rows(lines, name, number)
+            number += len(lines)
 
     def _own_blocks(self) -> Iterator[int | bytes]:
         """Yield the byte at which the lines begin, and then what is theirs and nothing of their neighbours'."""
         skip, left, offset = self.skip, self.count, self.byte
         begun = False
-        for block in _blocks(self.path, self.name, self.byte, None, packed=self.packed):
+        for block in file_blocks(self.file, self.byte, None, packed=self.packed):
             rest = block
             if skip:
                 newlines = block.count(b"\n")
@@ -174,19 +129,19 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class LineRange:
-    """Some lines of all files of a corpus, which can be read alone.
+    """Some rows of all columns of a corpus, which can be read alone.
 
     Attributes
     ----------
     first, count
-        How many lines went before, and how many these are.
+        How many rows went before, and how many these are.
     spans
-        Where they are in each of the corpus' files.
+        Where they are in each of the corpus' columns: in one file or in several.
     """
 
     first: int
     count: int
-    spans: tuple[Span, ...]
+    spans: tuple[tuple[Span, ...], ...]
 
     def __str__(self) -> str:
         return f"lines {self.first + 1:,} to {self.first + self.count:,}"
@@ -195,77 +150,56 @@ class LineRange:
         return self.count
 
     def parts(self, stream: LineStream) -> Iterator[Part]:
-        """Yield the parts of the range, those files being its."""
-        return stream.parts([span.lines() for span in self.spans], self.first)
+        """Yield the parts of the range, its columns being those of the corpus."""
+        columns = [_rows(spans, fields) for spans, fields in zip(self.spans, stream.fields, strict=True)]
+        return stream.parts(columns, self.first)
 
 
-class CountedFile:
-    """A file whose lines were counted.
+def _rows(spans: Sequence[Span], fields: Sequence[str]) -> Iterator[list[Any]]:
+    for span in spans:
+        yield from span.rows(fields)
 
-    Parameters
-    ----------
-    path
-        The file.
-    counts
-        What was counted in each of its `pieces`.
 
-    Attributes
-    ----------
-    lines
-        How many lines it has.
+def line_ranges(columns: Sequence[CountedColumn], rows: int) -> list[LineRange]:
+    """Cut columns of the same number of rows into ranges of ``rows`` rows, the last one shorter.
+
+    Where a column is compressed, ranges are whole files of it, as many as have ``rows`` rows at least; if several are,
+    those of the one with the fewest files, so that hardly any file is unpacked more than twice.
     """
-
-    def __init__(self, path: PathLike, counts: Sequence[tuple[Piece, Count]]) -> None:
-        self._name, self._path = name_of(path), str(Path(path).absolute())
-        newlines = list(chain.from_iterable(count.newlines for _, count in counts))
-        self._before = np.array([0, *accumulate(newlines)])
-        self._packed = any(piece.size is None for piece, _ in counts)
-        self.lines = sum(newlines) + (bool(counts) and counts[-1][1].unended)
-
-    def span(self, first: int, count: int) -> Span:
-        """Return where some lines are."""
-        # The block with the end of the line before.
-        block = max(0, int(np.searchsorted(self._before, first, side="left")) - 1)
-        skip = first - int(self._before[block])
-        return Span(self._path, self._name, self._packed, 0 if self._packed else block * BLOCK, skip, first, count)
-
-
-def line_ranges(files: Sequence[CountedFile], rows: int) -> list[LineRange]:
-    """Cut files of the same number of lines into ranges of ``rows`` lines, the last one shorter."""
-    lines = files[0].lines
+    end = columns[0].rows
+    packed = [column for column in columns if column.packed]
+    bounds = [*range(0, end, rows), end] if not packed else _bounds(min(packed, key=_file_count), rows)
     return [
-        LineRange(first, count, tuple(file.span(first, count) for file in files))
-        for first in range(0, lines, rows)
-        for count in [min(rows, lines - first)]
+        LineRange(first, last - first, tuple(spans(column, first, last) for column in columns))
+        for first, last in pairwise(bounds)
+        if last > first
     ]
 
 
-def _blocks(path: str, name: str, start: int, size: int | None, *, packed: bool | None = None) -> Iterator[bytes]:
-    """Yield some of a file in blocks, all that follows if there is no size, decompressed if need be."""
-    if packed is None:
-        packed = size is None
-    if packed:
-        with open_bytes(path, name) as content:
-            yield from iter(lambda: content.read(BLOCK), b"")
-        return
-    try:
-        with Path(path).open("rb") as stream:
-            stream.seek(start)
-            yield from _limited(stream, name, size)
-    except OSError as error:
-        raise DataError(unreadable(name, error)) from error
+def spans(column: CountedColumn, first: int, last: int) -> tuple[Span, ...]:
+    """Return where some rows of a column are."""
+    found = []
+    for number in range(max(0, bisect_right(column.starts, first) - 1), len(column.files)):
+        file, start = column.files[number], column.starts[number]
+        if start >= last:
+            break
+        begin, end = max(first - start, 0), min(last - start, file.rows)
+        if begin < end:
+            byte, skip = file.begin(begin)
+            found.append(Span(file.file, column.form, file.look.packed, byte, skip, begin, end - begin))
+    return tuple(found)
 
 
-def _limited(stream: BinaryIO, name: str, size: int | None) -> Iterator[bytes]:
-    left = size
-    while left is None or left > 0:
-        block = stream.read(BLOCK if left is None else min(BLOCK, left))
-        if not block:
-            if left is not None:
-                raise DataError(f"{name} became {counted(left, 'byte')} shorter while it was read; begin again")
-            return
-        left = None if left is None else left - len(block)
-        yield block
+def _file_count(column: CountedColumn) -> int:
+    return len(column.files)
+
+
+def _bounds(column: CountedColumn, rows: int) -> list[int]:
+    bounds = [0]
+    for start in column.starts:
+        if start - bounds[-1] >= rows:
+            bounds.append(start)
+    return [*bounds, column.rows]
 
 
 def _after_line(block: bytes, number: int) -> int:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from trubleu.metrics.ngram_counts import Counted, KnownNgrams
     from trubleu.text.registry import Spec
 
 _SCALE: Final = 10.0
@@ -56,6 +57,7 @@ class Cider(LearningMetric):
     """
 
     family: ClassVar[str] = "cider"
+    counted: ClassVar[Counted] = "segments_with"
 
     def __init__(
         self,
@@ -71,9 +73,7 @@ class Cider(LearningMetric):
         if stem:
             self._fold = Stemmer("porter", "stem=true")
 
-    def _columns(
-        self, outputs: NgramTable, table: ReferenceTable, known: ReferenceTable
-    ) -> Iterator[NDArray[np.float64]]:
+    def _columns(self, outputs: NgramTable, table: ReferenceTable, known: KnownNgrams) -> Iterator[NDArray[np.float64]]:
         if known.segments == 1:
             where, remedy = "there is", "score more of them together, or name a corpus to learn from: corpus=FILE"
             if not self.learns:
@@ -82,11 +82,11 @@ class Cider(LearningMetric):
                 f"{self.name} weighs an n-gram by the share of segments that have it, and {where} one segment only; "
                 f"{remedy}"
             )
-        there, in_known = outputs.numbers_in(table), table.numbers_in(known)
-        outputs_in_known = outputs.numbers_in(known)
+        there, in_known = outputs.numbers_in(table), known.numbers_of(table)
+        outputs_in_known = known.numbers_of(outputs)
         penalty = self._length_penalty(outputs.lengths[table.segment_of] - table.lengths)
         for order in range(1, self.order + 1):
-            frequency = known.segments_with(order)
+            frequency = known.often(order)
             said, held = outputs.level(order), table.level(order)
             said_vector = said.counts * _idf(known, frequency, next(outputs_in_known))[said.numbers]
             held_idf = _idf(known, frequency, next(in_known))[held.numbers]
@@ -196,7 +196,7 @@ class CiderD(Cider):
         return {"sigma": self.sigma}
 
 
-def _idf(known: ReferenceTable, frequency: NDArray[np.int64], numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+def _idf(known: KnownNgrams, frequency: NDArray[np.int64], numbers: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return what n-grams are worth, by their numbers in the table of what is known."""
     # The logarithm of a ratio, not a difference of two: only that of 1 is 0 whatever the number of segments.
     worth: NDArray[np.float64] = np.log(known.segments / np.maximum(values_at(frequency, numbers), 1))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -82,12 +83,15 @@ class Metric(ABC):
         Whether the row of a segment depends on the references of other segments, too. `statistics` then learns from
         all references that it is given: whoever scores a corpus part by part must hand it over whole, or take
         `learned` of the whole first.
+    only_counting
+        Attributes that may be large, such as vectors, and that `score` never looks at; `scorer` does without them.
     """
 
     name: str
     higher_is_better: ClassVar[bool] = True
     uses_weights: ClassVar[bool] = True
     needs_source: ClassVar[bool] = False
+    only_counting: ClassVar[tuple[str, ...]] = ()
 
     @property
     def learns(self) -> bool:
@@ -132,6 +136,13 @@ class Metric(ABC):
     @abstractmethod
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the score of each row of (summed) statistics: ``float64[..., k]`` to ``float64[...]``."""
+
+    def scorer(self) -> Self:
+        """Return a copy that can `score` sums and nothing else, small enough to be sent to other processes."""
+        light = copy(self)
+        for name in self.only_counting:
+            vars(light).pop(name, None)
+        return light
 
     @abstractmethod
     def signature(self, references: AnyReferences | None = None) -> Signature:

@@ -14,9 +14,11 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from trubleu.data import PreparedReferences, References
+from trubleu.data.places import base_name, is_file, is_remote, modified
 from trubleu.errors import DataError, UsageError
 from trubleu.metrics.contract import AnyReferences, Metric, Progress, as_references, whole_references
 from trubleu.metrics.matching import check_texts, copy_of_order, warn_of_empty
+from trubleu.metrics.ngram_counts import CountedTable, NgramCounts
 from trubleu.metrics.ngram_table import NgramTable, ReferenceTable
 from trubleu.metrics.options import check_flag, check_order
 from trubleu.text import tokenizer
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from trubleu.metrics.ngram_counts import Counted, KnownNgrams
     from trubleu.text.registry import Spec
 
 Corpus = str | os.PathLike[str] | References
@@ -38,7 +41,7 @@ _WHAT_TO_DO: Final = "name references with corpus=, or leave it out to learn fro
 class _Learned(NamedTuple):
     """What was learned beforehand, and what tells the references it came from."""
 
-    table: ReferenceTable
+    known: KnownNgrams
     digest: str
 
 
@@ -56,7 +59,9 @@ class LearningMetric(Metric):
     """
 
     uses_weights: ClassVar[bool] = False
+    only_counting: ClassVar[tuple[str, ...]] = ("_corpus", "_learned")
     family: ClassVar[str]
+    counted: ClassVar[Counted]
 
     def __init__(self, order: int, tokenize: Spec, lowercase: bool, corpus: Corpus | None) -> None:
         self.order = check_order(order)
@@ -79,8 +84,19 @@ class LearningMetric(Metric):
         whole = whole_references(references)
         if not len(whole):
             raise DataError(f"{whole.source} has no segments for {self.name} to learn from; give some with references")
+        return self._knowing(_Learned(CountedTable(self._table(whole), self.counted), _digest(whole)))
+
+    def counts(self, references: References | PreparedReferences) -> NgramCounts:
+        """Return what some of the references have to teach; it adds up, and `knowing` takes the sum."""
+        return NgramCounts.of(self._table(whole_references(references)), self.order, self.counted)
+
+    def knowing(self, counts: NgramCounts) -> Self:
+        """Return the metric with n-grams weighed by these counts, whichever references outputs are scored against."""
+        return self._knowing(_Learned(counts.without_rare(), counts.digest()))
+
+    def _knowing(self, learned: _Learned) -> Self:
         other = copy(self)
-        other._learned = _Learned(self._table(whole), _digest(whole))  # noqa: SLF001 - it is one of us
+        other._learned = learned  # noqa: SLF001 - it is one of us
         return other
 
     def with_order(self, order: int) -> Self:
@@ -101,7 +117,7 @@ class LearningMetric(Metric):
         check_texts(tuple(texts))
         warn_of_empty(segments)
         table = self._table(segments)
-        known = self._known() or table
+        known = self._known() or CountedTable(table, self.counted)
         counted = NgramTable.of_outputs(texts, self.tokenizer, self.lowercase, self._fold)
         columns, told = [], 0
         for order, column in enumerate(self._columns(counted, table, known), 1):
@@ -113,9 +129,7 @@ class LearningMetric(Metric):
         return self._rows(counted, table, np.array(columns).reshape(self.order, len(texts)))
 
     @abstractmethod
-    def _columns(
-        self, outputs: NgramTable, table: ReferenceTable, known: ReferenceTable
-    ) -> Iterator[NDArray[np.float64]]:
+    def _columns(self, outputs: NgramTable, table: ReferenceTable, known: KnownNgrams) -> Iterator[NDArray[np.float64]]:
         """Yield for each order what each segment earns, n-grams being weighed by what is known of them."""
 
     @abstractmethod
@@ -125,14 +139,14 @@ class LearningMetric(Metric):
     def _table(self, references: References) -> ReferenceTable:
         return ReferenceTable.of_references(references, self.tokenizer, self.lowercase, self._fold)
 
-    def _known(self) -> ReferenceTable | None:
+    def _known(self) -> KnownNgrams | None:
         """Return what was learned already, if anything."""
         if self._corpus is None:
-            return self._learned.table if self._learned else None
+            return self._learned.known if self._learned else None
         table = self._table(self._corpus.references)
         if not table.lengths.any():
             raise DataError(f"{self._corpus.place} has no words for {self.name} to learn from; {_WHAT_TO_DO}")
-        return table
+        return CountedTable(table, self.counted)
 
     def _learned_from(self, references: AnyReferences | None) -> str:
         """Return what n-grams are weighed by, for a signature: ``refs`` if it is what outputs are scored against."""
@@ -157,7 +171,7 @@ class _Read:
 
 
 # By what changes when a file does, as long as a metric needs it: several often learn from one file.
-_files: WeakValueDictionary[tuple[int, ...], _Read] = WeakValueDictionary()
+_files: WeakValueDictionary[tuple[int | str, ...], _Read] = WeakValueDictionary()
 
 
 class _Corpus:
@@ -178,8 +192,8 @@ class _Corpus:
             self.place = self.name = whole.source
             self._read = _Read(self._checked(whole))
         elif isinstance(given, str | os.PathLike):
-            self.place, self.name = os.fspath(given), Path(given).name
-            if not Path(self.place).is_file():
+            self.place, self.name = os.fspath(given), base_name(given)
+            if not is_file(self.place):
                 raise DataError(f"there is no file {self.place} to learn from; corpus= takes a file of references")
         else:
             raise UsageError(f"corpus cannot be a {type(given).__name__}; give the path of a file, or References")
@@ -195,10 +209,9 @@ class _Corpus:
 
     def _found(self) -> _Read:
         try:
-            found = Path(self.place).stat()
+            key = _state(self.place)
         except OSError as error:
             raise DataError(f"{self.place} cannot be read any more: {error.strerror}") from error
-        key = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
         kept = _files.get(key)
         if kept is None:
             kept = _files[key] = _Read(self._checked(References.read(self.place)))
@@ -220,3 +233,11 @@ def _digest(references: References) -> str:
         return digest.hexdigest()
 
     return references.remembered("digest", make)
+
+
+def _state(place: str) -> tuple[int | str, ...]:
+    """Return what changes when a file does."""
+    if is_remote(place):
+        return place, modified(place)
+    found = Path(place).stat()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns

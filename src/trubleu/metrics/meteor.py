@@ -63,6 +63,7 @@ class Meteor(Metric):
     """
 
     uses_weights: ClassVar[bool] = False
+    only_counting: ClassVar[tuple[str, ...]] = ("_wordnet",)
 
     def __init__(
         self,

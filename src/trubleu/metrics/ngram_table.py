@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cached_property
 from itertools import count
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -53,6 +53,21 @@ class Level(NamedTuple):
     texts: NDArray[np.int32]
     numbers: NDArray[np.int32]
     counts: NDArray[np.int32]
+
+
+class Numbered(Protocol):
+    """N-grams by their numbers, wherever they come from."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """All words, in the order of their numbers."""
+
+    @property
+    def number_of(self) -> dict[str, int]:
+        """The number of each word."""
+
+    def keys(self, order: int) -> NDArray[np.int64]:
+        """Return what tells the n-grams of one length, ascending."""
 
 
 class NgramTable:
@@ -118,6 +133,10 @@ class NgramTable:
                     self._levels.append(self._next_level())
         return self._levels[order - 1]
 
+    def keys(self, order: int) -> NDArray[np.int64]:
+        """Return what tells the n-grams of one length, ascending."""
+        return self.level(order).keys
+
     def totals(self, order: int) -> NDArray[np.int64]:
         """Return how many n-grams each text has."""
         return np.maximum(self.lengths - order + 1, 0)
@@ -131,8 +150,8 @@ class NgramTable:
         """Return the number of all but the last word of each n-gram; the order is at least 2."""
         return self.level(order).keys // max(len(self.words), 1)
 
-    def numbers_in(self, other: NgramTable) -> Iterator[NDArray[np.int64]]:
-        """Yield order by order the number that each n-gram has in another table, −1 for one that is not there."""
+    def numbers_in(self, other: Numbered) -> Iterator[NDArray[np.int64]]:
+        """Yield order by order the number that each n-gram has elsewhere, −1 for one that is not there."""
         if other is self:
             yield from (np.arange(len(self.level(order).keys)) for order in count(1))
         known = other.number_of
@@ -140,7 +159,7 @@ class NgramTable:
         yield (found := words)
         for order in count(2):
             heads, lasts = found[self.prefixes(order)], words[self.level(order).keys % max(len(words), 1)]
-            found = places_of(heads * len(other.words) + lasts, other.level(order).keys)
+            found = places_of(heads * len(other.words) + lasts, other.keys(order))
             found[(heads == NOT_THERE) | (lasts == NOT_THERE)] = NOT_THERE
             yield found
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from trubleu.metrics.ngram_counts import Counted, KnownNgrams
     from trubleu.text.registry import Spec
 
 _BETA: Final = math.log(0.5) / math.log(1.5) ** 2
@@ -52,6 +53,7 @@ class Nist(LearningMetric):
     """
 
     family: ClassVar[str] = "nist"
+    counted: ClassVar[Counted] = "occurrences"
 
     def __init__(
         self,
@@ -63,15 +65,13 @@ class Nist(LearningMetric):
     ) -> None:
         super().__init__(order, tokenize, lowercase, corpus)
 
-    def _columns(
-        self, outputs: NgramTable, table: ReferenceTable, known: ReferenceTable
-    ) -> Iterator[NDArray[np.float64]]:
+    def _columns(self, outputs: NgramTable, table: ReferenceTable, known: KnownNgrams) -> Iterator[NDArray[np.float64]]:
         before: NDArray[np.int64] | None = None
         there = outputs.numbers_in(table)
-        in_known = table.numbers_in(known)
+        in_known = known.numbers_of(table)
         for order in range(1, self.order + 1):
-            often = values_at(known.occurrences(order), next(in_known))
-            shorter = known.lengths.sum() if before is None else before[table.prefixes(order)]
+            often = values_at(known.often(order), next(in_known))
+            shorter = known.tokens if before is None else before[table.prefixes(order)]
             information = np.log2(np.maximum(shorter, 1) / np.maximum(often, 1))
             before = often
             level = outputs.level(order)

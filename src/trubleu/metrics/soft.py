@@ -99,6 +99,7 @@ class Bleu2Vec(Metric):
     """
 
     uses_weights: ClassVar[bool] = False
+    only_counting: ClassVar[tuple[str, ...]] = ("matching",)
     family: ClassVar[str] = "bleu2vec"
 
     def __init__(
@@ -224,7 +225,7 @@ class Bleu2Vec(Metric):
         statistics = np.asarray(statistics, dtype=np.float64)
         if not self.recall:
             return Counts.of(statistics, self.order)
-        kinds = 2 if self.matching.weighted else 1
+        kinds = 2 if self.uses_weights else 1
         added = kinds * self.order
         expected = 2 + self.order + 2 * added
         if statistics.ndim == 0 or statistics.shape[-1] != expected:

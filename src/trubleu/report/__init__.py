@@ -7,6 +7,7 @@ from trubleu.report.partitions import score_files
 from trubleu.report.reference_check import ReferenceCheck, check_references, render_check
 from trubleu.report.score_tables import render
 from trubleu.report.scores import Sampling, ScoreReport, ScoreRow, TestRow, score_parts, score_systems
+from trubleu.report.segment_files import read_segment_scores
 from trubleu.report.tables import Bounds, Column, Estimate, Table, render_tables
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Table",
     "TestRow",
     "check_references",
+    "read_segment_scores",
     "render",
     "render_check",
     "render_tables",

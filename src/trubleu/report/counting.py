@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from trubleu.data import References
 from trubleu.errors import CountedWarning, TrubleuWarning
-from trubleu.metrics.contract import reference_number
+from trubleu.metrics.contract import reference_number, whole_references
 from trubleu.metrics.matching import Matching
 from trubleu.report.tables import SCHEMA
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator
 
     import numpy as np
     from numpy.typing import NDArray
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
 PREPARE_FROM: Final = 3
 """Scorings of the same tokens from which on preparing the references pays; see docs/performance.md."""
+
+
+Sink = Callable[[Sequence[str], Mapping[tuple[str, str], Sequence[float]]], object]
+"""Takes the ids of some segments, and by metric and system the score of each; NaN for one that was skipped."""
 
 
 class Builder(Protocol):
@@ -61,6 +66,8 @@ class PartCounter(Generic[SomeBuilder]):
         Makes what takes the rows of one system and metric, given their number of columns.
     segments
         Whether the score of every segment is wanted.
+    sink
+        Takes the scores of the segments of each part instead: their ids, and by metric and system a score each.
     threads, progress
         As for `Metric.statistics`.
 
@@ -83,6 +90,7 @@ class PartCounter(Generic[SomeBuilder]):
         builder: Callable[[int], SomeBuilder],
         *,
         segments: bool = False,
+        sink: Sink | None = None,
         threads: int | None = None,
         progress: Callable[[int], object] | None = None,
     ) -> None:
@@ -94,6 +102,7 @@ class PartCounter(Generic[SomeBuilder]):
         self._metrics = metrics
         self._builder = builder
         self._segments = segments
+        self._sink = sink
         self._threads = threads
         self._progress = progress
 
@@ -102,6 +111,7 @@ class PartCounter(Generic[SomeBuilder]):
         with self.held.of_part():
             self.reference_numbers.add(reference_number(references))
             prepare_for(references, self._metrics.values(), len(self._systems))
+            scores: dict[tuple[str, str], list[float]] = {}
             for name, metric in self._metrics.items():
                 for system in self._systems:
                     rows = metric.statistics(
@@ -110,9 +120,20 @@ class PartCounter(Generic[SomeBuilder]):
                     if (system, name) not in self.builders:
                         self.builders[system, name] = self._builder(rows.shape[1])
                     self.builders[system, name].add(rows)
-                    if self._segments:
-                        self.segment_rows.setdefault((name, system), [])
-                        self.segment_rows[name, system] += _segment_rows(system, name, metric, rows, references)
+                    if self._segments or self._sink is not None:
+                        scores[name, system] = metric.segment_scores(rows, references).tolist()
+            if scores:
+                self._take(whole_references(references).ids, scores)
+
+    def _take(self, ids: Sequence[str], scores: Mapping[tuple[str, str], Sequence[float]]) -> None:
+        if self._sink is not None:
+            self._sink(ids, scores)
+            return
+        for (name, system), values in scores.items():
+            self.segment_rows.setdefault((name, system), []).extend(
+                SegmentRow(id=segment, system=system, metric=name, score=None if value != value else value)
+                for segment, value in zip(ids, values, strict=True)
+            )
 
 
 def learners(metrics: Mapping[str, Metric]) -> list[str]:
@@ -183,18 +204,3 @@ class HeldWarnings:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
         for what, count in self._counts.items():
             warnings.warn(CountedWarning(what, count), stacklevel=3)
-
-
-def _segment_rows(
-    system: str,
-    name: str,
-    metric: Metric,
-    statistics: NDArray[np.float64],
-    references: References | PreparedReferences,
-) -> list[SegmentRow]:
-    ids = (references if isinstance(references, References) else references.references).ids
-    values = metric.segment_scores(statistics, references).tolist()
-    return [
-        SegmentRow(id=segment, system=system, metric=name, score=None if value != value else value)
-        for segment, value in zip(ids, values, strict=True)
-    ]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from trubleu.data import places
 from trubleu.engines.keeping import Kept, Packed
+from trubleu.engines.output import WrittenPart
 from trubleu.errors import DataError
 from trubleu.metrics.contract import Metric
 from trubleu.report.counting import HeldWarnings
@@ -22,15 +23,27 @@ if TYPE_CHECKING:
 
     from trubleu.data.files import PathLike
     from trubleu.data.ranges import LineRange
+    from trubleu.engines.output import PartsFolder
     from trubleu.report.counting import SegmentRow
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A range of lines, and how many segments are scored before it: fewer than lines where ranges are left out."""
+    """A range of lines among those that are scored.
+
+    Attributes
+    ----------
+    lines
+        The range.
+    row
+        How many segments are scored before it: fewer than lines where ranges are left out.
+    number
+        How many ranges are scored before it.
+    """
 
     lines: LineRange
     row: int
+    number: int
 
     def __str__(self) -> str:
         return str(self.lines)
@@ -43,13 +56,14 @@ class RangeScores(NamedTuple):
     reference_numbers: set[str | None]
     segment_rows: dict[tuple[str, str], list[SegmentRow]]
     held: HeldWarnings
+    written: WrittenPart | None = None
 
 
 ScoreOne = Callable[[Placed, Mapping[str, Metric]], RangeScores]
 """Scores one range."""
 
 
-def kept_ranges(work: ScoreOne, folder: PathLike, job: str) -> ScoreOne:
+def kept_ranges(work: ScoreOne, folder: PathLike, job: str, parts: PartsFolder | None) -> ScoreOne:
     """Return the same with results kept in a folder; ``job`` is what they depend on besides the range.
 
     Raises
@@ -57,19 +71,26 @@ def kept_ranges(work: ScoreOne, folder: PathLike, job: str) -> ScoreOne:
     DataError
         If the folder cannot be made.
     """
-    path = Path(folder).absolute()
     try:
-        path.mkdir(exist_ok=True)
+        places.make_folder(folder)
     except OSError as error:
         raise DataError(f"the folder {folder} cannot be made: {error.strerror}; check the path") from error
-    return Kept(function=work, folder=str(path), content=partial(_content, job), pack=_pack, unpack=_unpack)
+    return Kept(
+        function=work,
+        folder=places.absolute(folder),
+        content=partial(content, job),
+        pack=_pack,
+        unpack=partial(_unpack, parts),
+    )
 
 
-def _content(job: str, placed: Placed) -> Iterator[bytes]:
+def content(job: str, placed: Placed) -> Iterator[bytes]:
+    """Yield all that tells a range and what is done to it."""
     yield job.encode()
-    yield repr((placed.row, placed.lines.first, placed.lines.count)).encode()
-    for span in placed.lines.spans:
-        yield span.digest()
+    yield repr((placed.row, placed.number, placed.lines.first, placed.lines.count)).encode()
+    for spans in placed.lines.spans:
+        for span in spans:
+            yield span.digest()
 
 
 def _pack(found: RangeScores) -> Packed | None:
@@ -85,14 +106,20 @@ def _pack(found: RangeScores) -> Packed | None:
         tables = {"rows": sample.rows, **_tables("chunks", sample.chunks), **_tables("blocks", sample.blocks)}
         samples[-1]["blocks"] = blocks
         arrays |= {f"{number} {name}": table.ravel() for name, table in tables.items()}
-    return {"samples": samples, "references": sorted(map(str, found.reference_numbers)), "held": held}, arrays
+    header = {"samples": samples, "references": sorted(map(str, found.reference_numbers)), "held": held}
+    return header | {"written": None if found.written is None else asdict(found.written)}, arrays
 
 
 def _tables(name: str, cells: Cells | None) -> dict[str, NDArray[Any]]:
     return {} if cells is None else {f"{name} {part}": table for part, table in cells._asdict().items()}
 
 
-def _unpack(header: dict[str, Any], array: Callable[[str], NDArray[Any]]) -> RangeScores:
+def _unpack(parts: PartsFolder | None, header: dict[str, Any], array: Callable[[str], NDArray[Any]]) -> RangeScores:
+    written = None
+    if parts is not None:
+        written = WrittenPart(**header["written"])
+        if not parts.holds(written):
+            raise DataError(f"{written.name} is no longer there")  # so that the range is scored again
     samples: dict[tuple[str, str], PartialSample] = {}
     for number, sample in enumerate(header["samples"]):
         table = partial(_table, array, number, sample["columns"])
@@ -100,7 +127,7 @@ def _unpack(header: dict[str, Any], array: Callable[[str], NDArray[Any]]) -> Ran
         samples[sample["system"], sample["metric"]] = PartialSample(
             sample["segments"], table("rows"), _cells("chunks", table), blocks
         )
-    return RangeScores(samples, set(header["references"]), {}, HeldWarnings.from_plain(header["held"]))
+    return RangeScores(samples, set(header["references"]), {}, HeldWarnings.from_plain(header["held"]), written)
 
 
 def _table(array: Callable[[str], NDArray[Any]], number: int, columns: int, name: str) -> NDArray[Any]:

@@ -1,122 +1,147 @@
-"""A corpus of plain files scored in ranges of lines, wherever an engine works; the numbers are those of one process."""
+"""A corpus of large files scored in ranges of rows, wherever an engine works; the numbers are those of one process."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import hashlib
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import accumulate, chain, groupby
-from typing import TYPE_CHECKING, Final
+from itertools import accumulate, chain
+from typing import TYPE_CHECKING, Any, Final
 
 from trubleu._version import __version__
-from trubleu.data.files import name_of
-from trubleu.data.ranges import CountedFile, LineRange, count_newlines, line_ranges, pieces
+from trubleu.data import References
+from trubleu.data.counted import mapped_here
 from trubleu.data.stream import PART
-from trubleu.errors import DataError, UsageError, some
-from trubleu.metrics.contract import Metric
-from trubleu.report.counting import HeldWarnings, PartCounter, learners
-from trubleu.report.kept_ranges import Placed, RangeScores, ScoreOne, kept_ranges
-from trubleu.report.scores import Sampling, check_sampling, no_steps, report_samples
+from trubleu.errors import DataError, UsageError
+from trubleu.report.counting import HeldWarnings, PartCounter
+from trubleu.report.kept_ranges import Placed, RangeScores, ScoreOne, content, kept_ranges
+from trubleu.report.learning_ranges import LearnRange, MakeMetrics, added_up, learning_in_parts, references_only, taught
+from trubleu.report.scores import Sampling, check_sampling, no_steps, report_samples, score_systems
+from trubleu.report.segment_files import commit_segments, segment_lines, segments_folder
 from trubleu.stats import PartialBuilder, SampleBuilder
+from trubleu.stats.sample import block_number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from trubleu.data import LineStream
+    from trubleu.data.counted import Mapped
     from trubleu.data.files import PathLike
+    from trubleu.data.ranges import LineRange
     from trubleu.engines import Engine
-    from trubleu.report.counting import SegmentRow
+    from trubleu.engines.output import PartsFolder, WrittenPart
+    from trubleu.metrics.contract import Metric
+    from trubleu.metrics.ngram_counts import NgramCounts
+    from trubleu.report.counting import SegmentRow, Sink
     from trubleu.report.scores import ScoreReport, Steps
 
-MakeMetrics = Callable[[], Mapping[str, Metric]]
-"""Makes the metrics by their names; each worker does, as what they hold need not travel."""
+RANGES: Final = 256
+"""How many ranges a large corpus has; they follow from the corpus alone, so that those kept on one cluster are found
+again on another."""
 
-RANGES_A_WORKER: Final = 8
-"""How many ranges a worker gets at least, so that none waits long for the last."""
-
+SMALLEST: Final = PART // 8
 LARGEST: Final = 16 * PART
-"""Lines of a range at most: what is lost with a worker, and a step of the progress bar."""
+"""Lines of a range at least and at most: what is lost with a worker, and a step of the progress bar."""
 
 
 def score_files(
     files: LineStream,
     metrics: MakeMetrics,
-    engine: Engine,
+    engine: Engine | None = None,
     *,
     sampling: Sampling | None = None,
     segments: bool = False,
+    segments_to: PathLike | None = None,
     skip_bad: bool = False,
     rows: int | None = None,
     keep: PathLike | None = None,
+    threads: int | None = None,
     steps: Steps = no_steps,
 ) -> ScoreReport:
-    """Score plain files in ranges of lines; the numbers are those of `score_parts`, to the last bit.
+    """Score large files in ranges of rows; the numbers are those of `score_parts`, to the last bit.
+
+    Metrics that learn from all references learn in a pass of its own, and every worker holds what they have learned.
 
     Parameters
     ----------
     files
-        The files; how many segments they have is counted here. Workers must find them under the same paths.
+        The files; their rows are counted here unless that was done. Workers must find them under the same paths.
     metrics
         Makes the metrics; a function that workers can import, or `functools.partial` of one.
     engine
-        Where to work.
+        Where to work; None for this process, where the first row that cannot be used ends the work.
     sampling, segments, steps
         As for `score_systems`.
+    segments_to
+        A folder for the scores of segments, which workers write there instead of sending them; what
+        `read_segment_scores` reads.
     skip_bad
         Whether to leave out ranges that cannot be used, with a warning, and to score the rest.
     rows
-        How many lines a range has; what suits the engine if nothing is said. No number depends on it.
+        How many rows a range has; what suits the corpus if nothing is said. No number depends on it.
     keep
-        A folder for what was found out about each range, all workers': ranges that are found there by what their lines
+        A folder for what was found out about each range, all workers': ranges that are found there by what their rows
         and all else hold are not scored again.
+    threads
+        How many threads to use if there is no engine; None for all cores.
 
     Raises
     ------
     BadPartitionsError
-        If some lines cannot be used, naming them all.
+        If some rows cannot be used, naming the ranges.
     """
     sampling = sampling or Sampling()
     made = metrics()
-    if learning := learners(made):
-        raise UsageError(
-            f"{some(learning)} must know the references of all segments before one is scored, which an engine cannot "
-            "do; leave the engine out, or let the metric learn from another corpus"
-        )
+    learning = tuple(learning_in_parts(made))
     if keep is not None and segments:
-        raise UsageError("scores of segments are not kept; leave the folder for finished ranges out, or the segments")
-    counted = _counted(files, engine, steps)
-    files = files.of_lengths([file.lines for file in counted])
+        raise UsageError("scores of segments are kept in files only; give a folder for them (--segments-to)")
+    parts = None if segments_to is None else segments_folder(segments_to, files.paths, list(files.systems), made)
+    if not files.columns:
+        files = files.counted(mapped_on(engine, steps))
     systems = list(files.systems)
+    if not files.segments:
+        report = score_systems(dict.fromkeys(systems, ()), References.from_lists([]), made, sampling=sampling)
+        if parts is not None:
+            commit_segments(parts, [], report, made)
+        return report
     check_sampling(sampling, systems, files.segments)
-    ranges = line_ranges(counted, rows or _suitable(files.segments, engine.workers))
+    ranges = files.ranges(rows or _suitable(files.segments))
+    files = files.bare()
+    where = _Where(engine, skip_bad, steps, threads)
     while True:
-        count = sum(map(len, ranges))
-        work: ScoreOne = ScoreRange(files, count, segments, engine.threads)
-        if keep is not None:
-            job = repr(
-                [__version__, count, list(files.systems), [(name, str(made[name].signature())) for name in made]]
-            )
-            work = kept_ranges(work, keep, job)
-        merged, scored = _score(work, ranges, metrics, engine, skip_bad, steps, len(systems) * len(made))
+        counts, usable = where.learn(files, learning, ranges, metrics)
+        work = ScoreRange(
+            files=files,
+            count=sum(map(len, usable)),
+            job=_job(files, made, counts, usable, parts),
+            segments=segments,
+            parts=parts,
+        )
+        merged, scored = where.score(work, usable, taught(metrics, counts), keep, len(systems) * len(made))
         if len(scored) == len(ranges):
             break
-        # Where blocks of segments begin depends on how many segments there are, so what is left is scored anew.
+        # Where blocks of segments begin depends on how many segments there are, and what metrics learn on which they
+        # are, so what is left is scored anew.
         ranges = scored
         if not ranges:
             raise DataError("there is no range of lines that can be used, so that there is nothing to score")
     merged.held.tell()
-    return report_samples(
+    report = report_samples(
         {key: builder.finish() for key, builder in merged.builders.items()},
         systems,
         made,
         sampling=sampling,
         reference_numbers=merged.reference_numbers,
         segments=list(chain.from_iterable(merged.segment_rows.values())),
+        threads=threads,
         steps=steps,
     )
+    if parts is not None:
+        commit_segments(parts, merged.written, report, made)
+    return report
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreRange:
     """Scores a range with the metrics that a worker has.
 
@@ -126,19 +151,44 @@ class ScoreRange:
         The corpus.
     count
         How many segments all ranges have together.
-    segments, threads
+    job
+        All that scores depend on besides the range.
+    segments
+        Whether scores of segments are to be returned.
+    parts
+        Where scores of segments are to be written.
+    threads, progress
         As for `PartCounter`.
     """
 
     files: LineStream
     count: int
-    segments: bool
-    threads: int | None
+    job: str
+    segments: bool = False
+    parts: PartsFolder | None = None
+    threads: int | None = None
+    progress: Callable[[int], object] | None = None
 
     def __call__(self, placed: Placed, metrics: Mapping[str, Metric]) -> RangeScores:
         """Score a range."""
-        builder = partial(PartialBuilder, self.count, first=placed.row)
-        counter = PartCounter(list(self.files.systems), metrics, builder, segments=self.segments, threads=self.threads)
+        if self.parts is None:
+            return self._scored(placed, metrics, None)
+        digest = hashlib.blake2b(b"".join(content(self.job, placed))).hexdigest()
+        with self.parts.part(placed.number, digest) as part:
+            found = self._scored(placed, metrics, lambda ids, scores: part.write(segment_lines(ids, scores)))
+            written = part.finish()
+        return found._replace(written=written)
+
+    def _scored(self, placed: Placed, metrics: Mapping[str, Metric], sink: Sink | None) -> RangeScores:
+        counter = PartCounter(
+            list(self.files.systems),
+            metrics,
+            partial(PartialBuilder, self.count, first=placed.row),
+            segments=self.segments,
+            sink=sink,
+            threads=self.threads,
+            progress=self.progress,
+        )
         for references, outputs in placed.lines.parts(self.files):
             counter.add(references, outputs)
         samples = {key: each.finish() for key, each in counter.builders.items()}
@@ -159,6 +209,7 @@ class Merged:
         self.builders: dict[tuple[str, str], SampleBuilder] = {}
         self.reference_numbers: set[str | None] = set()
         self.segment_rows: dict[tuple[str, str], list[SegmentRow]] = {}
+        self.written: list[WrittenPart] = []
         self.held = HeldWarnings()
 
     def add(self, found: RangeScores) -> None:
@@ -170,47 +221,107 @@ class Merged:
         self.reference_numbers |= found.reference_numbers
         for key, rows in found.segment_rows.items():
             self.segment_rows.setdefault(key, []).extend(rows)
+        if found.written is not None:
+            self.written.append(found.written)
         self.held.merge(found.held)
 
 
-def _counted(files: LineStream, engine: Engine, steps: Steps) -> list[CountedFile]:
-    """Count the lines of all files."""
-    paths = list(dict.fromkeys(files.paths))
-    cut = list(chain.from_iterable(pieces(path) for path in paths))
-    advance = steps("count lines", len(cut))
-    counts = engine.map(count_newlines, cut, progress=lambda _piece: advance(1))
-    found = {name: list(group) for name, group in groupby(counts, key=lambda each: each[0].name)}
-    return [CountedFile(path, found.get(name_of(path), [])) for path in files.paths]
+@dataclass(frozen=True, slots=True)
+class _Where:
+    """Where ranges are worked on, and how."""
+
+    engine: Engine | None
+    skip_bad: bool
+    steps: Steps
+    threads: int | None
+
+    def learn(
+        self, files: LineStream, learning: tuple[str, ...], ranges: list[LineRange], metrics: MakeMetrics
+    ) -> tuple[dict[str, NgramCounts], list[LineRange]]:
+        """Return what references teach those metrics, and the ranges whose references can be used."""
+        if not learning:
+            return {}, ranges
+        advance = self.steps("learn", sum(map(len, ranges)))
+        usable: list[LineRange] = []
+
+        def found() -> Iterator[dict[str, NgramCounts]]:
+            work = LearnRange(references_only(files), learning)
+            for lines, counts in self._each(work, ranges, metrics, lambda lines: advance(len(lines))):
+                usable.append(lines)
+                yield counts
+
+        return added_up(found()), usable
+
+    def score(
+        self, work: ScoreRange, ranges: Sequence[LineRange], metrics: MakeMetrics, keep: PathLike | None, scorings: int
+    ) -> tuple[Merged, list[LineRange]]:
+        """Score ranges, and return what they add up to and those that could be used."""
+        *rows, count = accumulate(map(len, ranges), initial=0)
+        placed = [Placed(lines, row, number) for number, (lines, row) in enumerate(zip(ranges, rows, strict=True))]
+        advance = self.steps("score", count * scorings)
+        if self.engine is None:
+            own: ScoreOne = replace(work, threads=self.threads, progress=advance)
+        else:
+            own = replace(work, threads=self.engine.threads)
+        if keep is not None:
+            own = kept_ranges(own, keep, work.job, work.parts)
+        merged = Merged(count)
+        scored = []
+        told = (lambda _done: None) if self.engine is None else (lambda done: advance(len(done.lines) * scorings))
+        for each, found in self._each(own, placed, metrics, told):
+            merged.add(found)
+            scored.append(each.lines)
+        return merged, scored
+
+    def _each(
+        self,
+        work: Callable[[Any, Any], Any],
+        partitions: Sequence[Any],
+        state: MakeMetrics,
+        told: Callable[[Any], object],
+    ) -> Iterator[tuple[Any, Any]]:
+        if self.engine is not None:
+            yield from self.engine.map(work, partitions, state=state, progress=told, skip_bad=self.skip_bad)
+            return
+        made = state()
+        for partition in partitions:
+            result = work(partition, made)
+            told(partition)
+            yield partition, result
 
 
-def _suitable(segments: int, workers: int) -> int:
-    """Return how many lines a range should have: whole chunks, as fewer rows then travel unsummed."""
-    chunks = segments // (PART * workers * RANGES_A_WORKER)
-    return min(max(1, chunks) * PART, LARGEST)
+def mapped_on(engine: Engine | None, steps: Steps) -> Mapped:
+    """Return what looks at files and counts their rows, where an engine works or here."""
+
+    def mapped(stage: str, function: Callable[[Any, None], Any], things: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+        advance = steps(stage, len(things))
+        if engine is not None:
+            yield from engine.map(function, things, progress=lambda _thing: advance(1))
+            return
+        for found in mapped_here(stage, function, things):
+            advance(1)
+            yield found
+
+    return mapped
 
 
-def _score(
-    work: ScoreOne,
+def _suitable(segments: int) -> int:
+    """Return how many rows a range should have: of many segments whole chunks, so that only sums travel."""
+    if not block_number(segments):
+        return max(segments // RANGES, SMALLEST)
+    return min(max(segments // (RANGES * PART), 1) * PART, LARGEST)
+
+
+def _job(
+    files: LineStream,
+    metrics: Mapping[str, Metric],
+    counts: Mapping[str, NgramCounts],
     ranges: Sequence[LineRange],
-    metrics: MakeMetrics,
-    engine: Engine,
-    skip_bad: bool,
-    steps: Steps,
-    scorings: int,
-) -> tuple[Merged, list[LineRange]]:
-    """Score ranges, and return what they add up to and those that could be used."""
-    *starts, count = accumulate(map(len, ranges), initial=0)
-    placed = [Placed(lines, row) for lines, row in zip(ranges, starts, strict=True)]
-    advance = steps("score", count * scorings)
-    merged = Merged(count)
-    scored = []
-    for each, found in engine.map(
-        work,
-        placed,
-        state=metrics,
-        progress=lambda done: advance(len(done.lines) * scorings),
-        skip_bad=skip_bad,
-    ):
-        merged.add(found)
-        scored.append(each.lines)
-    return merged, scored
+    parts: PartsFolder | None,
+) -> str:
+    """Return all that what is found out about a range depends on besides its rows."""
+    signatures = [(name, str(metric.signature())) for name, metric in metrics.items()]
+    learned = [(name, each.digest()) for name, each in counts.items()]
+    count = sum(map(len, ranges))
+    segments = None if parts is None else parts.job
+    return repr([__version__, count, list(files.systems), files.weighted, signatures, learned, segments])

@@ -1,0 +1,44 @@
+"""A corpus in plain files, and what it scores as a whole."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trubleu.cli.score import make as metrics_by_name
+from trubleu.data import LineStream
+from trubleu.report import Sampling, score_parts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from trubleu.report import ScoreReport
+
+SAMPLING = Sampling(interval=True, test="bootstrap", resamples=40)
+
+make_metrics = partial(metrics_by_name, {"dbleu-4": {}, "sbleu-2": {}})
+
+
+def write(folder: Path, segments: int, seed: int = 1) -> LineStream:
+    """Write two files of references with weights and the outputs of two systems."""
+    random = np.random.default_rng(seed)
+    lines = [f"{'abc'[i % 3]} {'abc'[i // 3 % 3]} {'abc'[i // 9]} d\n" for i in range(27)]
+    for name in ("r", "q", "s", "t"):
+        drawn = random.integers(27, size=segments).tolist()
+        # The second reference is never the same as the first, of which there would be a warning.
+        (folder / name).write_text(
+            "".join(lines[number].replace("d", "d e" if name == "q" else "d") for number in drawn)
+        )
+    for name, empty in (("wr", 0.0), ("wq", 0.3)):
+        weights = np.where(random.random(segments) < empty, "", random.choice(["0.7", "1", "0.1"], segments))
+        (folder / name).write_text("".join(f"{weight}\n" for weight in weights))
+    systems = {"s": folder / "s", "t": folder / "t"}
+    return LineStream(references=[folder / "r", folder / "q"], weights=[folder / "wr", folder / "wq"], systems=systems)
+
+
+def whole(files: LineStream) -> ScoreReport:
+    """Score the files without cutting them."""
+    files = files.counted()
+    return score_parts(files, list(files.systems), files.segments, make_metrics(), sampling=SAMPLING)

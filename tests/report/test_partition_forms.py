@@ -1,0 +1,292 @@
+"""Folders, records and metrics that learn: cut into ranges, all scores are those of whole files, bit by bit."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from tests.report.corpora import write
+from trubleu import Bleu, References, cli
+from trubleu.cli.score import make as metrics_by_name
+from trubleu.data import LineStream, read_text_lines, stream
+from trubleu.engines import engine
+from trubleu.errors import TrubleuWarning, UsageError
+from trubleu.report import partitions, score_files, score_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from trubleu.engines import Engine
+
+SEGMENTS = 90
+METRICS = ["-m", "dbleu-2", "-m", "sbleu-2", "--ci", "--resamples", "30"]
+LEARNING = ["-m", "nist-2", "-m", "cider-d-2", "-m", "bleu-2"]
+
+
+@pytest.fixture(autouse=True)
+def small_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let ranges have few rows."""
+    monkeypatch.setattr(partitions, "SMALLEST", 20)
+
+
+@pytest.fixture(scope="module")
+def two() -> Iterator[Engine]:
+    with engine("local:2") as found:
+        yield found
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    code = cli.main(["score", "--format", "json", *map(str, arguments)])
+    out, error = capsys.readouterr()
+    return code, out, error
+
+
+def in_parts(path: Path, cuts: Sequence[int], *, packed: bool) -> Path:
+    """Write the lines of a file to a folder of files."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    folder = path.with_name(f"{path.name}-parts")
+    folder.mkdir()
+    for number, (begin, end) in enumerate(pairwise([0, *cuts, len(lines)])):
+        data = b"".join(lines[begin:end])
+        if number == 1:
+            data = data.removesuffix(b"\n")  # the last line of a part need not end
+        (folder / f"part-{number:05}.txt").write_bytes(gzip.compress(data) if packed else data)
+    return folder
+
+
+def as_records(folder: Path, ids: Sequence[str] | None = None) -> tuple[Path, Path, Path, Path]:
+    """Write the corpus as JSON lines and as Parquet: references and outputs."""
+    whole = References.read_parallel([folder / "r", folder / "q"], [folder / "wr", folder / "wq"])
+    ids = ids or [f"segment {number}" for number in range(len(whole))]
+    references = References(whole.texts, whole.offsets, whole.weights, ids=ids)
+    texts = read_text_lines(folder / "s")
+    paths = folder / "refs.jsonl", folder / "out.jsonl", folder / "refs.parquet", folder / "out.parquet"
+    references.write(paths[0])
+    references.write(paths[2])
+    paths[1].write_text(
+        "".join(json.dumps({"id": each, "text": text}) + "\n" for each, text in zip(ids, texts, strict=True))
+    )
+    pl.DataFrame({"text": texts, "id": ids}).write_parquet(paths[3], row_group_size=7)
+    return paths
+
+
+# Folders
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_folders_are_their_files(tmp_path: Path, capsys: pytest.CaptureFixture[str], packed: bool) -> None:
+    write(tmp_path, SEGMENTS)
+    plain = ["--ref", tmp_path / "r", "--weight", tmp_path / "wr", tmp_path / "s"]
+    expected = run(capsys, *plain, *METRICS)
+    r = in_parts(tmp_path / "r", [25, 25, 60], packed=packed)
+    w = in_parts(tmp_path / "wr", [40], packed=False)
+    s = in_parts(tmp_path / "s", [10, 50, 70], packed=packed)
+    assert expected[0] == 0
+    folders = ["--ref", r, "--weight", w, f"s={s}", *METRICS]
+    assert run(capsys, *folders) == expected
+    assert run(capsys, *folders, "--engine", "local") == expected
+
+
+def test_a_wrong_line_of_a_folder_is_named_with_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path, SEGMENTS)
+    s = in_parts(tmp_path / "s", [50], packed=False)
+    (s / "part-00001.txt").write_bytes(b"a\n\xff\n" + b"b\n" * 38)
+    code, out, error = run(capsys, "--ref", tmp_path / "r", s)
+    assert (code, out) == (2, "")
+    assert error.startswith("trubleu: ")
+    assert "part-00001.txt:2: byte 2 (0xff) is not valid UTF-8" in error
+    (s / "part-00001.txt").unlink()
+    assert f"{s} has 50 lines but {tmp_path / 'r'} has 90 segments" in run(capsys, "--ref", tmp_path / "r", s)[2]
+
+
+# Records
+
+
+@pytest.mark.parametrize("refs", [0, 2])
+@pytest.mark.parametrize("outputs", [1, 3, "s"])
+def test_records(tmp_path: Path, capsys: pytest.CaptureFixture[str], refs: int, outputs: int | str) -> None:
+    write(tmp_path, SEGMENTS)
+    paths = as_records(tmp_path)
+    arguments = ["--refs", paths[refs], tmp_path / outputs if isinstance(outputs, str) else paths[outputs]]
+    expected = run(capsys, *arguments, "--ci", "--resamples", "30", "--segments")
+    assert expected[0] == 0
+    assert '"metric": "dbleu-4"' in expected[1]  # there are weights
+    assert run(capsys, *arguments, "--ci", "--resamples", "30", "--segments", "--engine", "local") == expected
+
+
+def test_records_in_folders_with_processes(tmp_path: Path, two: Engine) -> None:
+    write(tmp_path, SEGMENTS)
+    refs, outputs, _, table = as_records(tmp_path)
+    folder = tmp_path / "refs"
+    folder.mkdir()
+    lines = refs.read_text().splitlines(keepends=True)
+    (folder / "a.jsonl").write_text("".join(lines[:33]))
+    (folder / "b.jsonl.gz").write_bytes(gzip.compress("".join(lines[33:]).encode()))
+    make = partial(metrics_by_name, {"dbleu-2": {}})
+    whole = score_parts(
+        [(References.read(refs), {"a": read_text_lines(tmp_path / "s"), "b": read_text_lines(tmp_path / "s")})],
+        ["a", "b"],
+        SEGMENTS,
+        make(),
+        segments=True,
+    )
+    files = LineStream(references=[folder], weights=[], systems={"a": outputs, "b": table})
+    assert score_files(files, make, two, segments=True, rows=11) == whole
+
+
+def test_ids_must_come_in_the_same_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path, SEGMENTS)
+    refs, outputs, _, table = as_records(tmp_path)
+    lines = outputs.read_text().splitlines(keepends=True)
+    outputs.write_text("".join([*lines[:40], lines[41], lines[40], *lines[42:]]))
+    assert run(capsys, "--refs", refs, outputs)[0] == 0
+    code, out, error = run(capsys, "--refs", refs, outputs, "--engine", "local")
+    assert (code, out, error.count("\n")) == (2, "", 1)
+    assert f"out.jsonl:41 has the id 'segment 41' where {refs} has 'segment 40'" in error
+    assert "sort both, or give whole files without --engine" in error
+    pl.read_parquet(table).reverse().write_parquet(table)
+    assert "out.parquet: row 1 has the id 'segment 89'" in run(capsys, "--refs", refs, table, "--engine", "local")[2]
+    pl.read_parquet(table).reverse().drop("id").write_parquet(table)  # without ids they are in order
+    assert run(capsys, "--refs", refs, table, "--engine", "local") == run(capsys, "--refs", refs, table)
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "message"),
+    [
+        ("out.jsonl", "", "out.jsonl:31 is blank, but here every line must hold one record"),
+        ("out.jsonl", '{"text": "a"}', "out.jsonl:31: the field id is missing"),
+        ("refs.jsonl", '{"id": "x", "references": []}', "refs.jsonl:31: references is empty"),
+        ("refs.jsonl", "[]", "refs.jsonl:31: a line must hold one JSON object, not an array"),
+    ],
+)
+def test_wrong_records(tmp_path: Path, capsys: pytest.CaptureFixture[str], file: str, line: str, message: str) -> None:
+    write(tmp_path, SEGMENTS)
+    as_records(tmp_path)
+    lines = (tmp_path / file).read_text().splitlines()
+    (tmp_path / file).write_text("".join(f"{each}\n" for each in [*lines[:30], line, *lines[31:]]))
+    arguments = ["--refs", tmp_path / "refs.jsonl", tmp_path / "out.jsonl", "-m", "bleu", "--engine", "local"]
+    code, out, error = run(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert "1 of 5 partitions cannot be used, so that there is no result: lines 21 to 40 (" in error
+    assert message in error
+
+
+def records(path: Path, weights: Sequence[Any]) -> Path:
+    """Write references, some of which say a weight."""
+    items = [{"text": "a b c"} | ({} if weight == "none" else {"weight": weight}) for weight in weights]
+    path.write_text("".join(json.dumps({"id": str(i), "references": [item]}) + "\n" for i, item in enumerate(items)))
+    return path
+
+
+def test_weights_that_only_some_segments_have(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A range without any weight is one that is not rated yet, as it is in the whole file."""
+    monkeypatch.setattr(stream, "HEAD", 5)
+    (tmp_path / "s").write_text("a b d\n" * 50)
+    late = records(tmp_path / "late.jsonl", ["none"] * 45 + [0.5] * 5)
+    early = records(tmp_path / "early.jsonl", [0.5] * 5 + ["none"] * 45)
+    arguments = [tmp_path / "s", "-m", "dbleu-2", "--unrated-as", "0.25"]
+    expected = run(capsys, "--refs", early, *arguments)
+    assert expected[0] == 0
+    assert run(capsys, "--refs", early, *arguments, "--engine", "local") == expected
+    code, _, error = run(capsys, "--refs", late, *arguments, "--engine", "local")
+    assert code == 2
+    assert "late.jsonl:46 has weights, but the first segments of" in error
+
+
+def test_what_cannot_be_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path, SEGMENTS)
+    refs, outputs, _, table = as_records(tmp_path)
+    long, prepared, packed = tmp_path / "long.parquet", tmp_path / "refs.tbp", tmp_path / "t.parquet.gz"
+    References.read(refs).to_frame(long=True).write_parquet(long)
+    References.read(refs).prepare().save(prepared)
+    packed.write_bytes(gzip.compress(table.read_bytes()))
+    for arguments, message in (
+        (
+            ["--refs", long, outputs],
+            "long.parquet: the column references must be there; columns found: id, text, weight",
+        ),
+        (
+            ["--refs", prepared, outputs],
+            "refs.tbp is neither text nor Parquet; prepared references are read as a whole",
+        ),
+        (["--refs", refs, packed], "t.parquet.gz is a Parquet file that was compressed again"),
+        (["--ref", refs, outputs], "refs.jsonl holds whole segments, not one reference a line"),
+        (["--ref", tmp_path / "r", "--source", outputs, tmp_path / "s"], "out.jsonl holds records, but here"),
+    ):
+        code, out, error = run(capsys, *arguments, "--engine", "local")
+        assert (code, out, error.count("\n")) == (2, "", 1)
+        assert message in error
+    table.write_bytes(b"PAR1 and no more")
+    assert "out.parquet: the Parquet data is damaged" in run(capsys, "--refs", refs, table, "--engine", "local")[2]
+
+
+# Metrics that learn
+
+
+def test_metrics_that_learn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, SEGMENTS)
+    arguments = ["--ref", tmp_path / "r", "--ref", tmp_path / "q", tmp_path / "s", tmp_path / "t", *LEARNING]
+    expected = run(capsys, *arguments)
+    assert (expected[0], expected[2]) == (0, "")
+    assert '"cider-d-2|' in expected[1]
+    assert "learned" not in expected[1]
+    for more in (["--engine", "local"], ["--engine", "local:2", "--resume", tmp_path / "kept"]):
+        assert run(capsys, *arguments, *more) == expected
+    kept = sorted((tmp_path / "kept").iterdir())
+    (tmp_path / "r").write_text((tmp_path / "r").read_text().replace("a", "f", 1))
+    changed = run(capsys, *arguments, "--engine", "local", "--resume", tmp_path / "kept")
+    # What one reference says changes what an n-gram is worth everywhere.
+    assert len(list((tmp_path / "kept").iterdir())) == 2 * len(kept)
+    assert changed != expected
+    monkeypatch.setattr(stream, "WORTH_STREAMING", 0)
+    assert run(capsys, *arguments) == changed
+
+
+def test_metrics_learn_from_what_is_not_left_out(tmp_path: Path) -> None:
+    files = write(tmp_path, SEGMENTS)
+    make = partial(metrics_by_name, {"nist-2": {}, "cider-2": {}})
+    for name, bad in (("q", 30), ("s", 70)):
+        lines = (tmp_path / name).read_bytes().split(b"\n")
+        (tmp_path / name).write_bytes(b"\n".join([*lines[:bad], b"\xff", *lines[bad + 1 :]]))
+    with engine("local") as here, pytest.warns(TrubleuWarning, match="partitions were left out"):
+        found = score_files(files, make, here, rows=20, skip_bad=True)
+    for path in (tmp_path / name for name in ("r", "q", "wr", "wq", "s", "t")):
+        kept = path.read_bytes().split(b"\n")
+        path.write_bytes(b"\n".join(kept[:20] + kept[40:60] + kept[80:]))
+    assert found == score_files(files, make)
+
+
+class Knowing(Bleu):
+    """BLEU that pretends to learn."""
+
+    @property
+    def learns(self) -> bool:
+        return True
+
+
+def knowing() -> dict[str, Any]:
+    return {"mine": Knowing()}
+
+
+def test_what_learns_in_its_own_way_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"mine must know .* does not add up over parts"):
+        score_files(write(tmp_path, 10), knowing)
+
+
+def test_nothing_to_score(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "s").write_text("")
+    arguments = ["--ref", tmp_path / "s", tmp_path / "s", "-m", "nist-2"]
+    expected = run(capsys, *arguments)
+    assert (expected[0], expected[2]) == (0, "trubleu: warning: there are no segments, and the score of nothing is 0\n")
+    assert run(capsys, *arguments, "--engine", "local") == expected
