@@ -185,6 +185,16 @@ def test_a_rater_who_rated_twice(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("A.txt", "B.txt", "C.txt", "--repeated-ratings", "first", "--sweeps", "none", capsys=capsys)[0] == 0
 
 
+@pytest.mark.usefixtures("study")
+def test_processes_print_what_one_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("A.txt", "B.txt", "C.txt", "--condition", "all", "--sweeps", "order", "-m", "dbleu-2")
+    alone = run(*arguments, capsys=capsys)
+    assert alone[0] == 0
+    assert run(*arguments, "--engine", "local:2", capsys=capsys) == alone
+    code, _, err = run(*arguments, "--engine", "remote", capsys=capsys)
+    assert (code, "there is no engine 'remote'" in err) == (2, True)
+
+
 def test_the_default_conditions_are_those_of_python() -> None:
     assert judge.DEFAULT_CONDITIONS == selection.CONDITIONS
 

@@ -9,10 +9,14 @@ import numpy as np
 import pytest
 
 from trubleu.cli import main
+from trubleu.errors import UsageError
+from trubleu.judge.wmt import judging
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from trubleu.engines import Engine
 
     Run = Callable[..., tuple[int, str, str]]
 
@@ -251,3 +255,12 @@ def test_weighted_references_and_delta_bleu(run: Run, tmp_path: Path) -> None:
     code, _, err = run(*ALL, "-m", "dbleu-2")
     assert code == 0
     assert "the references have no weights, so that all weigh 1 and dbleu-2 is BLEU" in err
+
+
+def test_the_work_is_given_to_the_engine(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def judge(*_given: object, engine: Engine, **_options: object) -> None:
+        raise UsageError(f"{engine.workers} workers")
+
+    monkeypatch.setattr(judging, "judge_wmt", judge)
+    assert run(*ALL, "--engine", "local:3")[::2] == (2, "trubleu: 3 workers\n")
+    assert run(*ALL)[::2] == (2, "trubleu: 1 workers\n")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.mining.example import files, triples, write
+from tests.mining.example import files, shards, triples, write
 from trubleu.cli import main
 from trubleu.mining import Index
 
@@ -121,7 +121,7 @@ def test_resume(run: Run, tmp_path: Path) -> None:
     code, _, err = run(*begun)
     assert (code, err.count("\n")) == (2, 1)
     assert err.startswith("trubleu: d.jsonl:16: the field response is missing; ")
-    assert err.endswith("; 35 triples before that are kept, to continue with --resume\n")
+    assert err.endswith("; 40 triples are kept, to continue with --resume\n")
     assert run(*begun)[2] == (
         "trubleu: x holds an index that was not finished; continue with --resume, or remove the folder x\n"
     )
@@ -188,13 +188,13 @@ def test_bad_input_is_one_sentence(run: Run, tmp_path: Path, arguments: list[str
 
 def test_damage_is_one_sentence(run: Run, tmp_path: Path) -> None:
     assert run("index", "c.jsonl", "--out", "x", "--quiet")[0] == 0
-    shard = tmp_path / "x" / "shard-00000.tbx"
+    (shard,) = shards(tmp_path / "x")
     data = shard.read_bytes()
     shard.write_bytes(data[:-100] + bytes(100))
     assert run("info", "x")[0] == 0  # which reads nothing but headers
     code, out, err = run("info", "x", "--check")
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert err.startswith("trubleu: x/shard-00000.tbx was altered or damaged (the checksum of ")
+    assert err.startswith(f"trubleu: x/{shard.name} was altered or damaged (the checksum of ")
     (tmp_path / "x" / "index.json").write_text("{}")
     code, out, err = run("info", "x")
     assert (code, out) == (2, "")

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import io
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from trubleu.cli import main
 from trubleu.cli.progress import Bars
+from trubleu.engines import Engine, engine
 from trubleu.vectors import train as training
 from trubleu.vectors.model import Model
 from trubleu.vectors.store import VectorStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     Run = Callable[..., tuple[int, str, str]]
 
@@ -72,6 +73,20 @@ def test_standard_input_can_be_a_corpus(run: Run, monkeypatch: pytest.MonkeyPatc
     assert len(VectorStore.open("v")) == 23
 
 
+def test_words_can_be_counted_elsewhere(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+
+    def named(name: str) -> Engine:
+        made.append(name)
+        return engine("local")
+
+    monkeypatch.setattr(training, "named_engine", named)
+    for store, arguments in (("a", []), ("b", ["--engine", "local:2"])):
+        assert run("text.txt", "--out", store, "--epochs", "1", "--threads", "1", "--quiet", *arguments)[0] == 0
+    assert made == ["local", "local:2"]
+    assert Path("a").read_bytes() == Path("b").read_bytes()
+
+
 def test_ctrl_c_says_how_to_go_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_arguments: Any) -> Any:
         raise KeyboardInterrupt
@@ -83,7 +98,7 @@ def test_ctrl_c_says_how_to_go_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> 
     assert err == "trubleu: interrupted; continue with --resume, or remove v.training\n"
     assert run("text.txt", "--out", "v", "--epochs", "1", "--resume")[0] == 0
     with monkeypatch.context() as patch:
-        patch.setattr(training, "encode_words", interrupt)
+        patch.setattr(training, "count_corpus", interrupt)
         code, _, err = run("text.txt", "--out", "w")
     assert (code, err) == (130, "trubleu: interrupted; nothing was written\n")
 
@@ -136,6 +151,7 @@ def test_notes_stand_beside_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
         (["text.txt", "--out", "v", "--tokenize", "wrds"], "there is no tokenizer 'wrds'; did you mean words?"),
         (["text.txt", "--out", "v", "--threads", "0"], "threads must be a whole number"),
         (["text.txt", "--out", "v", "--dtype", "int8"], "dtype int8 is not known"),
+        (["text.txt", "--out", "v", "--engine", "spark"], "there is no engine 'spark'; known: local, local:N"),
         (["text.txt", "--out", "v", "--resume"], "there is no checkpoint in v.training; train without --resume"),
     ],
 )

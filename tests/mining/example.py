@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
+    from trubleu.data.files import PathLike
+
 WORDS = (
     "the", "a", "Rain", "snow,", "who", "why", "not?", "yes", "no!", "café", "北京", "don't", "I", "you", "we", "cup",
     "match", "won",
@@ -41,15 +43,20 @@ def write(path: Path, rows: Iterable[Triple | dict[str, Any]]) -> Path:
     return path
 
 
-def interrupted(path: Path, corpus: Sequence[Path], **options: Any) -> None:
+def interrupted(path: PathLike, corpus: Sequence[PathLike], **options: Any) -> None:
     """Build an index, with shards of ten triples, as far as a file whose last row is bad."""
-    with pytest.raises(DataError, match=r"before that are kept, to continue with --resume"):
+    with pytest.raises(DataError, match=r"triples are kept, to continue with --resume"):
         Index.build(path, corpus, **({"shard_triples": 10} | options))
 
 
 def files(folder: Path) -> dict[str, bytes]:
     """Return what a folder holds."""
     return {item.name: item.read_bytes() for item in folder.iterdir()}
+
+
+def shards(folder: Path) -> list[Path]:
+    """Return the files of shards, sorted by name."""
+    return sorted(folder.glob("shard-*.tbx"))
 
 
 def rows(index: Index) -> list[tuple[str, str, str]]:

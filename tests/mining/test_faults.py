@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.mining.example import files, plain, rows, triples, write
+from tests.mining.example import files, plain, rows, shards, triples, write
 from trubleu.data import Triple
-from trubleu.errors import DataError, TrubleuError, UsageError
+from trubleu.errors import CountedWarning, DataError, TrubleuError, UsageError
 from trubleu.mining import Index
 from trubleu.mining.folder import locked
 from trubleu.mining.journal import Journal
@@ -265,7 +265,7 @@ class TestFullDisk:
         done = subprocess.run(command, capture_output=True, text=True, preexec_fn=small, check=False)
         assert (done.returncode, done.stdout) == (2, "")
         assert "cannot be written: File too large" in done.stderr
-        assert done.stderr.endswith("; 20 triples before that are kept, to continue with --resume\n")
+        assert done.stderr.endswith("; 20 triples are kept, to continue with --resume\n")
         assert done.stderr.count("\n") == 1
         assert not list((tmp_path / "x").glob(".trubleu-*"))
         subprocess.run([*command, "--resume", "--quiet"], check=True)
@@ -298,7 +298,7 @@ class TestFullDisk:
         first, code, second, same_code, last_code = done.stderr.splitlines()
         for said in (first, second):
             assert " cannot be written: No space left on device; nothing was changed; " in said
-            assert said.endswith("triples before that are kept, to continue with --resume")
+            assert said.endswith("triples are kept, to continue with --resume")
         assert (code, same_code, last_code) == ("code 2", "code 2", "code 0")
         assert ".tmp" not in done.stdout
         assert files(tmp_path / "x") == files(Index.build(tmp_path / "y", corpus, shard_triples=1000).path)
@@ -323,50 +323,51 @@ class TestDamage:
 
         return said
 
-    @pytest.mark.parametrize("name", ["index.json", "shard-00001.tbx"])
-    def test_every_flipped_byte(self, index: Index, refused: Callable[[], str], name: str) -> None:
-        path = index.path / name
+    @pytest.mark.parametrize("number", [0, 2])
+    def test_every_flipped_byte(self, index: Index, refused: Callable[[], str], number: int) -> None:
+        path = [index.path / "index.json", *shards(index.path)][number]
         data = path.read_bytes()
         draw = random.Random(3)
-        for place in range(0, len(data), 1 if name == "index.json" else 3):
+        for place in range(0, len(data), 3 if number else 1):
             path.write_bytes(data[:place] + bytes([data[place] ^ 1 << draw.randrange(8)]) + data[place + 1 :])
-            assert name in refused()
+            assert path.name in refused()
         path.write_bytes(data)
         Index.open(index.path).check()
 
     def test_a_flipped_byte_is_found_when_it_is_used(self, index: Index) -> None:
-        path = index.path / "shard-00000.tbx"
+        path = shards(index.path)[0]
         data = path.read_bytes()
         at = data.rindex(index.triple(2)[2].encode())
         path.write_bytes(data[:at] + b"#" + data[at + 1 :])
         opened = Index.open(index.path)
-        with pytest.raises(DataError, match=r"shard-00000\.tbx was altered or damaged \(the checksum of response_"):
+        with pytest.raises(DataError, match=rf"{path.name} was altered or damaged \(the checksum of response_"):
             opened.triple(2)
 
-    @pytest.mark.parametrize("name", ["index.json", "shard-00000.tbx"])
-    def test_every_cut(self, index: Index, refused: Callable[[], str], name: str) -> None:
-        path = index.path / name
+    @pytest.mark.parametrize("number", [0, 1])
+    def test_every_cut(self, index: Index, refused: Callable[[], str], number: int) -> None:
+        path = [index.path / "index.json", *shards(index.path)][number]
         data = path.read_bytes()
         for length in range(0, len(data), 13):
             path.write_bytes(data[:length])
-            assert name in refused()
+            assert path.name in refused()
         path.write_bytes(data + b"\n")
-        assert name in refused()
+        assert path.name in refused()
 
     def test_other_versions(self, index: Index, refused: Callable[[], str]) -> None:
-        manifest, shard = index.path / "index.json", index.path / "shard-00000.tbx"
+        manifest, shard = index.path / "index.json", shards(index.path)[0]
         text, data = manifest.read_text(), shard.read_bytes()
         for version, age in ((0, "an older"), (2, "a newer")):
             manifest.write_text(text.replace('"version": 1', f'"version": {version}', 1))
             assert f"index.json was made by {age} TruBLEU (its format is {version}, this one reads 1); use" in refused()
             manifest.write_text(text)
             shard.write_bytes(data[:16] + bytes([version]) + data[17:])
-            assert f"shard-00000.tbx was made by {age} TruBLEU (its format is {version}" in refused()
+            assert f"{shard.name} was made by {age} TruBLEU (its format is {version}" in refused()
             shard.write_bytes(data)
 
     def test_a_missing_shard(self, index: Index, refused: Callable[[], str]) -> None:
-        (index.path / "shard-00001.tbx").unlink()
-        assert "shard-00001.tbx is missing; copy the index again, or remove the folder" in refused()
+        shard = shards(index.path)[1]
+        shard.unlink()
+        assert f"{shard.name} is missing; copy the index again, or remove the folder" in refused()
 
     def test_shards_of_others(self, index: Index, refused: Callable[[], str], tmp_path: Path) -> None:
         others = [
@@ -374,22 +375,23 @@ class TestDamage:
             Index.build(tmp_path / "case", triples(7), shard_triples=4, stop_words=["cup"], lowercase=False),
             Index.build(tmp_path / "stop", triples(7), shard_triples=4, stop_words=["a"]),
         ]
-        mine = (index.path / "shard-00000.tbx").read_bytes()
+        first, second = shards(index.path)
+        mine = first.read_bytes()
         for other in others:
-            shutil.copy(other.path / "shard-00000.tbx", index.path / "shard-00000.tbx")
-            assert "shard-00000.tbx is not the shard that was written there; copy the index again" in refused()
-        (index.path / "shard-00000.tbx").write_bytes((index.path / "shard-00001.tbx").read_bytes())
-        assert "shard-00000.tbx is not the shard that was written there" in refused()
-        (index.path / "shard-00000.tbx").write_bytes(mine)
+            shutil.copy(shards(other.path)[0], first)
+            assert f"{first.name} is not the shard that was written there; copy the index again" in refused()
+        first.write_bytes(second.read_bytes())
+        assert f"{first.name} is not the shard that was written there" in refused()
+        first.write_bytes(mine)
         Index.open(index.path).check()
 
     def test_a_shard_that_is_something_else(self, index: Index, refused: Callable[[], str]) -> None:
-        shard = index.path / "shard-00000.tbx"
+        shard = shards(index.path)[0]
         shard.write_text("hello")
-        assert "shard-00000.tbx is not a part of a mining index" in refused()
+        assert f"{shard.name} is not a part of a mining index" in refused()
         shard.unlink()
         shard.mkdir()
-        assert "shard-00000.tbx is a folder, but a file is needed" in refused()
+        assert f"{shard.name} is a folder, but a file is needed" in refused()
 
     def test_manifests_that_nobody_wrote(self, index: Index, refused: Callable[[], str]) -> None:
         kind = SealedKind(what="an index of triples", version=1, remedy="")
@@ -398,7 +400,8 @@ class TestDamage:
         strange: list[dict[str, Any]] = [
             {"shards": []},
             {"shards": [shard, shard]},
-            {"shards": [shard | {"file": "../x/shard-00000.tbx"}]},
+            {"shards": [shard | {"file": "../x/" + shard["file"]}]},
+            {"shards": [shard | {"file": "built-" + shard["file"]}]},
             {"shards": [shard | {"triples": -1}]},
             {"shards": [shard | {"triples": True}]},
             {"shards": [shard | {"more": 1}]},
@@ -425,7 +428,7 @@ class TestDamage:
         for name, value in (("triples", 5), ("message_words", 0), ("response_words", 10**9), ("content", "0" * 16)):
             shards = [fields["shards"][0] | {name: value}, *fields["shards"][1:]]
             write_sealed(index.path / "index.json", kind, fields | {"shards": shards})
-            assert "shard-00000.tbx is not the shard that was written there" in refused()
+            assert f"{fields['shards'][0]['file']} is not the shard that was written there" in refused()
 
     @pytest.mark.parametrize("kind", ["index", "add"])
     def test_a_damaged_journal(self, tmp_path: Path, kind: str) -> None:
@@ -456,16 +459,22 @@ class TestDamage:
         journal.unlink()
         assert rows(work(good))[-25:] == plain(triples(25))
 
-    def test_damaged_shards_of_an_unfinished_index(self, tmp_path: Path) -> None:
-        corpus = write(tmp_path / "c.jsonl", [*triples(25), {"message": "?"}])
-        with pytest.raises(DataError, match=r"20 triples before that are kept"):
+    def test_what_is_damaged_of_an_unfinished_index_is_made_again(self, tmp_path: Path) -> None:
+        corpus = write(tmp_path / "c.jsonl", [*triples(45), {"message": "?"}])
+        with pytest.warns(CountedWarning):
+            whole = files(Index.build(tmp_path / "whole", corpus, shard_triples=10, skip_bad=True).path)
+        with pytest.raises(DataError, match=r"40 triples are kept"):
             Index.build(tmp_path / "x", corpus, shard_triples=10)
-        shutil.copy(tmp_path / "x" / "shard-00001.tbx", tmp_path / "x" / "shard-00000.tbx")
-        with pytest.raises(DataError, match=r"shard-00000\.tbx is not the shard that was written there; resume is not"):
-            Index.build(tmp_path / "x", corpus, shard_triples=10, resume=True)
-        (tmp_path / "x" / "shard-00000.tbx").unlink()
-        with pytest.raises(DataError, match=r"shard-00000\.tbx is missing; resume is not possible; remove the folder"):
-            Index.build(tmp_path / "x", corpus, shard_triples=10, resume=True)
+        first, second, third, fourth = shards(tmp_path / "x")
+        shutil.copy(second, first)
+        second.unlink()
+        third.write_bytes(third.read_bytes()[:-64])  # which its header does not tell
+        for record in (tmp_path / "x").glob("built-*.json"):
+            if fourth.name in record.read_text():
+                record.write_text(record.read_text().replace('"bad": 0', '"bad": 1'))
+        with pytest.warns(CountedWarning):
+            Index.build(tmp_path / "x", corpus, shard_triples=10, resume=True, skip_bad=True)
+        assert files(tmp_path / "x") == whole
 
 
 class TestWriters:

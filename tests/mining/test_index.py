@@ -12,12 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.mining.example import files, interrupted, plain, rows, triples, write
+from tests.mining.example import files, interrupted, plain, rows, shards, triples, write
 from trubleu.data import Triple, read_triples
 from trubleu.data.triples import TripleList
 from trubleu.errors import CountedWarning, DataError, TrubleuWarning, UsageError
-from trubleu.mining import Index, building
+from trubleu.mining import Index, building, making
 from trubleu.mining.manifest import Manifest
+from trubleu.mining.sealed import SealedKind, read_sealed, write_sealed
 from trubleu.text import tokenizer
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def test_files_folders_and_lists_make_the_same_index(tmp_path: Path) -> None:
     assert {index.content for index in made} == {made[0].content}
     assert [(source.name, source.triples) for source in made[0].manifest.sources] == [(str(one), 13), (str(two), 17)]
     assert [(source.name, source.triples) for source in made[2].manifest.sources] == [("<triples>", 30)]
-    assert len({(tmp_path / str(number) / "shard-00000.tbx").read_bytes() for number in range(1, 7)}) == 1
+    assert len({shards(tmp_path / str(number))[0].read_bytes() for number in range(1, 7)}) == 1
 
 
 def test_only_a_few_triples_are_held_at_once(tmp_path: Path) -> None:
@@ -141,8 +142,8 @@ def test_only_a_few_triples_are_held_at_once(tmp_path: Path) -> None:
 
 def test_long_texts_end_a_shard_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = [Triple(str(number), (), f"m{number} " * 400, "yes") for number in range(64)]
-    monkeypatch.setattr(building, "BATCH", 4)
-    monkeypatch.setattr(building, "MOST_MEMORY", 2**17)
+    monkeypatch.setattr(making, "BATCH", 4)
+    monkeypatch.setattr(making, "MOST_MEMORY", 2**17)
     index = Index.build(tmp_path / "x", corpus, shard_triples=64)
     sizes = [shard.triples for shard in index.shards]
     assert len(sizes) > 2
@@ -150,15 +151,8 @@ def test_long_texts_end_a_shard_early(tmp_path: Path, monkeypatch: pytest.Monkey
     assert rows(index) == plain(corpus)
 
 
-@pytest.mark.parametrize("most", [*range(1, 40), 50_000, 60_000, 65_537, 2**20])
-def test_batches_fill_shards(most: int) -> None:
-    size = building._batch_size(most)
-    assert min(most, building.BATCH) / 2 <= size <= min(most, building.BATCH)
-    assert most % size <= most * 0.001
-
-
 def test_a_shard_has_as_many_triples_as_were_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(building, "BATCH", 8)
+    monkeypatch.setattr(making, "BATCH", 8)
     index = Index.build(tmp_path / "x", triples(95), shard_triples=30)
     assert [shard.triples for shard in index.shards] == [30, 30, 30, 5]
 
@@ -208,9 +202,9 @@ def test_a_bad_row_is_named_and_leaves_nothing_behind(tmp_path: Path) -> None:
 
 
 def test_a_bad_row_after_many_good_ones_can_be_skipped_afterwards(tmp_path: Path) -> None:
-    corpus = write(tmp_path / "c.jsonl", [*triples(25), BAD, *triples(4, 2)])
+    corpus = write(tmp_path / "c.jsonl", [*triples(25), BAD, *triples(14, 2)])
     with pytest.raises(
-        DataError, match=r"c\.jsonl:26: the field response is missing; .*; 20 triples before that are kept, to continue"
+        DataError, match=r"c\.jsonl:26: the field response is missing; .*; 30 triples are kept, to continue"
     ):
         Index.build(tmp_path / "x", corpus, shard_triples=10)
     with pytest.warns(CountedWarning, match=r"missing or wrong field, skipped: 1"):
@@ -298,8 +292,24 @@ def test_adding_keeps_what_is_there(tmp_path: Path) -> None:
     assert {name: content for name, content in after.items() if name in before and name != "index.json"} == {
         name: content for name, content in before.items() if name != "index.json"
     }
-    assert sorted(after.keys() - before.keys()) == ["shard-00003.tbx"]
+    (added,) = after.keys() - before.keys()
+    assert added.startswith("shard-00001-00-")
     assert (grown.tokenize, grown.lowercase) == ("words", False)
+
+
+def test_names_that_shards_once_had(tmp_path: Path) -> None:
+    index = Index.build(tmp_path / "x", triples(12), shard_triples=5)
+    kind = SealedKind(what="an index of triples", version=1, remedy="")
+    fields, _ = read_sealed(tmp_path / "x" / "index.json", kind)
+    for number, shard in enumerate(fields["shards"]):
+        (tmp_path / "x" / shard["file"]).rename(tmp_path / "x" / f"shard-{number:05}.tbx")
+        shard["file"] = f"shard-{number:05}.tbx"
+    write_sealed(tmp_path / "x" / "index.json", kind, fields)
+    grown = Index.open(tmp_path / "x").add(triples(3, 2))
+    assert rows(grown) == [*rows(index), *plain(triples(3, 2))]
+    assert [shard.file[:14] for shard in grown.manifest.shards] == [
+        "shard-00000.tb", "shard-00001.tb", "shard-00002.tb", "shard-00003-00",
+    ]  # fmt: skip
 
 
 def test_an_index_can_be_moved(tmp_path: Path) -> None:
@@ -361,17 +371,18 @@ def test_what_is_no_index(tmp_path: Path) -> None:
 def test_leftovers_are_removed(tmp_path: Path) -> None:
     folder = tmp_path / "x"
     folder.mkdir()
-    for name in ("shard-00000.tbx", "shard-00007.tbx", ".trubleu-0123456789abcdef.tmp", "lock"):
+    record = f"built-{'0' * 32}-00000.json"
+    for name in ("shard-00000.tbx", "shard-00007-00-0123456789ab.tbx", ".trubleu-0123456789abcdef.tmp", "lock", record):
         (folder / name).write_text("left over")
     index = Index.build(folder, triples(12), shard_triples=10)
-    assert sorted(files(folder)) == ["index.json", "lock", "shard-00000.tbx", "shard-00001.tbx"]
+    made = [shard.file for shard in index.manifest.shards]
+    assert sorted(files(folder)) == ["index.json", "lock", *made]
     (folder / "shard-00002.tbx").write_text("left over")
-    (folder / "shard-00003.tbx").write_text("left over")
+    (folder / record).write_text("left over")
     (folder / "notes.txt").write_text("mine")
-    index.add(triples(5, 2)).check()
-    assert sorted(files(folder)) == [
-        "index.json", "lock", "notes.txt", "shard-00000.tbx", "shard-00001.tbx", "shard-00002.tbx",
-    ]  # fmt: skip
+    grown = index.add(triples(5, 2))
+    grown.check()
+    assert sorted(files(folder)) == ["index.json", "lock", "notes.txt", *(s.file for s in grown.manifest.shards)]
 
 
 class TestResume:
@@ -393,7 +404,7 @@ class TestResume:
         ):
             Index.build(tmp_path / "x", triples(3))
         with pytest.raises(DataError, match=r"the index .*x is not finished"):
-            building.add_to_index(tmp_path / "x", triples(3), building.Reading())
+            building.add_to_index(str(tmp_path / "x"), triples(3), building.Reading())
         assert files(tmp_path / "x") == before
 
     def test_nothing_to_resume(self, tmp_path: Path, corpus: list[Path]) -> None:
@@ -464,27 +475,38 @@ class TestResume:
         refused(corpus[::-1], r"began with the files .*a\.jsonl, .*b\.jsonl and not with .*b\.jsonl, .*a\.jsonl;")
         refused(corpus[0], r"began with the files .*a\.jsonl, .*b\.jsonl and not with .*a\.jsonl; continue with")
         refused(triples(3), r"began with the files .* and not with <triples>;")
-        stat = corpus[1].stat()
-        os.utime(corpus[1], ns=(stat.st_atime_ns, stat.st_mtime_ns + 1))
-        refused(corpus, r"b\.jsonl has changed since the work began \(written to since\); remove the folder .*x$")
-        write(corpus[1], triples(1))
-        now = corpus[1].stat().st_size
-        refused(corpus, rf"b\.jsonl has changed since the work began \({stat.st_size:,} bytes then, {now:,} now\); ")
-        corpus[1].unlink()
+        refused(triples(3), r"began with the files .* and not with <triples>;")
+        corpus[1].rename(tmp_path / "kept.jsonl")
         with pytest.raises(DataError, match=r"b\.jsonl: there is no such file"):
             Index.build(tmp_path / "x", corpus, shard_triples=10, resume=True)
+        assert files(tmp_path / "x") == before
+
+    def test_changed_contents_are_indexed_anew(self, tmp_path: Path, corpus: list[Path]) -> None:
+        interrupted(tmp_path / "x", corpus)
+        before = files(tmp_path / "x")
+        write(corpus[1], triples(8, 4))
+        os.utime(corpus[0])
+        Index.build(tmp_path / "x", corpus, shard_triples=10, resume=True)
+        after = files(tmp_path / "x")
+        assert after == files(Index.build(tmp_path / "y", corpus, shard_triples=10).path)
+        same = [name for name in before if name.startswith("shard-") and before[name] == after.get(name)]
+        assert [name[:11] for name in sorted(same)] == ["shard-00000", "shard-00001"]
 
     def test_what_can_be_read_only_once(self, tmp_path: Path) -> None:
         given: list[Any] = [*triples(25), 7]
-        with pytest.raises(DataError, match=r"number 26 must be a Triple, not .*; 20 triples before that are kept"):
+        with pytest.raises(DataError, match=r"number 26 must be a Triple, not [^;]*$"):
             Index.build(tmp_path / "x", given, shard_triples=10)
-        with pytest.raises(UsageError, match=r"<triples> can be read only once, so there is no going on; remove"):
-            Index.build(tmp_path / "x", given, shard_triples=10, resume=True)
+        assert not (tmp_path / "x").exists()
+        index = Index.build(tmp_path / "x", triples(5))
+        before = files(tmp_path / "x")
+        with pytest.raises(DataError, match=r"number 26 must be a Triple, not [^;]*$"):
+            index.add(given)
+        assert files(tmp_path / "x") == before
 
     def test_an_addition(self, tmp_path: Path, corpus: list[Path]) -> None:
         index = Index.build(tmp_path / "x", triples(12, 3), shard_triples=10)
         whole = Index.build(tmp_path / "y", triples(12, 3), shard_triples=10)
-        with pytest.raises(DataError, match=r"b\.jsonl:9: .*; 20 triples before that are kept, to continue"):
+        with pytest.raises(DataError, match=r"b\.jsonl:9: .*; 30 triples are kept, to continue"):
             index.add(corpus)
         assert rows(Index.open(tmp_path / "x")) == plain(triples(12, 3))
         with pytest.raises(
@@ -543,7 +565,7 @@ class TestResume:
 def test_the_manifest_can_be_read_by_anyone(tmp_path: Path) -> None:
     index = Index.build(tmp_path / "x", triples(12), shard_triples=10)
     found = json.loads((tmp_path / "x" / "index.json").read_text())
-    assert [shard["file"] for shard in found["shards"]] == ["shard-00000.tbx", "shard-00001.tbx"]
+    assert [shard["file"] for shard in found["shards"]] == [path.name for path in shards(tmp_path / "x")]
     assert sum(shard["triples"] for shard in found["shards"]) == 12
     assert found["checksum"] == index.manifest.checksum
     assert Manifest.read(tmp_path / "x") == index.manifest

@@ -6,9 +6,7 @@ import math
 import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,15 +14,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.mining.shards import shards_of
 from tests.oracles.mining import Columns, Found, Row, bm25_scores, mined
 from trubleu.errors import UsageError
 from trubleu.mining import search as module
 from trubleu.mining.bm25 import Bm25
 from trubleu.mining.search import Hits, folded, search
-from trubleu.mining.shard import Shard, ShardWriter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from trubleu.mining.shard import Shard
 
 WORDS = ("a", "b", "c", "d", "e", "rare", "Ä", "ß", "word-that-is-long", "\ud800")
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
@@ -32,27 +32,6 @@ RESPONSES = st.one_of(TEXTS, TEXTS.map(str.upper), TEXTS.map(lambda text: text.r
 ROWS = st.lists(st.builds(Row, st.just("id"), TEXTS, RESPONSES), max_size=40)
 QUERIES = st.lists(st.tuples(TEXTS, st.one_of(st.none(), RESPONSES)), min_size=1, max_size=4)
 NUMBERS = st.sampled_from([0.0, 0.1, 0.5, 1.0])
-
-
-def columns(rows: Sequence[Row]) -> Any:
-    return SimpleNamespace(
-        ids=tuple(row.id for row in rows),
-        messages=tuple(row.message for row in rows),
-        responses=tuple(row.response for row in rows),
-    )
-
-
-def shards_of(
-    folder: Path, rows: Sequence[Row], cuts: Sequence[int] = (), tokenize: str = "none", **options: Any
-) -> list[Shard]:
-    writer = ShardWriter(tokenize, lowercase=options.pop("lowercase", False), **options)
-    shards = []
-    for number, (first, last) in enumerate(pairwise([0, *sorted(cuts), len(rows)])):
-        writer.add(columns(rows[first:last]))
-        path = folder / f"{number}.tbx"
-        writer.write(path)
-        shards.append(Shard.open(path))
-    return shards
 
 
 def found_in(shards: Sequence[Shard], queries: Sequence[tuple[str, str | None]], **given_options: Any) -> Hits:

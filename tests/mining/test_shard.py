@@ -120,6 +120,16 @@ def test_rows_that_are_not_there(tmp_path: Path) -> None:
             shard.response(row)
         with pytest.raises(UsageError, match="so none has the number"):
             shard.bags("message", row)
+        with pytest.raises(UsageError, match="so none has the number"):
+            shard.texts(np.array([0, row]))
+
+
+def test_many_texts_at_once(tmp_path: Path) -> None:
+    triples = [("1", "a", "b"), ("zwei", "ä \ud800", ""), ("3", "c c", "北京")]
+    written(tmp_path / "a", triples)
+    shard = Shard.open(tmp_path / "a")
+    assert list(shard.texts(np.array([2, 0, 1, 0]))) == [triples[row] for row in (2, 0, 1, 0)]
+    assert list(shard.texts(np.array([], np.int64))) == []
 
 
 def test_reading_goes_on_after_memory_was_given_back(tmp_path: Path) -> None:
@@ -240,6 +250,14 @@ def middle_is_huge(array: Any) -> Any:
 def test_places_outside_are_refused(tmp_path: Path, name: str, change: Any) -> None:
     with pytest.raises(DataError, match="was altered or damaged"):
         used(altered(tmp_path, **{name: change}))
+
+
+@pytest.mark.parametrize("column", ["id", "message", "response"])
+def test_texts_that_lie_outside_are_refused(tmp_path: Path, column: str) -> None:
+    change: dict[str, Any] = {f"{column}_text_begins": middle_is_huge}
+    shard = Shard.open(altered(tmp_path, **change))
+    with pytest.raises(DataError, match=r"was altered or damaged \(a text lies outside\)"):
+        shard.texts(np.arange(shard.triples))
 
 
 @pytest.mark.parametrize("name", ["message_postings", "response_postings", "message_limits", "response_limits", "bags"])

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trubleu.cli.engine import add_engine_group, chosen_engine
 from trubleu.cli.mine_run import add_run_parser, add_search_parser
 from trubleu.cli.output import add_output_options, check_output, write_output
 
@@ -23,8 +23,9 @@ examples:
 """
 
 INDEX_EPILOG = """\
-A corpus is triples in JSON lines, TSV or Parquet, or folders of such files. What is indexed is kept shard by shard:
-after Ctrl-C, a full disk or a lost machine, --resume goes on after the last one.
+A corpus is triples in JSON lines, TSV or Parquet, or folders of such files; like the index, it may lie at an address
+such as s3://bucket/folder. What is indexed is kept shard by shard: after Ctrl-C, a full disk or a lost machine,
+--resume makes only those that are not finished.
 """
 
 
@@ -71,6 +72,7 @@ def _add_index(commands: argparse._SubParsersAction[Any]) -> None:
         help="triples in a file of the index, at most (1048576); fewer take less memory, and change no result",
     )
     _add_resume(out)
+    add_engine_group(parser)
 
 
 def _add_add(commands: argparse._SubParsersAction[Any]) -> None:
@@ -86,6 +88,7 @@ def _add_add(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("files", nargs="*", metavar="INDEX MORE", help="an index; then files of triples, or folders")
     _add_reading(parser)
     _add_resume(parser.add_argument_group("output"))
+    add_engine_group(parser)
 
 
 def _add_info(commands: argparse._SubParsersAction[Any]) -> None:
@@ -106,7 +109,11 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
     corpus.add_argument(
         "--columns", metavar="LIST", help="what the columns of TSV files hold: -,context,message,response (- for none)"
     )
-    corpus.add_argument("--skip-bad", action="store_true", help="skip and count rows with a missing or wrong field")
+    corpus.add_argument(
+        "--skip-bad",
+        action="store_true",
+        help="skip and count rows with a missing or wrong field, and leave out files that cannot be read",
+    )
 
 
 def _add_resume(group: argparse._ArgumentGroup) -> None:
@@ -127,9 +134,9 @@ def index(options: argparse.Namespace) -> None:
     if not options.files:
         raise UsageError("mine index needs a CORPUS; give files of triples, or folders of them")
     stop_words = read_stop_words(options.stop_words) if options.stop_words else ()
-    check_outside(Path(options.out), options.files)
+    check_outside(options.out, options.files)
     shard_triples = MOST_TRIPLES if options.shard_triples is None else options.shard_triples
-    with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
+    with told_once(quiet=options.quiet), chosen_engine(options) as where, Bars(quiet=options.quiet) as bars:
         corpus = corpus_source(options.files, columns=options.columns, skip_bad=options.skip_bad)
         made = Index.build(
             options.out,
@@ -140,6 +147,7 @@ def index(options: argparse.Namespace) -> None:
             shard_triples=shard_triples,
             columns=options.columns,
             resume=options.resume,
+            engine=where,
             progress=bars.stage("indexing", corpus.total, corpus.unit),
         )
     _say(options, made)
@@ -156,14 +164,15 @@ def add(options: argparse.Namespace) -> None:
     if len(options.files) < 2:
         raise UsageError("mine add needs INDEX MORE: an index, and files of triples or folders of them")
     path, *files = options.files
-    with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
+    with told_once(quiet=options.quiet), chosen_engine(options) as where, Bars(quiet=options.quiet) as bars:
         before = Index.open(path)
-        check_outside(Path(path), files)
+        check_outside(path, files)
         corpus = corpus_source(files, columns=options.columns, skip_bad=options.skip_bad)
         made = before.add(
             corpus,
             columns=options.columns,
             resume=options.resume,
+            engine=where,
             progress=bars.stage("adding", corpus.total, corpus.unit),
         )
     _say(options, made)
@@ -199,6 +208,7 @@ def _say(options: argparse.Namespace, made: Index) -> None:
 
 def described(index: Index, notes: list[str] | None = None) -> list[Table]:
     """Return tables of what an index holds, how it was made and from what."""
+    from trubleu.data import places
     from trubleu.report.tables import Column, Table, one_line
 
     manifest = index.manifest
@@ -212,9 +222,9 @@ def described(index: Index, notes: list[str] | None = None) -> list[Table]:
         Column("shards", kind="count"),
         Column("bytes", kind="count"),
     ]
-    size = sum((index.path / shard.file).stat().st_size for shard in manifest.shards)
+    size = sum(places.byte_size(places.joined(index.place, shard.file)) for shard in manifest.shards)
     words = index.message_words, index.response_words
-    row: list[Any] = [str(index.path), len(index), words[0], words[0] / len(index), words[1], words[1] / len(index)]
+    row: list[Any] = [index.place, len(index), words[0], words[0] / len(index), words[1], words[1] / len(index)]
     row += [len(manifest.shards), size]
     options = [
         ("tokenize", index.tokenize),

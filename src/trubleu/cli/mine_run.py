@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, Final
 
+from trubleu.cli.engine import add_engine_group, chosen_engine
 from trubleu.cli.output import add_output_options, check_output, keep_inputs, write_output
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ EPILOG: Final = """\
 examples:
   trubleu mine run chat.index --seeds seeds.jsonl --out candidates.jsonl
   trubleu mine run chat.index --seeds seeds.jsonl --random 5 --seed 7 --explain --out candidates.parquet
+  trubleu mine run chat.index --seeds seeds.jsonl --engine ray --resume parts --out candidates.jsonl
 """
 
 SEARCH_EPILOG: Final = """\
@@ -50,6 +52,12 @@ def add_run_parser(commands: argparse._SubParsersAction[Any]) -> None:
     _add_scoring(parser)
     parser.add_argument("--random", type=int, default=0, metavar="K", help="random responses to add to each seed (0)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the random responses (1)")
+    where = add_engine_group(parser)
+    where.add_argument(
+        "--resume",
+        metavar="FOLDER",
+        help="keep what was found in parts of the index in this folder, and do not search again what is there",
+    )
     out = parser.add_argument_group("output")
     out.add_argument("--out", metavar="FILE", required=True, help=".jsonl (then maybe .gz or .zst), .parquet, or -")
     out.add_argument("--quiet", action="store_true", help="no progress bars, no warnings, no table")
@@ -95,6 +103,7 @@ def _add_scoring(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Mine, and write the file."""
     import sys
+    from contextlib import ExitStack
 
     from trubleu.cli.progress import Bars, told_once
     from trubleu.data import check_writable
@@ -123,7 +132,17 @@ def run(options: argparse.Namespace) -> None:
         if in_parquet:
             check_seeds_storable(seeds)
         progress = bars.stage("mine", len(seeds) * len(index.shards), "search")
-        found = index.candidates(seeds, **chosen, random=options.random, seed=options.seed, progress=progress)
+        with ExitStack() as stack:
+            engine = None if options.engine is None else stack.enter_context(chosen_engine(options))
+            found = index.candidates(
+                seeds,
+                **chosen,
+                random=options.random,
+                seed=options.seed,
+                engine=engine,
+                keep=options.resume,
+                progress=progress,
+            )
         found.write(options.out)
     if not options.quiet and options.out != "-":
         sys.stdout.write(render_tables([_summary(found, options.out)], "text", 2))
@@ -184,11 +203,11 @@ def _nothing(index: Index, message: str, response: str | None, chosen: dict[str,
     text = repr(one_line(message))
     bm25 = Bm25(chosen["variant"], chosen["k1"], chosen["b"])
     if not Explainer(index, bm25).known(message):
-        return f"no word of {text} is indexed in a message of {index.path}"
+        return f"no word of {text} is indexed in a message of {index.place}"
     if not index.search(message, **{**chosen, "top": 1}):
         return (
-            f"every score is 0, as the words of {text} are in too many messages of {index.path} to weigh anything with "
-            f"--variant {bm25.variant}"
+            f"every score is 0, as the words of {text} are in too many messages of {index.place} to weigh anything "
+            f"with --variant {bm25.variant}"
         )
     if index.search(message, response, **{**chosen, "top": 1, "alpha": 0.0, "epsilon": 1.0}):
         alpha, epsilon = chosen["alpha"], chosen["epsilon"]
@@ -197,17 +216,15 @@ def _nothing(index: Index, message: str, response: str | None, chosen: dict[str,
             f"every score is 0 with alpha {alpha:g} and epsilon {epsilon:g}, as no response shares a word that weighs "
             f"something with yours; {' and '.join(hints)}"
         )
-    return f"{text} was answered in {index.path} by nothing else than your response, which is left out"
+    return f"{text} was answered in {index.place} by nothing else than your response, which is left out"
 
 
 def _keep_index(index: str, target: str) -> None:
     """Refuse to write into the folder of the index, where every file is its own."""
-    from pathlib import Path
-
+    from trubleu.data import places
     from trubleu.errors import UsageError
 
-    folder = Path(target).parent
-    if target != "-" and folder.is_dir() and Path(index).is_dir() and folder.samefile(index):
+    if target != "-" and places.same_file(places.parent(target), index):
         raise UsageError(f"{target} lies inside the index {index}; write to another folder")
 
 

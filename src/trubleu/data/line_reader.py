@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
 from trubleu.data.compression import unpacked
-from trubleu.data.files import decode_lines, is_standard, open_bytes, unreadable
+from trubleu.data.files import decode_lines, is_standard, name_of, open_bytes, unreadable
+from trubleu.data.places import byte_size, identity, is_file, open_binary
 from trubleu.errors import DataError
 
 if TYPE_CHECKING:
     import io
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     Line = str | None  # None: it is not UTF-8
+    Size = int | Callable[[], int]
 
 _BLOCK = 1 << 22  # bytes read at once
+_SLICE = 1 << 16  # bytes compared at once
 
 
 def check_once(files: Sequence[str]) -> None:
@@ -30,15 +31,18 @@ def check_once(files: Sequence[str]) -> None:
     DataError
         If there is one.
     """
-    seen: dict[str, str] = {}
+    seen: set[str] = set()
     for file in files:
-        if not is_standard(file) and seen.setdefault(os.path.realpath(file), file) is not file:
+        if is_standard(file):
+            continue
+        if (real := identity(file)) in seen:
             raise DataError(f"{file} is given twice, so that every triple in it would count twice; give it once")
+        seen.add(real)
 
 
 def size_of(file: str) -> int | None:
     """Return a file's size, None if it has none before it is read, such as a pipe."""
-    return None if is_standard(file) or not Path(file).is_file() else Path(file).stat().st_size
+    return None if is_standard(file) or not is_file(file) else byte_size(file)
 
 
 def total_size(files: Sequence[str]) -> int | None:
@@ -48,17 +52,21 @@ def total_size(files: Sequence[str]) -> int | None:
 
 
 @contextmanager
-def opened(path: str) -> Iterator[tuple[io.BufferedReader, BinaryIO | None]]:
-    """Open a file, decompressed, and as it is: how far that has been read says how much is left, except in a pipe."""
+def opened(path: str, name: str | None = None) -> Iterator[tuple[io.BufferedReader, BinaryIO | None]]:
+    """Open a file, decompressed, and as it is: how far that has been read says how much is left, except in a pipe.
+
+    Messages may call it by another name.
+    """
+    name = name_of(path) if name is None else name
     if size_of(path) is None:
-        with open_bytes(path) as stream:
+        with open_bytes(path, name) as stream:
             yield stream, None
         return
     try:
-        with Path(path).open("rb") as raw, unpacked(raw, path) as stream:
+        with open_binary(path) as raw, unpacked(raw, name) as stream:
             yield stream, raw
     except OSError as error:
-        raise DataError(unreadable(path, error)) from error
+        raise DataError(unreadable(name, error)) from error
 
 
 class LineReader:
@@ -70,6 +78,8 @@ class LineReader:
         The file, and what messages call it.
     lenient
         Whether a line that is not UTF-8 becomes None instead of an error.
+    offset, number
+        How many bytes and lines of the file lie before what the stream gives.
 
     Attributes
     ----------
@@ -77,10 +87,12 @@ class LineReader:
         How many bytes have been read.
     """
 
-    def __init__(self, stream: BinaryIO, name: str, *, lenient: bool) -> None:
+    def __init__(self, stream: BinaryIO, name: str, *, lenient: bool, offset: int = 0, number: int = 0) -> None:
         self._stream = stream
         self._name = name
         self._lenient = lenient
+        self._offset = offset
+        self._number = number
         self._ready: list[bytes] = []
         self.taken = 0
 
@@ -103,53 +115,68 @@ class LineReader:
         lines = b"".join(self._ready).split(b"\n", count)[:count]
         return [line.decode("utf-8-sig", "replace").removesuffix("\r") for line in lines]
 
-    def batches(self, size: int, passed: int) -> Iterator[list[Line]]:
+    def batches(self, size: Size, passed: int, count: int | None = None) -> Iterator[list[Line]]:
         """Yield lines in lists of ``size``, the last one shorter, after the first ``passed`` ones.
+
+        Parameters
+        ----------
+        size
+            How many lines a list has; a function is asked before each.
+        passed
+            How many lines to pass over.
+        count
+            How many lines to read, all that follow if left out. What comes after them is not looked at.
 
         Raises
         ------
         DataError
-            If a line is not UTF-8, or there are fewer lines than are to be passed over.
+            If a line is not UTF-8, or there are fewer lines than are to be passed over or read.
         """
+        room = size if callable(size) else lambda: size
         waiting: list[Line] = []
-        for lines in self._lines(passed):
-            waiting = waiting + lines if waiting else lines
-            whole = len(waiting) // size * size
-            for begin in range(0, whole, size):
-                yield waiting[begin : begin + size]
-            waiting = waiting[whole:]
-        if waiting:
-            yield waiting
+        begin = 0
+        for lines in self._lines(passed, count):
+            waiting, begin = (waiting[begin:] + lines if begin < len(waiting) else lines), 0
+            while begin + (step := room()) <= len(waiting):
+                yield waiting[begin : begin + step]
+                begin += step
+        if begin < len(waiting):
+            yield waiting[begin:]
 
-    def _lines(self, passed: int) -> Iterator[list[Line]]:
-        offset, number = 0, passed
+    def _lines(self, passed: int, left: int | None) -> Iterator[list[Line]]:
+        offset, number = self._offset, self._number + passed
         pieces: list[bytes] = []  # of a line that has not ended yet; joined once, so that one huge line stays linear
         last = b"\n"
-        for block in self._blocks():
+        for block in self._blocks() if left != 0 else ():
             last = block[-1:]
             rest = block
             if passed:
-                ends = block.count(b"\n")
+                ends = newlines_in(block)
                 at = _after_line(block, passed) if ends >= passed else len(block)
                 passed -= min(ends, passed)
                 offset += at
                 rest = block[at:]
                 if not rest:
                     continue
+            if left is not None and newlines_in(rest) >= left:
+                yield self._decoded(b"".join([*pieces, rest[: _after_line(rest, left)]]), offset, number)
+                return
             cut = rest.rfind(b"\n") + 1
             if cut:
                 data = b"".join([*pieces, rest[:cut]])
                 lines = self._decoded(data, offset, number)
                 offset += len(data)
                 number += len(lines)
+                left = None if left is None else left - len(lines)
                 pieces = []
                 yield lines
             pieces.append(rest[cut:])
-        if passed > (last != b"\n"):
+        end = b"".join(pieces)
+        if passed > (last != b"\n") or (left is not None and left > bool(end)):
             raise DataError(
                 f"{self._name} has fewer rows than have been read from it before; it must have changed, so begin anew"
             )
-        if end := b"".join(pieces):
+        if end:
             yield self._decoded(end, offset, number)
 
     def _blocks(self) -> Iterator[bytes]:
@@ -177,6 +204,19 @@ class LineReader:
                 lines.append(None)
             offset += len(line) + 1
         return lines
+
+
+def newlines_in(block: bytes) -> int:
+    """Count line ends, several times as fast as bytes do it.
+
+    Examples
+    --------
+    >>> newlines_in(b"one\\ntwo\\n")
+    2
+    """
+    data = np.frombuffer(block, np.uint8)
+    # In slices, as what is compared at once should stay in the cache.
+    return sum(int(np.count_nonzero(data[at : at + _SLICE] == 10)) for at in range(0, len(data), _SLICE))
 
 
 def _after_line(block: bytes, count: int) -> int:

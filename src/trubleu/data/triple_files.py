@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from trubleu.data import places
 from trubleu.data.compression import SUFFIXES
 from trubleu.data.files import check_standard_input_once, is_standard, name_of, unreadable
 from trubleu.data.formats import format_of
-from trubleu.data.line_reader import LineReader, check_once, opened, size_of, total_size
-from trubleu.data.tables import PARQUET_MAGIC
-from trubleu.data.triple_lines import LOOKED_AT, TsvLayout, add_json, check_ids, checked_columns
-from trubleu.data.triple_parquet import ParquetTriples, check_magic
+from trubleu.data.line_reader import check_once, size_of
+from trubleu.data.triple_lines import checked_columns
+from trubleu.data.triple_ranges import TripleRange, read_range
 from trubleu.data.triple_rows import TripleRows
 from trubleu.data.triples import BATCH, Triple, TripleBatch, warn_of_skipped
 from trubleu.errors import DataError, UsageError
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from trubleu.data.files import PathLike
+    from trubleu.data.line_reader import Size
 
 _FORMATS = ("jsonl", "tsv", "parquet")
 
@@ -44,8 +44,10 @@ class TripleFiles:
     ----------
     files
         The files, in the order in which they are read.
-    total
-        How many bytes they have; None if that is not known, as for standard input.
+    columns, skip_bad
+        As they were given.
+    sizes, total
+        How many bytes they have, each and together; None if that is not known, as for standard input.
     unit
         ``"B"``: what ``progress`` is told of.
     bad, empty
@@ -98,18 +100,20 @@ class TripleFiles:
         check_standard_input_once(given)
         self.files = tuple(file for path in given for file in _expanded(path))
         check_once(self.files)
-        self.total = total_size(self.files)
+        self.sizes = tuple(map(size_of, self.files))
+        known = [size for size in self.sizes if size is not None]
+        self.total = sum(known) if len(known) == len(self.files) else None
         self.bad = 0
         self.empty = 0
-        self._columns = checked_columns(columns)
-        self._skip_bad = skip_bad
+        self.columns = checked_columns(columns)
+        self.skip_bad = skip_bad
         if columns is not None and all(format_of(name_of(file)) in ("jsonl", "parquet") for file in self.files):
             raise UsageError("columns say what tab-separated files hold, but there are none; leave them out")
 
     def batches(
         self,
         *,
-        size: int = BATCH,
+        size: Size = BATCH,
         start: tuple[int, int] = (0, 0),
         contexts: bool = True,
         progress: Callable[[int], object] | None = None,
@@ -119,8 +123,8 @@ class TripleFiles:
         Parameters
         ----------
         size
-            How many rows are read for a batch. It has fewer triples where rows are left out, maybe none; and it never
-            spans two files.
+            How many rows are read for a batch at most; a function is asked before each. A batch has fewer triples
+            where rows are left out, maybe none; and it never spans two files.
         start
             Where to begin: ``(batch.file, batch.end)`` goes on after a batch. The rows before are not looked at.
         contexts
@@ -135,56 +139,19 @@ class TripleFiles:
         MissingExtraError
             If a package that a format needs is not installed.
         """
-        if size < 1:
+        if not callable(size) and size < 1:
             raise UsageError(f"a batch of {size} rows is too small; it takes 1 at least")
         self.bad = self.empty = 0
         tell = progress or _tell_nobody
-        tell(sum(size_of(file) or 0 for file in self.files[: start[0]]))
+        tell(sum(size or 0 for size in self.sizes[: start[0]]))
         for number, path in enumerate(self.files[start[0] :], start[0]):
             passed = start[1] if number == start[0] else 0
-            rows = TripleRows(name_of(path), contexts=contexts, skip_bad=self._skip_bad)
+            rows = TripleRows(name_of(path), contexts=contexts, skip_bad=self.skip_bad)
             bad, empty = self.bad, self.empty
-            for end in self._read(path, rows, size, passed, tell):
+            part = TripleRange(number, path, rows.name)
+            for end in read_range(part, rows, size, passed=passed, columns=self.columns, tell=tell):
                 self.bad, self.empty = bad + rows.bad, empty + rows.empty
                 yield TripleBatch(*rows.taken(), file=number, end=end)
-
-    def _read(
-        self, path: str, rows: TripleRows, size: int, passed: int, tell: Callable[[int], object]
-    ) -> Iterator[int]:
-        """Add a file's triples to ``rows``, and yield after every batch how many rows have been read."""
-        reached = 0
-        with opened(path) as (stream, raw):
-            form = format_of(rows.name)
-            if form == "parquet" or stream.peek().startswith(PARQUET_MAGIC):
-                check_magic(stream.peek(), rows.name)
-                # Slices need the file itself, unless it is packed in another or comes through a pipe.
-                whole = stream.read() if raw is None or not _is_plain_parquet(path) else None
-                table = ParquetTriples(path if whole is None else whole, rows.name)
-                bytes_ = (size_of(path) or 0) if whole is None else len(whole)
-                for end in table.batches(rows, size, passed):
-                    yield end
-                    at = bytes_ * end // table.height
-                    tell(at - reached)
-                    reached = at
-                tell(bytes_ - reached)
-                return
-            reader = LineReader(stream, rows.name, lenient=self._skip_bad)
-            first = reader.first()
-            add: Callable[[TripleRows, Sequence[str | None], int], None] = add_json
-            if form == "tsv" or (form != "jsonl" and not first.lstrip().startswith("{")):
-                layout = TsvLayout.of(first, self._columns, rows.name)
-                if layout.guessed_id:
-                    check_ids(reader.head(LOOKED_AT), rows.name)
-                add = layout.add
-            end = passed
-            for lines in reader.batches(size, passed):
-                add(rows, lines, end)
-                end += len(lines)
-                yield end
-                at = reader.taken if raw is None else raw.tell()
-                tell(at - reached)
-                reached = at
-            tell((reader.taken if raw is None else raw.tell()) - reached)
 
 
 def read_triples(
@@ -231,51 +198,34 @@ def read_triples(
 def _expanded(path: PathLike) -> list[str]:
     if is_standard(path):
         return ["-"]
+    name = os.fspath(path)
     try:
-        Path(path).stat()
-        if Path(path).is_dir():
-            return _files_of_folder(path)
+        if places.is_folder(path):
+            return _files_of_folder(name)
+        places.byte_size(path)
     except OSError as error:
         raise DataError(unreadable(name_of(path), error)) from error
-    name = os.fspath(path)
     if format_of(name) == "csv":
         raise DataError(f"{name}: triples are not read from CSV; write them as JSON lines, TSV or Parquet")
     return [name]
 
 
-def _files_of_folder(folder: PathLike) -> list[str]:
-    found: list[Path] = []
-    seen: set[str] = set()
-    for place, folders, names in os.walk(folder, followlinks=True, onerror=_raise):
-        real = os.path.realpath(place)
-        # A link may lead back to where it lies; what begins with a dot is hidden.
-        folders[:] = [] if real in seen else [each for each in folders if not each.startswith(".")]
-        if real not in seen:
-            found += [Path(place, each) for each in names if not each.startswith(".")]
-        seen.add(real)
-    found.sort()
+def _files_of_folder(folder: str) -> list[str]:
+    found = places.files_below(folder)
     for file in found:
-        if format_of(file.name) not in _FORMATS or (
-            format_of(file.name) == "parquet" and file.name.lower().endswith(SUFFIXES)
-        ):
+        name = places.base_name(file)
+        form = format_of(name)
+        if form not in _FORMATS or (form == "parquet" and name.lower().endswith(SUFFIXES)):
             raise DataError(
                 f"{file}: the name does not tell that it holds triples (.jsonl, .tsv or .parquet), though it lies in a "
                 "folder of them; move it elsewhere, or give the files one by one"
             )
-        file.stat()
+        if not places.is_remote(file):
+            places.byte_size(file)  # or say at once that it is not there: it may be a link to nowhere
     if not found:
-        raise DataError(f"{os.fspath(folder)} is a folder without any files; give one with .jsonl, .tsv or .parquet")
-    return [str(file) for file in found]
-
-
-def _raise(error: OSError) -> None:
-    raise error
+        raise DataError(f"{folder} is a folder without any files; give one with .jsonl, .tsv or .parquet")
+    return found
 
 
 def _tell_nobody(_bytes: int) -> None:
     pass
-
-
-def _is_plain_parquet(path: str) -> bool:
-    with Path(path).open("rb") as stream:
-        return stream.read(len(PARQUET_MAGIC)) == PARQUET_MAGIC

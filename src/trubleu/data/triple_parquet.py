@@ -6,6 +6,8 @@ import io
 from typing import TYPE_CHECKING, Any
 
 from trubleu.data.extras import polars_module
+from trubleu.data.files import unreadable
+from trubleu.data.places import local_copy
 from trubleu.data.tables import PARQUET_MAGIC
 from trubleu.data.triple_rows import FIELDS
 from trubleu.errors import DataError, some
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from trubleu.data.files import PathLike
+    from trubleu.data.line_reader import Size
     from trubleu.data.triple_rows import TripleRows
 
 _SLICE = 1 << 17  # rows decoded at once
@@ -46,10 +49,12 @@ class ParquetTriples:
         self._polars = polars_module()
         self._name = name
         self._damage = (self._polars.exceptions.PolarsError, self._polars.exceptions.PanicException, OSError)
+        try:
+            file = io.BytesIO(source) if isinstance(source, bytes) else local_copy(source)
+        except OSError as error:
+            raise DataError(unreadable(name, error)) from error
         # A name is not a pattern of several files, whatever is in it.
-        self._lazy = self._polars.scan_parquet(
-            io.BytesIO(source) if isinstance(source, bytes) else source, glob=False, hive_partitioning=False
-        )
+        self._lazy = self._polars.scan_parquet(file, glob=False, hive_partitioning=False)
         try:
             schema = self._lazy.collect_schema()
             self.height = int(self._lazy.select(self._polars.len()).collect().item())
@@ -58,30 +63,51 @@ class ParquetTriples:
         self._columns = [field for field in FIELDS if field in schema]
         self._check(schema)
 
-    def batches(self, rows: TripleRows, size: int, passed: int) -> Iterator[int]:
-        """Add the triples to ``rows``, and yield after every ``size`` rows how many have been read.
+    def batches(
+        self, rows: TripleRows, size: Size, passed: int, *, first: int = 0, count: int | None = None
+    ) -> Iterator[int]:
+        """Add the triples to ``rows``, and yield after every ``size`` rows how many of the file have been read.
+
+        Parameters
+        ----------
+        rows
+            Takes the triples.
+        size
+            How many rows to read at once at most; a function is asked before each time.
+        passed
+            How many rows to pass over, of those after ``first``.
+        first, count
+            Which rows to read, all of them if left out.
 
         Raises
         ------
         DataError
             If a row cannot be used, unless such rows are counted.
         """
-        if passed > self.height:
+        last = self.height if count is None else first + count
+        if first + passed > self.height or last > self.height:
             raise DataError(
                 f"{self._name} has fewer rows than have been read from it before; it must have changed, so begin anew"
             )
         wanted = [field for field in self._columns if rows.contexts or field != "context"]
-        step = max(_SLICE // size * size, size)
-        for first in range(passed, self.height, step):
+        room = size if callable(size) else lambda: size
+        at = first + passed
+        while at < last:
+            # Slices end at the same rows wherever reading begins, and so do the batches after that.
+            end = min(first + ((at - first) // _SLICE + 1) * _SLICE, last)
             try:
-                frame = self._lazy.select(wanted).slice(first, step).collect()
+                frame = self._lazy.select(wanted).slice(at, end - at).collect()
             except self._damage as error:
                 raise DataError(self._damaged()) from error
             columns = {field: frame.get_column(field).to_list() for field in wanted}
-            for begin in range(0, frame.height, size):
-                part = {field: values[begin : begin + size] for field, values in columns.items()}
-                self._add(rows, part, first + begin)
-                yield first + begin + len(part["message"])
+            begin = 0
+            while begin < frame.height:
+                step = room()
+                part = {field: values[begin : begin + step] for field, values in columns.items()}
+                self._add(rows, part, at + begin)
+                begin += len(part["message"])
+                yield at + begin
+            at = end
 
     def _add(self, rows: TripleRows, part: dict[str, list[Any]], before: int) -> None:
         count = len(part["message"])

@@ -17,6 +17,8 @@ from trubleu.errors import CountedWarning, DataError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from trubleu.data.line_reader import Size
+
 BATCH = 8192
 """Rows that are read at once unless it is said otherwise."""
 
@@ -108,7 +110,7 @@ class TripleSource(Protocol):
     def batches(
         self,
         *,
-        size: int = BATCH,
+        size: Size = BATCH,
         start: tuple[int, int] = (0, 0),
         contexts: bool = True,
         progress: Callable[[int], object] | None = None,
@@ -147,7 +149,7 @@ class TripleList:
     def batches(
         self,
         *,
-        size: int = BATCH,
+        size: Size = BATCH,
         start: tuple[int, int] = (0, 0),
         contexts: bool = True,
         progress: Callable[[int], object] | None = None,
@@ -165,7 +167,7 @@ class TripleList:
         triples = islice(iter(self._triples), end, None)
         if progress is not None and end:
             progress(end)
-        while some := list(islice(triples, size)):
+        while some := list(islice(triples, size() if callable(size) else size)):
             for number, triple in enumerate(some, end + 1):
                 _check(triple, f"triples: number {number}")
             end += len(some)

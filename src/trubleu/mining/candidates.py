@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, overload
 
 import numpy as np
@@ -14,20 +13,23 @@ from trubleu.errors import CountedWarning, TrubleuWarning, UsageError, counted, 
 from trubleu.mining.additions import MOST_MISSES, random_rows
 from trubleu.mining.bm25 import Bm25
 from trubleu.mining.explain import Explainer, MatchedWords
-from trubleu.mining.search import check_ranges, folded, search
+from trubleu.mining.finding import Where, find
+from trubleu.mining.search import check_ranges, folded
 from trubleu.mining.seeds import seed_source, seed_triples
 from trubleu.signature import Signature, make_signature
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     import polars as pl
 
     from trubleu.data.files import PathLike
     from trubleu.data.triples import Triple
+    from trubleu.engines import Engine
     from trubleu.mining.building import Corpus
+    from trubleu.mining.finding import Found
     from trubleu.mining.index import Index
-    from trubleu.mining.search import Hits
+    from trubleu.mining.merging import FoundTriple
 
 Origin: TypeAlias = Literal["seed", "mined", "parrot", "random"]
 Progress: TypeAlias = "Callable[[int], object]"
@@ -192,6 +194,8 @@ def mine_candidates(
     threads: int | None,
     columns: str | None,
     skip_bad: bool,
+    engine: Engine | None,
+    keep: PathLike | None,
     progress: Progress | None,
 ) -> Candidates:
     """Mine candidates for seeds (see `Index.candidates`)."""
@@ -201,15 +205,14 @@ def mine_candidates(
             raise UsageError(f"{name} must be a whole number from 0 on, not {value!r}")
     triples = seed_triples(seed_source(seeds, columns=columns, skip_bad=skip_bad))
     messages, responses = [each.message for each in triples], [each.response for each in triples]
-    hits = scoring.hits(index, messages, responses, threads, progress)
-    explainer = Explainer(index, scoring.bm25) if explain else None
-    bounds = np.searchsorted(hits.query, np.arange(len(triples) + 1)).tolist()
+    found = scoring.found(index, messages, responses, Where(engine, keep, threads, progress))
+    explainer = Explainer(index, scoring.bm25, found.frequencies) if explain else None
     made = []
-    for position, (triple, (begin, end)) in enumerate(zip(triples, pairwise(bounds), strict=True)):
-        mined = _mined(index, hits, begin, end, triple.message, triple.response, explainer)
-        found = _with_additions(index, triple, mined, random, np.random.default_rng([seed, position]))
-        made.append(SeedCandidates(triple, found, len(mined), top))
-    _warn(index, made, scoring, random)
+    for position, (triple, triples_found) in enumerate(zip(triples, found.triples, strict=True)):
+        mined = _mined(triples_found, triple.message, triple.response, explainer)
+        candidates = _with_additions(index, triple, mined, random, np.random.default_rng([seed, position]))
+        made.append(SeedCandidates(triple, candidates, len(mined), top))
+    _warn(index, made, scoring, random, found.frequencies)
     return Candidates(tuple(made), scoring.signature(index, random=random or None, seed=seed if random else None))
 
 
@@ -232,9 +235,9 @@ def search_index(
     if response is None:
         # With α = 0 and ε = 1 the second factor is 1: a score is that of the message, and none is lost.
         scoring = _Scoring(top, 0.0, 1.0, scoring.bm25)
-    hits = scoring.hits(index, [message], [response], threads, None)
-    explainer = Explainer(index, scoring.bm25) if explain else None
-    return _mined(index, hits, 0, len(hits.row), message, response, explainer)
+    found = scoring.found(index, [message], [response], Where(threads=threads))
+    explainer = Explainer(index, scoring.bm25, found.frequencies) if explain else None
+    return _mined(found.triples[0], message, response, explainer)
 
 
 def check_scoring(top: int, alpha: float, epsilon: float) -> None:
@@ -256,27 +259,16 @@ class _Scoring:
     def __post_init__(self) -> None:
         check_scoring(self.top, self.alpha, self.epsilon)
 
-    def hits(
-        self,
-        index: Index,
-        messages: Sequence[str],
-        responses: Sequence[str | None],
-        threads: int | None,
-        progress: Progress | None,
-    ) -> Hits:
-        return search(
-            index.shards,
+    def found(self, index: Index, messages: Sequence[str], responses: Sequence[str | None], where: Where) -> Found:
+        return find(
+            index,
             messages,
             responses,
-            tokenize=index.tokenize,
-            lowercase=index.lowercase,
-            stop_words=index.stop_words,
             bm25=self.bm25,
             alpha=self.alpha,
             epsilon=self.epsilon,
-            top=min(self.top, len(index)),  # there can be no more
-            threads=threads,
-            progress=progress,
+            top=self.top,
+            where=where,
         )
 
     def signature(self, index: Index, **pairs: object) -> Signature:
@@ -294,30 +286,22 @@ class _Scoring:
 
 
 def _mined(
-    index: Index,
-    hits: Hits,
-    begin: int,
-    end: int,
-    message: str,
-    response: str | None,
-    explainer: Explainer | None,
+    found: Sequence[FoundTriple], message: str, response: str | None, explainer: Explainer | None
 ) -> tuple[Candidate, ...]:
-    found = []
-    for rank, place in enumerate(range(begin, end), 1):
-        source, source_message, text = index.triple(int(hits.row[place]))
-        candidate = Candidate(
-            text=text,
+    return tuple(
+        Candidate(
+            text=each.response,
             origin="mined",
             rank=rank,
-            score=float(hits.score[place]),
-            message_score=float(hits.message_score[place]),
-            response_score=None if response is None else float(hits.response_score[place]),
-            source=source,
-            source_message=source_message,
-            words=explainer.words(message, response, source_message, text) if explainer else None,
+            score=each.score,
+            message_score=each.message_score,
+            response_score=None if response is None else each.response_score,
+            source=each.id,
+            source_message=each.message,
+            words=explainer.words(message, response, each.message, each.response) if explainer else None,
         )
-        found.append(candidate)
-    return tuple(found)
+        for rank, each in enumerate(found, 1)
+    )
 
 
 def _with_additions(
@@ -344,11 +328,17 @@ def _with_additions(
     return tuple(found)
 
 
-def _warn(index: Index, made: Sequence[SeedCandidates], scoring: _Scoring, random: int) -> None:
+def _warn(
+    index: Index,
+    made: Sequence[SeedCandidates],
+    scoring: _Scoring,
+    random: int,
+    frequencies: Mapping[str, tuple[int, int]],
+) -> None:
     """Say for which seeds there is nothing, and for how many there is less than was asked for."""
     unknown = [each.seed for each in made if not each.mined]
     if unknown:
-        weights = Explainer(index, scoring.bm25)
+        weights = Explainer(index, scoring.bm25, frequencies)
         unknown = [each for each in unknown if not weights.known(each.message)]
     if unknown:
         warnings.warn(

@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from trubleu.mining.queries import FIELDS, word_frequencies
 from trubleu.text import tokenizer
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
     from trubleu.mining.bm25 import Bm25
     from trubleu.mining.index import Index
     from trubleu.mining.shard import Field
@@ -46,11 +51,14 @@ class Explainer:
         The index that was searched.
     bm25
         The formula.
+    frequencies
+        How many messages and responses have a word, for those of which it is known; shards are asked about others.
     """
 
-    def __init__(self, index: Index, bm25: Bm25) -> None:
+    def __init__(self, index: Index, bm25: Bm25, frequencies: Mapping[str, tuple[int, int]] | None = None) -> None:
         self._index = index
         self._bm25 = bm25
+        self._known = frequencies or {}
         self._tokenizer = tokenizer(index.tokenize)
         self._stop = frozenset(index.stop_words)
         self._mean: dict[Field, float] = {
@@ -102,12 +110,13 @@ class Explainer:
         self._query[field] = query, weights
         return weights
 
-    def _frequencies(self, field: Field, words: list[str]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    def _frequencies(self, field: Field, words: list[str]) -> NDArray[np.int64]:
         """Return in how many messages or responses of the whole corpus each word occurs."""
-        total = np.zeros(len(words), dtype=np.int64)
-        for shard in self._index.shards:
-            total += shard.frequencies(field, shard.numbers(words))
-        return total
+        row = FIELDS.index(field)
+        if all(word in self._known for word in words):
+            return np.array([self._known[word][row] for word in words], np.int64)
+        found: NDArray[np.int64] = word_frequencies(self._index.shards, words)[row]
+        return found
 
     def _counts(self, text: str) -> Counter[str]:
         (line,) = self._tokenizer.lines([text], self._index.lowercase)

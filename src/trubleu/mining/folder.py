@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import re
 from contextlib import contextmanager, suppress
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Final
 
+from trubleu.data import places
 from trubleu.errors import DataError, UsageError, some
 from trubleu.mining.journal import JOURNAL
+from trubleu.mining.making import RECORD_NAME, Made
 from trubleu.mining.manifest import MANIFEST, SHARD_NAME
 
 try:
@@ -20,13 +22,14 @@ except ImportError:  # Windows, where a second writer is not noticed
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
+    from trubleu.data.files import PathLike
+
 LOCK: Final = "lock"
 
 _TEMPORARY: Final = re.compile(r"\.trubleu-[0-9a-f]{16}\.tmp")  # as `atomic_writer` names what is not whole yet
-_CHECKSUM: Final = slice(8, 16)  # of the header of an array file, which has the checksums of all arrays
 
 
-def make_folder(path: Path) -> bool:
+def make_folder(path: str) -> bool:
     """Make a folder unless it is there, and return whether it was made.
 
     Raises
@@ -35,19 +38,19 @@ def make_folder(path: Path) -> bool:
         If it cannot be made.
     """
     try:
-        path.mkdir()
-    except FileExistsError:
-        if not path.is_dir():
-            raise DataError(f"{path} is a file, but an index is a folder; choose another name") from None
-        return False
+        if places.is_file(path):
+            raise DataError(f"{path} is a file, but an index is a folder; choose another name")
+        there = places.exists(path)
+        places.make_folder(path)
     except FileNotFoundError as error:
-        raise DataError(f"{path} cannot be made: there is no folder {path.parent}; create it first") from error
+        folder = places.parent(path)
+        raise DataError(f"{path} cannot be made: there is no folder {folder}; create it first") from error
     except OSError as error:
         raise DataError(f"{path} cannot be made: {error.strerror or error}") from error
-    return True
+    return not there
 
 
-def check_outside(path: Path, corpus: object) -> None:
+def check_outside(path: str, corpus: object) -> None:
     """Refuse an index inside a folder that it is made from, where its own files would be taken for the corpus.
 
     Raises
@@ -56,26 +59,35 @@ def check_outside(path: Path, corpus: object) -> None:
         If it lies or would lie there.
     """
     given = corpus if isinstance(corpus, list | tuple) else [corpus]
-    folders = (Path(item) for item in given if isinstance(item, str | os.PathLike))
-    for folder in folders:
-        if folder.is_dir() and path.resolve().is_relative_to(folder.resolve()):
-            if path.exists():
+    for folder in (os.fspath(item) for item in given if isinstance(item, str | os.PathLike)):
+        if _lies_in(path, folder):
+            if places.exists(path):
                 raise UsageError(
                     f"{path} lies in {folder}, which is the corpus; move it elsewhere, or give the files one by one"
                 )
             raise UsageError(f"{path} would lie in {folder}, which is the corpus; choose another place")
 
 
+def _lies_in(path: str, folder: str) -> bool:
+    if places.is_remote(path) != places.is_remote(folder) or folder == "-":
+        return False
+    inner, outer = PurePath(places.identity(path)), PurePath(places.identity(folder))
+    return inner.is_relative_to(outer) and places.is_folder(folder)
+
+
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Let nobody else write to an index meanwhile.
+def locked(path: PathLike) -> Iterator[None]:
+    """Let nobody else write to an index meanwhile; at an address, where there are no locks, all may.
 
     Raises
     ------
     DataError
         If somebody else does, or nobody may.
     """
-    lock = path / LOCK
+    if places.is_remote(path):
+        yield
+        return
+    lock = Path(path, LOCK)
     try:
         descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
     except OSError as error:
@@ -95,7 +107,7 @@ def locked(path: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def check_ours(path: Path) -> None:
+def check_ours(path: str) -> None:
     """Refuse a folder that holds anything else than what an earlier attempt left there.
 
     Raises
@@ -103,35 +115,59 @@ def check_ours(path: Path) -> None:
     UsageError
         If it does.
     """
-    if strange := sorted(item.name for item in path.iterdir() if not _is_ours(item.name)):
+    if strange := sorted(name for name in _names(path) if not _is_ours(name)):
         raise UsageError(f"{path} holds something else ({some(strange, 3)}); choose another folder for the index")
 
 
-def remove_leftovers(path: Path, listed: Collection[str]) -> None:
-    """Remove shards that are not listed, and files that never became whole."""
-    for item in path.iterdir():
-        left = SHARD_NAME.fullmatch(item.name) and item.name not in listed
-        if left or _TEMPORARY.fullmatch(item.name):
-            with suppress(OSError):  # what stays is written over later
-                item.unlink()
+def remove_leftovers(path: str, listed: Collection[str], *, finished: bool = False) -> None:
+    """Remove files that never became whole, shards that are not listed, and records of what is finished.
+
+    Parameters
+    ----------
+    path
+        The index.
+    listed
+        The names of its shards.
+    finished
+        Whether whatever was finished, to be gone on with, stays.
+    """
+    for name in _names(path):
+        ours = RECORD_NAME.fullmatch(name) or (SHARD_NAME.fullmatch(name) and name not in listed)
+        if _TEMPORARY.fullmatch(name) or (ours and not finished):
+            with suppress(OSError):  # what stays does no harm
+                places.remove(places.joined(path, name))
 
 
-def remove_all(path: Path, *, made: bool) -> None:
+def remove_all(path: str, *, made: bool) -> None:
     """Remove what a build left that came to nothing, and the folder too if the build had made it."""
     remove_leftovers(path, ())
-    for name in (JOURNAL, *([LOCK] if made else [])):
-        (path / name).unlink(missing_ok=True)
-    if made:
+    places.remove(places.joined(path, JOURNAL))
+    if made and not places.is_remote(path):
+        Path(path, LOCK).unlink(missing_ok=True)
         with suppress(OSError):  # somebody else has put something there
-            path.rmdir()
+            Path(path).rmdir()
 
 
-def header_checksum(path: Path) -> str:
-    """Return the checksum of a shard's header, by which the manifest recognises the file, or nothing if it has none."""
-    with path.open("rb") as stream:
-        return stream.read(_CHECKSUM.stop)[_CHECKSUM].hex()
+def finished_triples(path: str) -> int:
+    """Return how many triples are in shards that were finished before the index is."""
+    found = 0
+    for name in _names(path):
+        if RECORD_NAME.fullmatch(name):
+            with suppress(DataError):
+                found += Made.read(places.joined(path, name)).count
+    return found
+
+
+def _names(path: str) -> list[str]:
+    """Return what a folder holds; hidden files at addresses are not ours."""
+    try:
+        if not places.is_remote(path):
+            return [item.name for item in Path(path).iterdir()]
+        return [file.removeprefix(path.rstrip("/") + "/") for file in places.files_below(path)]
+    except FileNotFoundError:  # where there are no folders, one is there as soon as a file is
+        return []
 
 
 def _is_ours(name: str) -> bool:
     known = (MANIFEST, JOURNAL, LOCK)
-    return name in known or bool(SHARD_NAME.fullmatch(name) or _TEMPORARY.fullmatch(name))
+    return name in known or any(kind.fullmatch(name) for kind in (SHARD_NAME, RECORD_NAME, _TEMPORARY))

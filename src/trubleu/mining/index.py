@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trubleu.errors import DataError, UsageError, counted
-from trubleu.mining.building import Reading, add_to_index, build_index, check_listed, check_there
+from trubleu.data.places import is_remote
+from trubleu.errors import UsageError, counted
+from trubleu.mining.building import Reading, add_to_index, build_index, check_there
 from trubleu.mining.candidates import ALPHA, EPSILON, TOP, mine_candidates, search_index
-from trubleu.mining.manifest import KIND, Manifest
+from trubleu.mining.manifest import Manifest
+from trubleu.mining.opening import ShardsOnDemand, open_shard
 from trubleu.mining.options import checked_options, fingerprint
 from trubleu.mining.shard import MOST_TRIPLES, Shard, combined
 
@@ -19,9 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from trubleu.data.files import PathLike
+    from trubleu.engines import Engine
     from trubleu.mining.building import Corpus
     from trubleu.mining.candidates import Candidate, Candidates
-    from trubleu.mining.manifest import ListedShard
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -32,12 +35,12 @@ class Index:
 
     Attributes
     ----------
-    path
-        The folder.
+    place
+        The folder: a path, or an address such as ``s3://bucket/chat.index``.
     manifest
         What belongs to it.
     shards
-        Its parts, in the order of the corpus.
+        Its parts, in the order of the corpus; those at an address are fetched when they are first used.
 
     Examples
     --------
@@ -52,9 +55,9 @@ class Index:
     3
     """
 
-    path: Path
+    place: str
     manifest: Manifest
-    shards: tuple[Shard, ...]
+    shards: Sequence[Shard]
 
     @classmethod
     def build(
@@ -69,6 +72,7 @@ class Index:
         columns: str | Sequence[str] | None = None,
         skip_bad: bool = False,
         resume: bool = False,
+        engine: Engine | None = None,
         progress: Callable[[int], object] | None = None,
     ) -> Index:
         """Index a corpus of any size in little memory.
@@ -76,7 +80,7 @@ class Index:
         Parameters
         ----------
         path
-            A folder that does not exist yet, or is empty.
+            A folder that does not exist yet, or is empty; or an address such as ``s3://bucket/chat.index``.
         corpus
             Files or folders of triples (see `trubleu.data.TripleFiles`), or triples, of which only a few are held at
             the same time.
@@ -91,9 +95,13 @@ class Index:
         columns
             What the columns of tab-separated files hold.
         skip_bad
-            Whether rows that cannot be used are counted instead of an error.
+            Whether rows that cannot be used are counted instead of an error, and files that cannot be read left out
+            with a warning.
         resume
             Continue a build from the same files with the same options that was interrupted.
+        engine
+            Where the work is done, this process if left out; see [`engine`][trubleu.engines.engine]. Workers must find
+            the files and the index under the same paths. The index does not depend on it, byte for byte.
         progress
             Told how much more has been read: bytes of files, otherwise triples.
 
@@ -116,8 +124,8 @@ class Index:
             be used.
         """
         options = checked_options(tokenize, lowercase, stop_words, shard_triples)
-        folder = Path(path)
-        build_index(folder, corpus, options, _reading(columns, skip_bad, resume, progress))
+        folder = _folder(path)
+        build_index(folder, corpus, options, _reading(columns, skip_bad, resume, engine, progress))
         return cls.open(folder)
 
     @classmethod
@@ -129,11 +137,12 @@ class Index:
         DataError
             If there is no finished index, or a part of it is missing, damaged, another one or of another version.
         """
-        folder = Path(path)
+        folder = _folder(path)
         check_there(folder)
         manifest = Manifest.read(folder)
-        shards = tuple(_opened(folder, listed) for listed in manifest.shards)
-        return cls(folder, manifest, shards)
+        if is_remote(folder):
+            return cls(folder, manifest, ShardsOnDemand(folder, manifest.shards))
+        return cls(folder, manifest, tuple(open_shard(folder, listed) for listed in manifest.shards))
 
     def add(
         self,
@@ -142,13 +151,14 @@ class Index:
         columns: str | Sequence[str] | None = None,
         skip_bad: bool = False,
         resume: bool = False,
+        engine: Engine | None = None,
         progress: Callable[[int], object] | None = None,
     ) -> Index:
         """Add triples to the index; what is there stays as it is, and whoever has it open sees no change.
 
         Parameters
         ----------
-        corpus, columns, skip_bad, resume, progress
+        corpus, columns, skip_bad, resume, engine, progress
             As for `Index.build`.
 
         Returns
@@ -168,14 +178,19 @@ class Index:
         CountedWarning
             If rows were left out.
         """
-        add_to_index(self.path, corpus, _reading(columns, skip_bad, resume, progress))
-        return Index.open(self.path)
+        add_to_index(self.place, corpus, _reading(columns, skip_bad, resume, engine, progress))
+        return Index.open(self.place)
 
     def __len__(self) -> int:
         return self.manifest.triples
 
     def __repr__(self) -> str:
-        return f"<Index {self.path}: {counted(len(self), 'triple')} in {counted(len(self.shards), 'shard')}>"
+        return f"<Index {self.place}: {counted(len(self), 'triple')} in {counted(len(self.shards), 'shard')}>"
+
+    @property
+    def path(self) -> Path:
+        """The folder, if it is one of this machine; see ``place``."""
+        return Path(self.place)
 
     @property
     def tokenize(self) -> str:
@@ -272,6 +287,8 @@ class Index:
         threads: int | None = None,
         columns: str | None = None,
         skip_bad: bool = False,
+        engine: Engine | None = None,
+        keep: PathLike | None = None,
         progress: Callable[[int], object] | None = None,
     ) -> Candidates:
         """Mine candidate references: for each seed the responses that fit best, its own one, and its message.
@@ -302,6 +319,12 @@ class Index:
             How many threads to use; all cores if left out. Results do not depend on it.
         columns, skip_bad
             For files of seeds, as for `Index.build`.
+        engine
+            Where to search, with as many threads as the engine has for each part; see
+            [`engine`][trubleu.engines.engine]. Workers must find the index under the same path. Results do not depend
+            on it, bit for bit.
+        keep
+            A folder in which the results of parts are kept, and found again if the same search was interrupted.
         progress
             Told how many more searches are done: as many as there are seeds, for every shard.
 
@@ -311,6 +334,8 @@ class Index:
             If an option is out of its range.
         DataError
             If a seed cannot be used, two have the same id, there are none, or the index is damaged.
+        EngineError
+            If the engine's workers fail.
 
         Warns
         -----
@@ -330,7 +355,8 @@ class Index:
         """
         return mine_candidates(
             self, seeds, top=top, alpha=alpha, epsilon=epsilon, variant=variant, k1=k1, b=b, random=random, seed=seed,
-            explain=explain, threads=threads, columns=columns, skip_bad=skip_bad, progress=progress,
+            explain=explain, threads=threads, columns=columns, skip_bad=skip_bad, engine=engine, keep=keep,
+            progress=progress,
         )  # fmt: skip
 
     def search(
@@ -382,19 +408,16 @@ class Index:
         )  # fmt: skip
 
 
-def _opened(folder: Path, listed: ListedShard) -> Shard:
-    """Open a shard, which must be the one that the manifest lists."""
-    path, remedy = folder / listed.file, f"copy the index again, or {KIND.remedy}"
-    # Opening comes first where it can: it says best what is wrong with a damaged file.
-    shard = Shard.open(path) if path.exists() else None
-    check_listed(folder, listed, remedy)
-    if shard is None or shard.info != listed.info:
-        raise DataError(f"{path} is not the shard that was written there; {remedy}")
-    return shard
-
-
 def _reading(
-    columns: str | Sequence[str] | None, skip_bad: bool, resume: bool, progress: Callable[[int], object] | None
+    columns: str | Sequence[str] | None,
+    skip_bad: bool,
+    resume: bool,
+    engine: Engine | None,
+    progress: Callable[[int], object] | None,
 ) -> Reading:
     given = columns if columns is None or isinstance(columns, str) else ",".join(columns)
-    return Reading(columns=given, skip_bad=skip_bad, resume=resume, progress=progress)
+    return Reading(columns=given, skip_bad=skip_bad, resume=resume, engine=engine, progress=progress)
+
+
+def _folder(path: PathLike) -> str:
+    return os.fspath(path) if is_remote(path) else str(Path(path))

@@ -1,63 +1,25 @@
-"""The journal of a build or an addition that is under way: how far it is, so that it can go on after a kill."""
+"""The journal of a build or an addition that is under way: what it is made of, so that it goes on after a kill."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
-from trubleu.data.files import is_standard, name_of, unreadable
-from trubleu.errors import DataError, UsageError, counted, some
-from trubleu.mining.manifest import IndexOptions, ListedShard, record, texts, whole
+from trubleu.data.places import joined
+from trubleu.errors import UsageError, counted, some
+from trubleu.mining.manifest import IndexOptions, record, texts
 from trubleu.mining.sealed import SealedKind, altered, read_sealed, write_sealed
 
+if TYPE_CHECKING:
+    from trubleu.data.files import PathLike
+
 JOURNAL: Final = "building.json"
-KIND: Final = SealedKind(what="a journal of indexing", version=1, remedy="remove it and begin again")
-PYTHON: Final = "<triples>"
-"""What stands for triples that no file holds."""
-
-_PASSING: Final = -1  # the size of what can be read only once
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GivenSource:
-    """A file as it was when the work began, to tell whether it is still the same.
-
-    Attributes
-    ----------
-    name
-        The file as it was given.
-    size
-        Its bytes; negative for what can be read only once, such as a pipe.
-    modified
-        When it was last written, in nanoseconds.
-    """
-
-    name: str
-    size: int
-    modified: int
-
-    @classmethod
-    def of(cls, name: str) -> Self:
-        """Look at a file."""
-        path = Path(name)
-        try:
-            if is_standard(name) or not path.is_file():
-                return cls(name=name_of(name), size=_PASSING, modified=0)
-            found = path.stat()
-        except OSError as error:
-            raise DataError(unreadable(name, error)) from error
-        return cls(name=name, size=found.st_size, modified=found.st_mtime_ns)
-
-    @classmethod
-    def of_all(cls, names: tuple[str, ...]) -> tuple[Self, ...]:
-        """Look at all files; without any, triples come from Python."""
-        return tuple(map(cls.of, names)) or (cls(name=PYTHON, size=_PASSING, modified=0),)
+KIND: Final = SealedKind(what="a journal of indexing", version=2, remedy="remove it and begin again")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Journal:
-    """How far a build or an addition is.
+    """What a build or an addition is made of. What of it is finished, records of shards say.
 
     Attributes
     ----------
@@ -69,34 +31,15 @@ class Journal:
     columns
         What the columns of a source are, if that was said.
     sources
-        What is indexed.
-    shards
-        What is finished.
-    file, rows
-        Where to go on: after so many rows of that source.
-    triples
-        How many of each source are in the finished shards.
-    bad, empty
-        How many rows before that place were left out.
+        The files, as they were given.
     """
 
     base: str
     options: IndexOptions
     columns: str | None
-    sources: tuple[GivenSource, ...]
-    shards: tuple[ListedShard, ...] = ()
-    file: int = 0
-    rows: int = 0
-    triples: tuple[int, ...]
-    bad: int = 0
-    empty: int = 0
+    sources: tuple[str, ...]
 
-    @property
-    def kept(self) -> int:
-        """How many triples are in the finished shards."""
-        return sum(self.triples)
-
-    def write(self, folder: Path) -> None:
+    def write(self, folder: PathLike) -> None:
         """Write it in place of the one before.
 
         Raises
@@ -104,10 +47,10 @@ class Journal:
         DataError
             If it cannot be written; the one before stays.
         """
-        write_sealed(folder / JOURNAL, KIND, asdict(self))
+        write_sealed(joined(folder, JOURNAL), KIND, asdict(self))
 
     @classmethod
-    def read(cls, folder: Path) -> Self:
+    def read(cls, folder: PathLike) -> Self:
         """Read the journal in an index's folder.
 
         Raises
@@ -115,26 +58,21 @@ class Journal:
         DataError
             If it is not what was written.
         """
-        path = folder / JOURNAL
+        path = joined(folder, JOURNAL)
         found, _ = read_sealed(path, KIND)
         try:
             options = record(IndexOptions, found["options"])
             found["options"] = replace(options, stop_words=texts(options.stop_words))
-            found["sources"] = tuple(record(GivenSource, item) for item in found["sources"])
-            found["shards"] = tuple(record(ListedShard, item) for item in found["shards"])
-            found["triples"] = tuple(map(whole, found["triples"]))
-            numbers = [whole(found[name]) for name in ("file", "rows", "bad", "empty")]
+            found["sources"] = texts(found["sources"])
             journal = cls(**found)
         except (ValueError, TypeError, KeyError, AttributeError):
             raise altered(path, KIND, "it has fields that cannot be") from None
-        plain = type(journal.base) is str and isinstance(journal.columns, str | None)
-        fits = len(journal.triples) == len(journal.sources) > numbers[0]
-        if not plain or not fits or journal.kept != sum(shard.triples for shard in journal.shards):
-            raise altered(path, KIND, "its fields do not fit each other")
+        if type(journal.base) is not str or not isinstance(journal.columns, str | None):
+            raise altered(path, KIND, "it has fields that cannot be")
         return journal
 
     def check_same(self, now: Journal, way_out: str) -> None:
-        """Refuse to go on with other options, or with sources that are not what they were.
+        """Refuse to go on with other options or other files.
 
         Parameters
         ----------
@@ -148,9 +86,6 @@ class Journal:
         UsageError
             If something differs; the message says what.
         """
-        for source in self.sources:
-            if source.size == _PASSING:
-                raise UsageError(f"{source.name} can be read only once, so there is no going on; {way_out}")
         before, given = _options(self), _options(now)
         for name, value in given.items():
             if value != before[name]:
@@ -159,17 +94,11 @@ class Journal:
                     f"the work began {began} and would go on {'with others' if goes_on == began else goes_on}; "
                     f"continue with the same options, or {way_out}"
                 )
-        names = [source.name for source in self.sources]
-        if names != [source.name for source in now.sources]:
-            others = some((source.name for source in now.sources), 3)
+        if self.sources != now.sources:
             raise UsageError(
-                f"the work began with the files {some(names, 3)} and not with {others}; "
+                f"the work began with the files {some(self.sources, 3)} and not with {some(now.sources, 3)}; "
                 f"continue with the same files in the same order, or {way_out}"
             )
-        for old, new in zip(self.sources, now.sources, strict=True):
-            if old != new:
-                what = f"{old.size:,} bytes then, {new.size:,} now" if old.size != new.size else "written to since"
-                raise UsageError(f"{old.name} has changed since the work began ({what}); {way_out}")
 
 
 def _options(journal: Journal) -> dict[str, Any]:

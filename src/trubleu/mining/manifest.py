@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
+from trubleu._version import __version__
+from trubleu.data.places import joined
 from trubleu.mining.sealed import SealedKind, altered, read_sealed, write_sealed
 from trubleu.mining.shard import ShardInfo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
+
+    from trubleu.data.files import PathLike
 
 MANIFEST: Final = "index.json"
 KIND: Final = SealedKind(what="an index of triples", version=1, remedy="remove the folder and index the corpus again")
-SHARD_NAME: Final = re.compile(r"shard-\d{5,}\.tbx")
+SHARD_NAME: Final = re.compile(r"shard-\d{5,}(-\d{2,}-[0-9a-f]{12})?\.tbx")
 """The names that shards have; a manifest that lists any other is no manifest of ours."""
 
 _DIGITS: Final = re.compile(r"[0-9a-f]{16}")
@@ -23,15 +28,39 @@ _DIGITS: Final = re.compile(r"[0-9a-f]{16}")
 Record = TypeVar("Record")
 
 
-def shard_name(number: int) -> str:
-    """Return the name of a shard's file.
+def shard_name(part: int, number: int, options: IndexOptions, info: ShardInfo) -> str:
+    """Return the name of a shard's file, which no shard has that holds anything else.
+
+    So it does not matter who writes it, how often, or when somebody stops who should have stopped long ago.
+
+    Parameters
+    ----------
+    part, number
+        Which part of the corpus it was made of, and which shard of that part it is.
+    options
+        What it was made with.
+    info
+        What it holds.
 
     Examples
     --------
-    >>> shard_name(3)
-    'shard-00003.tbx'
+    >>> options = IndexOptions(tokenize="13a", lowercase=True, stop_words=(), shard_triples=10)
+    >>> shard_name(3, 0, options, ShardInfo(1, 2, 2, "00000000000000ff"))[:15]
+    'shard-00003-00-'
     """
-    return f"shard-{number:05}.tbx"
+    held = json.dumps([__version__, asdict(options), asdict(info)]).encode()
+    return f"shard-{part:05}-{number:02}-{hashlib.blake2b(held, digest_size=6).hexdigest()}.tbx"
+
+
+def part_number(name: str) -> int:
+    """Return which part of the corpus the shard of that name was made of.
+
+    Examples
+    --------
+    >>> part_number("shard-00003-00-0123456789ab.tbx"), part_number("shard-00007.tbx")
+    (3, 7)
+    """
+    return int(name.removesuffix(".tbx").split("-")[1])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +166,7 @@ class Manifest:
         """How many triples there are."""
         return sum(shard.triples for shard in self.shards)
 
-    def write(self, folder: Path) -> Self:
+    def write(self, folder: PathLike) -> Self:
         """Make this the manifest of an index, and return it with its checksum.
 
         Raises
@@ -147,10 +176,10 @@ class Manifest:
         """
         written = asdict(self)
         del written["checksum"]
-        return replace(self, checksum=write_sealed(folder / MANIFEST, KIND, written))
+        return replace(self, checksum=write_sealed(joined(folder, MANIFEST), KIND, written))
 
     @classmethod
-    def read(cls, folder: Path) -> Self:
+    def read(cls, folder: PathLike) -> Self:
         """Read the manifest of an index.
 
         Raises
@@ -158,7 +187,7 @@ class Manifest:
         DataError
             If there is none, or it is not what was written.
         """
-        path = folder / MANIFEST
+        path = joined(folder, MANIFEST)
         found, checksum = read_sealed(path, KIND)
         try:
             options = record(IndexOptions, found["options"])

@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from trubleu.data.files import atomic_writer, unreadable
+from trubleu.data.places import is_remote, open_binary
 from trubleu.errors import DataError
 from trubleu.native import kernels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
+
+    from trubleu.data.files import PathLike
 
 _BLANK: Final = "0" * 16  # what stands in place of the checksum while it is computed
 
@@ -39,7 +42,7 @@ class SealedKind:
     remedy: str
 
 
-def write_sealed(path: Path, kind: SealedKind, fields: Mapping[str, Any]) -> str:
+def write_sealed(path: PathLike, kind: SealedKind, fields: Mapping[str, Any]) -> str:
     """Write a file that takes the place of an older one when it is whole, and return its checksum.
 
     Raises
@@ -52,11 +55,12 @@ def write_sealed(path: Path, kind: SealedKind, fields: Mapping[str, Any]) -> str
     checksum = _checksum(blank)
     with atomic_writer(path) as stream:
         stream.write(blank.replace(_BLANK, checksum, 1))
-    sync_folder(path.parent)
+    if not is_remote(path):
+        sync_folder(Path(path).parent)
     return checksum
 
 
-def read_sealed(path: Path, kind: SealedKind) -> tuple[dict[str, Any], str]:
+def read_sealed(path: PathLike, kind: SealedKind) -> tuple[dict[str, Any], str]:
     """Return a file's fields and its checksum.
 
     Raises
@@ -65,7 +69,8 @@ def read_sealed(path: Path, kind: SealedKind) -> tuple[dict[str, Any], str]:
         If it cannot be read, is something else or of another version, or any byte of it is not what was written.
     """
     try:
-        data = path.read_bytes()
+        with open_binary(path) as stream:
+            data = stream.read()
     except OSError as error:
         raise DataError(unreadable(os.fspath(path), error)) from error
     try:
@@ -79,7 +84,7 @@ def read_sealed(path: Path, kind: SealedKind) -> tuple[dict[str, Any], str]:
     if version != kind.version:
         age = "a newer" if version > kind.version else "an older"
         raise DataError(
-            f"{path} was made by {age} TruBLEU (its format is {version}, this one reads {kind.version}); "
+            f"{os.fspath(path)} was made by {age} TruBLEU (its format is {version}, this one reads {kind.version}); "
             f"use that one, or {kind.remedy}"
         )
     if len(checksum) != len(_BLANK) or _checksum(text.replace(checksum, _BLANK, 1)) != checksum:
@@ -87,9 +92,9 @@ def read_sealed(path: Path, kind: SealedKind) -> tuple[dict[str, Any], str]:
     return fields, checksum
 
 
-def altered(path: Path, kind: SealedKind, what: str) -> DataError:
+def altered(path: PathLike, kind: SealedKind, what: str) -> DataError:
     """Return the error for contents that nobody wrote this way."""
-    return DataError(f"{path} was altered or damaged ({what}); copy it again, or {kind.remedy}")
+    return DataError(f"{os.fspath(path)} was altered or damaged ({what}); copy it again, or {kind.remedy}")
 
 
 def sync_folder(folder: Path) -> None:

@@ -6,15 +6,14 @@ read once however many queries there are. See ``mine_search.hpp`` for how most r
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from trubleu.errors import UsageError
+from trubleu.mining.queries import Queries, word_frequencies
 from trubleu.native import kernels, resolve_threads
-from trubleu.text import tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -22,14 +21,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.mining.bm25 import Bm25
-    from trubleu.mining.shard import Field, Shard
+    from trubleu.mining.shard import Shard, ShardInfo
     from trubleu.text import Tokenizer
     from trubleu.text.registry import Spec
 
 LARGEST_EPSILON: Final = 1e6
 """More than anybody needs: from there on the response plays no part."""
 
-_FIELDS: Final[tuple[Field, Field]] = ("message", "response")
 _QUERIES: Final = 256  # searched at once; in between Ctrl-C is heard and progress is told
 _WORTH_THREADS: Final = 100_000  # queries times triples
 
@@ -120,39 +118,82 @@ def search(
         If a shard was altered or damaged.
     """
     check_ranges(top, alpha, epsilon)
-    if len(messages) != len(responses):
-        raise UsageError(
-            f"every query needs a message and a response, not {len(messages):,} and {len(responses):,} of them"
-        )
-    how = tokenizer(tokenize)
-    stopped = {word.lower() if lowercase else word for word in stop_words}
-    bags = tuple(_bags(texts, how, lowercase, stopped) for texts in (messages, [text or "" for text in responses]))
-    words = tuple(dict.fromkeys(word for field in bags for bag in field for word in bag))
+    queries = Queries.of_texts(messages, responses, tokenize=tokenize, lowercase=lowercase, stop_words=stop_words)
     documents = sum(shard.triples for shard in shards)
-    threads = resolve_threads(threads, documents * len(messages), _WORTH_THREADS)
-    numbers = [shard.numbers(words) for shard in shards]
-    means = _means(shards, documents)
-    scoring = [bm25.k1, bm25.b, bm25.scale, *means, alpha, (1.0 - alpha) * epsilon]
-    kernel = kernels.MineSearch(tuple(responses), np.array(scoring, np.float64), top)
-    places = {word: place for place, word in enumerate(words)}
-    for position, field in enumerate(_FIELDS):
-        frequencies = np.zeros(len(words), np.int64)
-        for shard, its in zip(shards, numbers, strict=True):
-            frequencies += shard.frequencies(field, its)
-        idf = bm25.idf(frequencies, documents)
-        begins = np.cumsum([0, *map(len, bags[position])], dtype=np.uint64)
-        flat = np.array([places[word] for bag in bags[position] for word in bag], np.uint32)
-        counts = np.array([count for bag in bags[position] for count in bag.values()], np.float64)
-        kernel.set_words(position, begins, flat, counts * idf[flat])
-    first_row = 0
-    for shard, its in zip(shards, numbers, strict=True):
-        for first in range(0, len(messages), _QUERIES):
-            last = min(first + _QUERIES, len(messages))
-            _run(kernel, shard, its, first_row, first, last, threads)
+    queries = queries.weighted(word_frequencies(shards, queries.words), documents, bm25)
+    scoring = Scoring.of_corpus((shard.info for shard in shards), bm25, alpha=alpha, epsilon=epsilon, top=top)
+    return search_shards(shards, queries, scoring, threads=threads, progress=progress, release=len(shards) > 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """How rows are scored, with what the whole corpus decides, and how many are kept.
+
+    Attributes
+    ----------
+    numbers
+        k1, b, the scale, the mean lengths of messages and responses, α and (1 − α) · ε.
+    top
+        How many rows are kept for each query.
+    """
+
+    numbers: tuple[float, ...]
+    top: int
+
+    @classmethod
+    def of_corpus(cls, infos: Iterable[ShardInfo], bm25: Bm25, *, alpha: float, epsilon: float, top: int) -> Scoring:
+        """Put together what was asked for and the mean lengths of all shards."""
+        counts = [(info.triples, info.message_words, info.response_words) for info in infos]
+        triples, message_words, response_words = map(sum, zip(*counts, strict=True)) if counts else (0, 0, 0)
+        means = (message_words / triples, response_words / triples) if triples else (0.0, 0.0)
+        return cls((bm25.k1, bm25.b, bm25.scale, *means, alpha, (1.0 - alpha) * epsilon), top)
+
+
+def search_shards(
+    shards: Sequence[Shard],
+    queries: Queries,
+    scoring: Scoring,
+    *,
+    first_row: int = 0,
+    floors: NDArray[np.float64] | None = None,
+    threads: int | None = None,
+    progress: Callable[[int], object] | None = None,
+    release: bool = False,
+) -> Hits:
+    """Find the best rows of shards that follow each other; what one shard gives spares work in the next.
+
+    Parameters
+    ----------
+    shards
+        Some shards of an index.
+    queries
+        With the weights that the words have in the whole index.
+    scoring
+        How rows are scored.
+    first_row
+        How many triples the index has before these shards.
+    floors
+        For each query a score: rows that score less are left out. None leaves none out.
+    threads, progress
+        As for `search`.
+    release
+        Whether to give a shard's memory back as soon as it was searched.
+    """
+    threads = resolve_threads(threads, sum(shard.triples for shard in shards) * len(queries), _WORTH_THREADS)
+    kernel = kernels.MineSearch(queries.responses, np.array(scoring.numbers, np.float64), scoring.top)
+    for position, field in enumerate(queries.fields):
+        kernel.set_words(position, *field)
+    if floors is not None:
+        kernel.set_floors(floors)
+    for shard in shards:
+        numbers = shard.numbers(queries.words)
+        for first in range(0, len(queries), _QUERIES):
+            last = min(first + _QUERIES, len(queries))
+            _run(kernel, shard, numbers, first_row, first, last, threads)
             if progress:
                 progress(last - first)
         first_row += shard.triples
-        if len(shards) > 1:  # the next one needs the memory; the only one may be searched again
+        if release:  # the next one needs the memory
             shard.release()
     return Hits(*kernel.hits())
 
@@ -168,22 +209,6 @@ def _run(
 ) -> None:
     its = shard.kernel()
     shard.sound(lambda: kernel.run(its, numbers, first_row, first, last, threads))
-
-
-def _bags(texts: Sequence[str], how: Tokenizer, lowercase: bool, stopped: set[str]) -> list[Counter[str]]:
-    """Return the words of each text, in the order in which they first come, and how often each comes."""
-    if how.native:
-        name = how.native
-    else:  # the words are those that the kernel was given, not those for people
-        texts, name, lowercase = how.lines(texts, lowercase), "none", False
-    return [Counter(word for word in kernels.tokens(text, name, lowercase) if word not in stopped) for text in texts]
-
-
-def _means(shards: Sequence[Shard], documents: int) -> tuple[float, float]:
-    if not documents:
-        return 0.0, 0.0
-    messages = sum(shard.info.message_words for shard in shards)
-    return messages / documents, sum(shard.info.response_words for shard in shards) / documents
 
 
 def check_ranges(top: int, alpha: float, epsilon: float) -> None:

@@ -32,7 +32,7 @@ from trubleu.native import kernels
 from trubleu.text import tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -178,6 +178,12 @@ class ShardWriter:
         """How many bytes of memory the triples take, with what writing them will need."""
         return self._builder.memory
 
+    @property
+    def info(self) -> ShardInfo:
+        """What an index must know of the shard that would be written now."""
+        made = self._builder
+        return ShardInfo(made.rows, made.message_words, made.response_words, f"{made.content:016x}")
+
     def add(self, batch: Batch) -> None:
         """Add triples.
 
@@ -207,8 +213,8 @@ class ShardWriter:
         progress
             Told which share of the file has been written.
         """
+        info = self.info
         builder, self._builder = self._builder, kernels.MineBuilder(self._stop_words)
-        info = ShardInfo(builder.rows, builder.message_words, builder.response_words, f"{builder.content:016x}")
         header = {
             "made_by": f"trubleu {__version__}",
             "triples": info.triples,
@@ -308,6 +314,13 @@ class Shard:
         """Return the response of a triple."""
         return self._text("response", row)
 
+    def texts(self, rows: NDArray[np.int64]) -> Iterator[tuple[str, str, str]]:
+        """Yield the id, the message and the response of many triples."""
+        if len(rows):
+            self._check_row(int(rows.min()))
+            self._check_row(int(rows.max()))
+        return zip(*(self._texts(column, rows) for column in ("id", "message", "response")), strict=True)
+
     def check(self) -> None:
         """Compare all checksums, and look whether every array can be used.
 
@@ -349,6 +362,14 @@ class Shard:
         if not begin <= end <= len(heap):
             raise self._file.altered("a text lies outside")
         return self.sound(lambda: heap[begin:end].tobytes().decode("utf-8", "surrogatepass"))
+
+    def _texts(self, column: str, rows: NDArray[np.int64]) -> list[str]:
+        begins, heap = self._array(f"{column}_text_begins"), self._array(f"{column}_text_bytes")
+        bounds = begins[rows], begins[rows + 1]
+        if not ((bounds[0] <= bounds[1]) & (bounds[1] <= len(heap))).all():
+            raise self._file.altered("a text lies outside")
+        view, places = heap.data, list(zip(*(bound.tolist() for bound in bounds), strict=True))
+        return self.sound(lambda: [str(view[begin:end], "utf-8", "surrogatepass") for begin, end in places])
 
     def _array(self, name: str) -> NDArray[Any]:
         array = self._file.array(name)

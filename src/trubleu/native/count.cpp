@@ -25,14 +25,14 @@ std::uint64_t hash_of(std::uint64_t pair) {
 
 WordCounter::WordCounter() : bits_(16), slots_(std::size_t{1} << bits_), begins_{0} {}
 
-std::uint32_t WordCounter::add(const Token &token) {
+std::uint32_t WordCounter::add(const Token &token, std::uint64_t times) {
     const std::size_t mask = slots_.size() - 1;
     std::size_t slot = slot_of(token.hash, bits_);
     for (; slots_[slot]; slot = (slot + 1) & mask) {
         const std::uint32_t number = slots_[slot] - 1;
         const Key &key = keys_[number];
         if (key.word == token.word && key.size == token.size && token.rest_equals(heap_.data() + begins_[number])) {
-            ++counts_[number];
+            counts_[number] += times;
             return number;
         }
     }
@@ -40,7 +40,7 @@ std::uint32_t WordCounter::add(const Token &token) {
     keys_.push_back({token.word, token.hash, token.size});
     heap_.insert(heap_.end(), token.bytes, token.bytes + token.size);
     begins_.push_back(heap_.size());
-    counts_.push_back(1);
+    counts_.push_back(times);
     slots_[slot] = static_cast<std::uint32_t>(keys_.size());
     if (2 * keys_.size() > slots_.size()) grow();
     return static_cast<std::uint32_t>(keys_.size() - 1);
@@ -73,20 +73,32 @@ void PairCounter::add(std::span<const std::uint32_t> numbers) {
         }
         if (numbers[i] >= usable_ || numbers[i + 1] >= usable_) continue;
         const std::uint64_t hash = hash_edge(numbers[i], numbers[i + 1]);
-        if (mine(hash)) count(pair_of(numbers[i], numbers[i + 1]), hash);
+        if (mine(hash)) count(pair_of(numbers[i], numbers[i + 1]), hash, 1);
     }
 }
 
-void PairCounter::count(std::uint64_t pair, std::uint64_t hash) {
+void PairCounter::add_counted(std::span<const std::uint32_t> firsts, std::span<const std::uint32_t> seconds,
+                              std::span<const std::uint32_t> counts) {
+    for (std::size_t i = 0; i < firsts.size(); ++i) {
+        if (i + ahead < firsts.size()) {
+            __builtin_prefetch(&slots_[slot_of(hash_edge(firsts[i + ahead], seconds[i + ahead]), bits_)], 1);
+        }
+        if (firsts[i] >= usable_ || seconds[i] >= usable_) continue;
+        const std::uint64_t hash = hash_edge(firsts[i], seconds[i]);
+        if (mine(hash)) count(pair_of(firsts[i], seconds[i]), hash, counts[i]);
+    }
+}
+
+void PairCounter::count(std::uint64_t pair, std::uint64_t hash, std::uint64_t times) {
     const std::size_t mask = slots_.size() - 1;
     std::size_t slot = slot_of(hash, bits_);
     for (; slots_[slot].pair != no_pair; slot = (slot + 1) & mask) {
         if (slots_[slot].pair == pair) {
-            ++slots_[slot].count;
+            slots_[slot].count += times;
             return;
         }
     }
-    slots_[slot] = {pair, 1};
+    slots_[slot] = {pair, times};
     ++used_;
     if (used_ > most_) make_room();
     if (2 * used_ > slots_.size()) rebuild(bits_ + 1);
@@ -188,6 +200,31 @@ OutArray<std::uint32_t> add_texts(WordCounter &counter, nb::tuple strings, const
     return to_numpy(std::move(numbers));
 }
 
+OutArray<std::uint32_t> merge_words(WordCounter &counter, const InArray<std::uint8_t> &heap,
+                                    const InArray<std::uint64_t> &begins, const InArray<std::uint64_t> &counts) {
+    const std::size_t size = counts.shape(0);
+    if (begins.shape(0) != size + 1) throw nb::value_error("every word needs a begin and a count, and the last an end");
+    if (begins(0) != 0 || begins(size) != heap.shape(0)) throw nb::value_error("words must fill their heap");
+    for (std::size_t i = 0; i < size; ++i) {
+        const bool rises = begins(i) < begins(i + 1) && begins(i + 1) <= heap.shape(0);
+        if (!rises || begins(i + 1) - begins(i) > std::numeric_limits<std::uint32_t>::max()) {
+            throw nb::value_error("words must follow each other and have bytes");
+        }
+    }
+    std::vector<std::uint32_t> numbers(size);
+    {
+        nb::gil_scoped_release release;
+        // A token is read in whole words, so there must be something behind the last one.
+        std::vector<std::uint8_t> bytes(heap.shape(0) + Line::padding);
+        std::copy_n(heap.data(), heap.shape(0), bytes.data());
+        for (std::size_t i = 0; i < size; ++i) {
+            const auto length = static_cast<std::uint32_t>(begins(i + 1) - begins(i));
+            numbers[i] = counter.add(Token(bytes.data() + begins(i), length), counts(i));
+        }
+    }
+    return to_numpy(std::move(numbers));
+}
+
 nb::tuple words(const WordCounter &counter) {
     return nb::make_tuple(to_numpy(std::vector(counter.heap())), to_numpy(std::vector(counter.begins())),
                           to_numpy(std::vector(counter.counts())));
@@ -215,6 +252,8 @@ void bind_count(nanobind::module_ &m) {
         .def(nb::init<>())
         .def("add", &add_texts, nb::arg("texts"), nb::arg("tokenizer"), nb::arg("lowercase"),
              "The numbers of the words of each text that has any, each text followed by 2^32 - 1.")
+        .def("merge", &merge_words, nb::arg("heap"), nb::arg("begins"), nb::arg("counts"),
+             "Adds what another counter's words() returned; the numbers that its words have here.")
         .def("words", &words, "All words as one heap of bytes, where each begins, and how often each came.");
     nb::class_<PairCounter>(m, "PairCounter")
         .def(nb::init<std::uint32_t, std::uint64_t, std::size_t>(), nb::arg("usable"), nb::arg("least"),
@@ -225,6 +264,15 @@ void bind_count(nanobind::module_ &m) {
                  self.add(span_of(numbers));
              },
              nb::arg("numbers"))
+        .def("add_counted",
+             [](PairCounter &self, const Numbers &firsts, const Numbers &seconds, const Numbers &counts) {
+                 if (firsts.shape(0) != seconds.shape(0) || firsts.shape(0) != counts.shape(0)) {
+                     throw nb::value_error("every pair needs two numbers and a count");
+                 }
+                 nb::gil_scoped_release release;
+                 self.add_counted(span_of(firsts), span_of(seconds), span_of(counts));
+             },
+             nb::arg("firsts"), nb::arg("seconds"), nb::arg("counts"))
         .def("finish_pass", &PairCounter::finish_pass)
         .def("pairs", &pairs, "First and second numbers of the pairs that came often enough, and how often.");
     nb::class_<PairIndex>(m, "PairIndex")

@@ -21,7 +21,7 @@ class WordCounter {
   public:
     WordCounter();
 
-    std::uint32_t add(const Token &token);
+    std::uint32_t add(const Token &token, std::uint64_t times = 1);
 
     const std::vector<std::uint8_t> &heap() const { return heap_; }
     const std::vector<std::uint64_t> &begins() const { return begins_; }
@@ -51,6 +51,10 @@ class PairCounter {
     // Takes the next numbers of this pass; the last of them is only looked at, so it must come again as the next first.
     void add(std::span<const std::uint32_t> numbers);
 
+    // Takes pairs that somebody else counted, each so many times, instead.
+    void add_counted(std::span<const std::uint32_t> firsts, std::span<const std::uint32_t> seconds,
+                     std::span<const std::uint32_t> counts);
+
     // Ends a pass; whether another one over the same numbers is needed.
     bool finish_pass();
 
@@ -69,7 +73,7 @@ class PairCounter {
     static constexpr std::uint64_t no_pair = ~std::uint64_t{0};
 
     bool mine(std::uint64_t hash) const { return (hash & ((std::uint64_t{1} << part_.depth) - 1)) == part_.bits; }
-    void count(std::uint64_t pair, std::uint64_t hash);
+    void count(std::uint64_t pair, std::uint64_t hash, std::uint64_t times);
     void make_room();
     void rebuild(unsigned bits);
 

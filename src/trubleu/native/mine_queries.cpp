@@ -52,6 +52,12 @@ class Search {
         }
     }
 
+    // What rows must score at least, by query.
+    void set_floors(InArray<double> floors) {
+        if (floors.shape(0) != queries_.size()) throw nb::value_error("every query needs a floor");
+        for (size_t i = 0; i < queries_.size(); ++i) queries_[i].floor = floors.data()[i];
+    }
+
     void run(const ShardHandle &shard, InArray<uint32_t> numbers, uint64_t first_row, size_t first, size_t last, int threads) {
         if (first > last || last > queries_.size()) throw nb::value_error("there are no such queries");
         if (numbers.shape(0) < words_) throw nb::value_error("every word needs a number");
@@ -103,6 +109,7 @@ void bind_mine_search(nanobind::module_ &m) {
         .def(nb::init<nb::tuple, InArray<double>, size_t>(), nb::arg("responses"), nb::arg("scoring"), nb::arg("top"),
              "Scoring: k1, b, scale, the mean lengths of messages and responses, alpha and (1 - alpha) * epsilon.")
         .def("set_words", &Search::set_words, nb::arg("field"), nb::arg("begins"), nb::arg("words"), nb::arg("weights"))
+        .def("set_floors", &Search::set_floors, nb::arg("floors"), "Rows that score less are passed over.")
         .def("run", &Search::run, nb::arg("shard"), nb::arg("numbers"), nb::arg("first_row"), nb::arg("first"),
              nb::arg("last"), nb::arg("threads"))
         .def("hits", &Search::hits, "Query, row, score, and the scores of message and response, best first.");

@@ -150,7 +150,8 @@ struct Searcher::Work {
     int first = 0;           // the field that is read first
     double settled = -1;     // the worst kept score that the choice of lists was made for
 
-    double worst() const { return query->kept.size() == scoring.top ? query->kept.back().score : 0.0; }
+    // What a row must score to be kept; no kept one scores less than the floor.
+    double worst() const { return query->kept.size() == scoring.top ? query->kept.back().score : query->floor; }
 
     void settle_rests(int field);
     void settle_steps(int field, double factor, double base);
@@ -457,7 +458,7 @@ void Searcher::Work::score_lists(int field, size_t most) {
 }
 
 void Searcher::Work::run() {
-    if (query->kept.size() < scoring.top) {
+    if (!(worst() > 0)) {
         score_lists(0, few_rows);
         if (scoring.alpha > 0) score_lists(1, few_rows);
     }

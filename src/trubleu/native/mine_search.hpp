@@ -51,6 +51,7 @@ struct Query {
     bool excludes = false;  // whether responses equal to `text` are left out
     uint64_t hash = 0;
     std::string text;
+    double floor = 0;       // rows that score less are not wanted, whatever was kept
     std::vector<Hit> kept;  // best first
 };
 

@@ -1,0 +1,200 @@
+"""A corpus spread over the workers of an engine, or gone through here where it can be read only once."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import closing
+from functools import partial
+from itertools import groupby
+from typing import TYPE_CHECKING, Final, TypeGuard
+
+from trubleu.data.places import absolute
+from trubleu.data.triple_files import TripleFiles
+from trubleu.data.triple_survey import SurveyedFile, look, stretches
+from trubleu.engines.local import InThisProcess
+from trubleu.errors import BadPartitionsError, DataError, TrubleuWarning, UsageError, counted, some
+from trubleu.mining.making import Cutter, ShardMaker, Step, check_listed, tokenizer_of
+from trubleu.mining.parts import Planner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from trubleu.data.triple_survey import Look, Stretch
+    from trubleu.data.triples import TripleSource
+    from trubleu.engines import Engine
+    from trubleu.mining.making import Made
+    from trubleu.mining.manifest import IndexOptions
+    from trubleu.mining.parts import Part
+
+    Told = Callable[[int], object] | None
+
+LOOKING: Final = 16
+"""To look at files takes about this part of the time that it takes to index them."""
+
+SHOWN: Final = 5
+"""How many parts that were left out a warning names."""
+
+
+def are_files(source: TripleSource) -> TypeGuard[TripleFiles]:
+    """Return whether a source can be read again, in pieces and by others; triples from Python and pipes cannot."""
+    return isinstance(source, TripleFiles) and source.total is not None
+
+
+def made_here(
+    folder: str, source: TripleSource, options: IndexOptions, number: int, engine: Engine, progress: Told
+) -> list[Made]:
+    """Go through a source that can be read only once, and return what came of it.
+
+    Raises
+    ------
+    UsageError
+        If others were to do it.
+    DataError
+        If a row cannot be used, or a shard cannot be written.
+    """
+    if not isinstance(engine, InThisProcess):
+        raise UsageError(
+            f"{some(source.files, 3) or 'triples from Python'} can be read only once and only here, so that no engine "
+            "can help; write the triples to files first, or leave the engine out"
+        )
+    cutter = Cutter(folder, options, tokenizer_of(options), part=number)
+
+    def steps() -> Iterator[Step]:
+        file, end, bad, empty = -1, 0, 0, 0
+        for batch in source.batches(size=cutter.room, contexts=False, progress=progress):
+            rows = batch.end - (end if batch.file == file else 0)
+            yield Step(batch, rows, source.bad - bad, source.empty - empty)
+            file, end, bad, empty = batch.file, batch.end, source.bad, source.empty
+
+    try:
+        return list(cutter.cut(steps()))
+    except UsageError as error:
+        raise DataError(str(error)) from error
+
+
+def made_of_files(
+    folder: str, source: TripleFiles, options: IndexOptions, number: int, engine: Engine, progress: Told
+) -> list[Made]:
+    """Let an engine make shards of files, and return what came of them, in the order of the corpus.
+
+    Raises
+    ------
+    DataError
+        If something cannot be read or used, or a shard cannot be written.
+    EngineError
+        If the engine's workers fail.
+    """
+    spread = _Spread(folder, source, options, engine, progress)
+    return spread.made(Planner(spread.surveyed(), options, first=number))
+
+
+class _Spread:
+    def __init__(self, folder: str, source: TripleFiles, options: IndexOptions, engine: Engine, progress: Told) -> None:
+        self._folder = folder
+        self._source = source
+        self._engine = engine
+        self._told = _Progress(progress, source.total or 0)
+        self._maker = ShardMaker(
+            folder=absolute(folder),
+            options=options,
+            skip_bad=source.skip_bad,
+            columns=source.columns,
+            tell=self._told.within if isinstance(engine, InThisProcess) else None,
+        )
+
+    def surveyed(self) -> list[SurveyedFile]:
+        """Look at all files, and return those that can be used."""
+        source = self._source
+        sizes = [(file, size or 0) for file, size in zip(source.files, source.sizes, strict=True)]
+        todo = stretches(sizes, columns=source.columns, skip_bad=source.skip_bad)
+        looks: list[tuple[Stretch, Look]] = []
+        try:
+            with closing(self._engine.map(look, todo, progress=self._told.looked)) as found:
+                looks.extend(found)
+        except BadPartitionsError as error:
+            self._skip(error, len(todo), error.partitions)
+        files = []
+        for _, group in groupby(looks, key=lambda each: each[0].file):
+            file = list(group)
+            if file[0][1].refusal:
+                raise DataError(file[0][1].refusal)
+            if sum(stretch.size for stretch, _ in file) == file[0][0].whole:
+                files.append(SurveyedFile(file))
+        return files
+
+    def made(self, planner: Planner) -> list[Made]:
+        """Make all parts."""
+        parts = planner.parts()
+        made, error = self._mapped(parts)
+        if error is not None:
+            # What is bad of a part may be one of many files.
+            again = {part.key: planner.apart(part) for part in parts if part.key not in made and len(part.ranges) > 1}
+            if self._source.skip_bad and again:
+                parts = [each for part in parts for each in again.get(part.key, [part])]
+                more, error = self._mapped([part for part in parts if part.key not in made])
+                made |= more
+            if error is not None:
+                self._skip(error, len(parts), error.partitions)
+        self._told.close()
+        return [each for part in parts for each in made.get(part.key, ())]
+
+    def _mapped(self, parts: Sequence[Part]) -> tuple[dict[str, tuple[Made, ...]], BadPartitionsError | None]:
+        found: dict[str, tuple[Made, ...]] = {}
+        state = partial(tokenizer_of, self._maker.options)
+        mapped = self._engine.map(self._maker, parts, state=state, progress=self._told.finished)
+        try:
+            with closing(mapped):  # whatever happens, nobody works on when this is left
+                for part, made in mapped:
+                    for shard in (each.shard for each in made if each.shard is not None):
+                        check_listed(self._folder, shard, "workers must see the same folder under the same path")
+                    found[part.key] = made
+        except BadPartitionsError as error:
+            return found, error
+        except UsageError as error:  # what cannot be written
+            raise DataError(str(error)) from error
+        return found, None
+
+    def _skip(self, error: BadPartitionsError, count: int, bad: dict[str, str]) -> None:
+        if not self._source.skip_bad:
+            if len(bad) == 1:
+                (message,) = bad.values()
+                raise BadPartitionsError(message, bad) from error
+            raise error
+        what = some([f"{name} ({message})" for name, message in bad.items()], SHOWN)
+        warnings.warn(
+            f"left out {len(bad)} of {counted(count, 'part')} of the corpus: {what}", TrubleuWarning, stacklevel=8
+        )
+
+
+class _Progress:
+    """Turns what is told of parts, finished ones and the one that is worked on here, into bytes of the corpus."""
+
+    def __init__(self, progress: Told, total: int) -> None:
+        self._progress = progress
+        self._left = total
+        self._within = 0
+
+    def looked(self, stretch: Stretch) -> None:
+        """Note that a stretch of a file was looked at."""
+        self._tell(stretch.size // LOOKING)
+
+    def within(self, size: int) -> None:
+        """Note how many bytes of a part have been read."""
+        now = size - size // LOOKING
+        self._tell(max(0, now - self._within))
+        self._within = max(self._within, now)
+
+    def finished(self, part: Part) -> None:
+        """Note that a part is finished."""
+        self.within(part.size)
+        self._within = 0
+
+    def close(self) -> None:
+        """Note that all is done."""
+        self._tell(self._left)
+
+    def _tell(self, more: int) -> None:
+        more = min(more, self._left)
+        self._left -= more
+        if self._progress is not None and more:
+            self._progress(more)

@@ -1,0 +1,38 @@
+"""Shards of rows that a test makes up."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+from trubleu.mining.shard import Shard, ShardWriter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from tests.oracles.mining import Row
+
+
+def columns(rows: Sequence[Row]) -> Any:
+    """Return rows as columns, as shards take them."""
+    return SimpleNamespace(
+        ids=tuple(row.id for row in rows),
+        messages=tuple(row.message for row in rows),
+        responses=tuple(row.response for row in rows),
+    )
+
+
+def shards_of(
+    folder: Path, rows: Sequence[Row], cuts: Sequence[int] = (), tokenize: str = "none", **options: Any
+) -> list[Shard]:
+    """Write rows as shards, cut before these rows, and open them."""
+    writer = ShardWriter(tokenize, lowercase=options.pop("lowercase", False), **options)
+    shards = []
+    for number, (first, last) in enumerate(pairwise([0, *sorted(cuts), len(rows)])):
+        writer.add(columns(rows[first:last]))
+        path = folder / f"{number}.tbx"
+        writer.write(path)
+        shards.append(Shard.open(path))
+    return shards

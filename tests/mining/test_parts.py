@@ -1,0 +1,320 @@
+"""A corpus made into an index part by part, by several processes: the same bytes, whoever makes what and when."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.mining.example import files, plain, rows, shards, triples, write
+from trubleu.data import Triple, triple_survey
+from trubleu.engines import Engine, engine
+from trubleu.errors import BadPartitionsError, CountedWarning, DataError, TrubleuWarning, UsageError
+from trubleu.mining import Index, making, parts
+from trubleu.mining.making import Made
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+BAD = {"id": "x", "message": "no response"}
+BLANK = {"id": "y", "message": " ", "response": "yes"}
+
+
+@pytest.fixture(scope="module")
+def two() -> Iterator[Engine]:
+    """Two processes."""
+    with engine("local:2") as processes:
+        yield processes
+
+
+def packed(path: Path, given: Sequence[Triple | dict[str, Any]]) -> Path:
+    """Write JSON lines, compressed."""
+    plain = write(path.with_suffix(""), given)
+    path.write_bytes(gzip.compress(plain.read_bytes(), mtime=0))
+    plain.unlink()
+    return path
+
+
+def table(path: Path, given: Sequence[Triple]) -> Path:
+    """Write Parquet."""
+    columns = ("id", "message", "response")
+    pl.DataFrame({name: [getattr(each, name) for each in given] for name in columns}).write_parquet(path)
+    return path
+
+
+def tabbed(path: Path, given: Sequence[Triple]) -> Path:
+    """Write tab-separated columns with a header, and without ids."""
+    lines = [f"{each.message}\t{each.response}" for each in given]
+    path.write_text("\n".join(["message\tresponse", *lines]))  # the last line does not end
+    return path
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> list[Path]:
+    """Return files of all kinds, with rows that are left out."""
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    made = triples(300)
+    return [
+        write(folder / "a.jsonl", [*made[:57], BLANK, BLANK, *made[57:60]]),
+        packed(folder / "b.jsonl.gz", [BLANK, *made[60:101]]),
+        packed(folder / "c.jsonl.gz", made[101:104]),
+        tabbed(folder / "d.tsv", made[104:150]),
+        table(folder / "e.parquet", made[150:233]),
+        write(folder / "f.jsonl", []),
+        write(folder / "g.jsonl", made[233:300]),
+    ]
+
+
+def sizes(index: Index) -> list[int]:
+    """Return how many triples each shard has."""
+    return [shard.triples for shard in index.manifest.shards]
+
+
+@pytest.mark.filterwarnings("ignore::trubleu.errors.CountedWarning")
+def test_every_engine_makes_the_same_bytes(tmp_path: Path, corpus: list[Path], two: Engine) -> None:
+    alone = Index.build(tmp_path / "alone", corpus, shard_triples=20)
+    # a: 62 rows in four shards; b and c: 45 rows in three; d, e and g: 47 + 83 + 67 rows in ten, the first has a header
+    assert sizes(alone) == [20, 20, 18, 2, 19, 20, 5, 19, *[20] * 8, 17]
+    assert [source.triples for source in alone.manifest.sources] == [60, 41, 3, 46, 83, 0, 67]
+    assert alone.manifest.empty == 3
+    expected = [(None if 104 <= row < 150 else each.id, each.message, each.response) for row, each in
+                enumerate(triples(300))]  # fmt: skip
+    found = rows(alone)
+    assert [(wanted[0] and row[0], *row[1:]) for wanted, row in zip(expected, found, strict=True)] == expected
+    assert found[104][0] == f"{corpus[3]}:2"
+    spread = Index.build(tmp_path / "spread", corpus, shard_triples=20, engine=two)
+    assert files(spread.path) == files(alone.path)
+    for each in (alone, spread):
+        each.add(corpus[0], engine=two if each is spread else None)
+    assert files(spread.path) == files(alone.path)
+    assert Index.open(spread.path).manifest.shards[-1].file.startswith("shard-00018-00-")
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.data())
+@pytest.mark.filterwarnings("ignore::trubleu.errors.CountedWarning")
+def test_shards_are_cut_by_rows(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    folder = tmp_path_factory.mktemp("cut")
+    kinds = st.lists(st.sampled_from([None, None, BAD, BLANK, "blank line"]), max_size=14)
+    given_files: list[list[Any]] = data.draw(st.lists(kinds, min_size=1, max_size=4))
+    most = data.draw(st.integers(1, 7))
+    made = iter(triples(100))
+    corpus, expected, row = [], [], 0
+    for number, found in enumerate([*given_files, [None]]):
+        path = folder / f"{number}.jsonl"
+        for kind in found:
+            if row % most == 0:
+                expected.append(0)
+            row += 1
+            expected[-1] += kind is None
+        parts_of_file = [kind if isinstance(kind, dict) else next(made) for kind in found]
+        write(path, parts_of_file)
+        lines = path.read_text().splitlines(keepends=True)
+        path.write_text("".join("\n" if k == "blank line" else line for k, line in zip(found, lines, strict=True)))
+        corpus.append(path)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(triple_survey, "BLOCK", data.draw(st.integers(1, 200), label="bytes of a block"))
+        patch.setattr(triple_survey, "BLOCKS_A_STRETCH", data.draw(st.integers(1, 3)))
+        patch.setattr(making, "BATCH", data.draw(st.integers(1, 5)))
+        index = Index.build(folder / "x", corpus, shard_triples=most, skip_bad=True)
+    assert sizes(index) == [size for size in expected if size]
+    assert files(index.path) == files(Index.build(folder / "y", corpus, shard_triples=most, skip_bad=True).path)
+
+
+def test_a_stream_makes_the_same_shards_as_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    long = [Triple(str(number), (), f"m{number} " * (400 if number % 9 else 2), "yes") for number in range(64)]
+    monkeypatch.setattr(making, "BATCH", 4)
+    monkeypatch.setattr(making, "MOST_MEMORY", 2**17)
+    listed = Index.build(tmp_path / "list", long, shard_triples=30)
+    made = [
+        Index.build(tmp_path / "plain", write(tmp_path / "a.jsonl", long), shard_triples=30),
+        Index.build(tmp_path / "packed", packed(tmp_path / "b.jsonl.gz", long), shard_triples=30),
+        Index.build(tmp_path / "table", table(tmp_path / "c.parquet", long), shard_triples=30),
+    ]
+    assert len(listed.shards) > 3
+    for each in made:
+        assert [shard.checksum for shard in each.manifest.shards] == [s.checksum for s in listed.manifest.shards]
+
+
+def test_small_compressed_files_go_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = triples(40)
+    corpus = [packed(tmp_path / f"{first:02}.jsonl.gz", made[first : first + 5]) for first in range(0, 40, 5)]
+    assert sizes(Index.build(tmp_path / "x", corpus)) == [40]
+    most = sum(path.stat().st_size for path in corpus[:3])
+    monkeypatch.setattr(parts, "PACKED_BYTES", most + 50)
+    index = Index.build(tmp_path / "y", corpus, shard_triples=12)
+    assert sizes(index) == [12, 3, 12, 3, 10]
+    assert rows(index) == plain(made)
+
+
+def interrupted_at(tells: int) -> Any:
+    """Return what is told of progress and interrupts after some times."""
+    left = tells
+
+    def stop(_more: int) -> None:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            raise KeyboardInterrupt
+
+    return stop
+
+
+def test_a_large_compressed_file_is_continued_in_its_midst(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = packed(tmp_path / "c.jsonl.gz", triples(95))
+    whole = files(Index.build(tmp_path / "whole", corpus, shard_triples=10).path)
+    monkeypatch.setattr(making, "BATCH", 5)
+    with pytest.raises(KeyboardInterrupt, match="continue with --resume"):
+        Index.build(tmp_path / "x", [corpus], shard_triples=10, progress=interrupted_at(2))
+    # All bytes are read at once here, so that progress is told of once and then no more until the end.
+    done = len(shards(tmp_path / "x"))
+    assert done > 0
+    looked: list[int] = []
+
+    def room(cutter: making.Cutter) -> int:
+        looked.append(cutter._rows)
+        return 5
+
+    monkeypatch.setattr(making.Cutter, "room", room)
+    Index.build(tmp_path / "x", corpus, shard_triples=10, resume=True)
+    assert min(looked) == 10 * done
+    assert files(tmp_path / "x") == whole
+
+
+@pytest.mark.parametrize("kind", ["c.jsonl.gz", "c.parquet", "c.jsonl"])
+def test_a_damaged_file_is_named_and_can_be_left_out(tmp_path: Path, kind: str, two: Engine) -> None:
+    good, more = write(tmp_path / "a.jsonl", triples(25)), packed(tmp_path / "d.jsonl.gz", triples(9, 3))
+    bad = tmp_path / kind
+    if kind.endswith("gz"):
+        bad = packed(bad, triples(300, 2))
+        bad.write_bytes(bad.read_bytes()[:-2000])
+        said = f"{bad}: the gzip data is damaged or ends early; copy or compress the file again"
+    elif kind.endswith("parquet"):
+        bad = table(bad, triples(30, 2))
+        bad.write_bytes(bad.read_bytes()[:-8])
+        said = f"{bad}: the Parquet data is damaged or ends early; copy or write the file again"
+    else:
+        write(bad, triples(20, 2))
+        bad.write_bytes(bad.read_bytes()[:-20] + b"\xff\n")
+        said = f"{bad}:20: "
+    corpus = [good, bad, more]
+    with pytest.raises(DataError) as caught:
+        Index.build(tmp_path / "x", corpus, shard_triples=10, engine=two)
+    assert str(caught.value).startswith(said)
+    assert isinstance(caught.value, BadPartitionsError)
+    assert not (tmp_path / "x" / "index.json").exists()
+    resume = (tmp_path / "x").exists()
+    assert resume == (kind != "c.parquet"), "which is found before anything is made"
+    warning = (
+        r"missing or wrong field, skipped: 1" if kind == "c.jsonl" else rf"left out 1 of \d+ parts .*{bad.name} \("
+    )
+    with pytest.warns((CountedWarning, TrubleuWarning), match=warning) as warned:
+        index = Index.build(tmp_path / "x", corpus, shard_triples=10, engine=two, resume=resume, skip_bad=True)
+    assert [each.filename for each in warned] == [__file__]
+    left = triples(20, 2)[:19] if kind == "c.jsonl" else []
+    assert rows(index) == [*plain(triples(25)), *plain(left), *plain(triples(9, 3))]
+    assert [source.triples for source in index.manifest.sources] == [25, len(left), 9]
+    with pytest.warns((CountedWarning, TrubleuWarning), match=warning):
+        alone = Index.build(tmp_path / "y", corpus, shard_triples=10, skip_bad=True)
+    assert files(index.path) == files(alone.path)
+
+
+def test_columns_that_nobody_knows_are_no_bad_part(tmp_path: Path, two: Engine) -> None:
+    good = write(tmp_path / "a.jsonl", triples(25))
+    (tmp_path / "b.tsv").write_text("a\tb\tc\td\te\n")
+    for where in (None, two):
+        with pytest.raises(DataError, match=r"b\.tsv:1: 5 columns and no header"):
+            Index.build(tmp_path / "x", [good, tmp_path / "b.tsv"], skip_bad=True, engine=where)
+        assert not (tmp_path / "x").exists()
+
+
+def test_several_bad_parts_are_all_named(tmp_path: Path, two: Engine) -> None:
+    corpus = write(tmp_path / "c.jsonl", [*triples(5), BAD, *triples(15, 2), BAD, *triples(15, 3)])
+    with pytest.raises(
+        BadPartitionsError, match=r"2 of 4 partitions .*c\.jsonl:6: .*c\.jsonl:22: .*17 triples are kept"
+    ):
+        Index.build(tmp_path / "x", corpus, shard_triples=10, engine=two)
+
+
+def test_no_engine_can_read_what_is_here_only(tmp_path: Path, two: Engine) -> None:
+    with pytest.raises(
+        UsageError, match=r"triples from Python can be read only once and only here, .* leave the engine"
+    ):
+        Index.build(tmp_path / "x", triples(3), engine=two)
+    assert not (tmp_path / "x").exists()
+    with engine() as here:
+        assert len(Index.build(tmp_path / "x", triples(3), engine=here)) == 3
+
+
+def test_progress_adds_up(tmp_path: Path, corpus: list[Path], two: Engine) -> None:
+    total = sum(path.stat().st_size for path in corpus)
+    for name, where in (("x", None), ("y", two)):
+        told: list[int] = []
+        with pytest.warns(CountedWarning):
+            Index.build(tmp_path / name, corpus, shard_triples=20, engine=where, progress=told.append)
+        assert sum(told) == total
+        assert min(told) > 0
+        assert len(told) > 15
+
+
+def test_workers_and_drivers_are_killed(tmp_path: Path) -> None:
+    corpus = write(tmp_path / "c.jsonl", triples(20_000))
+    whole = files(Index.build(tmp_path / "whole", corpus, shard_triples=1000).path)
+    folder = tmp_path / "x"
+    command = [sys.executable, "-m", "trubleu", "mine", "index", str(corpus), "--out", str(folder), "--quiet"]
+    command += ["--shard-triples", "1000", "--engine", "local:2"]
+    draw = random.Random(1)
+
+    def started(*more: str) -> subprocess.Popen[bytes]:
+        process = subprocess.Popen([*command, *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        done = len(list(folder.glob("built-*"))) + draw.randint(2, 5)
+        while process.poll() is None and len(list(folder.glob("built-*"))) < done:
+            time.sleep(0.001)
+        return process
+
+    driver = started()
+    assert driver.poll() is None
+    driver.kill()
+    driver.communicate()
+    assert len(list(folder.glob("built-*"))) >= 2
+    assert not (folder / "index.json").exists()
+    driver = started("--resume")
+    with open(f"/proc/{driver.pid}/task/{driver.pid}/children") as stream:  # noqa: PTH123 - no file of ours
+        children = [int(child) for child in stream.read().split()]
+    workers = [child for child in children if _is_worker(child)]
+    os.kill(workers[0], signal.SIGKILL)
+    assert driver.communicate() == (b"", b"")
+    assert driver.returncode == 0
+    assert files(folder) == whole
+
+
+def _is_worker(process: int) -> bool:
+    with open(f"/proc/{process}/cmdline", "rb") as stream:  # noqa: PTH123
+        return b"spawn_main" in stream.read()
+
+
+def test_records_that_nobody_wrote(tmp_path: Path) -> None:
+    made = Made(shard=None, triples=(), bad=1, empty=2, place=(0, 3), rows=3, last=True)
+    path = str(tmp_path / "record.json")
+    made.write(path)
+    assert Made.read(path) == made
+    strange: list[dict[str, Any]] = [
+        {"triples": ((0, 5),)}, {"triples": ((0, -1),)}, {"place": (1,)}, {"bad": -1}, {"rows": "3"},
+    ]  # fmt: skip
+    for change in strange:
+        fields = {name: getattr(made, name) for name in Made.__slots__} | change
+        Made(**fields).write(path)
+        with pytest.raises(DataError, match=r"record\.json was altered or damaged \("):
+            Made.read(path)
