@@ -13,16 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from benchmarks.rows import Row
+from trubleu.cli.progress import Bars
 from trubleu.data import iterate_lines
-from trubleu.vectors.count import (
-    NO_ENTRY,
-    SENTENCE_END,
-    MappedNumbers,
-    count_pairs,
-    encode_pairs,
-    encode_words,
-)
+from trubleu.engines import engine
+from trubleu.vectors.checkpoint import Folder
+from trubleu.vectors.counting import count_corpus
 from trubleu.vectors.model import Material, Model
+from trubleu.vectors.numbers import NO_ENTRY, SENTENCE_END, MappedNumbers
 from trubleu.vectors.training_options import TrainingOptions
 
 if TYPE_CHECKING:
@@ -31,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from benchmarks.cases import Bench
+    from trubleu.vectors.count import Vocabulary
 
 LINES, EPOCHS = 200_000, 3
 SAME: dict[str, Any] = {"window": 5, "negative": 5, "epochs": EPOCHS, "sample": 1e-3, "seed": 1, "alpha": 0.025}
@@ -81,12 +79,23 @@ def _text(bench: Bench) -> list[list[str]] | None:
     return [words for words in lines if words]
 
 
+def _counted(folder: Path, options: TrainingOptions) -> tuple[Vocabulary, Material]:
+    place = Folder(folder / "store")
+    place.begin()
+    with engine("local") as here:
+        vocabulary, levels, _ = count_corpus([folder / "text"], place, options, here, Bars(quiet=True))
+    material = Material(
+        orders=options.orders,
+        files=[MappedNumbers(place.numbers(order)) for order in options.orders],
+        listed=[len(level.counts) for level in levels],
+        counts=np.concatenate([level.counts for level in levels]),
+    )
+    return vocabulary, material
+
+
 def _ours(folder: Path, threads: int) -> Trained:
     options = TrainingOptions(orders=(1,), min_count=(5,), dim=100, tokenize="none", **SAME)
-    vocabulary, level = encode_words([folder / "text"], folder / "1.ids", options, lambda _more: None)
-    material = Material(
-        orders=(1,), files=[MappedNumbers(folder / "1.ids")], listed=[len(level.counts)], counts=level.counts
-    )
+    vocabulary, material = _counted(folder, options)
     model = Model.build(material, options)
     start = time.process_time()
     for epoch in range(EPOCHS):
@@ -107,18 +116,7 @@ def _gensim(text: list[list[str]], threads: int) -> Trained:
 def _joint(folder: Path, lines: int, runs: int) -> Row:
     """What a unit costs when the text is cut into words and n-grams in the same pass, beside units cut before."""
     options = TrainingOptions(mode="joint", dim=100, tokenize="none", **SAME)
-    _, level = encode_words([folder / "text"], folder / "1.ids", options, lambda _more: None)
-    levels = [level]
-    for order in (2, 3):
-        source, target = folder / f"{order - 1}.ids", folder / f"{order}.ids"
-        levels.append(count_pairs(source, levels[-1], options.least_count(order), lambda _more: None))
-        encode_pairs(source, target, levels[-1])
-    joint = Material(
-        orders=(1, 2, 3),
-        files=[MappedNumbers(folder / f"{order}.ids") for order in (1, 2, 3)],
-        listed=[len(level.counts) for level in levels],
-        counts=np.concatenate([level.counts for level in levels]),
-    )
+    _, joint = _counted(folder, options)
     model = Model.build(joint, options)
     separate = Material(
         orders=(1,),

@@ -53,6 +53,44 @@ def test_the_tokenizer_is_that_of_scoring() -> None:
         counter.add(("x",), "words", False)
 
 
+@pytest.mark.parametrize("build", BUILDS)
+@given(st.lists(st.lists(TOKENS, max_size=6), max_size=8), st.integers(0, 8))
+def test_merging_equals_having_counted_all(build: str, sentences: list[list[str]], cut: int) -> None:
+    whole = BUILDS[build].WordCounter()
+    whole.add(tuple(map(" ".join, sentences)), "none", False)
+    merged = BUILDS[build].WordCounter()
+    for some in (sentences[:cut], sentences[cut:]):
+        part = BUILDS[build].WordCounter()
+        part.add(tuple(map(" ".join, some)), "none", False)
+        heap, begins, counts = part.words()
+        numbers = merged.merge(heap, begins, counts)
+        known = kernels.unpack_texts(*merged.words()[:2])
+        assert tuple(known[number] for number in numbers) == kernels.unpack_texts(heap, begins)
+        # Zero times more: looked up.
+        np.testing.assert_array_equal(merged.merge(heap, begins, np.zeros_like(counts)), numbers)
+    for ours, theirs in zip(merged.words(), whole.words(), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    ("heap", "begins", "counts", "message"),
+    [
+        (b"ab", [0, 1], [1, 1], "every word needs a begin and a count"),
+        (b"ab", [], [], "every word needs a begin and a count"),
+        (b"ab", [1, 2], [1], "words must fill their heap"),
+        (b"ab", [0, 1], [1], "words must fill their heap"),
+        (b"ab", [0, 0, 2], [1, 1], "words must follow each other and have bytes"),
+        (b"ab", [0, 9, 2], [1, 1], "words must follow each other and have bytes"),
+        (b"ab", [0, 2, 1, 2], [1, 1, 1], "words must follow each other and have bytes"),
+    ],
+)
+def test_words_that_nobody_counted(heap: bytes, begins: list[int], counts: list[int], message: str) -> None:
+    counter = kernels.WordCounter()
+    with pytest.raises(ValueError, match=message):
+        counter.merge(np.frombuffer(heap, np.uint8), np.array(begins, np.uint64), np.array(counts, np.uint64))
+    assert len(counter.words()[2]) == 0
+
+
 NUMBERS = st.lists(st.sampled_from([*range(6), NO_ENTRY, SENTENCE_END]), max_size=80)
 
 
@@ -106,3 +144,35 @@ def test_many_pairs_in_little_room(build: str) -> None:
         assert (passes > 50) == (most == 1_000)
     pairs = Counter(pairwise(array.tolist()))
     assert results[0] == results[1] == {pair: count for pair, count in pairs.items() if count >= 3}
+
+
+@pytest.mark.parametrize("build", BUILDS)
+@given(
+    pairs=st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6), st.integers(0, 2**32 - 1)), max_size=40),
+    usable=st.integers(0, 7),
+    least=st.integers(1, 2**33),
+    most=st.integers(1, 20),
+)
+def test_pairs_that_others_counted_are_added_up(
+    build: str, pairs: list[tuple[int, int, int]], usable: int, least: int, most: int
+) -> None:
+    counter = BUILDS[build].PairCounter(usable, least, most)
+    columns = [np.array(column, np.uint32) for column in zip(*pairs, strict=True)] or [np.empty(0, np.uint32)] * 3
+    more = True
+    while more:
+        counter.add_counted(*columns)
+        more = counter.finish_pass()
+    firsts, seconds, counts = (column.tolist() for column in counter.pairs())
+    expected: Counter[tuple[int, int]] = Counter()
+    for first, second, count in pairs:
+        if max(first, second) < usable:
+            expected[first, second] += count
+    found = dict(zip(zip(firsts, seconds, strict=True), counts, strict=True))
+    assert found == {pair: count for pair, count in expected.items() if count >= least}
+
+
+def test_pairs_with_columns_of_different_lengths() -> None:
+    two, one = np.zeros(2, np.uint32), np.zeros(1, np.uint32)
+    for columns in ((two, one, two), (two, two, one)):
+        with pytest.raises(ValueError, match="every pair needs two numbers and a count"):
+            kernels.PairCounter(1, 1, 1).add_counted(*columns)

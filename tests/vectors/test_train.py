@@ -17,8 +17,8 @@ from tests.oracles.skipgram import ngram_counts
 from trubleu.errors import DataError, UsageError
 from trubleu.vectors import train as training
 from trubleu.vectors.checkpoint import Folder, State
-from trubleu.vectors.count import MappedNumbers
 from trubleu.vectors.model import Model, keep_thresholds
+from trubleu.vectors.numbers import MappedNumbers
 from trubleu.vectors.store import VectorStore
 from trubleu.vectors.train import train_vectors
 from trubleu.vectors.training_options import TrainingOptions
@@ -239,7 +239,7 @@ def test_a_disk_that_fills_up_leaves_the_checkpoint_before(
 
     def full(descriptor: int) -> None:
         synced[0] += 1
-        if synced[0] == 4:  # after the vocabulary, the first checkpoint, and that of the first epoch
+        if synced[0] == 7:  # after three parts of the count, the vocabulary, and two checkpoints
             raise OSError(errno.ENOSPC, "No space left on device")
         usual(descriptor)
 
@@ -328,7 +328,7 @@ def test_a_corpus_of_numbers_that_was_cut_off(corpus: Path, tmp_path: Path, monk
 def test_a_corpus_of_numbers_that_was_overwritten(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: int, chunk: int
 ) -> None:
-    monkeypatch.setattr("trubleu.vectors.checkpoint._CHUNK", chunk)
+    monkeypatch.setattr("trubleu.vectors.numbers._SUMMED", chunk)
     with failing_after(monkeypatch, 0), pytest.raises(PowerError):
         train_vectors([corpus], tmp_path / "v", small(), threads=1)
     path = tmp_path / "v.training" / f"order-{order}.ids"

@@ -1,108 +1,161 @@
-"""The files and levels of a corpus against ``collections.Counter``."""
+"""Counting a corpus, however it is cut, against ``collections.Counter``."""
 
 from __future__ import annotations
 
 import gzip
-from typing import TYPE_CHECKING
+import os
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.oracles.corpus_numbers import counted
 from tests.oracles.skipgram import NO_ENTRY, SENTENCE_END, ngram_counts
-from trubleu.errors import DataError
-from trubleu.vectors import count
-from trubleu.vectors.count import MappedNumbers, count_pairs, encode_pairs, encode_words, spell
+from trubleu.cli.progress import Bars
+from trubleu.engines import engine
+from trubleu.vectors import count_pairs, numbers, text_ranges
+from trubleu.vectors.checkpoint import Folder
+from trubleu.vectors.count import spell
+from trubleu.vectors.count_pairs import BucketRange, bucket_of, bucket_ranges
+from trubleu.vectors.counting import count_corpus
+from trubleu.vectors.numbers import MappedNumbers, chunks
 from trubleu.vectors.training_options import TrainingOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-SENTENCES = st.lists(st.lists(st.sampled_from(["a", "b", "c", "_", "a_b", "é"]), max_size=9), max_size=12)
+    from trubleu.vectors.counting import Counted
+
+SENTENCES = st.lists(st.lists(st.sampled_from(["a", "b", "c", "_", "a_b", "é"]), max_size=9), min_size=1, max_size=12)
+SILENT = Bars(quiet=True)
 
 
-def silent(_more: int) -> None:
-    pass
+def count(paths: Sequence[Path], folder: Path, options: TrainingOptions) -> tuple[Counted, list[list[int]]]:
+    """Count, and return what was found and the corpus as numbers of each order."""
+    place = Folder(folder / "v")
+    place.begin()
+    with engine("local") as here:
+        found = count_corpus(paths, place, options, here, SILENT)
+    orders = range(1, options.orders[-1] + 1)
+    return found, [MappedNumbers(place.numbers(order)).numbers.tolist() for order in orders]
 
 
+@settings(max_examples=40)
 @given(
     sentences=SENTENCES,
     least=st.tuples(st.integers(1, 4), st.integers(1, 4), st.integers(1, 4)),
+    bytes_a_range=st.sampled_from([20, 50, 1000]),
+    places_a_range=st.sampled_from([9, 30, 1000]),
     most=st.sampled_from([1, 3, 1000]),
+    chunk=st.sampled_from([3, 1000]),
 )
-def test_levels_hold_every_frequent_ngram(
-    tmp_path_factory: pytest.TempPathFactory, sentences: list[list[str]], least: tuple[int, int, int], most: int
+def test_however_the_corpus_is_cut(
+    tmp_path_factory: pytest.TempPathFactory,
+    sentences: list[list[str]],
+    least: tuple[int, int, int],
+    bytes_a_range: int,
+    places_a_range: int,
+    most: int,
+    chunk: int,
 ) -> None:
+    # Enough to be trained on, whatever was drawn: the same words and n-grams of each order.
+    sentences = [*sentences, *[["a", "b", "c"]] * 4]
     folder = tmp_path_factory.mktemp("count")
     (folder / "text").write_text("".join(" ".join(sentence) + "\n" for sentence in sentences), encoding="utf-8")
     options = TrainingOptions(orders=(1, 2, 3), min_count=least, tokenize="none")
-    files = [folder / f"{order}.ids" for order in (1, 2, 3)]
-    vocabulary, level = encode_words([folder / "text"], files[0], options, silent)
-    assert vocabulary.total == sum(map(len, sentences))
-    levels = [level]
-    for order in (2, 3):
-        levels.append(count_pairs(files[order - 2], levels[-1], options.least_count(order), silent, most))
-        encode_pairs(files[order - 2], files[order - 1], levels[-1])
-    words = vocabulary.words()
-    for order, wanted in zip((1, 2, 3), least, strict=True):
-        level = levels[order - 1]
-        assert (np.diff(level.counts.astype(np.int64)) <= 0).all()
-        listed = level.at_least(wanted)
-        ngrams = spell(words, levels, order, listed)
-        found = dict(zip(ngrams, level.counts[:listed].tolist(), strict=True))
-        assert len(found) == listed
-        assert found == {g: n for g, n in ngram_counts(sentences, order).items() if n >= wanted}
-        if not any(sentences):
-            continue
-        # Where each n-gram stands.
-        expected: list[str] = []
-        for sentence in filter(None, sentences):
-            expected += [" ".join(sentence[at : at + order]) for at in range(len(sentence) - order + 1)]
-            expected += [""] * min(order - 1, len(sentence)) + ["END"]
-        numbers = MappedNumbers(files[order - 1]).numbers.tolist()
-        names = dict(enumerate(ngrams)) | {SENTENCE_END: "END"}
-        assert [names.get(number, "") for number in numbers] == [
-            ngram if ngram in found or ngram == "END" else "" for ngram in expected
-        ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda _descriptor: None)  # there are many small files
+        patch.setattr(text_ranges, "RANGE", bytes_a_range)
+        patch.setattr(count_pairs, "PLACES_ALONE", places_a_range)
+        patch.setattr(count_pairs, "MOST_PAIRS", most)
+        patch.setattr(numbers, "_CHUNK", chunk)
+        found, orders = count([folder / "text"], folder, options)
+    expected = counted(sentences, [options.least_count(order) for order in (1, 2, 3)])
+    words = found.vocabulary.words()
+    assert list(words) == expected.words
+    assert found.vocabulary.total == sum(map(len, sentences))
+    assert found.levels[0].counts.tolist() == expected.counts
+    for level, wanted in zip(found.levels[1:], expected.levels, strict=True):
+        columns = (level.firsts.tolist(), level.seconds.tolist(), level.counts.tolist())
+        assert list(zip(*columns, strict=True)) == wanted
+    assert orders == expected.numbers
+    assert found.checksums == {
+        order: MappedNumbers(folder / f"v.training/order-{order}.ids").checksum() for order in (1, 2, 3)
+    }
+    # And these are the n-grams, spelled out.
+    for order, wanted_count in zip((1, 2, 3), least, strict=True):
+        listed = found.levels[order - 1].at_least(wanted_count)
+        ngrams = spell(words, found.levels, order, listed)
+        named = dict(zip(ngrams, found.levels[order - 1].counts[:listed].tolist(), strict=True))
+        assert named == {g: n for g, n in ngram_counts(sentences, order).items() if n >= wanted_count}
+    left = {path.name for path in (folder / "v.training").iterdir()}
+    assert left == {f"{kind}-{order}" for kind in ("level", "order") for order in (1, 2, 3)} | {
+        f"order-{order}.ids" for order in (1, 2, 3)
+    }
 
 
 def test_files_are_read_one_after_the_other_and_tokenised_as_in_scoring(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("Hello, world.\n\n  \n")
     (tmp_path / "b.gz").write_bytes(gzip.compress("HELLO Ärger".encode()))
+    (tmp_path / "empty").write_text("")
     options = TrainingOptions(orders=(1,), min_count=(1,), lowercase=True)
-    vocabulary, level = encode_words([tmp_path / "a.txt", tmp_path / "b.gz"], tmp_path / "1.ids", options, silent)
-    assert vocabulary.words() == ("hello", ",", "world", ".", "ärger")
-    assert level.counts.tolist() == [2, 1, 1, 1, 1]
-    assert MappedNumbers(tmp_path / "1.ids").numbers.tolist() == [0, 1, 2, 3, SENTENCE_END, 0, 4, SENTENCE_END]
+    found, orders = count([tmp_path / "a.txt", tmp_path / "empty", tmp_path / "b.gz"], tmp_path, options)
+    assert found.vocabulary.words() == ("hello", ",", "world", ".", "ärger")
+    assert found.levels[0].counts.tolist() == [2, 1, 1, 1, 1]
+    assert orders == [[0, 1, 2, 3, SENTENCE_END, 0, 4, SENTENCE_END]]
+
+
+def test_a_file_may_come_twice(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one two three\n")
+    options = TrainingOptions(orders=(1,), min_count=(1,), tokenize="none")
+    found, orders = count([tmp_path / "a.txt"] * 2, tmp_path, options)
+    assert found.levels[0].counts.tolist() == [2, 2, 2]
+    assert orders == [[0, 1, 2, SENTENCE_END] * 2]
 
 
 def test_a_tokenizer_of_our_own(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("Isn't it? It is.\n")
     options = TrainingOptions(orders=(1,), min_count=(2,), tokenize="words", lowercase=True)
-    vocabulary, _ = encode_words([tmp_path / "a.txt"], tmp_path / "1.ids", options, silent)
-    assert vocabulary.words() == ("it",)
-    numbers = MappedNumbers(tmp_path / "1.ids").numbers.tolist()
-    assert numbers == [NO_ENTRY, 0, NO_ENTRY, 0, NO_ENTRY, NO_ENTRY, SENTENCE_END]
+    found, orders = count([tmp_path / "a.txt"], tmp_path, options)
+    assert found.vocabulary.words() == ("it",)
+    assert orders == [[NO_ENTRY, 0, NO_ENTRY, 0, NO_ENTRY, NO_ENTRY, SENTENCE_END]]
 
 
-def test_chunks_make_no_difference(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@given(st.lists(st.lists(st.integers(0, 9), min_size=6, max_size=6), min_size=1, max_size=4), st.integers(1, 40))
+def test_buckets_are_put_together_as_far_as_they_fit(sizes: list[list[int]], most: int) -> None:
+    ranges = bucket_ranges(sizes, most)
+    totals = [sum(column) for column in zip(*sizes, strict=True)]
+    assert [bucket for each in ranges for bucket in range(each.first, each.end)] == list(range(6))
+    assert [each.number for each in ranges] == list(range(len(ranges)))
+    for each in ranges:
+        assert each.pairs == sum(totals[each.first : each.end])
+        assert each.pairs <= most or each.end == each.first + 1
+    for one, two in pairwise(ranges):
+        assert one.pairs + totals[two.first] > most
+    assert str(BucketRange(0, 3, 5, 9)) == "buckets 4 to 5"
+
+
+def test_buckets_are_filled_evenly() -> None:
     rng = np.random.default_rng(1)
-    sentences = [[f"w{number}" for number in rng.integers(0, 9, rng.integers(1, 9))] for _ in range(300)]
-    (tmp_path / "text").write_text("".join(" ".join(sentence) + "\n" for sentence in sentences))
-    options = TrainingOptions(orders=(1, 2), min_count=(1, 2), tokenize="none")
-    results = []
-    for size in (count._CHUNK, 7):
-        monkeypatch.setattr(count, "_CHUNK", size)
-        monkeypatch.setattr(count, "_LINES", size)
-        _, words = encode_words([tmp_path / "text"], tmp_path / "1.ids", options, silent)
-        pairs = count_pairs(tmp_path / "1.ids", words, 2, silent)
-        encode_pairs(tmp_path / "1.ids", tmp_path / "2.ids", pairs)
-        results.append([(tmp_path / name).read_bytes() for name in ("1.ids", "2.ids")])
-    assert results[0] == results[1]
+    # As pairs of frequent words are: small numbers.
+    firsts, seconds = (np.minimum(rng.zipf(1.3, 200_000), 50_000).astype(np.uint32) for _ in range(2))
+    pairs = np.unique(np.stack([firsts, seconds]), axis=1)
+    sizes = np.bincount(bucket_of(pairs[0], pairs[1]), minlength=count_pairs.BUCKETS)
+    assert len(sizes) == count_pairs.BUCKETS
+    assert sizes.max() < 1.5 * sizes.mean()
+    assert sizes.min() > 0.6 * sizes.mean()
 
 
-def test_a_full_disk(tmp_path: Path) -> None:
-    (tmp_path / "text").write_text("a b\n")
-    with pytest.raises(DataError, match=r"missing.1\.raw cannot be written: No such file or directory; make room"):
-        encode_words([tmp_path / "text"], tmp_path / "missing" / "1.ids", TrainingOptions(), silent)
+@pytest.mark.parametrize(("first", "size"), [(0, None), (0, 10), (4, 3), (9, 1)])
+@pytest.mark.parametrize("overlap", [0, 1])
+def test_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: int, size: Any, overlap: int) -> None:
+    np.arange(10, dtype=np.uint32).tofile(tmp_path / "x")
+    monkeypatch.setattr(numbers, "_CHUNK", 2)
+    found = [chunk.tolist() for chunk in chunks(tmp_path / "x", first, size, overlap=overlap)]
+    end = 10 if size is None else first + size
+    begins = range(first, end, 2)
+    assert found == [list(range(begin, min(min(begin + 2, end) + overlap, 10))) for begin in begins]

@@ -6,6 +6,8 @@ import argparse
 import re
 from typing import TYPE_CHECKING, Any
 
+from trubleu.cli.engine import add_engine_group
+
 if TYPE_CHECKING:
     from trubleu.vectors.train import Training
 
@@ -14,8 +16,10 @@ examples:
   trubleu vectors train news.txt.zst --out news.store
   trubleu vectors train a.txt b.txt.gz --mode joint --lowercase --tokenize words --dim 300 --out joint.store
   trubleu vectors train news.txt.zst --out news.store --resume
+  trubleu vectors train part-*.txt --out /shared/news.store --engine ray
 
-The folder news.store.training holds checkpoints until the store is written. Ctrl-C leaves one there as well.
+The folder news.store.training holds checkpoints until the store is written. Ctrl-C leaves one there as well. For a
+store at an address such as s3://bucket/news.store, that folder is here.
 """
 
 
@@ -70,6 +74,11 @@ def add_train_parser(commands: argparse._SubParsersAction[Any]) -> None:
         "--threads", type=int, metavar="N", help="threads to use (all cores); the same bytes each time only with 1"
     )
     out.add_argument("--quiet", action="store_true", help="no progress bars, no table")
+    where = add_engine_group(parser)
+    where.description = (
+        "Words and n-grams are counted there; vectors are trained here. Workers must find the corpus\n"
+        "and the folder of checkpoints under the same paths. A compressed file is read by one worker."
+    )
 
 
 def run(options: argparse.Namespace) -> None:
@@ -108,6 +117,7 @@ def run(options: argparse.Namespace) -> None:
             resume=options.resume,
             threads=options.threads,
             dtype=options.dtype,
+            engine=options.engine,
             progress=bars,
         )
     if not options.quiet:

@@ -5,6 +5,7 @@
     V.training/
         vocabulary    words, and n-grams as pairs; checksums of the corpus as numbers
         order-N.ids   the corpus as numbers of n-grams of N words
+        …             parts of a count that is not finished (`trubleu.vectors.counting`)
         model-N.done  vectors of a model that is finished
         checkpoint    options, how far the training is, and the two matrices
 
@@ -22,15 +23,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from trubleu.data import places
 from trubleu.data.array_file import ArrayFile, Kind, write_arrays
 from trubleu.data.files import is_standard, name_of
 from trubleu.errors import DataError, UsageError
-from trubleu.native import kernels
-from trubleu.vectors.count import Level, MappedNumbers, Vocabulary
+from trubleu.vectors.count import Level, Vocabulary
 from trubleu.vectors.model import new_rows
+from trubleu.vectors.numbers import MappedNumbers
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from trubleu.data.files import PathLike
     from trubleu.vectors.model import Rows
@@ -42,7 +44,6 @@ KIND: Final = Kind(
     name="part of a training of vectors",
     remedy="remove its folder and train again",
 )
-_CHUNK: Final = 1 << 24  # numbers looked at together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +89,8 @@ class Folder:
     """
 
     def __init__(self, out: PathLike) -> None:
-        self.path = Path(f"{os.fspath(out)}.training")
+        # Files in it are mapped into memory, so it is here even if the store is elsewhere.
+        self.path = Path(f"{places.base_name(out) if places.is_remote(out) else os.fspath(out)}.training")
         self._kind = replace(KIND, remedy=f"remove the folder {self.path} and train again")
         self._checkpoint = self.path / "checkpoint"
         self._vocabulary = self.path / "vocabulary"
@@ -96,6 +98,10 @@ class Folder:
     def has_checkpoint(self) -> bool:
         """Return whether there is something to continue from."""
         return self._checkpoint.exists()
+
+    def is_begun(self) -> bool:
+        """Return whether an earlier training was here, even if it got no further than counting."""
+        return self.path.is_dir()
 
     def begin(self) -> None:
         """Make the folder, without what an earlier training left there before its first checkpoint.
@@ -117,6 +123,14 @@ class Folder:
             self.path.mkdir()
         except OSError as error:
             raise DataError(f"the folder {self.path} cannot be made: {error.strerror or error}") from error
+
+    def sweep(self) -> bool:
+        """Remove what nobody finished writing, and return whether there is anything else."""
+        if not self.path.is_dir():
+            return False
+        for path in self.path.glob(".trubleu-*.tmp"):
+            path.unlink(missing_ok=True)
+        return any(self.path.iterdir())
 
     def remove(self) -> None:
         """Remove the folder and all that is in it."""
@@ -141,13 +155,13 @@ class Folder:
         except (OSError, ValueError) as error:
             raise DataError(f"{path} cannot be read; {self._kind.remedy}") from error
         fits = len(mapped.numbers) == header["places"]
-        if not fits or _checksum(mapped) != header["checksums"][str(order)]:
+        if not fits or mapped.checksum() != header["checksums"][str(order)]:
             what = "its checksum" if fits else "its size"
             raise DataError(f"{path} was altered or damaged ({what} does not fit); {self._kind.remedy}")
         return mapped
 
-    def write_vocabulary(self, vocabulary: Vocabulary, levels: Sequence[Level]) -> None:
-        """Write the vocabulary, once for all epochs."""
+    def write_vocabulary(self, vocabulary: Vocabulary, levels: Sequence[Level], checksums: Mapping[int, str]) -> None:
+        """Write the vocabulary, once for all epochs, with the checksums of the orders that are trained."""
         arrays: dict[str, Any] = {"heap": vocabulary.heap, "begins": vocabulary.begins}
         for level in levels:
             arrays |= {
@@ -155,15 +169,21 @@ class Folder:
                 f"firsts-{level.order}": level.firsts,
                 f"seconds-{level.order}": level.seconds,
             }
-        places = self.numbers(len(levels)).stat().st_size // np.dtype(np.uint32).itemsize
-        written = [level.order for level in levels if self.numbers(level.order).exists()]
+        size = self.numbers(len(levels)).stat().st_size
         header = {
             "orders": len(levels),
             "total": vocabulary.total,
-            "places": places,
-            "checksums": {str(order): _checksum(MappedNumbers(self.numbers(order))) for order in written},
+            "places": size // np.dtype(np.uint32).itemsize,
+            "checksums": {str(order): checksum for order, checksum in checksums.items()},
         }
         write_arrays(self._vocabulary, KIND, header, arrays)
+
+    def tidy(self, orders: Sequence[int]) -> None:
+        """Remove what was needed for counting only, once there is a checkpoint; these orders are trained."""
+        kept = {self._vocabulary, self._checkpoint, *(self.numbers(order) for order in orders)}
+        for path in self.path.iterdir():
+            if path not in kept:
+                path.unlink()
 
     def read_vocabulary(self) -> tuple[Vocabulary, list[Level]]:
         """Read what `write_vocabulary` wrote."""
@@ -200,7 +220,7 @@ class Folder:
         DataError
             If it cannot be written, for instance because the disk is full; the one before stays.
         """
-        header = {"options": options.to_dict(), "corpus": _fingerprints(corpus), "state": asdict(state)}
+        header = {"options": options.to_dict(), "corpus": fingerprints(corpus), "state": asdict(state)}
         arrays = {f"matrix-{number}": matrix.reshape(-1) for number, matrix in enumerate(matrices)}
         write_arrays(self._checkpoint, KIND, header, arrays)
 
@@ -222,7 +242,7 @@ class Folder:
                     f"--{name.replace('_', '-')} is {value}, but {self.path} was made with {before.get(name)}; "
                     "continue with the same options"
                 )
-        if file.header["corpus"] != _fingerprints(corpus):
+        if file.header["corpus"] != fingerprints(corpus):
             given = ", ".join(f"{name} ({size} bytes)" for name, size in file.header["corpus"])
             raise UsageError(f"{self.path} was made from another corpus; continue with the same files: {given}")
         state = State(**(file.header["state"] | {"losses": tuple(file.header["state"]["losses"])}))
@@ -246,16 +266,8 @@ class Folder:
         return self.path / f"model-{model}.done"
 
 
-def _checksum(mapped: MappedNumbers) -> str:
-    sums = []
-    for first in range(0, len(mapped.numbers), _CHUNK):
-        sums.append(kernels.checksum(mapped.numbers[first : first + _CHUNK].view(np.uint8)))
-        mapped.release()
-    return f"{kernels.checksum(np.array(sums, '<u8').view(np.uint8)):016x}"
-
-
-def _fingerprints(corpus: Sequence[PathLike]) -> list[list[str | int]]:
+def fingerprints(corpus: Sequence[PathLike]) -> list[list[str | int]]:
     """Return what tells one corpus from another without reading it: the files' names and sizes."""
     return [
-        [name_of(path), 0] if is_standard(path) else [Path(path).name, Path(path).stat().st_size] for path in corpus
+        [name_of(path), 0] if is_standard(path) else [places.base_name(path), places.byte_size(path)] for path in corpus
     ]

@@ -12,7 +12,8 @@ from trubleu.native import kernels
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from trubleu.vectors.count import Counts, MappedNumbers, Numbers
+    from trubleu.vectors.count import Counts
+    from trubleu.vectors.numbers import MappedNumbers, Numbers
     from trubleu.vectors.training_options import TrainingOptions
 
     Rows = NDArray[np.float32]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from contextlib import contextmanager
@@ -11,20 +12,25 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
+from trubleu.data import places
 from trubleu.data.files import check_standard_input_once, check_writable, is_standard, name_of, open_bytes
-from trubleu.errors import DataError, UsageError
+from trubleu.engines import engine as named_engine
+from trubleu.errors import BadPartitionsError, DataError, UsageError
 from trubleu.native import resolve_threads
 from trubleu.text import tokenizer
 from trubleu.vectors.checkpoint import Folder, State
-from trubleu.vectors.count import count_pairs, encode_pairs, encode_words, spell
+from trubleu.vectors.count import spell
+from trubleu.vectors.counting import count_corpus
 from trubleu.vectors.model import Material, Model
 from trubleu.vectors.store import PRECISIONS, VectorStore
+from trubleu.vectors.text_ranges import comes_once
 from trubleu.vectors.training_options import TrainingOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from trubleu.data.files import PathLike
+    from trubleu.engines import Engine
     from trubleu.vectors.count import Level, Vocabulary
     from trubleu.vectors.model import Rows
     from trubleu.vectors.store import Precision
@@ -59,7 +65,7 @@ class Training:
     Attributes
     ----------
     path
-        The store.
+        The store; a string if it is an address.
     entries
         How many n-grams of each length it holds.
     words
@@ -68,7 +74,7 @@ class Training:
         The mean loss of each epoch; in mode separate, order after order.
     """
 
-    path: Path
+    path: Path | str
     entries: dict[int, int]
     words: int
     losses: tuple[float, ...]
@@ -82,27 +88,34 @@ def train_vectors(
     resume: bool = False,
     threads: int | None = None,
     dtype: Precision = "float32",
+    engine: Engine | str | None = None,
     progress: Progress | None = None,
 ) -> Training:
     r"""Train vectors of words and n-grams from text, and write them to a store.
 
     The corpus is read once and need not fit into memory. Ctrl-C, a full disk or a lost machine cost at most the work
-    since the last checkpoint, which is written after every epoch, and on Ctrl-C.
+    since the last checkpoint, which is written after every epoch, and on Ctrl-C; while words and n-grams are counted,
+    some seconds of work.
 
     Parameters
     ----------
     corpus
         Files of one sentence a line, plain or compressed with gzip or zstd.
     out
-        The store to be written.
+        The store to be written. Checkpoints lie beside it, or in the folder one is in if it is an address.
     options
         What the vectors depend on.
     resume
-        Continue from the checkpoint of an earlier call with the same files and options.
+        Continue from the checkpoint of an earlier call with the same files and options, or a count that was
+        interrupted.
     threads
         How many to use; all cores if not given. With one, the same text, options and seed give the same bytes.
     dtype
         Numbers of the store: ``float32`` or ``float16``.
+    engine
+        Where words and n-grams are counted; in this process if not given. Workers must find the corpus, and the folder
+        that the store goes to, under the same paths. An engine that is given by its name, such as ``local:4``, is
+        closed when all is counted. Training itself is done here, and no number depends on the engine.
     progress
         Shows how far it is.
 
@@ -116,7 +129,8 @@ def train_vectors(
     DataError
         If a file cannot be read or written, or the text is too small for the options.
     UsageError
-        If options do not fit, or there is no checkpoint to continue from.
+        If options do not fit, the folder of checkpoints cannot be written while words are counted, or there is nothing
+        to continue from.
 
     Examples
     --------
@@ -138,17 +152,11 @@ def train_vectors(
     _check_paths(corpus, out)
     tokenizer(options.tokenize)
     folder = Folder(out)
-    if resume:
+    if resume and folder.has_checkpoint():
         state, matrices = folder.read(options, corpus)
     else:
-        folder.begin()
-        try:
-            state, matrices = State(), None
-            _count(corpus, folder, options, shown)
-            folder.write(options, corpus, state)
-        finally:
-            if not folder.has_checkpoint():
-                folder.remove()
+        _count(corpus, folder, options, engine, shown, resume=resume)
+        state, matrices = State(), None
     try:
         return _train_on(folder, corpus, out, options, state, matrices, workers, dtype, shown)
     except KeyboardInterrupt as stop:
@@ -194,48 +202,56 @@ def _check_paths(corpus: Sequence[PathLike], out: PathLike) -> None:
         raise UsageError("vectors cannot go to standard output; give a file")
     check_writable(out)
     for path in corpus:
-        if is_standard(path) or (Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()):
-            continue  # what comes through a pipe comes once
+        if comes_once(path):
+            continue
         with open_bytes(path):
             pass
-        if Path(out).exists() and Path(path).samefile(out):
+        if places.same_file(path, out):
             raise UsageError(f"{name_of(out)} is part of the corpus and would be lost; write to another file")
 
 
-def _count(corpus: Sequence[PathLike], folder: Folder, options: TrainingOptions, shown: Progress) -> None:
-    """Make numbers of the corpus, order by order."""
-    tell = shown.stage("reading", None, " words")
-    vocabulary, level = encode_words(corpus, folder.numbers(1), options, tell)
-    names = ", ".join(map(name_of, corpus))
-    if vocabulary.total == 0:
-        raise DataError(f"{names} holds no words; give text, one sentence a line")
-    if vocabulary.total <= options.window:
-        raise DataError(
-            f"{names} has {vocabulary.total} words, no more than the window of {options.window}; "
-            "give more text, or a smaller window"
-        )
-    levels = [level]
-    for order in range(2, options.orders[-1] + 1):
-        _check_listed(levels, options)
-        tell = shown.stage(f"counting, order {order}", None, " words")
-        levels.append(count_pairs(folder.numbers(order - 1), levels[-1], options.least_count(order), tell))
-        encode_pairs(folder.numbers(order - 1), folder.numbers(order), levels[-1])
-    _check_listed(levels, options)
-    for order in range(1, options.orders[-1]):
-        if order not in options.orders:
-            folder.numbers(order).unlink()
-    folder.write_vocabulary(vocabulary, levels)
+def _count(
+    corpus: Sequence[PathLike],
+    folder: Folder,
+    options: TrainingOptions,
+    engine: Engine | str | None,
+    shown: Progress,
+    *,
+    resume: bool,
+) -> None:
+    """Count words and n-grams, and write the first checkpoint."""
+    if resume and not folder.is_begun():
+        raise UsageError(f"there is no checkpoint in {folder.path}; train without --resume")
+    with _used(engine) as where:
+        if not resume:
+            folder.begin()
+        try:
+            counted = count_corpus(corpus, folder, options, where, shown)
+        except KeyboardInterrupt as stop:
+            if folder.sweep():
+                raise KeyboardInterrupt(f"interrupted; continue with --resume, or remove {folder.path}") from stop
+            folder.remove()
+            raise
+        except BadPartitionsError:
+            raise  # the others are finished, and need not be done again
+        except DataError:
+            folder.remove()
+            raise
+        finally:
+            folder.sweep()
+    folder.write_vocabulary(*counted)
+    folder.write(options, corpus, State())
+    folder.tidy(options.orders)
 
 
-def _check_listed(levels: Sequence[Level], options: TrainingOptions) -> None:
-    """Refuse a vocabulary that has nothing in one of its orders."""
-    for order, count in zip(options.orders, options.min_count, strict=True):
-        if order <= len(levels) and levels[order - 1].at_least(count) == 0:
-            what = "word" if order == 1 else f"n-gram of {order} words"
-            raise DataError(
-                f"no {what} was seen {count} times or more, so order {order} is empty; "
-                f"give more text, or a smaller min-count than {count} for order {order}"
-            )
+@contextmanager
+def _used(engine: Engine | str | None) -> Iterator[Engine]:
+    """Yield an engine; one that was named is closed, so that it can neither fail nor hold anything during training."""
+    if engine is not None and not isinstance(engine, str):
+        yield engine
+        return
+    with named_engine(engine or "local") as made:
+        yield made
 
 
 def _materials(folder: Folder, levels: Sequence[Level], options: TrainingOptions) -> list[Material]:
@@ -366,10 +382,11 @@ def _write_store(
         counts=np.concatenate(counts),
         orders=options.orders,
         options=options.to_dict()
-        | {"corpus": ", ".join(Path(name_of(path)).name for path in corpus), "words": vocabulary.total},
+        | {"corpus": ", ".join(places.base_name(name_of(path)) for path in corpus), "words": vocabulary.total},
         dtype=dtype,
     )
-    return Training(path=Path(out), entries=entries, words=vocabulary.total, losses=state.losses)
+    path = os.fspath(out) if places.is_remote(out) else Path(out)
+    return Training(path=path, entries=entries, words=vocabulary.total, losses=state.losses)
 
 
 def _all_vectors(folder: Folder, models: int, rows: int, dimensions: int) -> Rows:
