@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, Final
 
+from trubleu.cli.engine import add_engine_group, chosen_engine
 from trubleu.cli.output import add_output_options, check_output, keep_inputs, write_output
 from trubleu.cli.score import add_corpus_options, build_metrics, choose_metric
 
@@ -91,6 +92,7 @@ def add_parser(protocols: argparse._SubParsersAction[Any]) -> None:
         "--write-scores", metavar="PREFIX", help="write the metrics' PREFIX.seg.score.gz and PREFIX.sys.score.gz"
     )
     out.add_argument("--threads", type=int, metavar="N", help="threads to use (all cores); no number depends on it")
+    add_engine_group(parser)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -103,7 +105,7 @@ def run(options: argparse.Namespace) -> None:
     _check(options)
     if options.metric:
         _build(options)  # a wrong name is said before files are read
-    with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
+    with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars, chosen_engine(options) as engine:
         tasks = _tasks(options)
         report = judge_wmt(
             tasks,
@@ -117,6 +119,7 @@ def run(options: argparse.Namespace) -> None:
             unrated_as=options.unrated_as,
             lower_is_better=options.lower_is_better or (),
             threads=options.threads,
+            engine=engine,
             steps=bars.stage,
         )
         _write_scores(options, report)

@@ -37,8 +37,9 @@ LANES: Final = 8
 class Resampling:
     """Draws that are the same for whatever they are applied to: rows of the bootstrap or bits of the randomisation.
 
-    Replicate ``b`` depends on the seed, ``b`` and the number of rows only: systems see the same draws whether they lie
-    in one array or in several, and neither threads nor slices change a number.
+    There are ``count`` replicates, from number ``first`` on. Replicate ``b`` depends on the seed, ``b`` and the number
+    of rows only: systems see the same draws whether they lie in one array or in several, and neither threads nor slices
+    change a number.
     """
 
     test: str
@@ -46,6 +47,7 @@ class Resampling:
     seed: int
     threads: int | None
     progress: Progress | None
+    first: int = 0
 
     def sums_of_each(
         self, parts: Iterable[NDArray[np.float64]], number: int, shape: tuple[int, int]
@@ -73,9 +75,9 @@ class Resampling:
         step = threads * max(LANES, SLICE_WORK // work // LANES * LANES)
         sums = np.empty((self.count, columns.shape[1]), dtype=np.float64)
         reported = self.count * before // number
-        for first in range(0, self.count, step):
-            end = min(first + step, self.count)
-            sums[first:end] = kernel(columns, end - first, first, self.seed, threads)
+        for start in range(0, self.count, step):
+            end = min(start + step, self.count)
+            sums[start:end] = kernel(columns, end - start, self.first + start, self.seed, threads)
             if self.progress is not None:
                 finished = (self.count * before + end * here) // number
                 self.progress(finished - reported)

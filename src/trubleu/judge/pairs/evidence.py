@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trubleu.judge.pairs.results import Cloud, Evidence
+from trubleu.judge.sharing import Slice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 def cloud_of(observer: Observer, columns: Sequence[Column], draws: UnitDraws, common: int) -> Cloud:
     """Return the units of the first draw; ``common`` is what opinions were multiplied by to make them whole."""
-    seen = next(observer.observe(columns, draws))
+    seen = observer.drawing(columns, draws)().observe(Slice(0, 1))
     return Cloud(
         pair=observer.units(draws),
         rating=seen.opinions[0] / common,

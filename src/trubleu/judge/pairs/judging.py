@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from trubleu.engines import engine as engine_named
 from trubleu.errors import some
 from trubleu.judge.notes import Notes
 from trubleu.judge.pairs.evidence import cloud_of, evidence_of
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import Ratings, References, SegmentScores
+    from trubleu.engines import Engine
     from trubleu.judge.pairs.conditions import Condition
     from trubleu.judge.pairs.observations import Column
     from trubleu.judge.pairs.scoring import GivenScores
@@ -61,6 +63,7 @@ def judge_pairs(
     scores: Sequence[SegmentScores] = (),
     lower_is_better: Sequence[str] = (),
     threads: int | None = None,
+    engine: Engine | None = None,
     steps: Steps = no_steps,
 ) -> PairsReport:
     """Measure how well metrics agree with people, by the protocol of the ΔBLEU paper.
@@ -98,6 +101,9 @@ def judge_pairs(
         Those of them that are error rates; ones with the name of ours, such as ``ter``, are known.
     threads
         How many threads to use; None for all cores. It never changes a number.
+    engine
+        Where units are drawn and points of sweeps are scored, such as ``trubleu.engines.engine("local:8")``; no number
+        depends on it. This process, if none is given. It is left open.
     steps
         Told of every stage of work, for a progress bar.
 
@@ -153,7 +159,7 @@ def judge_pairs(
                 protocol=protocol,
                 scoring=scoring,
                 given=given,
-                observer=Observer(pairs=kept, threads=threads),
+                observer=Observer(pairs=kept, engine=engine or engine_named(threads=threads)),
                 steps=steps,
                 notes=notes,
                 common=common,

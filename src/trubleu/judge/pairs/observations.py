@@ -1,7 +1,8 @@
 """Units of segments as observations: a difference of scores, a difference of opinions, and their correlation.
 
 Everything is a sum over a unit's rows: of the two systems' statistics, which the metric scores, and of whole numbers
-for what people think. Draws and bootstrap replicates go by in slices, so that memory does not grow with their number.
+for what people think. Draws and bootstrap replicates go by in slices, so that memory does not grow with their number;
+a slice depends on the numbers of its draws only, and on no other slice, so an engine may have them made anywhere.
 """
 
 from __future__ import annotations
@@ -12,19 +13,28 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from trubleu.judge.sharing import shared, slices_of
 from trubleu.stats import rank_correlations, total
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
+    from trubleu.engines import Engine
     from trubleu.judge.pairs.opinions import Pair
     from trubleu.judge.pairs.results import Measure
+    from trubleu.judge.sharing import Slice
     from trubleu.stats import ScoreFunction, UnitDraws
 
 SLICE_BYTES: Final = 64 * 2**20
-"""Sums of units that are held at a time."""
+"""Sums of units that are held at a time, at most."""
+
+SLICE_AIM: Final = 8 * 2**20
+"""Sums of units in a slice that has enough draws: some 50 ms of work, so that many workers get a share."""
+
+SLICE_DRAWS: Final = 32
+"""Draws that are enough for threads to share, unless they outgrow `SLICE_BYTES`."""
 
 _GRAIN_BITS: Final = 40
 """Bits of the largest score that differences keep: about twelve decimal digits."""
@@ -107,62 +117,140 @@ class Coefficients:
     kendall: NDArray[np.float64]
 
 
+class Correlated(NamedTuple):
+    """A slice's coefficients of every column, and the same with pairs that enter several times or not at all."""
+
+    plain: list[Coefficients]
+    weighted: list[Coefficients]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    """All that a slice of draws is made from, as it is sent to workers; called, it makes what a worker keeps.
+
+    Attributes
+    ----------
+    segments, opinions
+        Of each pair.
+    columns
+        The measures.
+    draws
+        How units are drawn, and with how many threads.
+    pair_counts
+        ``int64[draws, pairs]``: how often each pair enters the weighted coefficients; None for no such coefficients.
+    """
+
+    segments: Sequence[NDArray[np.int64]]
+    opinions: Sequence[NDArray[np.float64]]
+    columns: Sequence[Column]
+    draws: UnitDraws
+    pair_counts: NDArray[np.int64] | None = None
+
+    def units(self) -> NDArray[np.int64]:
+        """Return for each unit the place of its pair."""
+        return np.repeat(np.arange(len(self.segments)), [self.draws.units(len(each)) for each in self.segments])
+
+    def slices(self) -> list[Slice]:
+        """Return all draws in slices that depend on the data only, not on who makes them."""
+        width = 1 + sum(column.width for column in self.columns)
+        of_one = 8 * width * max(1, len(self.units()))
+        at_once = max(1, min(SLICE_BYTES // of_one, max(SLICE_DRAWS, SLICE_AIM // of_one)))
+        return slices_of(self.draws.draws, at_once)
+
+    def __call__(self) -> Tables:
+        """Lay opinions and statistics beside each other."""
+        return Tables(self)
+
+
+class Tables:
+    """Sums units and correlates them; what is the same for every slice is made once.
+
+    Parameters
+    ----------
+    drawing
+        What there is to draw.
+    """
+
+    def __init__(self, drawing: Drawing) -> None:
+        self._drawing = drawing
+        # The bootstrap draws segments, the same ones for all pairs that were judged on them.
+        universe = np.unique(np.concatenate(drawing.segments))
+        self._universe = len(universe)
+        self._items = [np.searchsorted(universe, segments) for segments in drawing.segments]
+        self._sizes = np.concatenate([drawing.draws.sizes(len(segments)) for segments in drawing.segments])
+        self._tables = [
+            np.hstack([opinion[:, np.newaxis], *(column.rows[place] for column in drawing.columns)])
+            for place, opinion in enumerate(drawing.opinions)
+        ]
+
+    def observe(self, part: Slice) -> Observed:
+        """Return the units of some draws."""
+        sums = [
+            self._drawing.draws.sums(
+                table, stream=place, items=items, universe=self._universe, first=part.first, count=part.count
+            )
+            for place, (table, items) in enumerate(zip(self._tables, self._items, strict=True))
+        ]
+        differences = []
+        start = 1
+        for column in self._drawing.columns:
+            end = start + column.width
+            differences.append(column.differences(np.concatenate([each[..., start:end] for each in sums], axis=1)))
+            start = end
+        # One division of whole numbers: equal means are equal numbers, whatever the order of the ratings.
+        return Observed(np.concatenate([each[..., 0] for each in sums], axis=1) / self._sizes, differences)
+
+    def correlate(self, part: Slice) -> Correlated:
+        """Return the coefficients of some draws."""
+        opinions, differences = self.observe(part)
+        found = Correlated([self._coefficients(each, opinions, None) for each in differences], [])
+        if self._drawing.pair_counts is not None:
+            counts = self._drawing.pair_counts[part.first : part.first + part.count][:, self._drawing.units()]
+            found.weighted.extend(self._coefficients(each, opinions, counts) for each in differences)
+        return found
+
+    def _coefficients(
+        self, x: NDArray[np.float64], y: NDArray[np.float64], counts: NDArray[np.int64] | None
+    ) -> Coefficients:
+        found = rank_correlations(x, y, counts=counts, mirrored=True, threads=self._drawing.draws.threads)
+        return Coefficients(spearman=found.spearman, kendall=found.kendall)
+
+
+def correlate(part: Slice, tables: Tables) -> Correlated:
+    """Return the coefficients of some draws."""
+    return tables.correlate(part)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observer:
-    """Draws units and looks at them.
+    """Has units drawn and looked at.
 
     Attributes
     ----------
     pairs
         With their segments; every one has at least one unit.
-    threads
-        How many threads to use; no number depends on it.
+    engine
+        Where draws are made; no number depends on it.
     """
 
     pairs: Sequence[Pair]
-    threads: int | None = None
+    engine: Engine
+
+    def drawing(
+        self, columns: Sequence[Column], draws: UnitDraws, pair_counts: NDArray[np.int64] | None = None
+    ) -> Drawing:
+        """Return what draws of all pairs are made from."""
+        return Drawing(
+            segments=[pair.segments for pair in self.pairs],
+            opinions=[pair.opinion for pair in self.pairs],
+            columns=columns,
+            draws=replace(draws, threads=self.engine.threads),
+            pair_counts=pair_counts,
+        )
 
     def units(self, draws: UnitDraws) -> NDArray[np.int64]:
         """Return for each unit the place of its pair."""
-        return np.repeat(np.arange(len(self.pairs)), [draws.units(len(pair.segments)) for pair in self.pairs])
-
-    def observe(
-        self, columns: Sequence[Column], draws: UnitDraws, progress: Callable[[int], object] | None = None
-    ) -> Iterator[Observed]:
-        """Yield the units of a few draws at a time."""
-        draws = replace(draws, threads=self.threads)
-        # The bootstrap draws segments, the same ones for all pairs that were judged on them.
-        universe = np.unique(np.concatenate([pair.segments for pair in self.pairs]))
-        width = 1 + sum(column.width for column in columns)
-        at_once = max(1, SLICE_BYTES // (8 * width * max(1, len(self.units(draws)))))
-        tables = [
-            np.hstack([pair.opinion[:, np.newaxis], *(column.rows[place] for column in columns)])
-            for place, pair in enumerate(self.pairs)
-        ]
-        sizes = np.concatenate([draws.sizes(len(pair.segments)) for pair in self.pairs])
-        for first in range(0, draws.draws, at_once):
-            count = min(at_once, draws.draws - first)
-            sums = [
-                draws.sums(
-                    table,
-                    stream=place,
-                    items=np.searchsorted(universe, pair.segments),
-                    universe=len(universe),
-                    first=first,
-                    count=count,
-                )
-                for place, (pair, table) in enumerate(zip(self.pairs, tables, strict=True))
-            ]
-            differences = []
-            start = 1
-            for column in columns:
-                end = start + column.width
-                differences.append(np.concatenate([column.differences(part[..., start:end]) for part in sums], axis=1))
-                start = end
-            # One division of whole numbers: equal means are equal numbers, whatever the order of the ratings.
-            yield Observed(np.concatenate([part[..., 0] for part in sums], axis=1) / sizes, differences)
-            if progress is not None:
-                progress(count * len(columns))
+        return self.drawing([], draws).units()
 
     def coefficients(
         self,
@@ -184,28 +272,22 @@ class Observer:
         progress
             Told of draws times columns.
         """
-        parts: list[list[Coefficients]] = [[] for _ in columns]
-        weighted: list[list[Coefficients]] = [[] for _ in columns]
-        of_pair = self.units(draws)
-        first = 0
-        for opinions, differences in self.observe(columns, draws, progress):
-            for place, difference in enumerate(differences):
-                parts[place].append(self._correlate(difference, opinions, None))
-                if pair_counts is not None:
-                    counts = pair_counts[first : first + len(opinions)][:, of_pair]
-                    weighted[place].append(self._correlate(difference, opinions, counts))
-            first += len(opinions)
-        return [*map(_joined, parts)], [*map(_joined, weighted)] if pair_counts is not None else []
+        drawing = self.drawing(columns, draws, pair_counts)
 
-    def _correlate(
-        self, x: NDArray[np.float64], y: NDArray[np.float64], counts: NDArray[np.int64] | None
-    ) -> Coefficients:
-        found = rank_correlations(x, y, counts=counts, mirrored=True, threads=self.threads)
-        return Coefficients(spearman=found.spearman, kendall=found.kendall)
+        def tell(part: Slice) -> None:
+            if progress is not None:
+                progress(part.count * len(columns))
+
+        parts = list(shared(self.engine, correlate, drawing.slices(), state=drawing, progress=tell))
+        return _joined([part.plain for part in parts]), _joined([part.weighted for part in parts])
 
 
-def _joined(parts: Sequence[Coefficients]) -> Coefficients:
-    return Coefficients(
-        spearman=np.concatenate([part.spearman for part in parts]),
-        kendall=np.concatenate([part.kendall for part in parts]),
-    )
+def _joined(slices: Sequence[Sequence[Coefficients]]) -> list[Coefficients]:
+    """Return the coefficients of each column from those of slices."""
+    return [
+        Coefficients(
+            spearman=np.concatenate([part.spearman for part in parts]),
+            kendall=np.concatenate([part.kendall for part in parts]),
+        )
+        for parts in zip(*slices, strict=True)
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -72,6 +72,10 @@ class Scoring:
     _rows: dict[object, NDArray[np.float64]] = field(default_factory=dict)
     _lessons: dict[object, References] = field(default_factory=dict)  # the last one only
 
+    def afresh(self, threads: int | None) -> Scoring:
+        """Return the same without what it keeps, as it is sent to workers."""
+        return replace(self, threads=threads, _kept={}, _rows={}, _lessons={})
+
     def segments_of(self, system: int) -> NDArray[np.int64]:
         """Return the segments on which a system is judged in any pair."""
         mine = [pair.segments for pair in self.pairs if system in (pair.a, pair.b)]
@@ -119,7 +123,7 @@ class Scoring:
 
             rows = [np.hstack([side(pair.a, pair), side(pair.b, pair)]) for pair in self.pairs]
         sign = 1.0 if metric.higher_is_better else -1.0
-        return Column.of(Measure(metric=name, condition=str(condition)), metric.score, rows, sign)
+        return Column.of(Measure(metric=name, condition=str(condition)), metric.scorer().score, rows, sign)
 
     def given_column(self, scores: GivenScores) -> Column:
         """Return scores from elsewhere as a column."""

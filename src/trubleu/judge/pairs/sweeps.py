@@ -1,18 +1,24 @@
-"""The three sweeps: which references count, how large units are, how long n-grams are."""
+"""The three sweeps: which references count, how large units are, how long n-grams are.
+
+Where every point is scored anew, points are shared out, scoring and draws together; where only units change, draws are.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from trubleu.engines import engine
 from trubleu.judge.pairs.conditions import Condition
 from trubleu.judge.pairs.inference import Replicates, sweep_row
+from trubleu.judge.pairs.observations import Observer
+from trubleu.judge.sharing import shared
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from trubleu.judge.notes import Notes
-    from trubleu.judge.pairs.observations import Column, Observer
+    from trubleu.judge.pairs.observations import Column
     from trubleu.judge.pairs.protocol import Protocol
     from trubleu.judge.pairs.results import SweepName, SweepRow
     from trubleu.judge.pairs.scoring import Scoring
@@ -22,6 +28,71 @@ if TYPE_CHECKING:
 THRESHOLDS: Final = tuple(round(1 - 0.2 * step, 1) for step in range(11))
 UNITS: Final = (1, 10, 20, 50, 100)
 ORDERS: Final = (1, 2, 3, 4)
+
+
+class _Point(NamedTuple):
+    """A point of a sweep at which everything is scored anew."""
+
+    sweep: SweepName
+    value: float
+
+    def __str__(self) -> str:
+        return f"the sweep over {self.sweep}s at {self.value:g}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Scored:
+    """Scores and draws at a point; what is mapped.
+
+    Attributes
+    ----------
+    metrics, condition, protocol
+        As for `Sweeps`.
+    scoring
+        With as many threads as a worker may use.
+    """
+
+    metrics: Mapping[str, Metric]
+    condition: Condition
+    protocol: Protocol
+    scoring: Scoring
+
+    def __call__(self, point: _Point, _state: None) -> list[SweepRow]:
+        metrics, condition = self.metrics, self.condition
+        if point.sweep == "threshold":
+            condition = Condition("threshold", point.value)
+        else:
+            ordered = {name: metric.with_order(int(point.value)) for name, metric in metrics.items()}
+            metrics = {name: metric for name, metric in ordered.items() if metric is not None}
+        columns = [self.scoring.column(name, metric, condition) for name, metric in metrics.items()]
+        with engine(threads=self.scoring.threads) as here:
+            observer = Observer(pairs=self.scoring.pairs, engine=here)
+            return rows_at(point.sweep, point.value, columns, self.protocol.unit, self.protocol, observer)
+
+
+def rows_at(
+    sweep: SweepName, value: float, columns: Sequence[Column], unit: int, protocol: Protocol, observer: Observer
+) -> list[SweepRow]:
+    """Return the rows of one point, one for each column."""
+    if not columns:
+        return []
+    if unit == 1:
+        columns = [column.settled() for column in columns]
+    shuffles = protocol.shuffles(unit, protocol.sweep_draws)
+    drawn, _ = observer.coefficients(columns, shuffles)
+    replicates, _ = observer.coefficients(columns, protocol.replicates(unit, protocol.sweep_resamples))
+    units = len(observer.units(shuffles))
+    return [
+        sweep_row(
+            sweep,
+            value,
+            Replicates(measure=column.measure, drawn=drawn[place], over_segments=replicates[place]),
+            unit,
+            units,
+            protocol.confidence,
+        )
+        for place, column in enumerate(columns)
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,38 +133,23 @@ class Sweeps:
                     rows += self._order_sweep()
         return rows
 
-    def _point(self, sweep: SweepName, columns: Sequence[Column], values: Sequence[float], unit: int) -> list[SweepRow]:
-        if unit == 1:
-            columns = [column.settled() for column in columns]
-        protocol = self.protocol
-        shuffles = protocol.shuffles(unit, protocol.sweep_draws)
-        drawn, _ = self.observer.coefficients(columns, shuffles)
-        replicates, _ = self.observer.coefficients(columns, protocol.replicates(unit, protocol.sweep_resamples))
-        units = len(self.observer.units(shuffles))
-        return [
-            sweep_row(
-                sweep,
-                value,
-                Replicates(measure=column.measure, drawn=drawn[place], over_segments=replicates[place]),
-                unit,
-                units,
-                protocol.confidence,
-            )
-            for place, (column, value) in enumerate(zip(columns, values, strict=True))
-        ]
+    def _scored(self, what: str, points: Sequence[_Point]) -> list[SweepRow]:
+        """Return the rows of points that are scored anew, wherever the engine has them made."""
+        advance = self.steps(what, len(points))
+        function = _Scored(
+            metrics=self.metrics,
+            condition=self.condition,
+            protocol=self.protocol,
+            scoring=self.scoring.afresh(self.observer.engine.threads),
+        )
+        found = shared(self.observer.engine, function, points, progress=lambda _point: advance(1))
+        return [row for rows in found for row in rows]
 
     def _threshold_sweep(self) -> list[SweepRow]:
         if self.scoring.library.references.weights is None:
             self.notes.add("no sweep over thresholds: the references have no weights")
             return []
-        advance = self.steps("sweep over thresholds", len(THRESHOLDS))
-        rows: list[SweepRow] = []
-        for threshold in THRESHOLDS:
-            condition = Condition("threshold", threshold)
-            columns = [self.scoring.column(name, metric, condition) for name, metric in self.metrics.items()]
-            rows += self._point("threshold", columns, [threshold] * len(columns), self.protocol.unit)
-            advance(1)
-        return rows
+        return self._scored("sweep over thresholds", [_Point("threshold", value) for value in THRESHOLDS])
 
     def _unit_sweep(self) -> list[SweepRow]:
         fewest = min(len(pair.segments) for pair in self.observer.pairs)
@@ -105,23 +161,9 @@ class Sweeps:
         advance = self.steps("sweep over unit sizes", len(sizes))
         rows: list[SweepRow] = []
         for unit in sizes:
-            rows += self._point("unit", self.columns, [unit] * len(self.columns), unit)
+            rows += rows_at("unit", unit, self.columns, unit, self.protocol, self.observer)
             advance(1)
         return rows
 
     def _order_sweep(self) -> list[SweepRow]:
-        condition = self.condition
-        ordered = {
-            (name, order): other
-            for order in ORDERS
-            for name, metric in self.metrics.items()
-            if (other := metric.with_order(order)) is not None
-        }
-        advance = self.steps("sweep over orders", len(ORDERS))
-        rows: list[SweepRow] = []
-        for order in ORDERS:
-            metrics = {name: metric for (name, each), metric in ordered.items() if each == order}
-            columns = [self.scoring.column(name, metric, condition) for name, metric in metrics.items()]
-            rows += self._point("order", columns, [order] * len(columns), self.protocol.unit) if columns else []
-            advance(1)
-        return rows
+        return self._scored("sweep over orders", [_Point("order", value) for value in ORDERS])

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from trubleu.errors import MissingExtraError
 from trubleu.judge.replicates import centred_p, ends_of
+from trubleu.judge.sharing import shared
 from trubleu.judge.wmt.results import AVERAGE, DifferenceRow
 from trubleu.stats import holm, pearson, permutation_of_metrics, williams_test
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
+    from trubleu.engines import Engine
     from trubleu.judge.notes import Notes
     from trubleu.judge.wmt.measures import Measured, Points
     from trubleu.judge.wmt.results import Level, WmtSetting
+    from trubleu.report.scores import Steps
 
 TRIALS: Final = 1000
 """Permutations, if the bootstrap has no number of its own."""
@@ -36,8 +40,40 @@ class _Defined(NamedTuple):
     resampled: str | None
 
 
+class _Permuted(NamedTuple):
+    """Two metrics whose scores are permuted."""
+
+    level: Level
+    language_pair: str
+    x: str
+    y: str
+
+    def __str__(self) -> str:
+        return f"the permutation test of {self.x} and {self.y} in {self.language_pair}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Permute:
+    """Permutes the scores of two metrics; what is mapped."""
+
+    clouds: Mapping[tuple[Level, str], Points]
+    trials: int
+    seed: int
+
+    def __call__(self, part: _Permuted, _state: None) -> float:
+        cloud = self.clouds[part.level, part.language_pair]
+        x, y = cloud.scores[part.x], cloud.scores[part.y]
+        return permutation_of_metrics(x, y, cloud.human, trials=self.trials, seed=self.seed).p
+
+
 def differences_of(
-    measured: Sequence[Measured], points: Sequence[Points], setting: WmtSetting, notes: Notes
+    measured: Sequence[Measured],
+    points: Sequence[Points],
+    setting: WmtSetting,
+    notes: Notes,
+    *,
+    engine: Engine,
+    steps: Steps,
 ) -> tuple[DifferenceRow, ...]:
     """Return a row for each pair of metrics and each test that their level has."""
     by_place: dict[tuple[Level, str, str], dict[str, _Defined]] = {}
@@ -50,17 +86,36 @@ def differences_of(
     for (level, language_pair, statistic), metrics in by_place.items():
         for metric in metrics:
             covered.setdefault((level, statistic, metric), set()).add(language_pair)
-    rows: list[DifferenceRow] = []
-    for (level, language_pair, statistic), metrics in by_place.items():
-        cloud = clouds.get((level, language_pair))
-        pairs = [
+    compared = {
+        (level, language_pair, statistic): [
             (x, y)
             for x, y in combinations(metrics.values(), 2)
             # Averages over different language pairs are no difference between metrics.
             if language_pair != AVERAGE or covered[level, statistic, x.metric] == covered[level, statistic, y.metric]
         ]
+        for (level, language_pair, statistic), metrics in by_place.items()
+    }
+    permuted = [
+        _Permuted(level, language_pair, x.metric, y.metric)
+        for (level, language_pair, _), pairs in compared.items()
+        if "permutation" in _tests(level, language_pair) and (level, language_pair) in clouds
+        for x, y in pairs
+    ]
+    permute = _Permute(clouds=clouds, trials=setting.resamples or TRIALS, seed=setting.seed)
+    advance = steps("permutation tests", len(permuted))
+    by_permutation = dict(
+        zip(permuted, shared(engine, permute, permuted, progress=lambda _part: advance(1)), strict=True)
+    )
+    rows: list[DifferenceRow] = []
+    for (level, language_pair, statistic), pairs in compared.items():
+        cloud = clouds.get((level, language_pair))
         for test in _tests(level, language_pair):
-            p_values = [_p_value(x, y, cloud, test, setting, notes) for x, y in pairs]
+            p_values = [
+                by_permutation.get(_Permuted(level, language_pair, x.metric, y.metric))
+                if test == "permutation"
+                else _p_value(x, y, cloud, test, setting, notes)
+                for x, y in pairs
+            ]
             for (x, y), p, p_holm in zip(pairs, p_values, _corrected(p_values), strict=True):
                 ends = ends_of(_replicates(x, y), setting.confidence)
                 rows.append(
@@ -112,11 +167,7 @@ def _p_value(
         return centred_p(replicates, x.value - y.value)
     if cloud is None:
         return None
-    first, second = cloud.scores[x.metric], cloud.scores[y.metric]
-    if test == "permutation":
-        trials = setting.resamples or TRIALS
-        return permutation_of_metrics(first, second, cloud.human, trials=trials, seed=setting.seed).p
-    between = pearson(first, second)
+    between = pearson(cloud.scores[x.metric], cloud.scores[y.metric])
     if len(cloud.human) < FEWEST or between is None:
         return None
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trubleu.data.weights import weight_problem
+from trubleu.engines import engine as engine_named
 from trubleu.errors import UsageError, counted, nearest
 from trubleu.judge.notes import Notes
 from trubleu.judge.replicates import ends_of
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from trubleu.engines import Engine
     from trubleu.judge.replicates import Ends
     from trubleu.judge.wmt.results import Identical, Resample, ScoredTask
     from trubleu.judge.wmt.scores import MetricScores
@@ -63,6 +65,7 @@ def judge_wmt(
     unrated_as: float | None = None,
     lower_is_better: Sequence[str] = (),
     threads: int | None = None,
+    engine: Engine | None = None,
     steps: Steps = no_steps,
 ) -> WmtReport:
     """Judge metrics as the metrics tasks of WMT do, in one or more language pairs.
@@ -92,6 +95,9 @@ def judge_wmt(
         Metrics in files of scores for which that is so; our own know it.
     threads
         How many threads to use; None for all cores. It never changes a number.
+    engine
+        Where outputs are scored, resampled and permuted, such as ``trubleu.engines.engine("local:8")``; no number
+        depends on it. This process, if none is given. It is left open.
     steps
         Told of every stage of work, for a progress bar.
 
@@ -125,6 +131,7 @@ def judge_wmt(
     )
     _check(tasks, metrics, setting, lower_is_better)
     notes = Notes()
+    place = engine or engine_named(threads=threads)
     measured: list[Measured] = []
     points: list[Points] = []
     systems: list[SystemScoreRow] = []
@@ -133,9 +140,9 @@ def judge_wmt(
     held = HeldWarnings()
     for each_task in tasks:
         task = each_task.rated(unrated_as, notes)
-        work = Work(language_pair=task.language_pair, setting=setting, notes=notes, threads=threads, steps=steps)
+        work = Work(language_pair=task.language_pair, setting=setting, notes=notes, engine=place, steps=steps)
         with held.of_part():  # every system meets the same warning of a metric again
-            found = gather_scores(task, metrics, frozenset(lower_is_better), notes, threads=threads, steps=steps)
+            found = gather_scores(task, metrics, frozenset(lower_is_better), notes, engine=place, steps=steps)
         names |= dict.fromkeys(each.name for each in found)
         scored.append(scored_task(task, found))
         human = task.human_scores(notes)
@@ -162,7 +169,7 @@ def judge_wmt(
     rank = {name: place for place, name in enumerate(names)}
     measured.sort(key=lambda each: (order[each.level], rank[each.metric]))
     _tell_intervals([ends_of(each.replicates, confidence) for each in measured], notes)
-    differences = differences_of(measured, points, setting, notes)
+    differences = differences_of(measured, points, setting, notes, engine=place, steps=steps)
     return WmtReport(
         agreements=tuple(_row(each, confidence) for each in measured),
         differences=differences,

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 from zlib import crc32
 
 import numpy as np
 
 from trubleu.errors import some
-from trubleu.judge.wmt.draws import draw_counts
+from trubleu.judge.wmt.resampling import AssessmentReplicator, RankingReplicator, SystemReplicator, resample
 from trubleu.judge.wmt.statistics import (
     FEWEST,
     SEGMENT_STATISTICS,
     SYSTEM_STATISTICS,
-    resampled_scores,
-    resampled_segment_coefficients,
     segment_coefficients,
     system_coefficients,
 )
 from trubleu.judge.wmt.tau import VARIANTS, entries, ranking_tau, tells_apart
 from trubleu.stats import pearson, total
-from trubleu.stats.resample import Resampling
 from trubleu.stats.sample import Sample
 
 if TYPE_CHECKING:
@@ -29,11 +26,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from trubleu.engines import Engine
     from trubleu.judge.notes import Notes
+    from trubleu.judge.wmt.resampling import Replicator
     from trubleu.judge.wmt.results import Level, WmtSetting
     from trubleu.judge.wmt.scores import MetricScores
     from trubleu.judge.wmt.tau import RankedPairs
     from trubleu.report.scores import Steps
+
+Key = TypeVar("Key")
 
 _SYSTEMS: Final = crc32(b"systems") << 32
 
@@ -76,7 +77,7 @@ class Work:
     language_pair: str
     setting: WmtSetting
     notes: Notes
-    threads: int | None
+    engine: Engine
     steps: Steps
 
     @property
@@ -89,11 +90,11 @@ class Work:
         """The seed of the draws of systems, which must not depend on those of segments either."""
         return self.seed ^ _SYSTEMS
 
-    def draws(self, what: str) -> Resampling:
-        """Return the draws of segments."""
+    def resample(self, what: str, replicator: Replicator[Key]) -> dict[Key, NDArray[np.float64]]:
+        """Return what is made of each resample of segments."""
         count = self.setting.resamples
         advance = self.steps(f"{self.language_pair}: {what}", count)
-        return Resampling(test="bootstrap", count=count, seed=self.seed, threads=self.threads, progress=advance)
+        return resample(replicator, count=count, seed=self.seed, engine=self.engine, progress=advance)
 
 
 def measure_systems(
@@ -122,11 +123,9 @@ def measure_systems(
         )
     elif people.min() == people.max():
         work.notes.warn(f"{pair}, system level: all systems have the same human score, so correlations are undefined")
-    drawn = None
-    if setting.resamples and setting.resample != "segments" and len(kept):
-        drawn = draw_counts(len(kept), setting.resamples, work.system_seed)
     found: list[Measured] = []
     points: dict[str, NDArray[np.float64]] = {}
+    resampled: dict[str, str] = {}
     for name, each in scored.items():
         scores = _systems(each)[kept]
         points[name] = scores
@@ -134,10 +133,14 @@ def measure_systems(
             work.notes.warn(
                 f"{pair}, system level: {name} gives all systems the same score; correlations are undefined"
             )
+        if setting.resamples and len(kept) >= FEWEST and (what := _resampled(work, each)) is not None:
+            resampled[name] = what
+    replicates = _system_replicates(work, people, points, resampled, scored, kept) if resampled else {}
+    for name, each in scored.items():
+        scores = points[name]
         observed = system_coefficients(people, scores[np.newaxis])
         if len(kept) >= FEWEST and (r := pearson(people, scores)) is not None:
             observed["pearson"] = np.array([r])
-        replicates, resampled = _system_replicates(work, each, people, scores, kept, drawn)
         for statistic in SYSTEM_STATISTICS:
             value = float(observed[statistic][0])
             defined = not np.isnan(value)
@@ -149,8 +152,8 @@ def measure_systems(
                     statistic=statistic,
                     value=value if defined else None,
                     n=len(kept),
-                    replicates=replicates[statistic] if defined and replicates else None,
-                    resampled=resampled if defined else None,
+                    replicates=replicates.get((name, statistic)) if defined else None,
+                    resampled=resampled.get(name) if defined else None,
                     signature=each.signature,
                 )
             )
@@ -162,32 +165,42 @@ def _systems(metric: MetricScores) -> NDArray[np.float64]:
     return metric.systems
 
 
-def _system_replicates(
-    work: Work,
-    metric: MetricScores,
-    people: NDArray[np.float64],
-    scores: NDArray[np.float64],
-    kept: NDArray[np.int64],
-    drawn: NDArray[np.int64] | None,
-) -> tuple[dict[str, NDArray[np.float64]] | None, str | None]:
-    setting = work.setting
-    if not setting.resamples or len(kept) < FEWEST:
-        return None, None
+def _resampled(work: Work, metric: MetricScores) -> str | None:
+    """Return what resamples of a metric's system scores draw; None if they cannot be resampled."""
+    drawn = work.setting.resample
     if metric.statistics is None or metric.score is None:
-        if drawn is None:
+        if drawn == "segments":
             work.notes.add(f"{metric.name}: no interval at the system level, as only scores of whole systems are known")
-            return None, None
-        if setting.resample == "both":
+            return None
+        if drawn == "both":
             work.notes.add(
                 f"{metric.name}: only scores of whole systems are known, so its interval draws systems, not segments"
             )
-        repeated = np.broadcast_to(scores, drawn.shape)
-        return system_coefficients(people, repeated, drawn), "systems"
-    if setting.resample == "systems":
-        return system_coefficients(people, np.broadcast_to(scores, (setting.resamples, len(kept))), drawn), "systems"
-    samples = [Sample.of(metric.statistics[place], metric.name).rows for place in kept.tolist()]
-    replicated = resampled_scores(samples, metric.score, work.draws(f"systems {metric.name}"))
-    return system_coefficients(people, replicated, drawn), "segments" if drawn is None else "segments and systems"
+        return "systems"
+    return "segments and systems" if drawn == "both" else drawn
+
+
+def _system_replicates(
+    work: Work,
+    people: NDArray[np.float64],
+    scores: Mapping[str, NDArray[np.float64]],
+    resampled: Mapping[str, str],
+    metrics: Mapping[str, MetricScores],
+    kept: NDArray[np.int64],
+) -> dict[tuple[str, str], NDArray[np.float64]]:
+    """Return the resamples of each metric's coefficients, by metric and statistic."""
+    counted = {}
+    for name in resampled:
+        each = metrics[name]
+        if resampled[name] != "systems" and each.statistics is not None and each.score is not None:
+            counted[name] = [Sample.of(each.statistics[place], name).rows for place in kept.tolist()], each.score
+    replicator = SystemReplicator(
+        people=people,
+        known={name: scores[name] for name in resampled if name not in counted},
+        counted=counted,
+        seed=None if work.setting.resample == "segments" else work.system_seed,
+    )
+    return work.resample("systems", replicator)
 
 
 def measure_rankings(work: Work, pairs: RankedPairs, metrics: Sequence[MetricScores]) -> list[Measured]:
@@ -212,9 +225,8 @@ def measure_rankings(work: Work, pairs: RankedPairs, metrics: Sequence[MetricSco
     tables = {each.name: pairs.counts(_segments(each), segments) for each in scored}
     sums: dict[str, NDArray[np.float64]] = {}
     if setting.resamples and len(segments):
-        samples = [Sample.of(table, name).rows for name, table in tables.items()]
-        draws = work.draws("rankings")
-        sums = dict(zip(tables, draws.sums_of_each(samples, len(samples), samples[0].shape), strict=True))
+        samples = {name: Sample.of(table, name).rows for name, table in tables.items()}
+        sums = work.resample("rankings", RankingReplicator(tables=samples))
     found = []
     for each in scored:
         counts = total(tables[each.name])
@@ -308,7 +320,8 @@ def measure_assessments(
     replicates: dict[tuple[str, str], NDArray[np.float64]] = {}
     if setting.resamples and len(human) >= FEWEST:
         numbered = np.unique(segment, return_inverse=True)[1]
-        replicates = resampled_segment_coefficients(human, points, numbered, work.draws("direct assessments"))
+        replicator = AssessmentReplicator(human=human, scores=points, segment=numbered)
+        replicates = work.resample("direct assessments", replicator)
     found = [
         Measured(
             level="assessments",

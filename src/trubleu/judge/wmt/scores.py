@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
 from trubleu.errors import DataError, UsageError, some
+from trubleu.judge.sharing import shared
 from trubleu.judge.wmt.results import ScoredTask
 from trubleu.report.counting import prepare_for
 from trubleu.stats import total
@@ -18,7 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from trubleu.data import SegmentScores, SystemScores
+    from trubleu.data import References, SegmentScores, SystemScores
+    from trubleu.engines import Engine
     from trubleu.judge.notes import Notes
     from trubleu.judge.wmt.task import WmtTask
     from trubleu.metrics import Metric
@@ -64,32 +67,57 @@ def gather_scores(
     lower_is_better: frozenset[str],
     notes: Notes,
     *,
-    threads: int | None,
+    engine: Engine,
     steps: Steps,
 ) -> list[MetricScores]:
-    """Compute our metrics' scores of a task, and add those from files."""
-    found = _computed(task, metrics, threads, steps) + _read(task, lower_is_better, notes)
+    """Compute our metrics' scores of a task, wherever the engine has them computed, and add those from files."""
+    found = _computed(task, metrics, engine, steps) + _read(task, lower_is_better, notes)
     names = [each.name for each in found]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise UsageError(f"two metrics are called {some(twice)}, one of them in a file of scores; rename it there")
     return found
 
 
-def _computed(task: WmtTask, metrics: Mapping[str, Metric], threads: int | None, steps: Steps) -> list[MetricScores]:
+class _Output(NamedTuple):
+    """What is scored: a system by a metric."""
+
+    metric: str
+    system: str
+
+    def __str__(self) -> str:
+        return f"{self.system} by {self.metric}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Count:
+    """Counts a system's statistics; what is mapped."""
+
+    references: References
+    outputs: Mapping[str, Sequence[str]]
+    metrics: Mapping[str, Metric]
+    threads: int | None
+
+    def __call__(self, part: _Output, _state: None) -> NDArray[np.float64]:
+        prepare_for(self.references, self.metrics.values(), len(self.outputs))
+        metric, texts = self.metrics[part.metric], self.outputs[part.system]
+        return metric.statistics(texts, self.references, threads=self.threads)
+
+
+def _computed(task: WmtTask, metrics: Mapping[str, Metric], engine: Engine, steps: Steps) -> list[MetricScores]:
     if not metrics:
         return []
     if task.references is None:
         raise UsageError(f"{task.language_pair} has no references to score outputs by {some(metrics)}; give some")
     references = task.references
-    prepare_for(references, metrics.values(), len(task.outputs))
     advance = steps(f"score {task.language_pair}", len(references) * len(task.outputs) * len(metrics))
+    count = _Count(references=references, outputs=task.outputs, metrics=metrics, threads=engine.threads)
+    parts = [_Output(metric, system) for metric in metrics for system in task.outputs]
+    counted = shared(engine, count, parts, progress=lambda _part: advance(len(references)))
     found = []
     for name, metric in metrics.items():
-        statistics = [
-            metric.statistics(outputs, references, threads=threads, progress=advance)
-            for outputs in task.outputs.values()
-        ]
+        statistics = list(islice(counted, len(task.outputs)))
         sign = 1 if metric.higher_is_better else -1
+        score = metric.scorer().score
         found.append(
             MetricScores(
                 name=name,
@@ -97,7 +125,7 @@ def _computed(task: WmtTask, metrics: Mapping[str, Metric], threads: int | None,
                 segments=sign * np.stack([metric.segment_scores(rows, references) for rows in statistics]),
                 systems=sign * np.array([float(metric.score(total(rows))) for rows in statistics]),
                 statistics=statistics,
-                score=metric.score if sign == 1 else partial(_negated, metric.score),
+                score=score if sign == 1 else partial(_negated, score),
                 signature=str(metric.signature(references)),
             )
         )

@@ -194,7 +194,7 @@ def resampled_segment_coefficients(
     step = max(1, _AT_ONCE // len(human))
     for first in range(0, resamples, step):
         count = min(step, resamples - first)
-        drawn = draw_counts(segments, count, draws.seed, first=first)[:, segment]
+        drawn = draw_counts(segments, count, draws.seed, first=draws.first + first)[:, segment]
         for metric, values in scores.items():
             ranks = rank_correlations(human, values, counts=drawn, threads=draws.threads)
             found[metric, "spearman"][first : first + count] = ranks.spearman
