@@ -108,9 +108,9 @@ class Writer:
         texts = [self._answers(topics) for _ in range(2 + references)]
         return Corpus(f"{segments:,} × {references}, dialogue", texts[:2], texts[2:])
 
-    def translation(self, segments: int, references: int) -> Corpus:
-        """Return two systems and references of about 19 words that agree in half of them."""
-        lengths = self._lengths(segments, mean=19.0, spread=0.55)
+    def translation(self, segments: int, references: int, *, words: float = 19.0) -> Corpus:
+        """Return two systems and references of about so many words that agree in half of them."""
+        lengths = self._lengths(segments, mean=words, spread=0.55)
         source = self._draw(int(lengths.sum()))
         texts = [self._edit(source, lengths) for _ in range(2 + references)]
         plural = "" if references == 1 else "s"

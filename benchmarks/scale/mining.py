@@ -2,6 +2,9 @@
 
 Everything runs through the command line, each command in a process of its own. The folder keeps the corpora, which are
 made once, and for each size the index, the candidates and ``mining-N.json``; ``mining.md`` has all sizes side by side.
+
+With ``--engines`` every corpus is indexed and mined without an engine, with processes and on a Ray cluster of the same
+number of cores, from when the engine is ready; see `benchmarks.scale.mining_engines`.
 """
 
 from __future__ import annotations
@@ -9,15 +12,15 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
-import re
 import shutil
 import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from benchmarks.scale import mining_engines
 from benchmarks.scale.child import Cost, trubleu
+from benchmarks.scale.store import add_run_options, machine, size
 
 CORPUS_SEED, SEEDS_SEED = 1, 2  # of one language, but with different texts
 GIGABYTE = 1e9
@@ -35,6 +38,8 @@ def main() -> int:
     seeds = options.folder / f"seeds-{options.seeds}.jsonl"
     if not seeds.exists():
         _simulate(seeds, options.seeds, SEEDS_SEED)
+    if options.engines:
+        return mining_engines.measure(options, seeds, lambda path, triples: _simulate(path, triples, CORPUS_SEED))
     for triples in options.triples:
         result = _measured(options, triples, seeds)
         (options.folder / f"mining-{triples}.json").write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
@@ -46,13 +51,19 @@ def main() -> int:
 
 def _parsed() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scale.mining", description=__doc__)
-    parser.add_argument("--triples", type=int, nargs="+", default=[1_000_000], metavar="N", help="sizes of corpora")
+    parser.add_argument("--triples", type=size, nargs="+", default=[1_000_000], metavar="N", help="sizes of corpora")
     parser.add_argument("--seeds", type=int, default=2114, metavar="N", help="triples to mine for (2114)")
     parser.add_argument("--top", type=int, default=15, metavar="N", help="candidates of each (15)")
     parser.add_argument("--threads", type=int, metavar="N", help="threads to mine with (all cores)")
     parser.add_argument("--folder", type=Path, required=True, metavar="DIR", help="where corpora and indexes lie")
     parser.add_argument("--reuse-index", action="store_true", help="measure the mining only, where there is an index")
     parser.add_argument("--cold", action="store_true", help="let the system forget the index before mining")
+    with_engines = parser.add_argument_group("engines")
+    with_engines.add_argument("--engines", action="store_true", help="compare engines instead")
+    with_engines.add_argument(
+        "--shard-triples", type=size, metavar="N", help="triples of a shard, to see what many cost"
+    )
+    add_run_options(with_engines)
     return parser.parse_args()
 
 
@@ -64,7 +75,7 @@ def _measured(options: argparse.Namespace, triples: int, seeds: Path) -> dict[st
     corpus = options.folder / f"corpus-{triples}.jsonl"
     index = options.folder / f"index-{triples}"
     candidates = options.folder / f"candidates-{triples}.jsonl"
-    result: dict[str, Any] = {"schema": 1, "machine": _machine(), "triples": triples, "seeds": options.seeds}
+    result: dict[str, Any] = {"schema": 1, "machine": machine(), "triples": triples, "seeds": options.seeds}
     if not corpus.exists():
         result["simulate"] = asdict(_simulate(corpus, triples, CORPUS_SEED))
     result["corpus_bytes"] = corpus.stat().st_size
@@ -104,21 +115,6 @@ def _counted(candidates: Path, top: int) -> dict[str, int]:
             if "references" in record:
                 mined.append(sum(each["origin"] == "mined" for each in record["references"]))
     return {"seeds_found": len(mined), "seeds_with_all": sum(count == top for count in mined), "mined": sum(mined)}
-
-
-def _machine() -> dict[str, Any]:
-    model = re.search(r"^model name\s*: (.*)$", _read("/proc/cpuinfo"), re.MULTILINE)
-    memory = re.search(r"^MemTotal:\s*(\d+) kB$", _read("/proc/meminfo"), re.MULTILINE)
-    return {
-        "cpu": model[1] if model else platform.processor(),
-        "cores": os.cpu_count(),
-        "memory_bytes": int(memory[1]) * 1024 if memory else None,
-        "python": platform.python_version(),
-    }
-
-
-def _read(path: str) -> str:
-    return Path(path).read_text(encoding="utf-8") if Path(path).exists() else ""
 
 
 def _table(folder: Path) -> str:
