@@ -148,7 +148,7 @@ def ours(index: Index, seeds: Sequence[Triple], *, top: int = peers.TOP, threads
         epsilon=peers.EPSILON,
         top=top,
         threads=threads,
-    )
+    ).hits
     bounds = np.searchsorted(hits.query, np.arange(len(seeds) + 1)).tolist()
     return [Found(hits.row[begin:end], hits.score[begin:end]) for begin, end in pairwise(bounds)]
 

@@ -26,10 +26,15 @@ class Results:
     ----------
     path
         The file; it need not exist.
+
+    Attributes
+    ----------
+    path, rows
+        The file, and what is in it.
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         self.rows: list[Row] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
 
     def find(self, **wanted: Any) -> Row | None:
@@ -45,10 +50,10 @@ class Results:
         same = {name: row.get(name) for name in ("what", "size", "options", "engine")}
         self.rows = [each for each in self.rows if any(each.get(name) != value for name, value in same.items())]
         self.rows.append(row)
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        written = self._path.with_suffix(".part")
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        written = self.path.with_suffix(".part")
         written.write_text(json.dumps(self.rows, indent=1) + "\n", encoding="utf-8")
-        written.replace(self._path)
+        written.replace(self.path)
         return row
 
 

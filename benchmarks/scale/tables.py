@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -27,21 +28,25 @@ def summary(results: Results, what: str) -> str:
 
 
 def compared(results: Results) -> str:
-    """Return how long every command took without an engine, and with each how many times as long, in Markdown."""
+    """Return how long every command took without an engine, and with each how many times as long, in Markdown.
+
+    As threads do not keep all cores busy without an engine, each is compared with the one before it, too.
+    """
     runs = [row for row in results.rows if "maps" in row]
     names = sorted({row["engine"] for row in runs if row["engine"]})
-    pairs = [f"{name}{what}" for name in names for what in ("", ", CPU")]
-    head = ["what", "rows", "no engine", *pairs, "driver MB", "worker MB"]
+    columns = [f"{name}{what}" for name in names for what in ("", ", CPU")]
+    columns += [f"{name} to {before}" for before, name in pairwise(names)]
+    head = ["what", "rows", "no engine", "cores busy", *columns, "driver MB", "worker MB"]
     lines = []
     for alone in sorted((row for row in runs if row["engine"] is None), key=lambda row: (row["what"], *_order(row))):
         found = [results.find(**{**_run_of(alone), "engine": name}) for name in names]
-        cells = [
-            f"{row[name] / alone[name]:.2f}" if row else "" for row in found for name in ("wall_seconds", "cpu_seconds")
-        ]
+        cells = [_ratio(row, alone, name) for row in found for name in ("wall_seconds", "cpu_seconds")]
+        cells += [_ratio(row, before, "wall_seconds") for before, row in pairwise(found)]
         last = next((row for row in reversed(found) if row), alone)
         memory = [f"{last[name] / 1e6:,.0f}" for name in ("driver_peak_bytes", "worker_peak_bytes")]
+        busy = f"{alone['cpu_seconds'] / alone['wall_seconds']:.1f}"
         what = f"{alone['what']} {alone['options']}".strip()
-        lines.append([what, f"{alone['size']:,}", f"{alone['wall_seconds']:.1f} s", *cells, *memory])
+        lines.append([what, f"{alone['size']:,}", f"{alone['wall_seconds']:.1f} s", busy, *cells, *memory])
     return markdown(head, lines)
 
 
@@ -76,19 +81,20 @@ def _same(row: Row, results: Results) -> bool:
     return alone is None or bool(row["result"] == alone["result"])
 
 
+def _ratio(row: Row | None, other: Row | None, name: str) -> str:
+    return f"{row[name] / other[name]:.2f}" if row and other and other[name] else ""
+
+
 def _run(row: Row, results: Results) -> list[str]:
-    alone = _alone(row, results) or {}
-    ratios = {
-        name: f"{row[name] / alone[name]:.2f}" if alone.get(name) else "" for name in ("wall_seconds", "cpu_seconds")
-    }
+    alone = _alone(row, results)
     return [
         f"{row['size']:,}",
         row["options"] or "none",
         (row["engine"] or "none") + ("" if _same(row, results) else ", **another result**"),
         f"{row['wall_seconds']:.1f}",
-        ratios["wall_seconds"],
+        _ratio(row, alone, "wall_seconds"),
         f"{row['cpu_seconds']:.1f}",
-        ratios["cpu_seconds"],
+        _ratio(row, alone, "cpu_seconds"),
         *(f"{row['cpu_by_part'][part]:.2f}" for part in ("driver", "connection", "workers", "cluster")),
         *(f"{row[name] / 1e9:.2f}" for name in ("driver_peak_bytes", "worker_peak_bytes", "all_own_bytes")),
         f"{row['start_up_seconds']:.1f}",

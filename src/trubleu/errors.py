@@ -5,7 +5,8 @@
     TrubleuError
     ├── UsageError          an option, a metric or a tokenizer that does not exist or does not fit
     ├── DataError           a file, a line, a field or a list that cannot be used as it is
-    │   └── BadPartitionsError  that of some partitions; the others were worked on
+    │   ├── BadPartitionsError  that of some partitions; the others were worked on
+    │   └── ChangedError    a file that was written to while it was read
     ├── EngineError         work that was spread over processes or a cluster could not be finished
     ├── MissingExtraError   something optional is not installed; the message gives the pip command
     └── StoreError          a store of ratings cannot be used; nothing of what was asked for was done
@@ -54,6 +55,10 @@ class BadPartitionsError(DataError):
 
     def __reduce__(self) -> tuple[type[BadPartitionsError], tuple[str, dict[str, str]]]:
         return type(self), (str(self), self.partitions)
+
+
+class ChangedError(DataError):
+    """A file was written to while it was read: nothing is wrong with it, so that nothing of it should be skipped."""
 
 
 class EngineError(TrubleuError, RuntimeError):

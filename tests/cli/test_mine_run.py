@@ -259,6 +259,8 @@ LOOK = ["mine", "search", "chat.index", "the match"]
         ([*RUN, "--out", "no/c.jsonl"], "there is no folder no; create it first"),
         ([*RUN, "--out", "seeds.jsonl"], "seeds.jsonl is read by this command and would be lost"),
         ([*RUN, "--out", "chat.index/c.jsonl"], "chat.index/c.jsonl lies inside the index chat.index"),
+        ([*RUN, "--out", "c.jsonl", "--resume", "chat.index"], "chat.index is the index itself; write to another"),
+        ([*RUN, "--out", "c.jsonl", "--resume", "chat.index/kept"], "chat.index/kept lies inside the index chat.index"),
         ([*RUN, "--out", "c.jsonl", "--top", "0"], "top must be a whole number from 1 on, not 0"),
         ([*RUN, "--out", "c.jsonl", "--alpha", "1.01"], "alpha must be a number from 0 to 1, not 1.01"),
         ([*RUN, "--out", "c.jsonl", "--alpha", "nan"], "alpha must be a number from 0 to 1, not nan"),

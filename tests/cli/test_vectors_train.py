@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import multiprocessing
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,13 +12,16 @@ import pytest
 
 from trubleu.cli import main
 from trubleu.cli.progress import Bars
-from trubleu.engines import Engine, engine
+from trubleu.engines.processes import Processes
+from trubleu.vectors import count_pairs, text_ranges
 from trubleu.vectors import train as training
 from trubleu.vectors.model import Model
 from trubleu.vectors.store import VectorStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from trubleu.engines.work import Work
 
     Run = Callable[..., tuple[int, str, str]]
 
@@ -74,16 +78,28 @@ def test_standard_input_can_be_a_corpus(run: Run, monkeypatch: pytest.MonkeyPatc
 
 
 def test_words_can_be_counted_elsewhere(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[str] = []
+    usual_run, usual_build = Processes._run, Model.build
+    spread: list[str] = []
+    left: list[int] = []
 
-    def named(name: str) -> Engine:
-        made.append(name)
-        return engine("local")
+    def recorded(self: Processes, work: Work[Any, Any, Any]) -> Any:
+        spread.append(type(work._function).__name__)
+        return usual_run(self, work)
 
-    monkeypatch.setattr(training, "named_engine", named)
-    for store, arguments in (("a", []), ("b", ["--engine", "local:2"])):
-        assert run("text.txt", "--out", store, "--epochs", "1", "--threads", "1", "--quiet", *arguments)[0] == 0
-    assert made == ["local", "local:2"]
+    def building(*arguments: Any) -> Model:
+        left.append(len(multiprocessing.active_children()))
+        return usual_build(*arguments)
+
+    monkeypatch.setattr(text_ranges, "RANGE", 1000)
+    monkeypatch.setattr(count_pairs, "PLACES", 300)
+    monkeypatch.setattr(Processes, "_run", recorded)
+    monkeypatch.setattr(Model, "build", building)
+    options = ["--orders", "1-2", "--epochs", "1", "--dim", "8", "--threads", "1", "--quiet"]
+    assert run("text.txt", "--out", "a", *options)[0] == 0
+    assert spread == []
+    assert run("text.txt", "--out", "b", *options, "--engine", "local:2")[0] == 0
+    assert spread == ["ReadWords", "CountPairs", "SumPairs", "EncodePairs"]
+    assert left == [0, 0, 0, 0]  # two models each
     assert Path("a").read_bytes() == Path("b").read_bytes()
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import os
 import shutil
+import subprocess
+import sys
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import polars as pl
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -14,12 +18,13 @@ from hypothesis import strategies as st
 from trubleu.data import LineStream, counted, read_text_lines
 from trubleu.data.counted import CountedColumn, count_rows, counted_columns, files_of, look_at, pieces
 from trubleu.data.ranges import LineRange, line_ranges
-from trubleu.errors import DataError
+from trubleu.errors import ChangedError, DataError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from trubleu.data.files import PathLike
+    from trubleu.data.record_rows import Role
 
 
 @pytest.fixture(scope="module")
@@ -137,9 +142,9 @@ def test_a_file_that_changes_is_refused(tmp_path: Path) -> None:
     (file,) = files_of(tmp_path / "f")
     (piece,) = pieces(file, look_at(file))
     (tmp_path / "f").write_bytes(b"a\nb\nc\n")
-    assert list(first.spans[0][0].rows()) == [["a", "b"]]
-    with pytest.raises(DataError, match="f changed while it was read"):
-        list(third.spans[0][0].rows())
+    for each in (first, third):
+        with pytest.raises(ChangedError, match="f changed while it was read"):
+            list(each.spans[0][0].rows())
     with pytest.raises(DataError, match="f became 4 bytes shorter while it was read"):
         count_rows(piece)
     (tmp_path / "f").unlink()
@@ -147,6 +152,59 @@ def test_a_file_that_changes_is_refused(tmp_path: Path) -> None:
         list(first.spans[0][0].rows())
     with pytest.raises(DataError, match="f: there is no such file"):
         column(tmp_path / "f")
+
+
+@pytest.mark.parametrize("form", ["plain", "packed", "parquet"])
+def test_a_file_of_the_same_size_that_was_rewritten_is_refused(tmp_path: Path, form: str) -> None:
+    """It has as many lines, but they begin elsewhere."""
+    path = tmp_path / ("f.parquet" if form == "parquet" else "f")
+
+    def rewrite(lines: list[str], time: int) -> None:
+        if form == "parquet":
+            pl.DataFrame({"text": lines}).write_parquet(path)
+        else:
+            data = "".join(f"{line}\n" for line in lines).encode()
+            path.write_bytes(gzip.compress(data, mtime=0) if form == "packed" else data)
+        os.utime(path, ns=(time, time))
+
+    rewrite(["aaa", "b", "c"], 1)
+    *_, last = line_ranges([column(path)], 2)
+    (span,) = last.spans[0]
+    before = span.digest()
+    rewrite(["a", "bbb", "c"], 2)
+    for read in (span.rows, span.digest):
+        with pytest.raises(ChangedError, match=f"{path.name} changed while it was read"):
+            list(read())
+    rewrite(["aaa", "b", "c"], 1)
+    assert span.digest() == before
+
+
+def test_pipes_are_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path):
+        with pytest.raises(DataError, match=r"pipe is a pipe, which cannot be cut into ranges; put it into a file, or"):
+            files_of(path)
+
+
+def test_what_stands_behind_standard_input_is_named(tmp_path: Path) -> None:
+    (tmp_path / "f").write_text("a\nb\n")
+    code = "from trubleu.data.counted import files_of; print(files_of('/dev/stdin')[0].path)"
+    with (tmp_path / "f").open() as stream:
+        found = subprocess.run([sys.executable, "-c", code], stdin=stream, capture_output=True, text=True, check=True)
+    assert found.stdout == f"{tmp_path / 'f'}\n"
+    found = subprocess.run([sys.executable, "-c", code], input="a\n", capture_output=True, text=True, check=False)
+    assert "DataError: /dev/stdin is a pipe" in found.stderr
+
+
+def test_what_a_file_is_depends_on_what_it_is_for(tmp_path: Path) -> None:
+    references, output = '{"id": "1", "references": ["a"]}\n', '{"id": "1", "text": "a"}\n'
+    (tmp_path / "r").write_text(references)
+    (tmp_path / "o").write_text(output)
+    (tmp_path / "t.jsonl").write_text(output)
+    paths = [tmp_path / name for name in ("r", "o", "r", "o", "r", "o", "t.jsonl")]
+    roles: list[Role] = ["references", "references", "outputs", "outputs", "text", "text", "text"]
+    forms = [each.form for each in counted_columns(paths, roles=roles)]
+    assert forms == ["jsonl", "text", "text", "jsonl", "text", "text", "text"]
 
 
 def test_parts_know_their_lines(tmp_path: Path) -> None:

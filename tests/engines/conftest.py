@@ -30,6 +30,12 @@ NOTICE = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 300, "he
 NODE: dict[str, Any] = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put what needs the cluster first: xdist begins with many neighbours a process, so that one process starts one."""
+    items.sort(key=lambda item: "cluster" not in getattr(item, "fixturenames", ()))
+
+
 def start(nodes: int) -> Cluster:
     """Start a cluster of so many nodes with one core each."""
     from ray.cluster_utils import Cluster

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import gzip
 import os
 import signal
 import threading
@@ -13,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trubleu.data import read_text_lines
-from trubleu.errors import DataError, UsageError
+from trubleu.errors import ChangedError, DataError, EngineError, UsageError
 from trubleu.metrics import Bleu
 
 if TYPE_CHECKING:
@@ -55,7 +57,27 @@ def work(partition: Numbered, _state: object = None) -> NDArray[np.int64]:
             return threading.Lock()  # type: ignore[return-value]
         case "missing":
             read_text_lines("/no/such/file")
+        case "disk":
+            _unreadable(OSError(errno.EIO, "Input/output error"))
+        case "changed":
+            raise ChangedError("file.txt changed while it was read")
+        case "damaged":
+            _unreadable(gzip.BadGzipFile("Not a gzipped file"))
+        case "not kept":
+            raise EngineError("kept cannot be written: No space left on device")
     return np.arange(partition.number * 1000, partition.number * 1000 + 20_000)
+
+
+def _unreadable(error: OSError) -> None:
+    try:
+        raise error
+    except OSError as found:
+        raise DataError("file.txt cannot be read") from found
+
+
+def no_state() -> None:
+    """Fail as a state does that is made from data."""
+    raise DataError("the index is damaged; make it again")
 
 
 def where(partition: Numbered, _state: object = None) -> tuple[str, NDArray[np.int64]]:

@@ -9,19 +9,20 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
-from tests.engines.functions import Numbered, count_uses, work
-from trubleu.engines import BadPartitionsError, EngineError, engine
-from trubleu.errors import TrubleuWarning, UsageError
+from tests.engines.functions import Numbered, count_uses, no_state, work
+from trubleu.engines import BadPartitionsError, Engine, EngineError, engine, processes
+from trubleu.engines.contract import Run
+from trubleu.engines.processes import Processes
+from trubleu.engines.work import Status, Work
+from trubleu.errors import DataError, TrubleuWarning, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-    from trubleu.engines import Engine
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -30,6 +31,12 @@ ROOT = Path(__file__).parent.parent.parent
 def here(request: pytest.FixtureRequest) -> Iterator[Engine]:
     with engine(request.param) as found:
         yield found
+
+
+@pytest.fixture
+def alone() -> Engine:
+    """Return what is enough where engines do not differ."""
+    return engine("local")
 
 
 def test_results_come_in_the_order_of_partitions(here: Engine) -> None:
@@ -75,6 +82,74 @@ def test_bad_partitions_may_be_left_out(here: Engine) -> None:
 
 
 @pytest.mark.parametrize(
+    ("trouble", "message"),
+    [
+        ("missing", "^partition 1: /no/such/file: there is no such file; check the path$"),
+        ("disk", "^partition 1: file.txt cannot be read$"),
+        ("changed", "^partition 1: file.txt changed while it was read$"),
+        ("not kept", "^partition 1: kept cannot be written: No space"),
+    ],
+)
+def test_good_data_is_not_left_out_when_a_disk_has_trouble(alone: Engine, trouble: str, message: str) -> None:
+    partitions = [Numbered(number, trouble=trouble * (number == 1)) for number in range(3)]
+    with pytest.raises(EngineError, match=message):
+        list(alone.map(work, partitions, skip_bad=True))
+
+
+def test_damage_is_left_out_whatever_class_it_has(alone: Engine) -> None:
+    with pytest.warns(TrubleuWarning, match=r"1 of 2 partitions were left out: partition 0 \(file.txt cannot be read"):
+        found = list(alone.map(work, [Numbered(0, trouble="damaged"), Numbered(1)], skip_bad=True))
+    assert [partition.number for partition, _ in found] == [1]
+
+
+def test_a_state_that_cannot_be_made_is_no_fault_of_partitions(alone: Engine) -> None:
+    with pytest.raises(DataError, match=r"^the index is damaged; make it again$") as caught:
+        list(alone.map(work, [Numbered(number) for number in range(3)], state=no_state, skip_bad=True))
+    assert not isinstance(caught.value, BadPartitionsError)
+
+
+def test_partitions_of_one_name_are_all_counted(alone: Engine) -> None:
+    with pytest.raises(BadPartitionsError, match="2 of 2 partitions") as caught:
+        list(alone.map(work, [Numbered(1, trouble="bad"), Numbered(1, seconds=0.001, trouble="bad")]))
+    assert list(caught.value.partitions) == ["partition 1", "partition 1 #2"]
+
+
+class Noting(Engine, Run[int, int]):
+    """Finishes whatever was begun, and notes what is asked of it."""
+
+    workers, threads, room = 2, 1, 3
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, int]] = []
+        self._begun: list[int] = []
+
+    def _run(self, _work: object) -> Run[Any, Any]:
+        return self
+
+    def begin(self, number: int, _partition: int) -> None:
+        self.asked.append(("begin", number))
+        self._begun.append(number)
+
+    def finished(self) -> list[tuple[int, Status]]:
+        found, self._begun = [(number, Status()) for number in self._begun], []
+        return found
+
+    def take(self, number: int) -> int:
+        self.asked.append(("take", number))
+        return number
+
+    def close(self) -> None:
+        pass
+
+
+def test_more_is_begun_with_every_result_that_is_taken() -> None:
+    engine = Noting()
+    list(engine.map(work, list(range(5))))  # type: ignore[arg-type]
+    first = [("begin", 0), ("begin", 1), ("begin", 2), ("take", 0), ("begin", 3), ("take", 1), ("begin", 4)]
+    assert engine.asked == [*first, ("take", 2), ("take", 3), ("take", 4)]
+
+
+@pytest.mark.parametrize(
     ("trouble", "error", "message"),
     [("usage", UsageError, "^this is refused everywhere$"), ("bug", EngineError, "partition 1: .* ZeroDivisionError")],
 )
@@ -117,11 +192,38 @@ def test_what_cannot_be_sent_is_said() -> None:
             list(processes.map(lambda number, _state: number, [1]))
         with pytest.raises(EngineError, match=r"partition 0: .* its result cannot be sent"):
             list(processes.map(work, [Numbered(0, trouble="unpicklable")]))
-        first = processes.map(work, [Numbered(number) for number in range(9)])
-        next(first)
+        first = processes.map(work, [Numbered(0)])
+        next(first)  # nothing is left to do, but whether there is must not matter
         with pytest.raises(UsageError, match="busy with another map"):
             next(processes.map(work, [Numbered(1)]))
         first.close()
+        assert len(list(processes.map(work, [Numbered(1)]))) == 1
+
+
+class Stubborn:
+    """A process that notes what is done to it."""
+
+    def __init__(self, done: list[str]) -> None:
+        self._done = done
+
+    def stop(self) -> None:
+        self._done.append("stop")
+
+    def join(self, _seconds: float) -> None:
+        self._done.append("join")
+
+
+def test_all_processes_are_stopped_before_one_is_waited_for() -> None:
+    done: list[str] = []
+    with Processes(2) as two:
+        run = two._run(Work(work))
+        for number in range(2):
+            two.hire(Stubborn(done), number)  # type: ignore[arg-type]
+        run.close()
+    assert done == ["stop", "stop", "join", "join"]
+    with pytest.raises(SystemExit) as left:
+        processes._leave(signal.SIGTERM, None)
+    assert processes.ended(left.value.code) == "killed by SIGTERM"  # type: ignore[arg-type]
 
 
 SCRIPT = """

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import time
 from functools import partial
 from pathlib import Path
@@ -12,7 +14,7 @@ import pytest
 
 from trubleu.engines import engine
 from trubleu.engines.output import MANIFEST, PartsFolder, lines_of_parts, read_manifest
-from trubleu.errors import DataError
+from trubleu.errors import DataError, EngineError
 
 if TYPE_CHECKING:
     from trubleu.engines.output import WrittenPart
@@ -24,8 +26,8 @@ def made(folder: Path, job: str = "a job") -> PartsFolder:
     return parts
 
 
-def write(parts: PartsFolder, number: int, *lines: str, content: str = "0123456789abcdef") -> WrittenPart:
-    with parts.part(number, content) as part:
+def write(parts: PartsFolder, number: int, *lines: str) -> WrittenPart:
+    with parts.part(number) as part:
         part.write([f"{line}\n" for line in lines[:1]])
         part.write([f"{line}\n" for line in lines[1:]])
         return part.finish()
@@ -54,13 +56,30 @@ def test_a_part_that_fails_is_not_there(tmp_path: Path) -> None:
     parts = made(tmp_path / "out")
 
     def fail() -> None:
-        with parts.part(0, "0" * 16) as part:
+        with parts.part(0) as part:
             part.write(["1\n"])
-            raise ZeroDivisionError
+            raise error
 
-    with pytest.raises(ZeroDivisionError):
-        fail()
+    for error in (ZeroDivisionError(), DataError("line 1 is bad")):
+        with pytest.raises(type(error)):
+            fail()
+        assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_what_cannot_be_written_is_no_fault_of_the_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = made(tmp_path / "out")
+
+    def full(_descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(EngineError, match=r"a file in .*out cannot be written: No space left on device"):
+            write(parts, 0, "1")
     assert list((tmp_path / "out").iterdir()) == []
+    (tmp_path / "out").rmdir()
+    with pytest.raises(EngineError, match=r"cannot be written: there is no folder"):
+        write(parts, 0, "1")
 
 
 def slow_part(number: int, parts: PartsFolder) -> None:
@@ -69,7 +88,7 @@ def slow_part(number: int, parts: PartsFolder) -> None:
     while number == 0 and not begun.exists():
         time.sleep(0.01)
     if number == 1:
-        with parts.part(number, "0" * 16) as part:
+        with parts.part(number) as part:
             part.write(["1\n"])
             begun.touch()
             time.sleep(60)
@@ -90,24 +109,33 @@ def test_the_same_job_replaces_its_result(tmp_path: Path) -> None:
     old = [write(parts, number, str(number)) for number in range(2)]
     parts.commit(old, {})
     again = made(folder)
-    new = write(again, 0, "new", content="f" * 16)
+    assert write(again, 1, "1") == old[1]
+    new = write(again, 0, "new")
     (folder / ".trubleu-0123.tmp").touch()  # of a worker that was killed
+    os.utime(folder / ".trubleu-0123.tmp", (0, 0))
+    (folder / ".trubleu-4567.tmp").touch()  # maybe of one that still writes
     assert list(lines_of_parts(folder)) == ["0", "1"]  # until all is there
     again.commit([new, old[1]], {})
     assert list(lines_of_parts(folder)) == ["new", "1"]
-    assert sorted(path.name for path in folder.iterdir()) == sorted([MANIFEST, new.name, old[1].name])
+    assert sorted(path.name for path in folder.iterdir()) == sorted(
+        [".trubleu-4567.tmp", MANIFEST, new.name, old[1].name]
+    )
 
 
 def test_other_jobs_keep_their_folders(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     parts = made(folder)
     written = write(parts, 0, "1")
-    with pytest.raises(DataError, match=r"out is not empty: part-00000-\w+-\w+.jsonl is not of this work"):
+    with pytest.raises(DataError, match=r"out is not empty: part-0{8}-\w+-\w+.jsonl is not of this work"):
         made(folder, "another")
     made(folder)
     parts.commit([written], {})
     with pytest.raises(DataError, match="out holds the finished result of other work; name another folder"):
         made(folder, "another")
+    (tmp_path / "other" / "sub").mkdir(parents=True)
+    (tmp_path / "other" / "sub" / MANIFEST).touch()
+    with pytest.raises(DataError, match=r"other is not empty: sub/manifest.json is not of this work"):
+        made(tmp_path / "other")
     with pytest.raises(DataError, match=r"the folder .*none/out cannot be made: No such file"):
         made(tmp_path / "none" / "out")
 
@@ -126,7 +154,7 @@ def test_damage_is_noticed(tmp_path: Path) -> None:
     assert not parts.holds(written)
     path.unlink()
     assert not parts.holds(written)
-    with pytest.raises(DataError, match=r"part-00000.* has gone from .*out"):
+    with pytest.raises(DataError, match=r"part-0{8}-.* has gone from .*out"):
         parts.commit([written], {})
     for damaged in ("{", "{}", '{"job": 1, "parts": [{}]}'):
         (folder / MANIFEST).write_text(damaged)

@@ -17,6 +17,7 @@ import trubleu
 from tests.judge.wmt_world import METRICS, make_task
 from tests.judge.world import make_world
 from trubleu.engines import Engine, engine
+from trubleu.engines.local import InThisProcess
 from trubleu.errors import CountedWarning, DataError, TrubleuWarning, UsageError
 from trubleu.judge import Protocol, judge_pairs, judge_wmt
 from trubleu.judge.pairs import observations
@@ -149,6 +150,58 @@ def test_warnings_and_refusals_are_those_of_one_process(two: Engine) -> None:
                 next(found)
         assert [str(each.message) for each in caught] == ["cases: 2"] * 3
         assert all(issubclass(each.category, TrubleuWarning) for each in caught)
+
+
+def repeat(part: Slice, _state: None) -> int:
+    """Warn of the same in every slice, of the kind of its number, and of a number of cases."""
+    warnings.warn("division by zero", RuntimeWarning, stacklevel=1)
+    warnings.warn(f"slice {part.first % 4}", TrubleuWarning, stacklevel=1)
+    warnings.warn(CountedWarning("cases", 2), stacklevel=1)
+    return part.count
+
+
+@pytest.mark.parametrize("action", ["default", "always"])
+def test_a_warning_of_all_slices_is_given_once(two: Engine, action: Any) -> None:
+    for place in (two, engine("local")):
+        for _ in range(2):  # a second map tells of it again
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter(action)
+                assert list(shared(place, repeat, slices_of(8, 2))) == [2] * 4
+            told = [(each.category.__name__, str(each.message)) for each in caught]
+            assert [each for each in told if each[0] != "CountedWarning"] == [
+                ("RuntimeWarning", "division by zero"),
+                ("TrubleuWarning", "slice 0"),
+                ("TrubleuWarning", "slice 2"),
+            ]
+            assert told.count(("CountedWarning", "cases: 2")) == 4
+
+
+class _Holding(InThisProcess):
+    """Holds on to its maps, so that nothing but closing ends one."""
+
+    def __init__(self) -> None:
+        super().__init__(None)
+        self.maps: list[Any] = []
+
+    def map(self, *arguments: Any, **options: Any) -> Any:
+        self.maps.append(super().map(*arguments, **options))
+        return self.maps[-1]
+
+    def running(self) -> list[bool]:
+        return [each.gi_frame is not None for each in self.maps]
+
+
+@pytest.mark.filterwarnings("ignore::trubleu.TrubleuWarning")
+def test_a_map_is_closed_with_who_asked_for_it() -> None:
+    place = _Holding()
+    found = shared(place, complain, slices_of(9, 2))
+    next(found)
+    assert place.running() == [True]
+    found.close()
+    assert place.running() == [False]
+    with pytest.raises(DataError):
+        list(shared(place, complain, slices_of(9, 2)))
+    assert place.running() == [False, False]
 
 
 def test_a_metric_that_cannot_be_sent(two: Engine) -> None:

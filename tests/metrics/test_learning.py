@@ -20,6 +20,7 @@ from tests.oracles.learning import cider, nist, nist_row
 from tests.oracles.near import near
 from trubleu import DataError, Metric, References, UsageError, metric
 from trubleu.metrics import names, ngram_counts
+from trubleu.metrics.learning import Learned
 from trubleu.metrics.ngram_counts import CountsOfParts
 from trubleu.report import score_parts, score_systems
 
@@ -292,10 +293,12 @@ def test_what_parts_teach_adds_up(corpus: Corpus, name: str, data: st.DataObject
         counts = sums.finish()
     at_once = learning.counts(some_references(corpus.references))
     assert (counts.tokens, counts.segments, counts.size) == (at_once.tokens, at_once.segments, at_once.size)
-    taught = learning.knowing(counts)
+    taught = learning.knowing(Learned.of(counts))
     assert not taught.learns
     assert taught.statistics(corpus.outputs, corpus.references).tobytes() == rows.tobytes()
-    assert learning.knowing(at_once).statistics(corpus.outputs, corpus.references).tobytes() == rows.tobytes()
+    assert (
+        learning.knowing(Learned.of(at_once)).statistics(corpus.outputs, corpus.references).tobytes() == rows.tobytes()
+    )
 
 
 def test_digests_tell_counts_apart() -> None:

@@ -475,7 +475,6 @@ class TestResume:
         refused(corpus[::-1], r"began with the files .*a\.jsonl, .*b\.jsonl and not with .*b\.jsonl, .*a\.jsonl;")
         refused(corpus[0], r"began with the files .*a\.jsonl, .*b\.jsonl and not with .*a\.jsonl; continue with")
         refused(triples(3), r"began with the files .* and not with <triples>;")
-        refused(triples(3), r"began with the files .* and not with <triples>;")
         corpus[1].rename(tmp_path / "kept.jsonl")
         with pytest.raises(DataError, match=r"b\.jsonl: there is no such file"):
             Index.build(tmp_path / "x", corpus, shard_triples=10, resume=True)

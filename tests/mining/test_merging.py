@@ -94,7 +94,7 @@ def test_parts_handed_over_in_any_order(tmp_path_factory: pytest.TempPathFactory
         best.add(with_texts(hits, its, before), chunk[0])
 
     assert plain(best) == mined(rows, queries, str.split, **scored)
-    whole = search(shards, messages, responses, bm25=Bm25(), threads=1, **words, **scored)
+    whole = search(shards, messages, responses, bm25=Bm25(), threads=1, **words, **scored).hits
     assert [each[:3] for each in plain(best)] == list(
         zip(whole.query.tolist(), whole.row.tolist(), whole.score.tolist(), strict=True)
     )

@@ -215,13 +215,15 @@ def test_a_damaged_file_is_named_and_can_be_left_out(tmp_path: Path, kind: str, 
     assert str(caught.value).startswith(said)
     assert isinstance(caught.value, BadPartitionsError)
     assert not (tmp_path / "x" / "index.json").exists()
-    resume = (tmp_path / "x").exists()
-    assert resume == (kind != "c.parquet"), "which is found before anything is made"
-    warning = (
-        r"missing or wrong field, skipped: 1" if kind == "c.jsonl" else rf"left out 1 of \d+ parts .*{bad.name} \("
-    )
+    kept = {"c.jsonl.gz": 25, "c.parquet": 34, "c.jsonl": 49}[kind]  # small compressed files are one part
+    assert f"; {kept} triples are kept" in str(caught.value)
+    warning = {
+        "c.jsonl": r"missing or wrong field, skipped: 1",
+        "c.jsonl.gz": r"left out 1 of \d+ parts of the corpus: .*c\.jsonl\.gz \(",
+        "c.parquet": r"left out 1 of 3 files altogether: .*c\.parquet \(",
+    }[kind]
     with pytest.warns((CountedWarning, TrubleuWarning), match=warning) as warned:
-        index = Index.build(tmp_path / "x", corpus, shard_triples=10, engine=two, resume=resume, skip_bad=True)
+        index = Index.build(tmp_path / "x", corpus, shard_triples=10, engine=two, resume=True, skip_bad=True)
     assert [each.filename for each in warned] == [__file__]
     left = triples(20, 2)[:19] if kind == "c.jsonl" else []
     assert rows(index) == [*plain(triples(25)), *plain(left), *plain(triples(9, 3))]
@@ -229,6 +231,68 @@ def test_a_damaged_file_is_named_and_can_be_left_out(tmp_path: Path, kind: str, 
     with pytest.warns((CountedWarning, TrubleuWarning), match=warning):
         alone = Index.build(tmp_path / "y", corpus, shard_triples=10, skip_bad=True)
     assert files(index.path) == files(alone.path)
+
+
+def test_of_a_file_with_a_stretch_that_cannot_be_read_nothing_is_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(triple_survey, "BLOCK", 1000)
+    monkeypatch.setattr(triple_survey, "BLOCKS_A_STRETCH", 1)
+    a, b, c = (write(tmp_path / f"{name}.jsonl", triples(count)) for name, count in (("a", 5), ("b", 300), ("c", 4)))
+    usual = triple_survey._blocks
+
+    def blocks(stretch: triple_survey.Stretch) -> Iterator[bytes]:
+        if stretch.path == str(b) and stretch.start in (3000, 5000):
+            raise DataError(f"{stretch.name} cannot be read: Input/output error")
+        return usual(stretch)
+
+    monkeypatch.setattr(triple_survey, "_blocks", blocks)
+    with pytest.raises(BadPartitionsError, match=r"b\.jsonl cannot be read: Input/output error; 9 triples are kept"):
+        Index.build(tmp_path / "x", [a, b, c])
+    with pytest.warns(TrubleuWarning) as warned:
+        index = Index.build(tmp_path / "x", [a, b, c], resume=True, skip_bad=True)
+    assert [str(each.message) for each in warned] == [
+        f"left out 1 of 3 files altogether: {b} ({b} cannot be read: Input/output error)"
+    ]
+    assert [source.triples for source in index.manifest.sources] == [5, 0, 4]
+
+
+def test_files_and_rows_that_cannot_be_used(tmp_path: Path) -> None:
+    corpus = [write(tmp_path / "a.jsonl", [*triples(25), BAD]), tmp_path / "b.parquet", tmp_path / "c.parquet"]
+    for path in corpus[1:]:
+        path.write_bytes(b"PAR1")
+    said = r"^3 parts of the corpus cannot be used: .*b\.parquet \(.*c\.parquet \(.*a\.jsonl:26: .*20 triples are"
+    with pytest.raises(BadPartitionsError, match=said):
+        Index.build(tmp_path / "x", corpus, shard_triples=10)
+    with pytest.warns(TrubleuWarning) as warned:
+        Index.build(tmp_path / "x", corpus, shard_triples=10, resume=True, skip_bad=True)
+    assert str(warned[0].message).startswith("left out 2 of 3 files altogether: ")
+    assert "missing or wrong field" in str(warned[1].message)
+
+
+def test_equal_files_of_a_part_that_is_taken_apart(tmp_path: Path, two: Engine) -> None:
+    corpus = [packed(tmp_path / f"{name}.jsonl.gz", triples(4)) for name in "abc"]
+    corpus[1].write_bytes(corpus[1].read_bytes()[:-9])
+    for name, where in (("x", None), ("y", two)):
+        with pytest.warns(TrubleuWarning, match=r"left out 1 of 3 parts of the corpus: .*b\.jsonl\.gz \("):
+            index = Index.build(tmp_path / name, corpus, skip_bad=True, engine=where)
+        assert rows(index) == plain(triples(4)) * 2
+        assert len(shards(index.path)) == 2
+    assert files(tmp_path / "x") == files(tmp_path / "y")
+
+
+def test_small_files_are_looked_at_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(triple_survey, "BLOCK", 10)
+    monkeypatch.setattr(triple_survey, "BLOCKS_A_STRETCH", 2)
+    monkeypatch.setattr(triple_survey, "FILES_AT_ONCE", 3)
+    sizes = [0, 8, 9, 4, 0, 0, 0, 45, 3, 20, 20]
+    todo = triple_survey.stretches([(f"{n}.jsonl", size) for n, size in enumerate(sizes)], columns=None, skip_bad=False)
+    groups = triple_survey.together(todo)
+    assert [stretch for group in groups for stretch in group.each] == todo
+    assert [[stretch.file for stretch in group.each] for group in groups] == [
+        [0, 1, 2], [3, 4, 5], [6], [7], [7], [7], [8], [9], [10],
+    ]  # fmt: skip
+    assert str(groups[4]) == "7.jsonl from byte 20"
 
 
 def test_columns_that_nobody_knows_are_no_bad_part(tmp_path: Path, two: Engine) -> None:

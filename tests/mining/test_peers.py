@@ -125,7 +125,7 @@ def _hits(case: Case, bm25: Bm25) -> Hits:
         alpha=ALPHA,
         epsilon=EPSILON,
         top=len(case.corpus),
-    )
+    ).hits
 
 
 def _bm25s(tokens: Sequence[list[str]], variant: str, k1: float, b: float) -> Any:

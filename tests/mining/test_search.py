@@ -38,7 +38,8 @@ def found_in(shards: Sequence[Shard], queries: Sequence[tuple[str, str | None]],
     options: dict[str, Any] = {"tokenize": "none", "lowercase": False, "alpha": 0.5, "epsilon": 0.1, "top": 15}
     options |= {"threads": 1} | given_options
     bm25 = Bm25(options.pop("variant", "lucene"), options.pop("k1", 1.2), options.pop("b", 0.75))
-    return search(shards, [query[0] for query in queries], [query[1] for query in queries], bm25=bm25, **options)
+    texts = [query[0] for query in queries], [query[1] for query in queries]
+    return search(shards, *texts, bm25=bm25, **options).hits
 
 
 def as_list(hits: Hits) -> list[Found]:

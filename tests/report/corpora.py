@@ -21,21 +21,25 @@ SAMPLING = Sampling(interval=True, test="bootstrap", resamples=40)
 make_metrics = partial(metrics_by_name, {"dbleu-4": {}, "sbleu-2": {}})
 
 
-def write(folder: Path, segments: int, seed: int = 1) -> LineStream:
-    """Write two files of references with weights and the outputs of two systems."""
+def write(folder: Path, segments: int, seed: int = 1, names: str = "rqst") -> LineStream:
+    """Write two files of references with weights and the outputs of two systems, or only some of these files."""
     random = np.random.default_rng(seed)
     lines = [f"{'abc'[i % 3]} {'abc'[i // 3 % 3]} {'abc'[i // 9]} d\n" for i in range(27)]
-    for name in ("r", "q", "s", "t"):
+    for name in names:
         drawn = random.integers(27, size=segments).tolist()
         # The second reference is never the same as the first, of which there would be a warning.
         (folder / name).write_text(
             "".join(lines[number].replace("d", "d e" if name == "q" else "d") for number in drawn)
         )
-    for name, empty in (("wr", 0.0), ("wq", 0.3)):
+    weighted = [] if names == "rs" else [("wr", 0.0), ("wq", 0.3)]
+    for name, empty in weighted:
         weights = np.where(random.random(segments) < empty, "", random.choice(["0.7", "1", "0.1"], segments))
         (folder / name).write_text("".join(f"{weight}\n" for weight in weights))
-    systems = {"s": folder / "s", "t": folder / "t"}
-    return LineStream(references=[folder / "r", folder / "q"], weights=[folder / "wr", folder / "wq"], systems=systems)
+    return LineStream(
+        references=[folder / name for name in "rq" if name in names],
+        weights=[folder / name for name, _ in weighted],
+        systems={name: folder / name for name in "st" if name in names},
+    )
 
 
 def whole(files: LineStream) -> ScoreReport:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -13,11 +15,13 @@ import pytest
 
 from tests.report.corpora import write
 from trubleu import Bleu, References, cli
+from trubleu.cli import score
 from trubleu.cli.score import make as metrics_by_name
 from trubleu.data import LineStream, read_text_lines, stream
 from trubleu.engines import engine
 from trubleu.errors import TrubleuWarning, UsageError
 from trubleu.report import partitions, score_files, score_parts
+from trubleu.report.learning_ranges import LearnRange
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -209,6 +213,7 @@ def test_what_cannot_be_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     References.read(refs).to_frame(long=True).write_parquet(long)
     References.read(refs).prepare().save(prepared)
     packed.write_bytes(gzip.compress(table.read_bytes()))
+    shutil.copy(refs, refs.with_name("lines"))
     for arguments, message in (
         (
             ["--refs", long, outputs],
@@ -220,7 +225,8 @@ def test_what_cannot_be_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
         ),
         (["--refs", refs, packed], "t.parquet.gz is a Parquet file that was compressed again"),
         (["--ref", refs, outputs], "refs.jsonl holds whole segments, not one reference a line"),
-        (["--ref", tmp_path / "r", "--source", outputs, tmp_path / "s"], "out.jsonl holds records, but here"),
+        (["--ref", tmp_path / "r", "--source", table, tmp_path / "s"], "out.parquet holds records, but here"),
+        (["--ref", tmp_path / "r", "--ref", refs.with_name("lines"), tmp_path / "s"], "lines holds records, but here"),
     ):
         code, out, error = run(capsys, *arguments, "--engine", "local")
         assert (code, out, error.count("\n")) == (2, "", 1)
@@ -244,10 +250,15 @@ def test_metrics_that_learn(
     for more in (["--engine", "local"], ["--engine", "local:2", "--resume", tmp_path / "kept"]):
         assert run(capsys, *arguments, *more) == expected
     kept = sorted((tmp_path / "kept").iterdir())
+    assert len(kept) == 2 * 5  # what was learned, and scores
+    with monkeypatch.context() as patch:
+        patch.setattr(LearnRange, "__call__", None)
+        patch.setattr(partitions.ScoreRange, "__call__", None)
+        assert run(capsys, *arguments, "--engine", "local", "--resume", tmp_path / "kept") == expected
     (tmp_path / "r").write_text((tmp_path / "r").read_text().replace("a", "f", 1))
     changed = run(capsys, *arguments, "--engine", "local", "--resume", tmp_path / "kept")
-    # What one reference says changes what an n-gram is worth everywhere.
-    assert len(list((tmp_path / "kept").iterdir())) == 2 * len(kept)
+    # What one reference says is learned from its range alone, but changes what an n-gram is worth everywhere.
+    assert len(list((tmp_path / "kept").iterdir())) == len(kept) + 1 + 5
     assert changed != expected
     monkeypatch.setattr(stream, "WORTH_STREAMING", 0)
     assert run(capsys, *arguments) == changed
@@ -264,7 +275,70 @@ def test_metrics_learn_from_what_is_not_left_out(tmp_path: Path) -> None:
     for path in (tmp_path / name for name in ("r", "q", "wr", "wq", "s", "t")):
         kept = path.read_bytes().split(b"\n")
         path.write_bytes(b"\n".join(kept[:20] + kept[40:60] + kept[80:]))
-    assert found == score_files(files, make)
+    assert replace(found, left_out=()) == score_files(files, make)
+    assert [(row.first, row.last) for row in found.left_out] == [(21, 40), (61, 80)]
+
+
+def test_what_was_not_learned_from_is_not_scored_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = write(tmp_path, SEGMENTS)
+    lines = (tmp_path / "q").read_bytes().split(b"\n")
+    (tmp_path / "q").write_bytes(b"\n".join([*lines[:30], b"\xff", *lines[31:]]))
+    scored: list[str] = []
+    usual = partitions.ScoreRange.__call__
+
+    def told(self: partitions.ScoreRange, placed: Any, metrics: Any) -> Any:
+        scored.append(str(placed))
+        return usual(self, placed, metrics)
+
+    monkeypatch.setattr(partitions.ScoreRange, "__call__", told)
+    with engine("local") as here, pytest.warns(TrubleuWarning, match="1 of 5 partitions were left out"):
+        score_files(files, partial(metrics_by_name, {"nist-2": {}}), here, rows=20, skip_bad=True)
+    assert scored == ["lines 1 to 20", "lines 41 to 60", "lines 61 to 80", "lines 81 to 90"]
+
+
+def test_workers_elsewhere_find_what_metrics_need(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Paths are made absolute, which changes no signature."""
+    write(tmp_path, SEGMENTS)
+    monkeypatch.chdir(tmp_path)
+    arguments = ["--ref", "r", "s", "-m", "nist-2", "--corpus", "q"]
+    expected = run(capsys, *arguments)
+    assert (expected[0], "q-" in expected[1]) == (0, True)
+    given: list[dict[str, Any]] = []
+    usual = score.make
+
+    def told(settings: dict[str, Any]) -> Any:
+        given.append(settings)
+        return usual(settings)
+
+    monkeypatch.setattr(score, "make", told)
+    assert run(capsys, *arguments, "--engine", "local") == expected
+    assert given[-1] == {"nist-2": {"corpus": str(tmp_path / "q")}}
+    some: dict[str, dict[str, Any]] = {"bleu2vec-2": {"vectors": "ready", "oov": "0.1"}, "b": {"vectors": "q"}}
+    assert score._for_others(some) == {**some, "b": {"vectors": str(tmp_path / "q")}}
+
+
+def test_a_single_segment_is_too_little_for_cider(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path, 1)
+    arguments = ["--ref", tmp_path / "r", tmp_path / "s", "-m", "cider-2"]
+    expected = run(capsys, *arguments)
+    assert expected[0] == 2
+    assert "there is one segment only; score more of them together" in expected[2]
+    assert run(capsys, *arguments, "--engine", "local") == expected
+
+
+def test_what_cannot_be_counted_cannot_be_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path, SEGMENTS)
+    folder = in_parts(tmp_path / "s", [50], packed=True)
+    half = folder / "part-00001.txt"
+    half.write_bytes(half.read_bytes()[:-20])
+    arguments = ["--ref", tmp_path / "r", folder, "--engine", "local"]
+    assert "--skip-bad" not in run(capsys, *arguments)[2]
+    code, out, error = run(capsys, *arguments, "--skip-bad")
+    assert (code, out, error.count("\n")) == (2, "", 1)
+    assert "part-00001.txt" in error
+    assert "must be counted, --skip-bad cannot leave this out" in error
 
 
 class Knowing(Bleu):

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import warnings
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.report.corpora import SAMPLING, make_metrics, whole, write
-from trubleu import cli
+from trubleu import Bleu, cli
 from trubleu.cli.score import make as metrics_by_name
 from trubleu.engines import BadPartitionsError, engine
-from trubleu.errors import DataError, TrubleuWarning, UsageError
-from trubleu.report import Sampling, score_files, score_parts
+from trubleu.errors import DataError, EngineError, TrubleuWarning, UsageError
+from trubleu.report import Sampling, partitions, score_files, score_parts
 from trubleu.report.partitions import ScoreRange
+from trubleu.report.score_tables import render
+from trubleu.report.scores import LeftOutRow
 from trubleu.stats import blocking
 
 if TYPE_CHECKING:
@@ -44,8 +49,7 @@ def test_ranges_of_any_size_in_this_process(tmp_path: Path, rows: int) -> None:
 
 def test_chunks_and_blocks_are_cut_anywhere(tmp_path: Path, two: Engine) -> None:
     """With ranges that fit neither chunks of 65,536 rows nor the 10,000 blocks of more than a million."""
-    written = write(tmp_path, 1_000_003)
-    files = replace(written, references=[tmp_path / "r"], weights=[], systems={"s": tmp_path / "s"})
+    files = write(tmp_path, 1_000_003, names="rs")
     make = partial(metrics_by_name, {"sbleu-2": {}})
     sampling = Sampling(interval=True, resamples=40)
     found = score_files(files, make, two, sampling=sampling, rows=149_999)
@@ -84,10 +88,61 @@ def test_a_bad_range_is_named_or_left_out(tmp_path: Path, two: Engine) -> None:
     for path in map(Path, files.paths):
         kept = path.read_bytes().split(b"\n")
         path.write_bytes(b"\n".join(kept[:40] + kept[60:]))
-    assert found == whole(files)
+    assert found.left_out == (LeftOutRow(first=41, last=60),)
+    assert replace(found, left_out=()) == whole(files)
+    assert found.to_dict()["left_out"] == [{"schema": 1, "first": 41, "last": 60}]
+    assert '"left_out": [' in render(found, "json")
+    assert "left out, as they cannot be used: 20 lines (41 to 60)" in render(found)
     (tmp_path / "wr").write_text("7\n" * 80)
     with pytest.warns(TrubleuWarning), pytest.raises(DataError, match="no range of lines that can be used"):
         score_files(files, make_metrics, two, rows=20, skip_bad=True)
+    with pytest.raises(UsageError, match=r"only an engine leaves out ranges \(skip_bad\)"):
+        score_files(files, make_metrics, skip_bad=True)
+
+
+@pytest.mark.parametrize("where", ["keep", "segments_to"])
+def test_a_full_disk_changes_no_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    files = write(tmp_path, 100)
+    usual, done = os.fsync, []
+
+    def full(descriptor: int) -> None:
+        done.append(descriptor)
+        if len(done) == 3:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        usual(descriptor)
+
+    monkeypatch.setattr(os, "fsync", full)
+    folder = tmp_path / "there"
+    with engine("local") as here, pytest.raises(EngineError, match=r"there.* cannot be written: No space left"):
+        score_files(files, make_metrics, here, rows=20, skip_bad=True, **{where: folder})  # type: ignore[arg-type]
+    assert not (folder / "manifest.json").exists()
+    assert len(list(folder.iterdir())) == 2
+
+
+def test_folders_are_checked_before_any_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, 10)
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(partitions, "counted_on", None)
+    for option in ("--resume", "--segments-to"):
+        for place, message in (("file", "cannot be made: File exists"), ("no/such", "cannot be made: No such file")):
+            code, _, error = run(tmp_path, "--engine", "local", option, str(tmp_path / place), capsys=capsys)
+            assert (code, message in error) == (2, True)
+
+
+def test_workers_must_make_the_same_metrics(tmp_path: Path) -> None:
+    """As with another file of vectors under the same path."""
+    files = write(tmp_path, 10).counted()
+    made: list[int] = []
+
+    def make() -> dict[str, Metric]:
+        made.append(0)
+        return metrics_by_name({"bleu-2": {"lowercase": len(made) > 1}})
+
+    what = r"the metric bleu-2 is bleu-2\|.*case:lc.* on the node \S+, but bleu-2\|.*case:mixed"
+    with engine("local") as here, pytest.raises(UsageError, match=what):
+        score_files(files, make, here, skip_bad=True)
 
 
 def test_finished_ranges_are_not_scored_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, two: Engine) -> None:
@@ -118,6 +173,9 @@ def test_finished_ranges_are_not_scored_again(tmp_path: Path, monkeypatch: pytes
     lines = (tmp_path / "t").read_text().splitlines()
     (tmp_path / "t").write_text("".join(f"{line}\n" for line in [*lines[:45], "c c c", *lines[46:]]))
     assert again() == (whole(files), ["lines 41 to 60"])
+    with monkeypatch.context() as patch:
+        patch.setattr(partitions, "sources_digest", lambda: "other code")
+        assert len(again()[1]) == 5
     with pytest.raises(UsageError, match="scores of segments are kept in files only"):
         score_files(files, make_metrics, two, segments=True, keep=kept)
     with pytest.raises(DataError, match=r"the folder .*none/kept cannot be made: No such file"):
@@ -136,6 +194,30 @@ def test_what_is_kept_holds_blocks_and_warnings(tmp_path: Path, monkeypatch: pyt
             found = score_files(files, make_metrics, here, sampling=SAMPLING, rows=17, keep=tmp_path / "kept")
         assert found == expected
         assert found.blocks == 30
+
+
+class Warned(Bleu):
+    """BLEU with warnings of others."""
+
+    def statistics(self, *arguments: Any, **options: Any) -> Any:
+        warnings.warn("this will change", FutureWarning, stacklevel=1)
+        warnings.warn("that, too", Foreign, stacklevel=1)
+        return super().statistics(*arguments, **options)
+
+
+class Foreign(UserWarning):
+    """A warning of somebody else."""
+
+
+def test_warnings_of_others_are_kept(tmp_path: Path) -> None:
+    files = write(tmp_path, 10)
+    for _ in range(2):
+        with engine("local") as here, pytest.warns() as told:
+            score_files(files, lambda: {"mine": Warned(2)}, here, keep=tmp_path / "kept")
+        assert [str(each.message) for each in told] == ["this will change", "that, too"]
+        assert told[0].category is FutureWarning
+        assert issubclass(told[1].category, UserWarning)
+        assert len(list((tmp_path / "kept").iterdir())) == 1
 
 
 def test_warnings_of_all_ranges_add_up(tmp_path: Path, two: Engine) -> None:
@@ -178,7 +260,9 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         (["--resume", "kept"], "--resume goes with --engine"),
         (["--engine", "cloud"], "there is no engine 'cloud'"),
         (["--engine", "local", "missing.txt"], "missing.txt: there is no such file"),
-        (["--engine", "local", "-"], "standard input) cannot be cut into ranges"),
+        (["--engine", "local", "-"], "standard input) cannot be cut into ranges; put it into a file"),
+        (["--engine", "local", "n" * 300], "cannot be read: File name too long"),
+        (["n" * 300], "cannot be read: File name too long"),
         (["--segments", "--segments-to", "there"], "--segments and --segments-to say twice"),
     ],
 )

@@ -13,6 +13,7 @@ from trubleu.engines import engine
 from trubleu.errors import DataError, TrubleuWarning
 from trubleu.report import partitions, read_segment_scores, score_files
 from trubleu.report.partitions import ScoreRange
+from trubleu.report.segment_files import segment_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -127,9 +128,38 @@ def test_ranges_that_are_left_out_leave_no_parts(tmp_path: Path) -> None:
     (tmp_path / "q").write_bytes(b"\n".join([*lines[:44], b"\xff", *lines[45:]]))
     with engine("local") as here, pytest.warns(TrubleuWarning, match="1 of 5 partitions were left out"):
         score_files(files, make_metrics, here, segments_to=tmp_path / "out", skip_bad=True)
-    assert sorted(name[:10] for name in contents(tmp_path / "out")) == [
-        "manifest.j",
-        *(f"part-0000{number}" for number in range(4)),
+    assert sorted(name[:13] for name in contents(tmp_path / "out")) == [
+        "manifest.json",
+        *(f"part-0000000{number}" for number in range(4)),
     ]
     ids = list(dict.fromkeys(row.id for row in read_segment_scores(tmp_path / "out")))
     assert ids == [str(number + 1) for number in range(SEGMENTS) if not 40 <= number < 60]
+    assert json.loads(contents(tmp_path / "out")["manifest.json"])["left_out"] == [{"first": 41, "last": 60}]
+
+
+def test_what_was_scored_beside_bad_ranges_is_not_scored_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = write(tmp_path, SEGMENTS)
+    lines = (tmp_path / "q").read_bytes().split(b"\n")
+    (tmp_path / "q").write_bytes(b"\n".join([*lines[:44], b"\xff", *lines[45:]]))
+    scored: list[str] = []
+    usual = ScoreRange.__call__
+
+    def told(self: ScoreRange, placed: Placed, metrics: Mapping[str, Metric]) -> RangeScores:
+        scored.append(str(placed))
+        return usual(self, placed, metrics)
+
+    monkeypatch.setattr(ScoreRange, "__call__", told)
+    found = []
+    for number in (9, 1):
+        scored.clear()
+        with engine("local") as here, pytest.warns(TrubleuWarning, match="1 of 5 partitions were left out"):
+            score_files(files, make_metrics, here, segments_to=tmp_path / "out", keep=tmp_path / "kept", skip_bad=True)
+        assert len(scored) == number
+        found.append(contents(tmp_path / "out"))
+    assert scored == ["lines 41 to 60"]
+    assert found[0] == found[1]
+
+
+def test_what_is_no_number_is_null() -> None:
+    lines = segment_lines(["1", "2"], {("m", "s"): [float("nan"), float("inf")]})
+    assert [json.loads(line, parse_constant=pytest.fail)["score"] for line in lines] == [None, None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +17,7 @@ from trubleu.vectors import text_ranges as module
 from trubleu.vectors.text_ranges import TextRange, text_ranges
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -92,8 +94,14 @@ def test_a_wrong_byte_is_named_by_its_line_in_the_file(
 ) -> None:
     monkeypatch.setattr(module, "RANGE", size)
     (tmp_path / "text").write_bytes(b"one\ntwo\nthree\nf\xffur\nfive\n")
-    with pytest.raises(DataError, match=r"text:4: byte 15 \(0xff\) is not valid UTF-8"):
-        lines_of(text_ranges([tmp_path / "text"]))
+    found = []
+    for text in text_ranges([tmp_path / "text"]):
+        try:
+            lines_of([text])
+        except DataError as error:
+            found.append(text.located(str(error)))
+    assert len(found) == 1
+    assert re.search(r"text:4: byte 15 \(0xff\) is not valid UTF-8", found[0])
 
 
 def test_a_file_that_becomes_shorter(tmp_path: Path) -> None:
@@ -103,3 +111,20 @@ def test_a_file_that_becomes_shorter(tmp_path: Path) -> None:
     os.truncate(path, 4)
     with pytest.raises(DataError, match=r"text became shorter while it was read; do not write to it meanwhile"):
         lines_of(ranges)
+
+
+def test_a_file_that_becomes_shorter_while_lines_are_numbered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "RANGE", 4)
+    (tmp_path / "text").write_bytes(b"one\ntw\xff\n")
+    text = text_ranges([tmp_path / "text"])[1]
+    usual = TextRange._blocks
+
+    def shrinking(self: TextRange) -> Iterator[tuple[int, bytes]]:
+        blocks = list(usual(self))
+        os.truncate(tmp_path / "text", 2)
+        return iter(blocks)
+
+    with pytest.raises(DataError) as refused:
+        lines_of([text])
+    monkeypatch.setattr(TextRange, "_blocks", shrinking)
+    assert "text became shorter while it was read" in text.located(str(refused.value))

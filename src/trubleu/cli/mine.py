@@ -112,7 +112,7 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
     corpus.add_argument(
         "--skip-bad",
         action="store_true",
-        help="skip and count rows with a missing or wrong field, and leave out files that cannot be read",
+        help="skip and count rows with a missing or wrong field, and leave out damaged files",
     )
 
 

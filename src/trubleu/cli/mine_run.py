@@ -127,6 +127,8 @@ def run(options: argparse.Namespace) -> None:
         options.seeds = list(source.files)  # of a folder, what is in it
         keep_inputs(options, options.out)
         _keep_index(options.files[0], options.out)
+        if options.resume is not None:
+            _keep_index(options.files[0], options.resume)
         index = Index.open(options.files[0])
         seeds = seed_triples(source)
         if in_parquet:
@@ -220,11 +222,15 @@ def _nothing(index: Index, message: str, response: str | None, chosen: dict[str,
 
 
 def _keep_index(index: str, target: str) -> None:
-    """Refuse to write into the folder of the index, where every file is its own."""
+    """Refuse to write a file, or to keep files, in the folder of the index, where every file is its own."""
     from trubleu.data import places
     from trubleu.errors import UsageError
 
-    if target != "-" and places.same_file(places.parent(target), index):
+    if target == "-":
+        return
+    if places.same_file(target, index):
+        raise UsageError(f"{target} is the index itself; write to another folder")
+    if places.same_file(places.parent(target), index):
         raise UsageError(f"{target} lies inside the index {index}; write to another folder")
 
 

@@ -231,24 +231,26 @@ def _in_ranges(options: argparse.Namespace) -> bool:
 def _score_ranges(options: argparse.Namespace, sampling: Sampling, bars: Bars, where: Engine | None) -> ScoreReport:
     """Score files range by range, so that they need not fit into memory."""
     from trubleu.data import LineStream
-    from trubleu.data.files import is_standard, name_of
+    from trubleu.data.files import name_of
     from trubleu.data.plain import check_plain
+    from trubleu.engines.output import prepare_folder
     from trubleu.errors import DataError
-    from trubleu.report.partitions import mapped_on, score_files
+    from trubleu.report.partitions import counted_on, score_files
 
-    files, weights, sources, paths = _corpus_files(options)
+    files, weights, _, paths = _corpus_files(options)
     if weights and len(weights) != len(files):
         raise DataError(f"there are {len(files)} files of references but {len(weights)} of weights; give one for each")
-    if any(map(is_standard, [*files, *weights, *sources, *paths.values()])):
-        raise DataError("- (standard input) cannot be cut into ranges; put it into a file, or leave --engine out")
     for path in options.ref or []:
         check_plain(name_of(path))
+    for folder in (options.resume, options.segments_to):
+        if folder is not None:
+            prepare_folder(folder)
     stream = LineStream(references=files, weights=weights, systems=paths, source=options.source)
-    stream = stream.counted(mapped_on(where, bars.stage))
+    stream = counted_on(stream, where, bars.stage, skip_bad=options.skip_bad)
     choose_metric(options, weighted=stream.weighted)
     return score_files(
         stream,
-        partial(make, metric_settings(options)),
+        partial(make, _for_others(metric_settings(options))),
         where,
         sampling=sampling,
         segments=options.segments,
@@ -382,6 +384,19 @@ def metric_settings(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
             raise UsageError(f"the metric {spec.text} is given twice; give it once")
         settings[spec.text] = {name: value for name, value in given.items() if _takes(spec, name)}
     return settings
+
+
+def _for_others(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return options of metrics with paths as workers in another folder or on another machine find them."""
+    from trubleu.data.places import absolute, exists
+    from trubleu.vectors.source import READY
+
+    def found(option: str, value: Any) -> Any:
+        # A word such as ready is no path.
+        is_path = option == "corpus" or (option == "vectors" and value != READY and exists(value))
+        return absolute(value) if is_path else value
+
+    return {text: {name: found(name, value) for name, value in given.items()} for text, given in settings.items()}
 
 
 def _takes(spec: MetricSpec, option: str) -> bool:

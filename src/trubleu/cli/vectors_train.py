@@ -86,6 +86,7 @@ def run(options: argparse.Namespace) -> None:
     import sys
 
     from trubleu.cli.progress import Bars, told_once
+    from trubleu.engines import engine
     from trubleu.errors import UsageError
     from trubleu.report.tables import render_tables
     from trubleu.vectors.train import train_vectors
@@ -109,7 +110,9 @@ def run(options: argparse.Namespace) -> None:
         tokenize=options.tokenize,
         lowercase=options.lowercase,
     )
-    with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
+    # Counting takes one thread; --threads are those of training, when the engine can neither fail nor hold anything.
+    where = engine("local" if options.engine is None else options.engine)
+    with told_once(quiet=options.quiet), where, Bars(quiet=options.quiet) as bars:
         made = train_vectors(
             options.files,
             options.out,
@@ -117,7 +120,8 @@ def run(options: argparse.Namespace) -> None:
             resume=options.resume,
             threads=options.threads,
             dtype=options.dtype,
-            engine=options.engine,
+            engine=where,
+            after_counting=where.close,
             progress=bars,
         )
     if not options.quiet:

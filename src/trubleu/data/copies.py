@@ -26,6 +26,7 @@ _YOUNG: Final = 60  # seconds in which a folder without a lock may belong to som
 
 _guard = threading.Lock()
 _folders: dict[int, Path] = {}  # by process, as a process that was forked must not use its parent's
+_copies: dict[tuple[int, str], set[Path]] = {}  # by process and address
 
 
 def copied(address: str) -> Path:
@@ -40,7 +41,16 @@ def copied(address: str) -> Path:
                 half.replace(target)
             finally:
                 half.unlink(missing_ok=True)
+        _copies.setdefault((os.getpid(), address), set()).add(target)
         return target
+
+
+def forget(address: str) -> None:
+    """Remove the copies of a remote file that this process has made."""
+    with _guard:
+        for copy in _copies.pop((os.getpid(), address), ()):
+            with suppress(OSError):  # Windows keeps a file that is in use, until the process ends
+                copy.unlink(missing_ok=True)
 
 
 def _folder() -> Path:

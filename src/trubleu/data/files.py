@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, TextIO, cast, overload
 
 from trubleu.data.compression import check_packable, packed, unpacked
 from trubleu.data.places import PathLike as PathLike
-from trubleu.data.places import base_name, is_remote, open_binary
+from trubleu.data.places import base_name, is_remote, joined, open_binary
 from trubleu.data.places import unreadable as unreadable
 from trubleu.errors import DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from contextlib import AbstractContextManager
 
 STDIN = "<stdin>"
@@ -290,21 +290,40 @@ def atomic_writer(path: PathLike, mode: Literal["w", "wb"] = "w") -> AbstractCon
         return _standard_output(mode)
     if is_remote(path):
         check_packable(os.fspath(path))
-        return _sent(os.fspath(path), mode)
+        return _sent(lambda: os.fspath(path), mode, base_name(path))
     check_writable(path)
     target = _target(path)
     if _is_special(target):
         return _opened(target, "wb", mode)
-    return _replacing(target, os.fspath(path), mode)
+    return _replacing(target.parent, lambda: target, os.fspath(path), mode, target.name)
+
+
+def named_writer(folder: PathLike, name: Callable[[], str]) -> AbstractContextManager[BinaryIO]:
+    """Open a file for bytes that appears in a folder when all is written, and is asked for its name only then.
+
+    Raises
+    ------
+    DataError
+        If the folder cannot be written (see `check_writable`) or the disk is full.
+    """
+    if is_remote(folder):
+        return cast("AbstractContextManager[BinaryIO]", _sent(lambda: joined(folder, name()), "wb"))
+    check_writable(joined(folder, "part"))
+    inside = Path(os.path.realpath(folder))
+    shown = f"a file in {os.fspath(folder)}"
+    return cast("AbstractContextManager[BinaryIO]", _replacing(inside, lambda: inside / name(), shown, "wb"))
 
 
 @contextmanager
-def _replacing(target: Path, shown: str, mode: str) -> Iterator[TextIO | BinaryIO]:
+def _replacing(
+    folder: Path, name: Callable[[], Path], shown: str, mode: str, packed_as: str = ""
+) -> Iterator[TextIO | BinaryIO]:
     # Not tempfile: it makes files private (0600), whereas a new file here should get the rights the umask gives.
-    temporary = target.parent / f".trubleu-{secrets.token_hex(8)}.tmp"
+    temporary = folder / f".trubleu-{secrets.token_hex(8)}.tmp"
     try:
-        with _opened(temporary, "xb", mode, packed_as=target.name) as stream:
+        with _opened(temporary, "xb", mode, packed_as=packed_as) as stream:
             yield stream
+        target = name()
         with temporary.open("r+b") as written:
             os.fsync(written.fileno())
         if target.exists():
@@ -320,21 +339,22 @@ def _replacing(target: Path, shown: str, mode: str) -> Iterator[TextIO | BinaryI
 
 
 @contextmanager
-def _sent(address: str, mode: str) -> Iterator[TextIO | BinaryIO]:
+def _sent(name: Callable[[], str], mode: str, packed_as: str = "") -> Iterator[TextIO | BinaryIO]:
     from trubleu.data.remote import send, unwritable
 
     with tempfile.TemporaryDirectory(prefix="trubleu-") as folder:
         temporary = Path(folder, "whole")
         try:
-            with _opened(temporary, "xb", mode, packed_as=base_name(address)) as stream:
+            with _opened(temporary, "xb", mode, packed_as=packed_as) as stream:
                 yield stream
         except OSError as error:
             if error.errno in _FULL:
                 raise DataError(
-                    f"{address} cannot be written: {error.strerror} in {folder}, where it is put together; "
+                    f"{name()} cannot be written: {error.strerror} in {folder}, where it is put together; "
                     "set TMPDIR to a folder with more room"
                 ) from error
             raise
+        address = name()
         try:
             send(str(temporary), address)
         except OSError as error:

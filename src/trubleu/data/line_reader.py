@@ -144,22 +144,24 @@ class LineReader:
             yield waiting[begin:]
 
     def _lines(self, passed: int, left: int | None) -> Iterator[list[Line]]:
+        if left == 0:
+            return
         offset, number = self._offset, self._number + passed
         pieces: list[bytes] = []  # of a line that has not ended yet; joined once, so that one huge line stays linear
         last = b"\n"
-        for block in self._blocks() if left != 0 else ():
+        for block in self._blocks():
             last = block[-1:]
             rest = block
             if passed:
                 ends = newlines_in(block)
-                at = _after_line(block, passed) if ends >= passed else len(block)
+                at = after_line(block, passed) if ends >= passed else len(block)
                 passed -= min(ends, passed)
                 offset += at
                 rest = block[at:]
                 if not rest:
                     continue
             if left is not None and newlines_in(rest) >= left:
-                yield self._decoded(b"".join([*pieces, rest[: _after_line(rest, left)]]), offset, number)
+                yield self._decoded(b"".join([*pieces, rest[: after_line(rest, left)]]), offset, number)
                 return
             cut = rest.rfind(b"\n") + 1
             if cut:
@@ -219,6 +221,6 @@ def newlines_in(block: bytes) -> int:
     return sum(int(np.count_nonzero(data[at : at + _SLICE] == 10)) for at in range(0, len(data), _SLICE))
 
 
-def _after_line(block: bytes, count: int) -> int:
+def after_line(block: bytes, count: int) -> int:
     """Return where the line after the ``count``-th line end begins."""
     return int(np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))[count - 1]) + 1

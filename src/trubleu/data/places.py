@@ -112,7 +112,7 @@ def same_file(one: PathLike, other: PathLike) -> bool:
     """
     if is_remote(one) or is_remote(other):
         return identity(one) == identity(other)
-    return Path(one).exists() and Path(other).exists() and Path(one).samefile(other)
+    return exists(one) and exists(other) and Path(one).samefile(other)
 
 
 def identity(path: PathLike) -> str:
@@ -164,25 +164,26 @@ def byte_size(path: PathLike) -> int:
 
 
 def exists(path: PathLike) -> bool:
-    """Return whether there is a file or a folder."""
-    return _remote().kind(os.fspath(path)) is not None if is_remote(path) else Path(path).exists()
+    """Return whether there is a file or a folder; what cannot be asked for, such as too long a name, is not there."""
+    # Unlike these, what pathlib answers may be an exception.
+    return _remote().kind(os.fspath(path)) is not None if is_remote(path) else os.path.exists(path)  # noqa: PTH110
 
 
 def is_file(path: PathLike) -> bool:
     """Return whether there is a file, and neither a folder nor a pipe."""
-    return _remote().kind(os.fspath(path)) == "file" if is_remote(path) else Path(path).is_file()
+    return _remote().kind(os.fspath(path)) == "file" if is_remote(path) else os.path.isfile(path)  # noqa: PTH113
 
 
 def is_folder(path: PathLike) -> bool:
     """Return whether there is a folder: where there are none, as on S3, whether some file lies below."""
-    return _remote().is_folder(os.fspath(path)) if is_remote(path) else Path(path).is_dir()
+    return _remote().is_folder(os.fspath(path)) if is_remote(path) else os.path.isdir(path)  # noqa: PTH112
 
 
-def files_below(folder: PathLike) -> list[str]:
+def files_below(folder: PathLike, *, hidden: bool = False) -> list[str]:
     """Return all files in a folder and the folders in it, sorted by name.
 
-    What begins with a dot or an underscore is left out, be it a file or a folder: hidden files, and what others write
-    beside data, such as ``_SUCCESS``.
+    What begins with a dot or an underscore is left out unless it is asked for, be it a file or a folder: hidden files,
+    and what others write beside data, such as ``_SUCCESS``.
 
     Raises
     ------
@@ -191,7 +192,7 @@ def files_below(folder: PathLike) -> list[str]:
     """
     inside = _remote().names_below(os.fspath(folder)) if is_remote(folder) else _local_names(os.fspath(folder))
     parts = (name.split("/") for name in inside)
-    return [joined(folder, "/".join(each)) for each in sorted(parts) if not any(map(_is_hidden, each))]
+    return [joined(folder, "/".join(each)) for each in sorted(parts) if hidden or not any(map(_is_hidden, each))]
 
 
 def modified(path: PathLike) -> int | str:
@@ -248,6 +249,14 @@ def local_copy(path: PathLike) -> Path:
     from trubleu.data.copies import copied
 
     return copied(os.fspath(path))
+
+
+def forget(path: PathLike) -> None:
+    """Remove the copy of an address that `local_copy` made, if there is one; what is open of it can still be read."""
+    if is_remote(path):
+        from trubleu.data.copies import forget as forget_copy
+
+        forget_copy(os.fspath(path))
 
 
 def _is_hidden(name: str) -> bool:

@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from trubleu.data.counted import file_blocks
+from trubleu.data.counted import changed, check_readable, file_blocks
 from trubleu.data.files import lines_of_blocks
-from trubleu.data.record_rows import json_rows, parquet_rows
-from trubleu.errors import DataError
+from trubleu.data.line_reader import after_line, newlines_in
+from trubleu.data.record_rows import forget_copies, json_rows, parquet_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -64,9 +62,7 @@ class Span:
             found += len(rows)
             yield rows
         if found != self.count:
-            raise DataError(
-                f"{self.file.name} changed while it was read; do not write to it meanwhile, and begin again"
-            )
+            raise changed(self.file)
 
     def digest(self) -> bytes:
         """Return what differs if the rows do."""
@@ -91,6 +87,7 @@ class Span:
     def _rows(self, fields: Sequence[str]) -> Iterator[list[Any]]:
         name = self.file.name
         if self.form == "parquet":
+            check_readable(self.file)
             yield from parquet_rows(self.file.path, name, fields, self.first, self.count)
             return
         blocks = self._own_blocks()
@@ -107,19 +104,19 @@ class Span:
         for block in file_blocks(self.file, self.byte, None, packed=self.packed):
             rest = block
             if skip:
-                newlines = block.count(b"\n")
+                newlines = newlines_in(block)
                 if newlines < skip:
                     skip -= newlines
                     offset += len(block)
                     continue
-                cut = _after_line(block, skip)
+                cut = after_line(block, skip)
                 rest, skip, offset = block[cut:], 0, offset + cut
             if not begun:
                 begun = True
                 yield offset
-            newlines = rest.count(b"\n")
+            newlines = newlines_in(rest)
             if newlines >= left:
-                yield rest[: _after_line(rest, left)]
+                yield rest[: after_line(rest, left)]
                 return
             left -= newlines
             yield rest
@@ -151,6 +148,8 @@ class LineRange:
 
     def parts(self, stream: LineStream) -> Iterator[Part]:
         """Yield the parts of the range, its columns being those of the corpus."""
+        # Who works on one range after the other must not hold all tables in the end.
+        forget_copies(but=[span.file.path for spans in self.spans for span in spans])
         columns = [_rows(spans, fields) for spans, fields in zip(self.spans, stream.fields, strict=True)]
         return stream.parts(columns, self.first)
 
@@ -200,8 +199,3 @@ def _bounds(column: CountedColumn, rows: int) -> list[int]:
         if start - bounds[-1] >= rows:
             bounds.append(start)
     return [*bounds, column.rows]
-
-
-def _after_line(block: bytes, number: int) -> int:
-    """Return where the line after so many ends of lines begins."""
-    return int(np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))[number - 1]) + 1

@@ -9,7 +9,7 @@ import numpy as np
 
 from trubleu.data import places
 from trubleu.data.extras import polars_module
-from trubleu.data.files import open_bytes
+from trubleu.data.files import open_bytes, unreadable
 from trubleu.data.formats import format_of
 from trubleu.data.frames import WANTED
 from trubleu.data.jsonl import is_json_name, parse_object
@@ -21,12 +21,16 @@ from trubleu.data.weights import shown
 from trubleu.errors import DataError, UsageError, some
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
+    from pathlib import Path
 
     from trubleu.data.columns import Columns
 
 Form: TypeAlias = Literal["text", "jsonl", "parquet"]
 """What the rows of a file are."""
+
+Role: TypeAlias = Literal["references", "outputs", "text"]
+"""What a file holds; weights and messages are text whatever they look like."""
 
 REFERENCE_FIELDS: Final = WANTED
 OUTPUT_FIELDS: Final = ("id", "text")
@@ -34,6 +38,8 @@ OUTPUT_FIELDS: Final = ("id", "text")
 
 SLICE: Final = 1 << 14
 """Rows of a Parquet file that are decoded at once."""
+
+_copied: set[str] = set()  # addresses of tables of which this process has copies
 
 _HEAD: Final = 64
 _BLOCK: Final = 1 << 16
@@ -47,8 +53,10 @@ class Row(NamedTuple):
     record: dict[str, Any]
 
 
-def form_of_file(path: str, name: str, *, packed: bool) -> Form | None:
+def form_of_file(path: str, name: str, role: Role, *, packed: bool) -> Form | None:
     """Find out what the rows of a file are, from its name and its beginning; None if it is empty.
+
+    The same as when whole files are read.
 
     Raises
     ------
@@ -57,14 +65,16 @@ def form_of_file(path: str, name: str, *, packed: bool) -> Form | None:
     """
     with open_bytes(path, name) as stream:
         head = stream.read(_HEAD)
-        if format_of(name) == "parquet" or head.startswith(PARQUET_MAGIC):
+        if (format_of(name) == "parquet" and role != "text") or head.startswith(PARQUET_MAGIC):
             if packed:
                 raise DataError(f"{name} is a Parquet file that was compressed again; unpack it")
             return "parquet"
+        if role == "text":
+            return "text" if head else None
         if b"\0" in head:
             raise DataError(
-                f"{name} is neither text nor Parquet; prepared references are read as a whole, so leave --engine out, "
-                "or give the file that they were made from"
+                f"{name} is neither text nor Parquet; prepared references are read as a whole, so give single files "
+                "without --engine, or the file that they were made from"
             )
         if is_json_name(name):
             return "jsonl"
@@ -75,7 +85,8 @@ def form_of_file(path: str, name: str, *, packed: bool) -> Form | None:
             blocks.append(block)
     # Only the first line: wrong bytes elsewhere are the business of whoever reads them.
     first = b"".join(blocks).partition(b"\n")[0].decode("utf-8-sig", "replace")
-    return "jsonl" if is_references_record(first) or is_output_record(first) else "text"
+    is_record = is_references_record if role == "references" else is_output_record
+    return "jsonl" if is_record(first) else "text"
 
 
 def json_rows(lines: Sequence[str], name: str, before: int) -> list[Row]:
@@ -98,8 +109,9 @@ def json_rows(lines: Sequence[str], name: str, before: int) -> list[Row]:
 def parquet_height(path: str, name: str) -> int:
     """Return how many rows a Parquet file has."""
     polars = polars_module()
+    copy = _copy(path, name)
     try:
-        return int(_scanned(path, polars).select(polars.len()).collect().item())
+        return int(_scanned(copy, polars).select(polars.len()).collect().item())
     except _damage(polars) as error:
         raise DataError(_damaged(name)) from error
 
@@ -113,12 +125,13 @@ def parquet_rows(path: str, name: str, fields: Sequence[str], first: int, count:
         If it cannot be read, or its rows are not what fields are asked of.
     """
     polars = polars_module()
+    copy = _copy(path, name)
     try:
-        lazy = _scanned(path, polars)
+        lazy = _scanned(copy, polars)
         there = list(lazy.collect_schema())
         needed = "references" if fields == REFERENCE_FIELDS else "text"
         if fields and needed not in there:
-            long = "; with one row a reference, leave --engine out, or turn the file into one row a segment with "
+            long = "; with one row a reference, give single files without --engine, or have one row a segment with "
             hint = f"{long}trubleu refs convert" if needed == "references" and "text" in there else ""
             raise DataError(f"{name}: the column {needed} must be there; columns found: {some(there) or 'none'}{hint}")
         wanted = lazy.select([field for field in there if field in fields or not fields])
@@ -200,9 +213,27 @@ def texts_of(rows: Sequence[Row], ids: Sequence[str], source: str, *, form: Form
     return [text_field(row.record, "text", row.place) for row in rows]
 
 
-def _scanned(path: str, polars: Any) -> Any:
+def forget_copies(but: Collection[str]) -> None:
+    """Remove copies of tables elsewhere that this process has made and no longer needs: all but some."""
+    for address in _copied - set(but):
+        from trubleu.data.copies import forget
+
+        forget(address)
+        _copied.remove(address)
+
+
+def _copy(path: str, name: str) -> Path:
+    if places.is_remote(path):
+        _copied.add(path)
+    try:
+        return places.local_copy(path)
+    except OSError as error:
+        raise DataError(unreadable(name, error)) from error
+
+
+def _scanned(path: Path, polars: Any) -> Any:
     # A name is not a pattern of several files, whatever is in it.
-    return polars.scan_parquet(places.local_copy(path), glob=False, hive_partitioning=False)
+    return polars.scan_parquet(path, glob=False, hive_partitioning=False)
 
 
 def _damage(polars: Any) -> tuple[type[BaseException], ...]:

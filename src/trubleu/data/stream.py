@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from trubleu.data.counted import CountedColumn, Mapped
     from trubleu.data.files import PathLike
     from trubleu.data.ranges import LineRange, Span
-    from trubleu.data.record_rows import Form
+    from trubleu.data.record_rows import Form, Role
 
 Some = TypeVar("Some")
 
@@ -110,6 +110,17 @@ class LineStream:
         return [*self.references, *self.weights, *self.systems.values(), *sources]
 
     @property
+    def roles(self) -> list[Role]:
+        """What each of `paths` is."""
+        found: list[tuple[Role, int]] = [
+            ("references", len(self.references)),
+            ("text", len(self.weights)),
+            ("outputs", len(self.systems)),
+            ("text", self.source is not None),
+        ]
+        return [role for role, count in found for _ in range(count)]
+
+    @property
     def fields(self) -> list[tuple[str, ...]]:
         """What is looked at in records of each of `paths`."""
         outputs = [OUTPUT_FIELDS] * (len(self.paths) - len(self.references))
@@ -123,7 +134,7 @@ class LineStream:
         DataError
             If a file cannot be used, or they have different numbers of rows.
         """
-        columns = counted_columns(self.paths, mapped)
+        columns = counted_columns(self.paths, mapped, self.roles)
         self._check_forms(columns)
         head = columns[0]
         weighted = bool(self.weights)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import io
+import threading
 from typing import TYPE_CHECKING, Any
 
 from trubleu.data.extras import polars_module
 from trubleu.data.files import unreadable
-from trubleu.data.places import local_copy
+from trubleu.data.places import forget, local_copy
 from trubleu.data.tables import PARQUET_MAGIC
 from trubleu.data.triple_rows import FIELDS
-from trubleu.errors import DataError, some
+from trubleu.errors import ChangedError, DataError, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,6 +21,23 @@ if TYPE_CHECKING:
     from trubleu.data.triple_rows import TripleRows
 
 _SLICE = 1 << 17  # rows decoded at once
+
+
+class _Latest(threading.local):
+    path = ""
+
+
+_latest = _Latest()
+
+
+def go_over_to(path: str) -> None:
+    """Let go of the copy of the file that was gone over to before, unless it is the same one.
+
+    Whoever reads one file after the other needs only one copy at a time, and all of them may not fit on this disk.
+    """
+    if _latest.path != path:
+        forget(_latest.path)
+        _latest.path = path
 
 
 class ParquetTriples:
@@ -86,7 +104,7 @@ class ParquetTriples:
         """
         last = self.height if count is None else first + count
         if first + passed > self.height or last > self.height:
-            raise DataError(
+            raise ChangedError(
                 f"{self._name} has fewer rows than have been read from it before; it must have changed, so begin anew"
             )
         wanted = [field for field in self._columns if rows.contexts or field != "context"]

@@ -16,12 +16,13 @@ import numpy as np
 from trubleu.data.files import BOM, unreadable
 from trubleu.data.line_reader import newlines_in
 from trubleu.data.places import absolute, open_binary
+from trubleu.data.triple_parquet import go_over_to
 from trubleu.data.triple_ranges import LayoutError, TripleRange, form_of
-from trubleu.errors import DataError
+from trubleu.errors import ChangedError, DataError, some
 from trubleu.native import kernels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from trubleu.data.triple_ranges import Form
 
@@ -30,6 +31,9 @@ BLOCK: Final = 4 * 2**20
 
 BLOCKS_A_STRETCH: Final = 16
 """Blocks that are looked at in one go."""
+
+FILES_AT_ONCE: Final = 256
+"""Small files that are looked at in one go, if they are not larger together than a stretch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,21 @@ class Stretch:
 
     def __str__(self) -> str:
         return self.name if self.size == self.whole else f"{self.name} from byte {self.start:,}"
+
+
+@dataclass(frozen=True, slots=True)
+class Stretches:
+    """What is looked at in one go: a stretch of a large file, or small files."""
+
+    each: tuple[Stretch, ...]
+
+    def __str__(self) -> str:
+        return some(self.each, 3)
+
+    @property
+    def size(self) -> int:
+        """How many bytes it is."""
+        return sum(stretch.size for stretch in self.each)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +115,33 @@ def stretches(files: Sequence[tuple[str, int]], *, columns: tuple[str, ...] | No
     ]
 
 
-def look(stretch: Stretch, _state: None = None) -> Look:
-    """Look at a stretch of a file.
+def together(found: Iterable[Stretch]) -> list[Stretches]:
+    """Put stretches that follow each other together where they are whole files, and small ones."""
+    step = BLOCK * BLOCKS_A_STRETCH
+    groups: list[list[Stretch]] = []
+    room = 0  # bytes that fit into the last group
+    for stretch in found:
+        small = stretch.size == stretch.whole <= room
+        if not groups or not small or len(groups[-1]) == FILES_AT_ONCE:
+            groups.append([])
+            room = step if stretch.size == stretch.whole else 0
+        groups[-1].append(stretch)
+        room -= stretch.size
+    return [Stretches(tuple(group)) for group in groups]
+
+
+def look(stretches: Stretches, _state: None = None) -> tuple[Look, ...]:
+    """Look at stretches of files.
 
     Raises
     ------
     DataError
-        If it cannot be read, or is not what its name says.
+        If one cannot be read, or is not what its name says.
     """
+    return tuple(_look(stretch) for stretch in stretches.each)
+
+
+def _look(stretch: Stretch) -> Look:
     newlines, checksums = [], []
     last = b"\n"
     for number, block in enumerate(_blocks(stretch)):
@@ -115,6 +153,7 @@ def look(stretch: Stretch, _state: None = None) -> Look:
     found = tuple(newlines), tuple(checksums), last != b"\n"
     if stretch.start:
         return Look(*found)
+    go_over_to(stretch.path)
     try:
         known = form_of(stretch.path, stretch.name, stretch.columns, lenient=stretch.lenient)
     except LayoutError as error:
@@ -130,7 +169,7 @@ def _blocks(stretch: Stretch) -> Iterator[bytes]:
                 wanted = min(BLOCK, stretch.size - first)
                 block = stream.read(wanted)
                 if len(block) < wanted:
-                    raise DataError(f"{stretch.name} became shorter while it was read; do not write to it meanwhile")
+                    raise ChangedError(f"{stretch.name} became shorter while it was read; do not write to it meanwhile")
                 yield block
     except OSError as error:
         raise DataError(unreadable(stretch.name, error)) from error

@@ -24,7 +24,8 @@ def engine(name: str = "local", *, threads: int | None = None) -> Engine:
         ``local`` for this process, ``local:8`` for eight processes on this machine, ``local:all`` for one a core,
         ``ray`` for the Ray cluster that this machine belongs to (or the one that ``RAY_ADDRESS`` names; with neither,
         one is started here and ended with the engine, which a warning says), ``ray://HOST:PORT`` for a Ray cluster
-        elsewhere. A process of its own connects to it, unless this one is connected to Ray already.
+        elsewhere (10001 if there is no port). A process of its own connects to it, but ``ray`` uses the connection of
+        this one if there is one.
     threads
         How many threads the work on a partition may use: one if nothing is said, and in this process as many as there
         are cores. A cluster puts no more partitions on a node than it has cores for.
@@ -54,14 +55,13 @@ def engine(name: str = "local", *, threads: int | None = None) -> Engine:
 
             return Processes(workers, threads or 1)
     elif name == "ray" or (name.startswith("ray://") and len(name) > len("ray://")):
-        address = None if name == "ray" else name
-        if _connected_to_ray():
+        if name == "ray" and _connected_to_ray():
             from trubleu.engines.on_ray import OnRay
 
-            return OnRay(address, threads=threads or 1)
+            return OnRay(None, threads=threads or 1)
         from trubleu.engines.ray_process import RayProcess
 
-        return RayProcess(address, threads=threads or 1)
+        return RayProcess(None if name == "ray" else name, threads=threads or 1)
     raise UsageError(f"there is no engine {name!r}; known: local, local:N, local:all, ray, ray://HOST:PORT")
 
 

@@ -104,20 +104,24 @@ class Engine(ABC):
         ------
         BadPartitionsError
             After all others were yielded, if the function raised DataError for some.
-        UsageError, MissingExtraError
-            At once, if the function raised it.
+        UsageError, MissingExtraError, DataError
+            At once, if the function raised one of the first two, or ``state`` any of them.
         EngineError
-            At once, if the function raised anything else, or a partition's workers died three times.
+            At once, if the function raised anything else, or a partition's workers died three times; also for a
+            DataError that comes of an OSError, such as a missing file or a full disk, or says that a file has changed:
+            the data may be good, so it is not left out.
         """
         bad: dict[int, str] = {}
         done: set[int] = set()
         begun = 0
         with closing(self._run(Work(function, state))) as run:
             for turn, partition in enumerate(partitions):
-                while turn not in done and turn not in bad:
+                while True:
                     while begun < min(turn + run.room, len(partitions)):
                         run.begin(begun, partitions[begun])
                         begun += 1
+                    if turn in done or turn in bad:
+                        break
                     for number, status in run.finished():
                         _check(status, partitions[number])
                         if status.outcome == "bad":
@@ -130,22 +134,29 @@ class Engine(ABC):
                     done.remove(turn)
                     yield partition, run.take(turn)
         if bad:
-            _tell({str(partitions[number]): bad[number] for number in sorted(bad)}, len(partitions), skip_bad)
+            _tell([(str(partitions[number]), bad[number]) for number in sorted(bad)], len(partitions), skip_bad)
 
 
 def _check(status: Status, partition: object) -> None:
     if status.outcome == "refused":
         raise status.refusal()
+    if status.outcome == "trouble":
+        name = str(partition)
+        raise EngineError(status.message if status.message.startswith(name) else f"{name}: {status.message}")
     if status.outcome == "failed":
         error = EngineError(f"{partition}: the work failed with {status.kind}: {status.message}")
         error.add_note(status.trace)
         raise error
 
 
-def _tell(bad: dict[str, str], count: int, skip_bad: bool) -> None:
-    what = some([f"{name} ({message})" for name, message in bad.items()], SHOWN)
+def _tell(bad: list[tuple[str, str]], count: int, skip_bad: bool) -> None:
+    what = some([f"{name} ({message})" for name, message in bad], SHOWN)
     if not skip_bad:
+        named: dict[str, str] = {}
+        for name, message in bad:
+            same = sum(each == name or each.startswith(f"{name} #") for each in named)
+            named[f"{name} #{same + 1}" if same else name] = message
         raise BadPartitionsError(
-            f"{len(bad)} of {count} partitions cannot be used, so that there is no result: {what}", bad
+            f"{len(bad)} of {count} partitions cannot be used, so that there is no result: {what}", named
         )
     warnings.warn(f"{len(bad)} of {count} partitions were left out: {what}", TrubleuWarning, stacklevel=4)

@@ -1,23 +1,27 @@
 """Results of partitions kept in a folder, so that work that was interrupted goes on where it stopped.
 
 A result is found again by what it was made from: the partition's content and everything else that it depends on. Each
-is a file that appears whole or not at all, written by the worker; nothing in the folder is ever changed, so that it
-needs no lock, and what nobody asks for does no harm.
+is a file that appears whole or not at all, written by the worker; nothing in the folder is ever changed, only replaced
+if it is damaged, so that it needs no lock, and what nobody asks for does no harm.
 """
 
 from __future__ import annotations
 
 import hashlib
+import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic
 
 from trubleu.data import places
 from trubleu.data.array_file import ArrayFile, Kind, write_arrays
+from trubleu.data.places import unreadable
 from trubleu.engines.work import Partition, Result, State
-from trubleu.errors import DataError
+from trubleu.errors import DataError, EngineError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -50,17 +54,32 @@ class Kept(Generic[Partition, State, Result]):
     unpack: Callable[[dict[str, Any], Callable[[str], NDArray[Any]]], Result]
 
     def __call__(self, partition: Partition, state: State) -> Result:
-        """Return the result that was kept, or work and keep it."""
+        """Return the result that was kept, or work and keep it.
+
+        Raises
+        ------
+        EngineError
+            If it cannot be kept or read, which says nothing about the partition's data.
+        """
         path = self._path(partition)
-        if places.exists(path):
-            try:
-                file = ArrayFile(path, KIND)
-                return self.unpack(file.header, file.array)
-            except DataError:
-                places.remove(path)  # damaged; it is made again
+        try:
+            with _on_this_machine(path) as file:
+                kept = ArrayFile(file, KIND)
+            return self.unpack(kept.header, kept.array)
+        except FileNotFoundError:
+            pass
+        except OSError as error:
+            raise EngineError(unreadable(path, error)) from error
+        except DataError as error:
+            # It may be whole all the same, so that it is neither removed nor made again.
+            if isinstance(error.__cause__, OSError) and not isinstance(error.__cause__, FileNotFoundError):
+                raise EngineError(str(error)) from error
         result = self.function(partition, state)
         if (packed := self.pack(result)) is not None:
-            write_arrays(path, KIND, *packed)
+            try:
+                write_arrays(path, KIND, *packed)
+            except DataError as error:
+                raise EngineError(str(error)) from error
         return result
 
     def _path(self, partition: Partition) -> str:
@@ -70,3 +89,17 @@ class Kept(Generic[Partition, State, Result]):
             digest.update(len(part).to_bytes(8, "little"))
             digest.update(part)
         return places.joined(self.folder, f"{digest.hexdigest()}.result")
+
+
+@contextmanager
+def _on_this_machine(path: str) -> Iterator[str]:
+    """Give a file to be mapped into memory; a copy of one elsewhere has no name once it is, so that none pile up."""
+    if not places.is_remote(path):
+        yield path
+        return
+    from trubleu.data.remote import fetch
+
+    with tempfile.TemporaryDirectory(prefix="trubleu-") as folder:
+        copy = str(Path(folder, "kept"))
+        fetch(path, copy)
+        yield copy

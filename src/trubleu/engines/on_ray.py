@@ -10,6 +10,7 @@ import logging
 import os
 import secrets
 import socket
+import sys
 import tempfile
 import time
 from contextlib import contextmanager, suppress
@@ -37,6 +38,7 @@ _SECONDS_BETWEEN_COUNTS: Final = 5.0
 _SECONDS_TO_ANSWER: Final = 10.0
 _SECONDS_WITHOUT_NODES: Final = 60.0
 _EXTRA: Final = "trubleu[ray]"
+_CLIENT_PORT: Final = 10001
 
 
 class OnRay(Engine):
@@ -48,6 +50,8 @@ class OnRay(Engine):
         ``ray://HOST:PORT``; None for what Ray itself finds, a cluster that is started here if there is nothing else.
     threads
         How many cores a partition takes.
+    same
+        The version and the digest of the code that workers must have, too; what is installed here if left out.
 
     Attributes
     ----------
@@ -55,8 +59,9 @@ class OnRay(Engine):
         Whether no cluster was found and one was started.
     """
 
-    def __init__(self, address: str | None, *, threads: int = 1) -> None:
+    def __init__(self, address: str | None, *, threads: int = 1, same: tuple[str, str] | None = None) -> None:
         self._ray = needed("ray", "the engine ray", _EXTRA)
+        self._same = same
         self._threads = threads
         self._cores = 0.0
         self._counted = float("-inf")
@@ -64,7 +69,7 @@ class OnRay(Engine):
         # Somebody who connected before has reasons, and will want to go on after us.
         self._ours = not self._ray.is_initialized()
         if self._ours:
-            self._connect(address or os.environ.get("RAY_ADDRESS") or _current())
+            self._connect(_with_port(address or os.environ.get("RAY_ADDRESS")) or _current())
 
     def _connect(self, address: str | None) -> None:
         # A namespace of its own, so that nothing named in one job is seen by another.
@@ -81,8 +86,10 @@ class OnRay(Engine):
         logging.getLogger("ray").setLevel(logging.ERROR)
         try:
             self._ray.init(address or "local", **options)
+        except self._ray.exceptions.AuthenticationError as error:
+            raise EngineError(_refused(address)) from error
         # Ray has no class of its own for this: versions of Python or Ray that differ are a RuntimeError.
-        except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        except (ConnectionError, RuntimeError, ValueError, OSError, self._ray.exceptions.RayError) as error:
             where = address or "this machine"
             reason = " ".join(str(error).split()).rstrip(".")
             raise EngineError(
@@ -118,12 +125,16 @@ class OnRay(Engine):
 
     @contextmanager
     def reaching(self) -> Iterator[None]:
-        """Say it if the cluster is gone; Ray itself tells so only of one that is elsewhere."""
+        """Say it if the cluster is gone or refuses something; Ray itself tells the former only of one elsewhere."""
         try:
             yield
         except (ConnectionError, self._ray.exceptions.LocalRayletDiedError) as error:
             reason = " ".join(str(error).split())
             raise EngineError(f"the connection to the Ray cluster is lost ({reason}); {NOTHING_LOST}") from error
+        except self._ray.exceptions.AuthenticationError as error:
+            raise EngineError(_refused(None)) from error
+        except self._ray.exceptions.RayError as error:
+            raise EngineError(f"the Ray cluster cannot go on ({said(error)}); {NOTHING_LOST}") from error
 
     def tasks(self, work: bytes, folder: str) -> Tasks[Any]:
         """Begin a map of what was pickled, from the folder that relative paths start from."""
@@ -133,11 +144,31 @@ class OnRay(Engine):
                 f"{largest}; ask for fewer threads, or if the cluster starts nodes when they are needed, set "
                 "TRUBLEU_RAY_WAIT to the seconds that this may take"
             )
-        return Tasks(self, self._ray, work, folder)
+        return Tasks(self, self._ray, work, folder, self._same or (__version__, sources_digest()))
 
     def _run(self, work: Work[Partition, Any, Result]) -> Run[Partition, Result]:
         tasks: Tasks[Partition] = self.tasks(pickled(work, "the function"), str(Path.cwd()))
         return tasks
+
+
+def said(error: BaseException) -> str:
+    """Return what an error of Ray's is and the first line of what it says, which is followed by much else."""
+    cause = getattr(error, "cause", None)  # of an error in a task, whose own text begins with where it ran
+    told = cause if isinstance(cause, Exception) else error
+    return ": ".join([type(told).__name__, *str(told).strip().splitlines()[:1]]).rstrip(".")
+
+
+def _refused(address: str | None) -> str:
+    where = "" if address is None else f" at {address}"
+    return f"the Ray cluster{where} does not accept the token; set RAY_AUTH_TOKEN to the one of its nodes"
+
+
+def _with_port(address: str | None) -> str | None:
+    """Return an address with the port that Ray's client server has unless it is told another."""
+    if address is None or not address.startswith("ray://"):
+        return address
+    host = address.removeprefix("ray://").rstrip("/")
+    return f"ray://{host}" if ":" in host.rpartition("]")[2] else f"ray://{host}:{_CLIENT_PORT}"
 
 
 def _environment() -> dict[str, str]:
@@ -162,7 +193,9 @@ def _current() -> str | None:
 
     Ray would find it itself, and try for minutes to connect to one that is gone.
     """
-    path = Path(os.environ.get("RAY_TMPDIR") or tempfile.gettempdir(), "ray", "ray_current_cluster")
+    # Where Ray puts it: on macOS below /tmp, whatever TMPDIR says.
+    folder = tempfile.gettempdir() if sys.platform.startswith(("linux", "win")) else "/tmp"  # noqa: S108
+    path = Path(os.environ.get("RAY_TMPDIR") or folder, "ray", "ray_current_cluster")
     try:
         address = path.read_text().strip()
     except OSError:
@@ -178,7 +211,8 @@ def _check_answers(address: str, remedy: str) -> None:
         with socket.create_connection((host.strip("[]"), int(port)), _SECONDS_TO_ANSWER):
             pass
     except (OSError, ValueError) as error:
-        raise EngineError(f"there is no Ray cluster to work with at {address}: {error}; {remedy}") from error
+        why = error if isinstance(error, OSError) else "it does not end in :PORT"
+        raise EngineError(f"there is no Ray cluster to work with at {address}: {why}; {remedy}") from error
 
 
 class Tasks(Run[Partition, Any]):
@@ -192,15 +226,17 @@ class Tasks(Run[Partition, Any]):
         What is done with each partition, pickled.
     folder
         Where relative paths start from.
+    same
+        The version and the digest of the code that workers must have.
     """
 
-    def __init__(self, engine: OnRay, ray: Any, work: bytes, folder: str) -> None:
+    def __init__(self, engine: OnRay, ray: Any, work: bytes, folder: str, same: tuple[str, str]) -> None:
         self._engine = engine
         self._ray = ray
         self._task = ray.remote(_task()).options(
             num_cpus=engine.threads, max_retries=TRIES - 1, retry_exceptions=False, num_returns=2, name="trubleu"
         )
-        self._same = (__version__, sources_digest())
+        self._same = same
         self._token = secrets.token_hex(16)
         self._folder = folder
         with engine.reaching():
@@ -231,7 +267,7 @@ class Tasks(Run[Partition, Any]):
     def finished(self) -> list[tuple[int, Status]]:
         """Wait until something is finished, or there is no hope of it."""
         found = []
-        for reference in self._ready():
+        for reference in self._ready(list(self._pending)):
             number = self._pending.pop(reference)
             status = Status(*self._got(reference, number))
             if status.outcome != "done":
@@ -245,8 +281,12 @@ class Tasks(Run[Partition, Any]):
 
     def take_pickled(self, number: int) -> bytes:
         """Return it as the worker pickled it."""
-        result: bytes = self._got(self._results.pop(number), number)
-        del self._names[number]
+        reference = self._results.pop(number)
+        self._ready([reference])  # it may have been lost with its node, and must be made again then
+        result: bytes | None = self._got(reference, number)
+        name = self._names.pop(number)
+        if result is None:
+            raise EngineError(f"{name}: its result was lost with a node, and could not be made again; {NOTHING_LOST}")
         return result
 
     def close(self) -> None:
@@ -257,12 +297,12 @@ class Tasks(Run[Partition, Any]):
         self._pending.clear()
         self._results.clear()
 
-    def _ready(self) -> list[Any]:
+    def _ready(self, references: list[Any]) -> list[Any]:
         patience = max(_SECONDS_WITHOUT_NODES, _seconds_to_wait())
         last_seen = time.monotonic()
         while True:
             with self._engine.reaching():
-                ready, _ = self._ray.wait(list(self._pending), num_returns=1, timeout=_SECONDS_BETWEEN_COUNTS)
+                ready, _ = self._ray.wait(references, num_returns=1, timeout=_SECONDS_BETWEEN_COUNTS)
             if ready:
                 found: list[Any] = ready
                 return found
@@ -275,19 +315,24 @@ class Tasks(Run[Partition, Any]):
                 )
 
     def _got(self, reference: Any, number: int) -> Any:
+        exceptions = self._ray.exceptions
         try:
-            with self._engine.reaching():
-                return self._ray.get(reference)
-        except self._ray.exceptions.OutOfMemoryError as error:
+            return self._ray.get(reference)
+        except exceptions.OutOfMemoryError as error:
             raise EngineError(
                 f"{self._names[number]}: its workers were stopped for want of memory; give each more threads, so that "
                 "fewer run on a node, or use nodes with more of it"
             ) from error
-        except self._ray.exceptions.RayError as error:
+        except (exceptions.WorkerCrashedError, exceptions.NodeDiedError) as error:
             what = type(error).__name__
             raise EngineError(
                 f"{self._names[number]}: the cluster could not finish it in {TRIES} tries ({what})"
             ) from error
+        except (ConnectionError, exceptions.LocalRayletDiedError, exceptions.AuthenticationError):
+            with self._engine.reaching():
+                raise
+        except exceptions.RayError as error:
+            raise EngineError(f"{self._names[number]}: the cluster could not finish it ({said(error)})") from error
 
 
 def _task() -> Callable[..., tuple[tuple[Any, ...], Any]]:

@@ -1,21 +1,22 @@
 """Output written by partition: files that workers write under names of their own, and a manifest that is written last.
 
 Whoever reads such a folder goes by its manifest, so that it sees the whole result or none. A part is named by what it
-was made from, and never changed: the same work writes the same file again, other work another one.
+holds, and never changed: the same work writes the same file again, other work another one.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from contextlib import contextmanager
+import time
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.data import places
-from trubleu.data.files import atomic_writer, name_of, open_bytes
-from trubleu.errors import DataError
+from trubleu.data.files import atomic_writer, check_writable, name_of, named_writer, open_bytes
+from trubleu.errors import DataError, EngineError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,6 +28,7 @@ SCHEMA: Final = 1
 
 _DIGITS: Final = 16  # of a hash in a name
 _BLOCK: Final = 1 << 20
+_SECONDS_UNTIL_OLD: Final = 24 * 60 * 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,11 +82,11 @@ class PartsFolder:
         DataError
             If it cannot be made, or holds anything that is not of this work.
         """
+        prepare_folder(self.folder)
         try:
-            places.make_folder(self.folder)
             files = self._files()
         except OSError as error:
-            raise DataError(f"the folder {self.folder} cannot be made: {error.strerror or error}") from error
+            raise DataError(f"the folder {self.folder} cannot be listed: {error.strerror or error}") from error
         if MANIFEST in files and read_manifest(self.folder)["job"] != self.job:
             raise DataError(
                 f"{self.folder} holds the finished result of other work; name another folder, or remove this one"
@@ -95,11 +97,27 @@ class PartsFolder:
             )
 
     @contextmanager
-    def part(self, number: int, content: str) -> Iterator[PartWriter]:
-        """Open a part of this number, made from what this hash tells; it appears whole or not at all."""
-        name = f"part-{number:05}-{self.job}-{content[:_DIGITS]}.jsonl"
-        with atomic_writer(places.joined(self.folder, name), "wb") as stream:
-            yield PartWriter(name, stream.write)
+    def part(self, number: int) -> Iterator[PartWriter]:
+        """Open a part of this number, which appears whole or not at all when the block ends.
+
+        Raises
+        ------
+        EngineError
+            If it cannot be written, which says nothing about the data: no part may be left out for that.
+        """
+        of_block: DataError | None = None
+        try:
+            with named_writer(self.folder, lambda: part.name) as stream:
+                part = PartWriter(f"part-{number:08}-{self.job}", stream.write)
+                try:
+                    yield part
+                except DataError as error:
+                    of_block = error
+                    raise
+        except DataError as error:
+            if error is of_block:
+                raise
+            raise EngineError(str(error)) from error
 
     def holds(self, part: WrittenPart) -> bool:
         """Return whether a part that was written is still there, whole."""
@@ -133,16 +151,23 @@ class PartsFolder:
             if self._is_own(name):
                 places.remove(files[name])
         if not places.is_remote(self.folder):
-            for half in Path(self.folder).glob(".trubleu-*.tmp"):  # of workers that were killed
-                half.unlink(missing_ok=True)
+            _clear_away(Path(self.folder))
 
     def _files(self) -> dict[str, str]:
-        """Return the files that are there by their names; an address without any is no folder yet."""
+        """Return the files that are there by their paths inside; an address without any is no folder yet."""
         found = places.files_below(self.folder) if places.is_folder(self.folder) else []
-        return {places.base_name(file): file for file in found}
+        return {file.removeprefix(f"{self.folder.rstrip('/')}/"): file for file in found}
 
     def _is_own(self, name: str) -> bool:
         return name.startswith("part-") and f"-{self.job}-" in name
+
+
+def _clear_away(folder: Path) -> None:
+    """Remove what workers that were killed have left; what is not old may be somebody's who still writes."""
+    for half in folder.glob(".trubleu-*.tmp"):
+        with suppress(OSError):
+            if time.time() - half.stat().st_mtime > _SECONDS_UNTIL_OLD:
+                half.unlink()
 
 
 class PartWriter:
@@ -151,16 +176,21 @@ class PartWriter:
     Parameters
     ----------
     name
-        Its file.
+        How the name of its file begins.
     write
         Takes bytes.
     """
 
     def __init__(self, name: str, write: Callable[[bytes], object]) -> None:
-        self._name = name
+        self._begin = name
         self._write = write
         self._rows = self._bytes = 0
         self._checksum = hashlib.blake2b(digest_size=32)
+
+    @property
+    def name(self) -> str:
+        """Its file, by all that was written."""
+        return f"{self._begin}-{self._checksum.hexdigest()[:_DIGITS]}.jsonl"
 
     def write(self, lines: Sequence[str]) -> None:
         """Take lines, each with its end."""
@@ -172,7 +202,22 @@ class PartWriter:
 
     def finish(self) -> WrittenPart:
         """Return what was written; it is there when the block of `PartsFolder.part` ends."""
-        return WrittenPart(name=self._name, rows=self._rows, bytes=self._bytes, checksum=self._checksum.hexdigest())
+        return WrittenPart(name=self.name, rows=self._rows, bytes=self._bytes, checksum=self._checksum.hexdigest())
+
+
+def prepare_folder(folder: PathLike) -> None:
+    """Make a folder unless it is there, and refuse one that cannot be written to, before work is spent on it.
+
+    Raises
+    ------
+    DataError
+        If it cannot be made or written to.
+    """
+    try:
+        places.make_folder(folder)
+    except OSError as error:
+        raise DataError(f"the folder {folder} cannot be made: {error.strerror or error}; check the path") from error
+    check_writable(places.joined(folder, MANIFEST))
 
 
 def read_manifest(folder: PathLike) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import os
 import pickle
 import signal
 import threading
+import time
 from collections import Counter, deque
 from contextlib import suppress
 from multiprocessing.connection import wait
@@ -47,6 +48,7 @@ class Processes(Engine):
         self._idle: list[_Worker] = []
         self._busy: dict[_Worker, int] = {}
         self._maps = 0
+        self._current: Run[Any, Any] | None = None
 
     @property
     def workers(self) -> int:
@@ -63,16 +65,15 @@ class Processes(Engine):
         workers = [*self._idle, *self._busy]
         self._idle.clear()
         self._busy.clear()
-        for worker in workers:
-            worker.stop()
-        for worker in workers:
-            worker.join()
+        self._current = None
+        _end(workers)
 
     def _run(self, work: Work[Partition, Any, Result]) -> Run[Partition, Result]:
-        if self._busy:
+        if self._current is not None:
             raise UsageError("the processes are busy with another map; finish it first, or make a second engine")
         self._maps += 1
-        return _Dispatch(self, work, self._maps)
+        self._current = dispatch = _Dispatch(self, work, self._maps)
+        return dispatch
 
     def worker(self) -> _Worker | None:
         """Return a process that has nothing to do, a new one if need be; None if all are busy."""
@@ -94,10 +95,17 @@ class Processes(Engine):
         self._idle.append(worker)
 
     def bury(self, worker: _Worker) -> None:
-        """Let go of a process that is dead or must be."""
+        """Let go of a process that is dead."""
         del self._busy[worker]
-        worker.stop()
-        worker.join()
+        _end([worker])
+
+    def leave(self, run: Run[Any, Any]) -> None:
+        """End the processes that are busy with a map that nobody goes on with."""
+        if self._current is run:
+            self._current = None
+            workers = list(self._busy)
+            self._busy.clear()
+            _end(workers)
 
 
 class _Worker:
@@ -115,11 +123,20 @@ class _Worker:
         self.connection.close()
         self.process.terminate()
 
-    def join(self) -> None:
-        self.process.join(_SECONDS_TO_END)
+    def join(self, seconds: float) -> None:
+        self.process.join(seconds)
         if self.process.is_alive():
             self.process.kill()
             self.process.join()
+
+
+def _end(workers: list[_Worker]) -> None:
+    """End processes, all at the same time: each may have files to clear away."""
+    for worker in workers:
+        worker.stop()
+    last = time.monotonic() + _SECONDS_TO_END
+    for worker in workers:
+        worker.join(max(0.0, last - time.monotonic()))
 
 
 class _Dispatch(Run[Partition, Result]):
@@ -133,6 +150,7 @@ class _Dispatch(Run[Partition, Result]):
         self._waiting: deque[int] = deque()
         self._deaths: Counter[int] = Counter()
         self._results: dict[int, Any] = {}
+        self._found: list[tuple[int, Status]] = []
 
     @property
     def room(self) -> int:
@@ -141,37 +159,40 @@ class _Dispatch(Run[Partition, Result]):
     def begin(self, number: int, partition: Partition) -> None:
         self._partitions[number] = (str(partition), _pickled(partition, str(partition)))
         self._waiting.append(number)
+        self._receive(0)  # whoever takes results, one after the other, must keep nobody waiting for more work
         self._hand_out()
 
     def finished(self) -> list[tuple[int, Status]]:
-        found: list[tuple[int, Status]] = []
-        while not found:
+        while not self._found:
             self._hand_out()
-            busy = self._engine.busy()
-            by_connection = {worker.connection: worker for worker in busy}
-            for ready in wait(list(by_connection)):
-                worker = by_connection[ready]  # type: ignore[index]
-                number = busy[worker]
-                try:
-                    status, result = worker.connection.recv()
-                except (EOFError, OSError):  # OSError if it died in the middle of a result
-                    self._died(worker, number)
-                    continue
-                worker.answered = True
-                self._engine.release(worker)
-                del self._partitions[number]
-                self._results[number] = result
-                found.append((number, status))
+            self._receive(None)
         self._hand_out()
+        found, self._found = self._found, []
         return found
+
+    def _receive(self, seconds: float | None) -> None:
+        busy = self._engine.busy()
+        by_connection = {worker.connection: worker for worker in busy}
+        for ready in wait(list(by_connection), seconds):
+            worker = by_connection[ready]  # type: ignore[index]
+            number = busy[worker]
+            try:
+                status, result = worker.connection.recv()
+            except (EOFError, OSError):  # OSError if it died in the middle of a result
+                self._died(worker, number)
+                continue
+            worker.answered = True
+            self._engine.release(worker)
+            del self._partitions[number]
+            self._results[number] = result
+            self._found.append((number, status))
 
     def take(self, number: int) -> Result:
         result: Result = self._results.pop(number)
         return result
 
     def close(self) -> None:
-        for worker in list(self._engine.busy()):
-            self._engine.bury(worker)
+        self._engine.leave(self)
 
     def _hand_out(self) -> None:
         while self._waiting and (worker := self._engine.worker()) is not None:
@@ -189,14 +210,28 @@ class _Dispatch(Run[Partition, Result]):
         self._engine.bury(worker)
         self._deaths[number] += 1
         code = worker.process.exitcode
-        how = f"killed by {signal.Signals(-code).name}" if code is not None and code < 0 else f"left with code {code}"
+        how = ended(code)
         name = self._partitions[number][0]
         if self._deaths[number] >= TRIES:
             hint = "try fewer workers if memory is short"
-            if not worker.answered and code is not None and code >= 0:
+            if not worker.answered and how.startswith("left"):
                 hint = "in a script, start the work under if __name__ == '__main__':"
             raise EngineError(f"{name}: {TRIES} workers died of it, the last one {how}; {hint}")
         self._waiting.appendleft(number)
+
+
+def ended(code: int | None) -> str:
+    """Say how a process ended, by the code that it left.
+
+    Examples
+    --------
+    >>> ended(-9), ended(143), ended(1)
+    ('killed by SIGKILL', 'killed by SIGTERM', 'left with code 1')
+    """
+    number = -code if code is not None and code < 0 else (code or 0) - 128  # as shells count, and `_leave` here
+    with suppress(ValueError):
+        return f"killed by {signal.Signals(number).name}"
+    return f"left with code {code}"
 
 
 def _pickled(thing: object, what: str) -> bytes:
@@ -234,8 +269,8 @@ def _serve(connection: Connection) -> None:
             connection.send_bytes(answer)
 
 
-def _leave(_signal: int, _frame: object) -> None:
-    raise SystemExit(1)
+def _leave(number: int, _frame: object) -> None:
+    raise SystemExit(128 + number)
 
 
 def _unreadable(error: Exception) -> Any:

@@ -11,13 +11,15 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from contextlib import suppress
 from dataclasses import astuple
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trubleu.engines.contract import TRIES
-from trubleu.engines.on_ray import OnRay
+from trubleu.engines.on_ray import OnRay, said
 from trubleu.errors import TrubleuError
 
 if TYPE_CHECKING:
@@ -34,12 +36,14 @@ def main() -> None:
     os.environ.setdefault("RAY_task_oom_retries", str(TRIES - 1))
     threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
     with Connection(int(sys.argv[1])) as connection, suppress(EOFError, OSError):
-        address, threads, script = connection.recv()
-        sys.argv[:] = [script]  # Ray lets workers import what lies beside the script
+        address, threads, same, script = connection.recv()
+        if script is not None:  # Ray lets workers import what lies beside the script, if we could
+            sys.argv[:] = [script]
+            sys.path.append(str(Path(script).parent))
         try:
-            engine = OnRay(address, threads=threads)
-        except TrubleuError as error:
-            connection.send(("error", (type(error).__name__, str(error))))
+            engine = OnRay(address, threads=threads, same=same)
+        except Exception as error:
+            connection.send(("error", _told(error)))
             return
         with engine:
             connection.send(("done", engine.begun_here))
@@ -48,6 +52,7 @@ def main() -> None:
 
 def _serve(connection: Connection, engine: OnRay) -> None:
     maps: dict[int, Tasks[Any]] = {}
+    failed: dict[int, Exception] = {}  # maps of which a partition could not be begun: nobody waits for an answer then
     while True:
         what, map_number, *content = connection.recv()
         answer: Any = None
@@ -60,8 +65,8 @@ def _serve(connection: Connection, engine: OnRay) -> None:
                     answer = maps[map_number].room
                 case "begin":
                     maps[map_number].begin_pickled(*content)
-                    continue
                 case "finished":
+                    _check_begun(failed.get(map_number))
                     found = [(number, astuple(status)) for number, status in maps[map_number].finished()]
                     answer = (found, maps[map_number].room)
                 case "take":
@@ -70,11 +75,29 @@ def _serve(connection: Connection, engine: OnRay) -> None:
                     connection.send_bytes(result)  # as it is: pickling it again would copy it twice
                     continue
                 case "close":
+                    failed.pop(map_number, None)
                     maps.pop(map_number).close()
-        except TrubleuError as error:
-            connection.send(("error", (type(error).__name__, str(error))))
+        except Exception as error:
+            if what == "begin":
+                failed.setdefault(map_number, error)
+            else:
+                connection.send(("error", _told(error)))
         else:
-            connection.send(("done", answer))
+            if what != "begin":
+                connection.send(("done", answer))
+
+
+def _check_begun(error: Exception | None) -> None:
+    if error is not None:
+        raise error
+
+
+def _told(error: Exception) -> tuple[str, str]:
+    """Return an error as its kind and what it says."""
+    if isinstance(error, TrubleuError):
+        return type(error).__name__, str(error)
+    traceback.print_exception(error)  # to the file that is shown if this process ends
+    return "EngineError", f"the Ray cluster cannot be used: {said(error)}"
 
 
 def _end_with_parent(parent: int) -> None:

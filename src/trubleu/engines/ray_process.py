@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import subprocess
 import sys
 import tempfile
 import warnings
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from trubleu._version import __version__
 from trubleu.engines.contract import Engine, Run
 from trubleu.engines.on_ray import NOTHING_LOST
-from trubleu.engines.ray_worker import loaded, pickled
+from trubleu.engines.processes import ended
+from trubleu.engines.ray_worker import loaded, pickled, sources_digest
 from trubleu.engines.work import Partition, Result, Status
 from trubleu.errors import EngineError, MissingExtraError, TrubleuWarning, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from trubleu.engines.work import Work
+
+# -P: nothing that lies in the user's folder may pass for a module.
+DRIVER: Final = ("-P", "-m", "trubleu.engines.ray_driver")
+"""What the other process runs."""
 
 _ERRORS: Final = {error.__name__: error for error in (EngineError, MissingExtraError, UsageError)}
 _SECONDS_TO_END: Final = 10.0
@@ -43,7 +52,7 @@ class RayProcess(Engine):
         self._waits = False
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the engine
         self._pipe, theirs = multiprocessing.Pipe()
-        command = [sys.executable, "-m", "trubleu.engines.ray_driver", str(theirs.fileno())]
+        command = [sys.executable, *DRIVER, str(theirs.fileno())]
         # Not of our group: Ctrl-C in a terminal is for us alone.
         self._process: subprocess.Popen[bytes] | None = subprocess.Popen(  # noqa: S603
             command,
@@ -55,7 +64,7 @@ class RayProcess(Engine):
         )
         theirs.close()  # or nobody would notice that the process is gone
         try:
-            begun_here = self.ask(address, threads, str(Path(sys.argv[0]).resolve()))
+            begun_here = self.ask(address, threads, (__version__, sources_digest()), _script())
         except BaseException:
             self.close()
             raise
@@ -95,28 +104,40 @@ class RayProcess(Engine):
 
     def tell(self, *content: object) -> None:
         """Send something that needs no answer."""
-        if self._process is None:
-            raise EngineError("the engine was closed; make a new one")
-        try:
+        with self._whole():
             self._pipe.send(content)
-        except OSError as error:
-            raise self._gone() from error
 
     def ask(self, *content: object) -> Any:
         """Send something and wait for what comes of it."""
-        self.tell(*content)
-        self._waits = True
-        try:
+        with self._whole():
+            self._pipe.send(content)
             kind, answer = self._pipe.recv()
             if kind == "bytes":
                 answer = self._pipe.recv_bytes()
-        except (EOFError, OSError) as error:
-            raise self._gone() from error
-        self._waits = False  # not if we are interrupted: the answer is still to come then
         if kind == "error":
             name, message = answer
             raise _ERRORS.get(name, EngineError)(message)
         return answer
+
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """Note what is broken off: half of it may be in the pipe, or its answer still to come."""
+        if self._process is None:
+            raise EngineError("the engine was closed; make a new one")
+        if self._waits:
+            raise EngineError("the engine was interrupted in the middle of its work; make a new one")
+        self._waits = True
+        try:
+            yield
+        except (EOFError, OSError) as error:
+            self._waits = False
+            raise self._gone() from error
+        self._waits = False  # not if we are interrupted
+
+    def stop(self) -> None:
+        """End the process at once if it was left in the middle of something, which ends its work on the cluster."""
+        if self._waits and self._process is not None:
+            self._process.terminate()
 
     def answers(self) -> bool:
         """Tell whether something can be asked."""
@@ -126,8 +147,14 @@ class RayProcess(Engine):
         return _Remote(self, next(self._maps), work)
 
     def _gone(self) -> EngineError:
+        code = None
+        if self._process is not None:
+            with suppress(subprocess.TimeoutExpired):
+                code = self._process.wait(_SECONDS_TO_END)
+        how = "does not answer" if code is None else ended(code)
         error = EngineError(
-            f"the connection to the Ray cluster is lost, as its head or the node of this machine ended; {NOTHING_LOST}"
+            "the connection to the Ray cluster is lost, maybe as its head or the node of this machine ended "
+            f"(the process that held it: {how}); {NOTHING_LOST}"
         )
         with suppress(OSError, ValueError):
             self._log.seek(0)
@@ -161,3 +188,11 @@ class _Remote(Run[Partition, Result]):
         if self._engine.answers():
             with suppress(EngineError):  # a cluster that is gone has nothing left to stop
                 self._engine.ask("close", self._number)
+        else:
+            self._engine.stop()
+
+
+def _script() -> str | None:
+    """Return the script that runs, if what lies beside it can be imported."""
+    script = Path(sys.argv[0]).resolve()
+    return str(script) if script.is_file() and str(script.parent) in map(os.path.realpath, sys.path) else None

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import pickle
 import socket
 from contextlib import suppress
 from dataclasses import astuple, replace
-from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from trubleu._sources import sources_digest as sources_digest
 from trubleu.data.extras import needed
 from trubleu.engines.work import Status
 from trubleu.errors import UsageError
@@ -45,9 +43,9 @@ def work_on(token: str, folder: str, work: bytes, partition: bytes) -> tuple[tup
     except Exception as error:
         return astuple(Status("failed", f"what was sent cannot be read: {error}", type(error).__name__)), None
     status, result = _works[token](content)
-    if status.missing:
-        there = f"{status.message} (on the node {socket.gethostname()}: every node must reach files by the same path)"
-        status = replace(status, message=there)
+    if status.outcome == "trouble":
+        remedy = ": every node must reach files by the same path" if status.missing else ""
+        status = replace(status, message=f"{status.message} (on the node {socket.gethostname()}{remedy})")
     if status.outcome != "done":
         return astuple(status), None
     try:
@@ -73,15 +71,3 @@ def pickled(thing: object, what: str) -> bytes:
 def loaded(content: bytes) -> Any:
     """Return what was pickled."""
     return pickle.loads(content)  # noqa: S301 - between a driver and its workers, which run its code anyway
-
-
-@cache
-def sources_digest() -> str:
-    """Return a hash of this package's Python files, which tells two states of one version apart."""
-    folder = Path(__file__).parent.parent
-    digest = hashlib.blake2b(digest_size=16)
-    for path in sorted(folder.rglob("*.py")):
-        content = path.read_bytes()
-        digest.update(f"{path.relative_to(folder).as_posix()}\n{len(content)}\n".encode())
-        digest.update(content)
-    return digest.hexdigest()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import traceback
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar
 
-from trubleu.errors import DataError, MissingExtraError, TrubleuError, UsageError
+from trubleu.errors import ChangedError, DataError, EngineError, MissingExtraError, TrubleuError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,9 +16,11 @@ Partition = TypeVar("Partition")
 State = TypeVar("State")
 Result = TypeVar("Result")
 
-Outcome = Literal["done", "bad", "refused", "failed"]
+Outcome = Literal["done", "bad", "refused", "trouble", "failed"]
 
-_REFUSALS: Final[dict[str, type[TrubleuError]]] = {"UsageError": UsageError, "MissingExtraError": MissingExtraError}
+_REFUSALS: Final[dict[str, type[TrubleuError]]] = {
+    error.__name__: error for error in (UsageError, MissingExtraError, DataError)
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,8 @@ class Status:
     Attributes
     ----------
     outcome
-        ``done``, ``bad`` for data that cannot be used, ``refused`` for what would be refused anywhere, and ``failed``.
+        ``done``, ``bad`` for data that cannot be used, ``refused`` for what would be refused anywhere, ``trouble`` for
+        what a disk, a node or a network did to data that may be good, and ``failed``.
     message
         What the exception said.
     kind
@@ -74,24 +78,32 @@ class Work(Generic[Partition, State, Result]):
             if not self._ready and self._make_state is not None:
                 self._state = self._make_state()
                 self._ready = True
+        except Exception as error:
+            # What every partition needs is the fault of none.
+            return _status("refused" if isinstance(error, DataError) else "failed", error), None
+        try:
             function: Callable[[Partition, Any], Result] = self._function
             return Status(), function(partition, self._state)
-        except DataError as error:
-            return _status("bad", error), None
-        except (UsageError, MissingExtraError) as error:
-            return _status("refused", error), None
         except Exception as error:
-            return _status("failed", error), None
+            return _status("bad" if isinstance(error, DataError) else "failed", error), None
 
 
 def _status(outcome: Outcome, error: Exception) -> Status:
+    system = _of_the_system(error)
+    if isinstance(error, UsageError | MissingExtraError):
+        outcome = "refused"
+    elif isinstance(error, EngineError | ChangedError) or (isinstance(error, DataError) and system is not None):
+        outcome = "trouble"
     kind = next((name for name, refusal in _REFUSALS.items() if isinstance(error, refusal)), type(error).__name__)
-    return Status(outcome, str(error), kind, "".join(traceback.format_exception(error)), _about_a_missing_file(error))
+    missing = isinstance(system, FileNotFoundError | NotADirectoryError | PermissionError)
+    return Status(outcome, str(error), kind, "".join(traceback.format_exception(error)), missing)
 
 
-def _about_a_missing_file(error: BaseException | None) -> bool:
+def _of_the_system(error: BaseException | None) -> OSError | None:
+    """Return what the operating system or a store had against a file; packages say OSError of damage, too."""
     while error is not None:
-        if isinstance(error, FileNotFoundError | NotADirectoryError | PermissionError):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
+        # One that a package makes of a text has no number, and mostly says that what it reads is damaged.
+        if isinstance(error, OSError) and (error.errno is not None or type(error) not in (OSError, gzip.BadGzipFile)):
+            return error
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    return None

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 from trubleu.engines.work import Partition, Result, State
-from trubleu.errors import DataError
+from trubleu.errors import CountedWarning, DataError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from trubleu.engines import Engine
 
@@ -44,8 +45,10 @@ def shared(
     *,
     state: Callable[[], State] | None = None,
     progress: Callable[[Partition], object] | None = None,
-) -> Iterator[Result]:
-    """Yield the result of each partition, in order; what was warned of where it was made is warned of here.
+) -> Generator[Result, None, None]:
+    """Yield the result of each partition, in order; what was warned of where it was made is warned of here, once.
+
+    Only numbers of cases are told of as often as they come, for whoever adds them up.
 
     Raises
     ------
@@ -53,12 +56,16 @@ def shared(
         At once, if the function raised it: what a metric has against one draw it has against the data, and a sentence
         of its own says more than a list of draws.
     """
-    for _, (found, told) in engine.map(_Told(function), partitions, state=state, progress=progress):
-        for warning in told:
-            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.line)
-        if isinstance(found, DataError):
-            raise found
-        yield found
+    seen: set[tuple[object, ...]] = set()
+    with closing(engine.map(_Told(function), partitions, state=state, progress=progress)) as results:
+        for _, (found, told) in results:
+            for warning in told:
+                if warning.what not in seen or issubclass(warning.category, CountedWarning):
+                    seen.add(warning.what)
+                    warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.line)
+            if isinstance(found, DataError):
+                raise found
+            yield found
 
 
 class _Warning(NamedTuple):
@@ -66,6 +73,11 @@ class _Warning(NamedTuple):
     category: type[Warning]
     filename: str
     line: int
+
+    @property
+    def what(self) -> tuple[object, ...]:
+        """What two of the same kind have in common; messages are never equal."""
+        return self.category, str(self.message), self.filename, self.line
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,15 +73,19 @@ class Cider(LearningMetric):
         if stem:
             self._fold = Stemmer("porter", "stem=true")
 
-    def _columns(self, outputs: NgramTable, table: ReferenceTable, known: KnownNgrams) -> Iterator[NDArray[np.float64]]:
+    def check_known(self, known: KnownNgrams, *, own: bool) -> None:
+        """Refuse a single segment, as every n-gram is in all segments then."""
         if known.segments == 1:
             where, remedy = "there is", "score more of them together, or name a corpus to learn from: corpus=FILE"
-            if not self.learns:
+            if not own:
                 where, remedy = "what it learns from has", "let it learn from more"
             raise DataError(
                 f"{self.name} weighs an n-gram by the share of segments that have it, and {where} one segment only; "
                 f"{remedy}"
             )
+
+    def _columns(self, outputs: NgramTable, table: ReferenceTable, known: KnownNgrams) -> Iterator[NDArray[np.float64]]:
+        self.check_known(known, own=self.learns)
         there, in_known = outputs.numbers_in(table), known.numbers_of(table)
         outputs_in_known = known.numbers_of(outputs)
         penalty = self._length_penalty(outputs.lengths[table.segment_of] - table.lengths)

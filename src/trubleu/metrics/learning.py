@@ -38,11 +38,16 @@ Corpus = str | os.PathLike[str] | References
 _WHAT_TO_DO: Final = "name references with corpus=, or leave it out to learn from those that outputs are scored against"
 
 
-class _Learned(NamedTuple):
+class Learned(NamedTuple):
     """What was learned beforehand, and what tells the references it came from."""
 
     known: KnownNgrams
     digest: str
+
+    @classmethod
+    def of(cls, counts: NgramCounts) -> Self:
+        """Learn from the counts of all references."""
+        return cls(counts.without_rare(), counts.digest())
 
 
 class LearningMetric(Metric):
@@ -70,7 +75,7 @@ class LearningMetric(Metric):
         self.lowercase = check_flag("lowercase", lowercase)
         self._corpus = None if corpus is None else _Corpus(corpus)
         self._fold: Callable[[str], str] | None = None
-        self._learned: _Learned | None = None
+        self._learned: Learned | None = None
 
     @property
     def learns(self) -> bool:
@@ -84,20 +89,26 @@ class LearningMetric(Metric):
         whole = whole_references(references)
         if not len(whole):
             raise DataError(f"{whole.source} has no segments for {self.name} to learn from; give some with references")
-        return self._knowing(_Learned(CountedTable(self._table(whole), self.counted), _digest(whole)))
+        return self.knowing(Learned(CountedTable(self._table(whole), self.counted), _digest(whole)))
 
     def counts(self, references: References | PreparedReferences) -> NgramCounts:
-        """Return what some of the references have to teach; it adds up, and `knowing` takes the sum."""
+        """Return what some of the references have to teach; it adds up, and `Learned.of` takes the sum."""
         return NgramCounts.of(self._table(whole_references(references)), self.order, self.counted)
 
-    def knowing(self, counts: NgramCounts) -> Self:
-        """Return the metric with n-grams weighed by these counts, whichever references outputs are scored against."""
-        return self._knowing(_Learned(counts.without_rare(), counts.digest()))
-
-    def _knowing(self, learned: _Learned) -> Self:
+    def knowing(self, learned: Learned) -> Self:
+        """Return the metric with n-grams weighed by this, whichever references outputs are scored against."""
         other = copy(self)
         other._learned = learned  # noqa: SLF001 - it is one of us
         return other
+
+    def check_known(self, known: KnownNgrams, *, own: bool) -> None:
+        """Refuse too little to learn from; ``own`` says whether it is what outputs are scored against.
+
+        Raises
+        ------
+        DataError
+            If it is.
+        """
 
     def with_order(self, order: int) -> Self:
         """Return the same metric for n-grams of up to another length."""

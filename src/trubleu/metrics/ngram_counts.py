@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -191,6 +192,21 @@ class NgramCounts:
     def numbers_of(self, table: NgramTable) -> Iterator[NDArray[np.int64]]:
         """Yield order by order the number here of each n-gram of a table, −1 for one that is not here."""
         return table.numbers_in(self)
+
+    def plain(self) -> tuple[dict[str, int], dict[str, NDArray[Any]]]:
+        """Return all as plain values and arrays of unsigned numbers, ready for a file."""
+        arrays: dict[str, NDArray[Any]] = {"words": np.frombuffer(json.dumps(self.words).encode(), np.uint8)}
+        for order, (keys, counts) in enumerate(zip(self._keys, self._counts, strict=True), 1):
+            arrays |= {f"keys {order}": keys.astype(np.uint64), f"counts {order}": counts.astype(np.uint64)}
+        return {"orders": len(self._keys), "tokens": self.tokens, "segments": self.segments}, arrays
+
+    @classmethod
+    def from_plain(cls, values: Mapping[str, int], array: Callable[[str], NDArray[Any]]) -> NgramCounts:
+        """Return what `plain` made plain."""
+        orders = range(1, values["orders"] + 1)
+        keys, counts = ([array(f"{name} {order}").astype(np.int64) for order in orders] for name in ("keys", "counts"))
+        words = tuple(json.loads(array("words").tobytes()))
+        return cls(words, keys, counts, values["tokens"], values["segments"])
 
     def digest(self) -> str:
         """Return what differs if the counts do."""

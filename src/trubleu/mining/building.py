@@ -11,7 +11,7 @@ import os
 import warnings
 from collections import Counter
 from collections.abc import Iterable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from trubleu.data import places
 from trubleu.data.files import name_of, unreadable
 from trubleu.data.records import kind_of
+from trubleu.data.triple_files import TripleFiles
 from trubleu.data.triples import Triple, TripleList
 from trubleu.engines import engine
 from trubleu.errors import CountedWarning, DataError, TrubleuError, UsageError, counted, some
@@ -59,7 +60,7 @@ class Reading:
     columns
         What the columns of TSV files are.
     skip_bad
-        Leave out rows with a missing or wrong field, and parts of the corpus that cannot be read.
+        Leave out rows with a missing or wrong field, and damaged parts of the corpus.
     resume
         Continue what was interrupted.
     engine
@@ -85,8 +86,6 @@ def corpus_source(corpus: Corpus, *, columns: str | None = None, skip_bad: bool 
     DataError
         If a file does not exist.
     """
-    from trubleu.data.triple_files import TripleFiles
-
     if isinstance(corpus, str | os.PathLike):
         return TripleFiles([corpus], columns=columns, skip_bad=skip_bad)
     if not isinstance(corpus, Iterable):
@@ -111,7 +110,7 @@ def build_index(path: str, corpus: Corpus, options: IndexOptions, reading: Readi
     with locked(path):
         found, manifest = _found(path)
         if found is not None and found.base != (manifest.checksum if manifest else ""):
-            _tidy(path, manifest)
+            _finish(path, manifest)
             if reading.resume:
                 return  # all was done but for this
             found = None
@@ -145,7 +144,7 @@ def add_to_index(path: str, corpus: Corpus, reading: Reading) -> None:
         journal = _journal(manifest.checksum, manifest.options, source, reading)
         work = _Work(path, journal, manifest, source, reading)
         if found is not None and found.base != manifest.checksum:
-            _tidy(path, manifest)
+            _finish(path, manifest)
             if reading.resume:
                 return
             found = None
@@ -193,13 +192,23 @@ def _found(path: str) -> tuple[Journal | None, Manifest | None]:
 
 def _journal(base: str, options: IndexOptions, source: TripleSource, reading: Reading) -> Journal:
     sources = tuple(map(name_of, source.files)) or (PYTHON,)
-    return Journal(base=base, options=options, columns=reading.columns, sources=sources)
+    columns = source.columns if isinstance(source, TripleFiles) else None
+    given = reading.columns if columns is None else ",".join(columns)
+    return Journal(base=base, options=options, columns=given, sources=sources)
 
 
 def _tidy(path: str, manifest: Manifest | None) -> None:
     """Remove everything that does not belong to the index, the journal last: while it is there, not all is done."""
     remove_leftovers(path, {shard.file for shard in manifest.shards} if manifest else ())
     places.remove(places.joined(path, JOURNAL))
+
+
+def _finish(path: str, manifest: Manifest | None) -> None:
+    """Do the last step of a command that was stopped before it."""
+    try:
+        _tidy(path, manifest)
+    except OSError as error:
+        raise DataError(f"{path} cannot be written: {error.strerror or error}") from error
 
 
 class _Work:
@@ -232,7 +241,10 @@ class _Work:
                 names = some(self.journal.sources, 3)
                 skipped = f" ({counted(bad + empty, 'row')} skipped)" if bad + empty else ""
                 raise DataError(f"{names} holds no triples{skipped}; give some with a message and a response")
-            self._commit(made, bad, empty)
+            manifest = self._manifest(made, bad, empty)
+            manifest.write(self._path)
+        with suppress(OSError):  # the index is there; what is left over, whoever writes to it next removes
+            _tidy(self._path, manifest)
         if bad:
             what = "rows with a missing or wrong field, skipped"
             warnings.warn(CountedWarning(what, bad), stacklevel=4)
@@ -247,21 +259,22 @@ class _Work:
             return made_of_files(self._path, self._source, options, first, where, progress)
         return made_here(self._path, self._source, options, first, where, progress)
 
-    def _commit(self, made: list[Made], bad: int, empty: int) -> None:
+    def _manifest(self, made: list[Made], bad: int, empty: int) -> Manifest:
         base = self._base
         triples: Counter[int] = Counter()
         for each in made:
             triples.update(dict(each.triples))
         sources = (Source(name=name, triples=triples[number]) for number, name in enumerate(self.journal.sources))
-        manifest = Manifest(
+        shards = (*self._before, *(each.shard for each in made if each.shard))
+        if twice := [name for name, count in Counter(shard.file for shard in shards).items() if count > 1]:
+            raise DataError(f"{self._path}: two shards would have the name {twice[0]}; index into another folder")
+        return Manifest(
             options=self.journal.options,
-            shards=(*self._before, *(each.shard for each in made if each.shard)),
+            shards=shards,
             sources=(*(base.sources if base else ()), *sources),
             bad=bad + (base.bad if base else 0),
             empty=empty + (base.empty if base else 0),
         )
-        manifest.write(self._path)
-        _tidy(self._path, manifest)
 
     @contextmanager
     def _tidied(self) -> Iterator[None]:
@@ -272,18 +285,38 @@ class _Work:
             except OSError as error:  # what cannot be read is said by who reads
                 raise DataError(f"{self._path} cannot be written: {error.strerror or error}") from error
         except BaseException as error:
-            kept = finished_triples(self._path)
+            kept = self._kept()
             if not kept:
-                self._give_up()
                 raise
             if isinstance(error, KeyboardInterrupt):
                 raise KeyboardInterrupt(f"interrupted; continue with --resume, or {self.way_out}") from error
             if isinstance(error, TrubleuError):
+                # Records may be there of what has changed since, or was made in other pieces.
+                pieces = isinstance(self._source, TripleFiles) and self._source.skip_bad
+                most = "up to " if self._reading.resume or pieces else ""
                 error.args = (
-                    f"{error}; {counted(kept, 'triple')} are kept, to continue with --resume",
+                    f"{error}; {most}{counted(kept, 'triple')} are kept, to continue with --resume",
                     *error.args[1:],
                 )
             raise
+
+    def _kept(self) -> int:
+        """Return how many triples there are to go on with; where there are none, leave nothing behind."""
+        with suppress(OSError):  # a disk or a network may fail still, of which the first error tells
+            if kept := finished_triples(self._path):
+                return kept
+            if not self._is_committed():
+                self._give_up()
+        return 0
+
+    def _is_committed(self) -> bool:
+        """Return whether the manifest was replaced, however soon after that something failed."""
+        try:
+            there = places.exists(places.joined(self._path, MANIFEST))
+            checksum = Manifest.read(self._path).checksum if there else ""
+        except DataError:  # what cannot be read is not nothing
+            return True
+        return checksum != (self._base.checksum if self._base else "")
 
     def _give_up(self) -> None:
         if self._base is None:

@@ -26,7 +26,7 @@ from trubleu.errors import DataError
 from trubleu.mining.merging import Best, FoundHits, FoundTriple, with_texts
 from trubleu.mining.opening import OpenShards
 from trubleu.mining.queries import Queries, word_frequencies
-from trubleu.mining.search import Hits, Scoring, search_shards
+from trubleu.mining.search import Hits, Scoring, by_word, search, search_shards
 from trubleu.mining.shard import MOST_TRIPLES
 
 if TYPE_CHECKING:
@@ -46,6 +46,9 @@ SEEDS_AT_ONCE: Final = 65_536
 
 GROUP_TRIPLES: Final = MOST_TRIPLES
 """A group has as many shards as have no more triples than that, and one at least."""
+
+GROUP_SHARDS: Final = 128
+"""Nor has it more shards than that, as a worker has all of a group open."""
 
 GROWTH: Final = 8
 """After each round so many times as many groups have been searched as before it."""
@@ -172,40 +175,37 @@ def find(
     top = min(top, len(index))  # there can be no more
     infos = (shard.info for shard in index.manifest.shards)
     scoring = Scoring.of_corpus(infos, bm25, alpha=alpha, epsilon=epsilon, top=top)
+    words: dict[str, Any] = {
+        "tokenize": index.tokenize, "lowercase": index.lowercase, "stop_words": index.stop_words,
+    }  # fmt: skip
     found = Found([], {})
     for first in range(0, len(messages), SEEDS_AT_ONCE):
-        queries = Queries.of_texts(
-            messages[first : first + SEEDS_AT_ONCE],
-            responses[first : first + SEEDS_AT_ONCE],
-            tokenize=index.tokenize,
-            lowercase=index.lowercase,
-            stop_words=index.stop_words,
-        )
-        best = Best(len(queries), top)
+        texts = messages[first : first + SEEDS_AT_ONCE], responses[first : first + SEEDS_AT_ONCE]
+        best = Best(len(texts[0]), top)
         if where.engine is None:
-            frequencies = word_frequencies(index.shards, queries.words)
-            queries = queries.weighted(frequencies, len(index), bm25)
-            several = len(index.shards) > 1  # of which the next one needs the memory
-            hits = search_shards(
-                index.shards, queries, scoring, threads=where.threads, progress=where.progress, release=several
-            )
+            hits, known = search(
+                index.shards, *texts, **words, bm25=bm25, alpha=alpha, epsilon=epsilon, top=top, threads=where.threads,
+                progress=where.progress,
+            )  # fmt: skip
             best.add(with_texts(hits, index.shards))
         else:
+            queries = Queries.of_texts(*texts, **words)
             groups = shard_groups(places.absolute(index.place), index.manifest.shards, GROUP_TRIPLES)
             frequencies = _counted(where.engine, groups, queries.words, where.keep)
+            known = by_word(queries, frequencies)
             queries = queries.weighted(frequencies, len(index), bm25)
             _search_all(where.engine, where, groups, queries, scoring, best)
         found.triples.extend(best.found())
-        found.frequencies.update(zip(queries.words, zip(*frequencies.tolist(), strict=True), strict=True))
+        found.frequencies.update(known)
     return found
 
 
 def shard_groups(index: str, shards: Sequence[ListedShard], most: int) -> list[SearchPart]:
-    """Put shards that follow each other into groups of at most so many triples, or of one shard."""
+    """Put shards that follow each other into groups of at most so many triples and `GROUP_SHARDS`, or of one shard."""
     groups: list[list[ListedShard]] = []
     size = most
     for shard in shards:
-        if size + shard.triples > most:
+        if size + shard.triples > most or len(groups[-1]) == GROUP_SHARDS:
             groups.append([])
             size = 0
         groups[-1].append(shard)

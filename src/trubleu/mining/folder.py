@@ -159,11 +159,12 @@ def finished_triples(path: str) -> int:
 
 
 def _names(path: str) -> list[str]:
-    """Return what a folder holds; hidden files at addresses are not ours."""
+    """Return what a folder holds; of hidden files at addresses, those that are ours."""
     try:
         if not places.is_remote(path):
             return [item.name for item in Path(path).iterdir()]
-        return [file.removeprefix(path.rstrip("/") + "/") for file in places.files_below(path)]
+        names = [file.removeprefix(path.rstrip("/") + "/") for file in places.files_below(path, hidden=True)]
+        return [name for name in names if _TEMPORARY.fullmatch(name) or not name.startswith((".", "_"))]
     except FileNotFoundError:  # where there are no folders, one is there as soon as a file is
         return []
 

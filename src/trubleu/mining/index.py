@@ -14,7 +14,7 @@ from trubleu.errors import UsageError, counted
 from trubleu.mining.building import Reading, add_to_index, build_index, check_there
 from trubleu.mining.candidates import ALPHA, EPSILON, TOP, mine_candidates, search_index
 from trubleu.mining.manifest import Manifest
-from trubleu.mining.opening import ShardsOnDemand, open_shard
+from trubleu.mining.opening import ShardsOnDemand
 from trubleu.mining.options import checked_options, fingerprint
 from trubleu.mining.shard import MOST_TRIPLES, Shard, combined
 
@@ -40,7 +40,8 @@ class Index:
     manifest
         What belongs to it.
     shards
-        Its parts, in the order of the corpus; those at an address are fetched when they are first used.
+        Its parts, in the order of the corpus; those at an address are fetched when they are first used. Of very many,
+        only some are open at a time.
 
     Examples
     --------
@@ -95,8 +96,7 @@ class Index:
         columns
             What the columns of tab-separated files hold.
         skip_bad
-            Whether rows that cannot be used are counted instead of an error, and files that cannot be read left out
-            with a warning.
+            Whether rows that cannot be used are counted instead of an error, and damaged files left out with a warning.
         resume
             Continue a build from the same files with the same options that was interrupted.
         engine
@@ -140,9 +140,11 @@ class Index:
         folder = _folder(path)
         check_there(folder)
         manifest = Manifest.read(folder)
-        if is_remote(folder):
-            return cls(folder, manifest, ShardsOnDemand(folder, manifest.shards))
-        return cls(folder, manifest, tuple(open_shard(folder, listed) for listed in manifest.shards))
+        shards = ShardsOnDemand(folder, manifest.shards)
+        if not is_remote(folder):
+            for _ in shards:  # which looks at their headers
+                pass
+        return cls(folder, manifest, shards)
 
     def add(
         self,

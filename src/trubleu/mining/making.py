@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from trubleu.data.places import is_remote, joined, open_binary
+from trubleu.data.triple_parquet import go_over_to
 from trubleu.data.triple_ranges import read_range
 from trubleu.data.triple_rows import TripleRows
 from trubleu.data.triples import TripleBatch
@@ -128,8 +129,8 @@ class Cutter:
         What they are made with.
     how
         The tokenizer.
-    part, rows
-        The part's number, and how many rows it has if that is known.
+    part, piece, rows
+        The part's number, which piece of it this is, and how many rows that has if that is known.
     done
         What is finished of it.
     """
@@ -141,12 +142,14 @@ class Cutter:
         how: Tokenizer,
         *,
         part: int,
+        piece: int = 0,
         rows: int | None = None,
         done: Sequence[Made] = (),
     ) -> None:
         self._folder = folder
         self._options = options
         self._part = part
+        self._piece = piece
         self._all = rows
         self._rows = done[-1].rows if done else 0
         self._shards = sum(made.shard is not None for made in done)
@@ -194,7 +197,7 @@ class Cutter:
         return made
 
     def _written(self) -> ListedShard:
-        name = shard_name(self._part, self._shards, self._options, self._writer.info)
+        name = shard_name(self._part, self._shards, self._options, self._writer.info, piece=self._piece)
         path = joined(self._folder, name)
         with _refused(path):
             info = self._writer.write(path)
@@ -245,7 +248,7 @@ class ShardMaker:
         done = self._finished(part)
         if done and done[-1].last:
             return tuple(done)
-        cutter = Cutter(self.folder, self.options, how, part=part.number, rows=part.rows, done=done)
+        cutter = Cutter(self.folder, self.options, how, part=part.number, piece=part.piece, rows=part.rows, done=done)
         place = done[-1].place if done else (0, 0)
         for made in cutter.cut(self._steps(part, cutter.room, *place)):
             path = self._record(part, len(done))
@@ -285,6 +288,7 @@ class ShardMaker:
                 nonlocal within
                 within += more
 
+            go_over_to(each.path)
             for end in read_range(each, rows, room, passed=passed, columns=self.columns, tell=told):
                 batch = TripleBatch(*rows.taken(), file=each.file, end=end)
                 yield Step(batch, end - before, rows.bad - bad, rows.empty - empty, (number, end - each.first))

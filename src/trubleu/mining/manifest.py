@@ -28,7 +28,7 @@ _DIGITS: Final = re.compile(r"[0-9a-f]{16}")
 Record = TypeVar("Record")
 
 
-def shard_name(part: int, number: int, options: IndexOptions, info: ShardInfo) -> str:
+def shard_name(part: int, number: int, options: IndexOptions, info: ShardInfo, *, piece: int = 0) -> str:
     """Return the name of a shard's file, which no shard has that holds anything else.
 
     So it does not matter who writes it, how often, or when somebody stops who should have stopped long ago.
@@ -41,6 +41,8 @@ def shard_name(part: int, number: int, options: IndexOptions, info: ShardInfo) -
         What it was made with.
     info
         What it holds.
+    piece
+        Of which piece of the part it is, if that was taken apart.
 
     Examples
     --------
@@ -48,7 +50,7 @@ def shard_name(part: int, number: int, options: IndexOptions, info: ShardInfo) -
     >>> shard_name(3, 0, options, ShardInfo(1, 2, 2, "00000000000000ff"))[:15]
     'shard-00003-00-'
     """
-    held = json.dumps([__version__, asdict(options), asdict(info)]).encode()
+    held = json.dumps([__version__, piece, asdict(options), asdict(info)]).encode()
     return f"shard-{part:05}-{number:02}-{hashlib.blake2b(held, digest_size=6).hexdigest()}.tbx"
 
 

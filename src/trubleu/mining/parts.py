@@ -12,10 +12,11 @@ import json
 from dataclasses import asdict, astuple, dataclass
 from typing import TYPE_CHECKING, Final
 
+from trubleu._version import __version__
 from trubleu.errors import some
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from trubleu.data.triple_ranges import TripleRange
     from trubleu.data.triple_survey import SurveyedFile
@@ -37,11 +38,14 @@ class Part:
         Its rows.
     key
         What differs if its shards would.
+    piece
+        Which of the pieces, from 1 on, of the part with this number, if that was taken apart.
     """
 
     number: int
     ranges: tuple[TripleRange, ...]
     key: str
+    piece: int = 0
 
     def __str__(self) -> str:
         return some(self.ranges, 3)
@@ -69,12 +73,22 @@ class Planner:
         What the index is made with.
     first
         The number of the first part.
+    columns
+        What tab-separated columns hold, if that was said.
     """
 
-    def __init__(self, files: Iterable[SurveyedFile], options: IndexOptions, *, first: int) -> None:
+    def __init__(
+        self,
+        files: Iterable[SurveyedFile],
+        options: IndexOptions,
+        *,
+        first: int,
+        columns: Sequence[str] | None = None,
+    ) -> None:
         self._files = {file.number: file for file in files}
         self._options = options
         self._first = first
+        self._columns = columns
 
     def parts(self) -> list[Part]:
         """Return all parts, in the order of the corpus."""
@@ -102,13 +116,15 @@ class Planner:
 
     def apart(self, part: Part) -> list[Part]:
         """Return the ranges of a part as parts."""
-        return [self._part(part.number, [each]) for each in part.ranges]
+        return [self._part(part.number, [each], piece) for piece, each in enumerate(part.ranges, 1)]
 
-    def _part(self, number: int, ranges: Iterable[TripleRange]) -> Part:
+    def _part(self, number: int, ranges: Iterable[TripleRange], piece: int = 0) -> Part:
         ranges = tuple(ranges)
-        depends = hashlib.blake2b(json.dumps([number, asdict(self._options)]).encode(), digest_size=16)
+        how = [__version__, number, piece, asdict(self._options), self._columns]
+        depends = hashlib.blake2b(json.dumps(how).encode(), digest_size=16)
         for each in ranges:
             form = None if each.form is None else astuple(each.form)
             content = self._files[each.file].content(each)
-            depends.update(json.dumps([each.name, each.first, each.count, form, content]).encode())
-        return Part(number, ranges, depends.hexdigest())
+            rows = [each.first, each.count, each.byte, each.skip]
+            depends.update(json.dumps([each.name, rows, form, content]).encode())
+        return Part(number, ranges, depends.hexdigest(), piece)

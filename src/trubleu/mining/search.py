@@ -7,7 +7,7 @@ read once however many queries there are. See ``mine_search.hpp`` for how most r
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -55,6 +55,13 @@ class Hits:
     response_score: NDArray[np.float64]
 
 
+class Searched(NamedTuple):
+    """What was found, and how many messages and responses of all shards have each word of the queries."""
+
+    hits: Hits
+    frequencies: dict[str, tuple[int, int]]
+
+
 def folded(text: str) -> str:
     """Return a text without regard to case and white space; responses are equal if this is.
 
@@ -80,7 +87,7 @@ def search(
     stop_words: Iterable[str] = (),
     threads: int | None = None,
     progress: Callable[[int], object] | None = None,
-) -> Hits:
+) -> Searched:
     """Find the triples that fit messages and responses best.
 
     Left out are responses that equal that of the query, or that of a better triple, but for case and white space. Only
@@ -107,7 +114,7 @@ def search(
 
     Returns
     -------
-    Hits
+    Searched
         The same bits wherever shards were cut.
 
     Raises
@@ -120,9 +127,17 @@ def search(
     check_ranges(top, alpha, epsilon)
     queries = Queries.of_texts(messages, responses, tokenize=tokenize, lowercase=lowercase, stop_words=stop_words)
     documents = sum(shard.triples for shard in shards)
-    queries = queries.weighted(word_frequencies(shards, queries.words), documents, bm25)
+    frequencies = word_frequencies(shards, queries.words)
+    queries = queries.weighted(frequencies, documents, bm25)
     scoring = Scoring.of_corpus((shard.info for shard in shards), bm25, alpha=alpha, epsilon=epsilon, top=top)
-    return search_shards(shards, queries, scoring, threads=threads, progress=progress, release=len(shards) > 1)
+    several = len(shards) > 1  # of which the next one needs the memory
+    hits = search_shards(shards, queries, scoring, threads=threads, progress=progress, release=several)
+    return Searched(hits, by_word(queries, frequencies))
+
+
+def by_word(queries: Queries, frequencies: NDArray[np.int64]) -> dict[str, tuple[int, int]]:
+    """Return how many messages and how many responses have each word."""
+    return dict(zip(queries.words, zip(*frequencies.tolist(), strict=True), strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -241,16 +241,24 @@ class Shard:
         What the file says of itself.
     """
 
-    def __init__(self, file: ArrayFile, info: ShardInfo) -> None:
+    def __init__(self, file: ArrayFile, info: ShardInfo, compared: Iterable[str] = ()) -> None:
         self._file = file
         self._kernel: kernels.MineShard | None = None
-        self._compared: set[str] = set()
+        self._compared = set(compared)
+        self._arrays: dict[str, NDArray[Any]] = {}
         self.name = file.name
         self.info = info
 
     @classmethod
-    def open(cls, path: PathLike) -> Shard:
+    def open(cls, path: PathLike, *, compared: Iterable[str] = ()) -> Shard:
         """Open a file; nothing but its header is read.
+
+        Parameters
+        ----------
+        path
+            The file.
+        compared
+            Arrays that need not be compared with their checksums, as that was done when the file was open before.
 
         Raises
         ------
@@ -267,12 +275,17 @@ class Shard:
                 raise file.altered(f"the array {name} does not fit the others")
         if info.triples > MOST_TRIPLES or file.lengths["bags"] != info.message_words + info.response_words:
             raise file.altered("its header does not fit its arrays")
-        return cls(file, info)
+        return cls(file, info, compared)
 
     @property
     def triples(self) -> int:
         """How many there are."""
         return self.info.triples
+
+    @property
+    def compared(self) -> frozenset[str]:
+        """The arrays that have been compared with their checksums."""
+        return frozenset(self._compared)
 
     def kernel(self) -> kernels.MineShard:
         """Return the shard as the kernels take it."""
@@ -372,11 +385,16 @@ class Shard:
         return self.sound(lambda: [str(view[begin:end], "utf-8", "surrogatepass") for begin, end in places])
 
     def _array(self, name: str) -> NDArray[Any]:
-        array = self._file.array(name)
-        if name not in self._compared:
+        if name in self._arrays:
+            return self._arrays[name]
+        if name in self._compared:
+            array = self._file.unchecked(name)
+        else:
+            array = self._file.array(name)
             # All of it was read for its checksum, and perhaps little of it is needed: an index may exceed the memory.
             self._compared.add(name)
             self._let_go()
+        self._arrays[name] = array
         return array
 
     def _check_row(self, row: int) -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import warnings
 from contextlib import closing
 from functools import partial
-from itertools import groupby
 from typing import TYPE_CHECKING, Final, TypeGuard
 
 from trubleu.data.places import absolute
 from trubleu.data.triple_files import TripleFiles
-from trubleu.data.triple_survey import SurveyedFile, look, stretches
+from trubleu.data.triple_survey import Stretches, SurveyedFile, look, stretches, together
 from trubleu.engines.local import InThisProcess
 from trubleu.errors import BadPartitionsError, DataError, TrubleuWarning, UsageError, counted, some
 from trubleu.mining.making import Cutter, ShardMaker, Step, check_listed, tokenizer_of
@@ -85,7 +84,7 @@ def made_of_files(
         If the engine's workers fail.
     """
     spread = _Spread(folder, source, options, engine, progress)
-    return spread.made(Planner(spread.surveyed(), options, first=number))
+    return spread.made(Planner(spread.surveyed(), options, first=number, columns=source.columns))
 
 
 class _Spread:
@@ -93,6 +92,7 @@ class _Spread:
         self._folder = folder
         self._source = source
         self._engine = engine
+        self._bad: dict[str, str] = {}  # files that cannot be used, with what is the matter
         self._told = _Progress(progress, source.total or 0)
         self._maker = ShardMaker(
             folder=absolute(folder),
@@ -107,34 +107,43 @@ class _Spread:
         source = self._source
         sizes = [(file, size or 0) for file, size in zip(source.files, source.sizes, strict=True)]
         todo = stretches(sizes, columns=source.columns, skip_bad=source.skip_bad)
-        looks: list[tuple[Stretch, Look]] = []
+        looks: dict[Stretch, Look] = {}
+        bad = self._looked(together(todo), looks)
+        if bad:  # one of several files may be
+            alone = [Stretches((stretch,)) for stretch in todo if stretch not in looks and str(stretch) not in bad]
+            bad |= self._looked(alone, looks) if alone else {}
+        files: list[list[Stretch]] = [[] for _ in sizes]
+        for stretch in todo:
+            files[stretch.file].append(stretch)
+            if stretch not in looks:
+                self._bad.setdefault(stretch.name, bad[str(stretch)])
+            elif looks[stretch].refusal:
+                raise DataError(looks[stretch].refusal)
+        whole = (file for file in files if file[0].name not in self._bad)
+        return [SurveyedFile([(stretch, looks[stretch]) for stretch in file]) for file in whole]
+
+    def _looked(self, todo: Sequence[Stretches], looks: dict[Stretch, Look]) -> dict[str, str]:
+        """Look at stretches, and return what is the matter with those that cannot be read."""
         try:
-            with closing(self._engine.map(look, todo, progress=self._told.looked)) as found:
-                looks.extend(found)
+            with closing(self._engine.map(look, todo, progress=self._told.looked)) as results:
+                for found, seen in results:
+                    looks.update(zip(found.each, seen, strict=True))
         except BadPartitionsError as error:
-            self._skip(error, len(todo), error.partitions)
-        files = []
-        for _, group in groupby(looks, key=lambda each: each[0].file):
-            file = list(group)
-            if file[0][1].refusal:
-                raise DataError(file[0][1].refusal)
-            if sum(stretch.size for stretch, _ in file) == file[0][0].whole:
-                files.append(SurveyedFile(file))
-        return files
+            return dict(error.partitions)
+        return {}
 
     def made(self, planner: Planner) -> list[Made]:
         """Make all parts."""
         parts = planner.parts()
         made, error = self._mapped(parts)
-        if error is not None:
+        if error is not None and self._source.skip_bad:
             # What is bad of a part may be one of many files.
             again = {part.key: planner.apart(part) for part in parts if part.key not in made and len(part.ranges) > 1}
-            if self._source.skip_bad and again:
+            if again:
                 parts = [each for part in parts for each in again.get(part.key, [part])]
                 more, error = self._mapped([part for part in parts if part.key not in made])
                 made |= more
-            if error is not None:
-                self._skip(error, len(parts), error.partitions)
+        self._leave_out(error, len(parts))
         self._told.close()
         return [each for part in parts for each in made.get(part.key, ())]
 
@@ -154,16 +163,27 @@ class _Spread:
             raise DataError(str(error)) from error
         return found, None
 
-    def _skip(self, error: BadPartitionsError, count: int, bad: dict[str, str]) -> None:
-        if not self._source.skip_bad:
+    def _leave_out(self, error: BadPartitionsError | None, count: int) -> None:
+        """Say what cannot be used, or that it is left out; of a file with a stretch that cannot be read, all is."""
+        parts = {} if error is None else error.partitions
+        bad = {**self._bad, **parts}
+        if bad and not self._source.skip_bad:
             if len(bad) == 1:
                 (message,) = bad.values()
                 raise BadPartitionsError(message, bad) from error
-            raise error
-        what = some([f"{name} ({message})" for name, message in bad.items()], SHOWN)
-        warnings.warn(
-            f"left out {len(bad)} of {counted(count, 'part')} of the corpus: {what}", TrubleuWarning, stacklevel=8
-        )
+            if error is not None and not self._bad:
+                raise error
+            raise BadPartitionsError(f"{len(bad)} parts of the corpus cannot be used: {_said(bad)}", bad) from error
+        if self._bad:
+            what = f"{len(self._bad)} of {counted(len(self._source.files), 'file')}"
+            warnings.warn(f"left out {what} altogether: {_said(self._bad)}", TrubleuWarning, stacklevel=8)
+        if parts:
+            what = f"{len(parts)} of {counted(count, 'part')} of the corpus"
+            warnings.warn(f"left out {what}: {_said(parts)}", TrubleuWarning, stacklevel=8)
+
+
+def _said(bad: dict[str, str]) -> str:
+    return some([f"{name} ({message})" for name, message in bad.items()], SHOWN)
 
 
 class _Progress:
@@ -174,9 +194,9 @@ class _Progress:
         self._left = total
         self._within = 0
 
-    def looked(self, stretch: Stretch) -> None:
-        """Note that a stretch of a file was looked at."""
-        self._tell(stretch.size // LOOKING)
+    def looked(self, found: Stretches) -> None:
+        """Note that stretches of files were looked at."""
+        self._tell(found.size // LOOKING)
 
     def within(self, size: int) -> None:
         """Note how many bytes of a part have been read."""

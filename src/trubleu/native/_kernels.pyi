@@ -3,6 +3,8 @@ from typing import final
 import numpy as np
 from numpy.typing import NDArray
 
+sources: str
+
 @final
 class Options:
     def __init__(

@@ -2,6 +2,7 @@
 #include "direct.hpp"
 #include "prepared.hpp"
 #include "python.hpp"
+#include "sources_hash.hpp"
 #include "validate.hpp"
 
 #include <nanobind/stl/optional.h>
@@ -335,6 +336,7 @@ bool supports_v3() {
 TRUBLEU_NB_MODULE(TRUBLEU_MODULE, m) {
     using namespace trubleu;
     m.def("supports_v3", &supports_v3);
+    m.attr("sources") = TRUBLEU_SOURCES;
     nb::set_leak_warnings(false);
     nb::class_<Options>(m, "Options")
         .def("__init__",

@@ -6,7 +6,7 @@ from trubleu.report.counting import SegmentRow
 from trubleu.report.partitions import score_files
 from trubleu.report.reference_check import ReferenceCheck, check_references, render_check
 from trubleu.report.score_tables import render
-from trubleu.report.scores import Sampling, ScoreReport, ScoreRow, TestRow, score_parts, score_systems
+from trubleu.report.scores import LeftOutRow, Sampling, ScoreReport, ScoreRow, TestRow, score_parts, score_systems
 from trubleu.report.segment_files import read_segment_scores
 from trubleu.report.tables import Bounds, Column, Estimate, Table, render_tables
 
@@ -14,6 +14,7 @@ __all__ = [
     "Bounds",
     "Column",
     "Estimate",
+    "LeftOutRow",
     "ReferenceCheck",
     "Sampling",
     "ScoreReport",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import math
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -131,7 +133,7 @@ class PartCounter(Generic[SomeBuilder]):
             return
         for (name, system), values in scores.items():
             self.segment_rows.setdefault((name, system), []).extend(
-                SegmentRow(id=segment, system=system, metric=name, score=None if value != value else value)
+                SegmentRow(id=segment, system=system, metric=name, score=value if math.isfinite(value) else None)
                 for segment, value in zip(ids, values, strict=True)
             )
 
@@ -183,19 +185,18 @@ class HeldWarnings:
         for text, warning in other._others.items():
             self._others.setdefault(text, warning)
 
-    def plain(self) -> dict[str, Any] | None:
-        """Return all as plain values, ready for JSON; None if there is a warning that is not ours."""
-        if any(not issubclass(warning.category, TrubleuWarning) for warning in self._others.values()):
-            return None
-        return {"counts": dict(self._counts), "others": list(self._others)}
+    def plain(self) -> dict[str, Any]:
+        """Return all as plain values, ready for JSON."""
+        return {"counts": dict(self._counts), "others": {text: _name(each) for text, each in self._others.items()}}
 
     @classmethod
     def from_plain(cls, values: Mapping[str, Any]) -> HeldWarnings:
-        """Return what `plain` made plain."""
+        """Return what `plain` made plain; a warning that is neither ours nor Python's becomes a UserWarning."""
         held = cls()
         held._counts.update(values["counts"])
-        for text in values["others"]:
-            held._others[text] = warnings.WarningMessage(TrubleuWarning(text), TrubleuWarning, __file__, 1)
+        for text, name in values["others"].items():
+            category = _category(name)
+            held._others[text] = warnings.WarningMessage(category(text), category, __file__, 1)
         return held
 
     def tell(self) -> None:
@@ -204,3 +205,14 @@ class HeldWarnings:
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
         for what, count in self._counts.items():
             warnings.warn(CountedWarning(what, count), stacklevel=3)
+
+
+def _name(warning: warnings.WarningMessage) -> str:
+    return (TrubleuWarning if issubclass(warning.category, TrubleuWarning) else warning.category).__name__
+
+
+def _category(name: str) -> type[Warning]:
+    found = getattr(builtins, name, UserWarning)
+    if name == TrubleuWarning.__name__:
+        return TrubleuWarning
+    return found if isinstance(found, type) and issubclass(found, Warning) else UserWarning

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from trubleu.data import places
 from trubleu.engines.keeping import Kept, Packed
 from trubleu.engines.output import WrittenPart
-from trubleu.errors import DataError
 from trubleu.metrics.contract import Metric
 from trubleu.report.counting import HeldWarnings
 from trubleu.stats.grid import Cells
@@ -50,13 +49,14 @@ class Placed:
 
 
 class RangeScores(NamedTuple):
-    """What a worker found out about a range."""
+    """What a worker found out about a range; a part that was written once need not be there any more."""
 
     samples: dict[tuple[str, str], PartialSample]
     reference_numbers: set[str | None]
     segment_rows: dict[tuple[str, str], list[SegmentRow]]
     held: HeldWarnings
     written: WrittenPart | None = None
+    is_there: bool = True
 
 
 ScoreOne = Callable[[Placed, Mapping[str, Metric]], RangeScores]
@@ -64,17 +64,7 @@ ScoreOne = Callable[[Placed, Mapping[str, Metric]], RangeScores]
 
 
 def kept_ranges(work: ScoreOne, folder: PathLike, job: str, parts: PartsFolder | None) -> ScoreOne:
-    """Return the same with results kept in a folder; ``job`` is what they depend on besides the range.
-
-    Raises
-    ------
-    DataError
-        If the folder cannot be made.
-    """
-    try:
-        places.make_folder(folder)
-    except OSError as error:
-        raise DataError(f"the folder {folder} cannot be made: {error.strerror}; check the path") from error
+    """Return the same with results kept in a folder that is there; ``job`` is what they depend on besides the range."""
     return Kept(
         function=work,
         folder=places.absolute(folder),
@@ -93,10 +83,8 @@ def content(job: str, placed: Placed) -> Iterator[bytes]:
             yield span.digest()
 
 
-def _pack(found: RangeScores) -> Packed | None:
+def _pack(found: RangeScores) -> Packed:
     held = found.held.plain()
-    if held is None:
-        return None
     arrays: dict[str, NDArray[Any]] = {}
     samples = []
     for number, ((system, metric), sample) in enumerate(found.samples.items()):
@@ -115,11 +103,8 @@ def _tables(name: str, cells: Cells | None) -> dict[str, NDArray[Any]]:
 
 
 def _unpack(parts: PartsFolder | None, header: dict[str, Any], array: Callable[[str], NDArray[Any]]) -> RangeScores:
-    written = None
-    if parts is not None:
-        written = WrittenPart(**header["written"])
-        if not parts.holds(written):
-            raise DataError(f"{written.name} is no longer there")  # so that the range is scored again
+    written = None if parts is None else WrittenPart(**header["written"])
+    is_there = parts is None or written is None or parts.holds(written)
     samples: dict[tuple[str, str], PartialSample] = {}
     for number, sample in enumerate(header["samples"]):
         table = partial(_table, array, number, sample["columns"])
@@ -127,7 +112,8 @@ def _unpack(parts: PartsFolder | None, header: dict[str, Any], array: Callable[[
         samples[sample["system"], sample["metric"]] = PartialSample(
             sample["segments"], table("rows"), _cells("chunks", table), blocks
         )
-    return RangeScores(samples, set(header["references"]), {}, HeldWarnings.from_plain(header["held"]), written)
+    held = HeldWarnings.from_plain(header["held"])
+    return RangeScores(samples, set(header["references"]), {}, held, written, is_there)
 
 
 def _table(array: Callable[[str], NDArray[Any]], number: int, columns: int, name: str) -> NDArray[Any]:

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from trubleu.data import places
+from trubleu.data.ranges import LineRange
+from trubleu.engines.keeping import Kept, Packed
 from trubleu.errors import UsageError, some
 from trubleu.metrics.contract import Metric
-from trubleu.metrics.learning import LearningMetric
+from trubleu.metrics.learning import Learned, LearningMetric
 from trubleu.metrics.ngram_counts import CountsOfParts, NgramCounts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
 
     from trubleu.data import LineStream
-    from trubleu.data.ranges import LineRange
+    from trubleu.data.files import PathLike
 
 MakeMetrics = Callable[[], Mapping[str, Metric]]
 """Makes the metrics by their names; each worker does, as what they hold need not travel."""
+
+LearnOne = Callable[[LineRange, Mapping[str, Metric]], dict[str, NgramCounts]]
+"""Counts what one range has to teach."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,21 +79,97 @@ def references_only(files: LineStream) -> LineStream:
     return replace(files, systems={}, source=None, forms=files.forms[:kept], columns=())
 
 
-def added_up(found: Iterable[dict[str, NgramCounts]]) -> dict[str, NgramCounts]:
+def kept_counts(work: LearnRange, folder: PathLike, job: str) -> LearnOne:
+    """Return the same with results kept in a folder that is there; ``job`` is what they depend on besides the range."""
+    return Kept(
+        function=work,
+        folder=places.absolute(folder),
+        content=partial(_content, job, len(work.files.paths)),
+        pack=_pack,
+        unpack=_unpack,
+    )
+
+
+def _content(job: str, columns: int, lines: LineRange) -> Iterator[bytes]:
+    yield f"learn {job}".encode()
+    yield repr((lines.first, lines.count)).encode()
+    for spans in lines.spans[:columns]:
+        for span in spans:
+            yield span.digest()
+
+
+def _pack(found: dict[str, NgramCounts]) -> Packed:
+    arrays: dict[str, NDArray[Any]] = {}
+    header = {}
+    for name, counts in found.items():
+        header[name], own = counts.plain()
+        arrays |= {f"{name} {key}": array for key, array in own.items()}
+    return {"learned": header}, arrays
+
+
+def _unpack(header: dict[str, Any], array: Callable[[str], NDArray[Any]]) -> dict[str, NgramCounts]:
+    return {
+        name: NgramCounts.from_plain(values, partial(_named, array, name)) for name, values in header["learned"].items()
+    }
+
+
+def _named(array: Callable[[str], NDArray[Any]], name: str, key: str) -> NDArray[Any]:
+    return array(f"{name} {key}")
+
+
+def added_up(found: Iterable[dict[str, NgramCounts]]) -> dict[str, Learned]:
     """Add up what ranges have to teach each metric; of what is rare nothing is left, as it counts nothing."""
     sums: dict[str, CountsOfParts] = {}
     for counts in found:
         for name, each in counts.items():
             sums.setdefault(name, CountsOfParts()).add(each)
-    return {name: each.finish().without_rare() for name, each in sums.items()}
+    return {name: Learned.of(each.finish()) for name, each in sums.items()}
 
 
-def taught(metrics: MakeMetrics, counts: Mapping[str, NgramCounts]) -> MakeMetrics:
+def taught(metrics: MakeMetrics, learned: Mapping[str, Learned]) -> MakeMetrics:
     """Return what makes the same metrics with what they have learned."""
-    return partial(_make, metrics, counts) if counts else metrics
+    return partial(_make, metrics, learned) if learned else metrics
 
 
-def _make(metrics: MakeMetrics, counts: Mapping[str, NgramCounts]) -> dict[str, Metric]:
+def _make(metrics: MakeMetrics, learned: Mapping[str, Learned]) -> dict[str, Metric]:
     made = metrics()
     learning = learning_in_parts(made)
-    return {name: learning[name].knowing(counts[name]) if name in counts else made[name] for name in made}
+    return {name: learning[name].knowing(learned[name]) if name in learned else made[name] for name in made}
+
+
+@dataclass(frozen=True, slots=True)
+class SameMetrics:
+    """Makes metrics on a worker, and sees to it that they are those of whoever asked for them.
+
+    Attributes
+    ----------
+    metrics
+        Makes them.
+    signatures
+        What they were there, as `signatures_of` tells.
+    """
+
+    metrics: MakeMetrics
+    signatures: tuple[tuple[str, str], ...]
+
+    def __call__(self) -> Mapping[str, Metric]:
+        """Make them.
+
+        Raises
+        ------
+        UsageError
+            If they are not the same, as a file that they need is another one here.
+        """
+        made = self.metrics()
+        for (name, here), (_, there) in zip(signatures_of(made), self.signatures, strict=True):
+            if here != there:
+                raise UsageError(
+                    f"the metric {name} is {here} on the node {socket.gethostname()}, but {there} where the work was "
+                    "begun; let every node find the same vectors, corpora and code under the same paths"
+                )
+        return made
+
+
+def signatures_of(metrics: Mapping[str, Metric]) -> tuple[tuple[str, str], ...]:
+    """Return how each metric makes its numbers, by its name."""
+    return tuple((name, str(metric.signature())) for name, metric in metrics.items())

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, Final
 
+from trubleu._sources import outside_sources, sources_digest
 from trubleu._version import __version__
 from trubleu.data import References
 from trubleu.data.counted import mapped_here
 from trubleu.data.stream import PART
-from trubleu.errors import DataError, UsageError
+from trubleu.engines.output import prepare_folder
+from trubleu.errors import BadPartitionsError, DataError, UsageError
 from trubleu.report.counting import HeldWarnings, PartCounter
-from trubleu.report.kept_ranges import Placed, RangeScores, ScoreOne, content, kept_ranges
-from trubleu.report.learning_ranges import LearnRange, MakeMetrics, added_up, learning_in_parts, references_only, taught
-from trubleu.report.scores import Sampling, check_sampling, no_steps, report_samples, score_systems
+from trubleu.report.kept_ranges import Placed, RangeScores, ScoreOne, kept_ranges
+from trubleu.report.learning_ranges import (
+    LearnOne,
+    LearnRange,
+    MakeMetrics,
+    SameMetrics,
+    added_up,
+    kept_counts,
+    learning_in_parts,
+    references_only,
+    signatures_of,
+    taught,
+)
+from trubleu.report.scores import LeftOutRow, Sampling, check_sampling, no_steps, report_samples, score_systems
 from trubleu.report.segment_files import commit_segments, segment_lines, segments_folder
 from trubleu.stats import PartialBuilder, SampleBuilder
 from trubleu.stats.sample import block_number
@@ -31,6 +43,7 @@ if TYPE_CHECKING:
     from trubleu.engines import Engine
     from trubleu.engines.output import PartsFolder, WrittenPart
     from trubleu.metrics.contract import Metric
+    from trubleu.metrics.learning import Learned, LearningMetric
     from trubleu.metrics.ngram_counts import NgramCounts
     from trubleu.report.counting import SegmentRow, Sink
     from trubleu.report.scores import ScoreReport, Steps
@@ -76,7 +89,7 @@ def score_files(
         A folder for the scores of segments, which workers write there instead of sending them; what
         `read_segment_scores` reads.
     skip_bad
-        Whether to leave out ranges that cannot be used, with a warning, and to score the rest.
+        Whether to leave out ranges that cannot be used, with a warning, and to score the rest; needs an engine.
     rows
         How many rows a range has; what suits the corpus if nothing is said. No number depends on it.
     keep
@@ -89,15 +102,21 @@ def score_files(
     ------
     BadPartitionsError
         If some rows cannot be used, naming the ranges.
+    EngineError
+        If something else hinders the work, such as a full disk; no range is left out for that.
     """
     sampling = sampling or Sampling()
     made = metrics()
-    learning = tuple(learning_in_parts(made))
+    learning = learning_in_parts(made)
     if keep is not None and segments:
         raise UsageError("scores of segments are kept in files only; give a folder for them (--segments-to)")
+    if skip_bad and engine is None:
+        raise UsageError("only an engine leaves out ranges (skip_bad); give one, such as engine('local')")
+    if keep is not None:
+        prepare_folder(keep)
     parts = None if segments_to is None else segments_folder(segments_to, files.paths, list(files.systems), made)
     if not files.columns:
-        files = files.counted(mapped_on(engine, steps))
+        files = counted_on(files, engine, steps, skip_bad=skip_bad)
     systems = list(files.systems)
     if not files.segments:
         report = score_systems(dict.fromkeys(systems, ()), References.from_lists([]), made, sampling=sampling)
@@ -105,27 +124,27 @@ def score_files(
             commit_segments(parts, [], report, made)
         return report
     check_sampling(sampling, systems, files.segments)
-    ranges = files.ranges(rows or _suitable(files.segments))
+    every = ranges = files.ranges(rows or _suitable(files.segments))
     files = files.bare()
-    where = _Where(engine, skip_bad, steps, threads)
+    if engine is not None:
+        metrics = SameMetrics(metrics, signatures_of(made))
+    job = "" if keep is None else _job(files, made, metrics)
+    where = _Where(engine, skip_bad, steps, threads, keep)
     while True:
-        counts, usable = where.learn(files, learning, ranges, metrics)
-        work = ScoreRange(
-            files=files,
-            count=sum(map(len, usable)),
-            job=_job(files, made, counts, usable, parts),
-            segments=segments,
-            parts=parts,
-        )
-        merged, scored = where.score(work, usable, taught(metrics, counts), keep, len(systems) * len(made))
-        if len(scored) == len(ranges):
+        learned, usable = where.learn(files, learning, ranges, metrics, job)
+        count = sum(map(len, usable))
+        known = [(name, each.digest) for name, each in learned.items()]
+        work = ScoreRange(files=files, count=count, segments=segments, parts=parts)
+        whole_job = repr([job, count, known, None if parts is None else parts.job])
+        merged, scored = where.score(work, usable, taught(metrics, learned), whole_job, len(systems) * len(made))
+        if len(scored) == len(usable):
             break
         # Where blocks of segments begin depends on how many segments there are, and what metrics learn on which they
         # are, so what is left is scored anew.
         ranges = scored
-        if not ranges:
-            raise DataError("there is no range of lines that can be used, so that there is nothing to score")
+        _check_some(ranges)
     merged.held.tell()
+    kept = set(scored)
     report = report_samples(
         {key: builder.finish() for key, builder in merged.builders.items()},
         systems,
@@ -136,6 +155,10 @@ def score_files(
         threads=threads,
         steps=steps,
     )
+    left_out = tuple(
+        LeftOutRow(first=lines.first + 1, last=lines.first + lines.count) for lines in every if lines not in kept
+    )
+    report = replace(report, left_out=left_out)
     if parts is not None:
         commit_segments(parts, merged.written, report, made)
     return report
@@ -151,8 +174,6 @@ class ScoreRange:
         The corpus.
     count
         How many segments all ranges have together.
-    job
-        All that scores depend on besides the range.
     segments
         Whether scores of segments are to be returned.
     parts
@@ -163,7 +184,6 @@ class ScoreRange:
 
     files: LineStream
     count: int
-    job: str
     segments: bool = False
     parts: PartsFolder | None = None
     threads: int | None = None
@@ -173,8 +193,7 @@ class ScoreRange:
         """Score a range."""
         if self.parts is None:
             return self._scored(placed, metrics, None)
-        digest = hashlib.blake2b(b"".join(content(self.job, placed))).hexdigest()
-        with self.parts.part(placed.number, digest) as part:
+        with self.parts.part(placed.number) as part:
             found = self._scored(placed, metrics, lambda ids, scores: part.write(segment_lines(ids, scores)))
             written = part.finish()
         return found._replace(written=written)
@@ -234,10 +253,16 @@ class _Where:
     skip_bad: bool
     steps: Steps
     threads: int | None
+    keep: PathLike | None
 
     def learn(
-        self, files: LineStream, learning: tuple[str, ...], ranges: list[LineRange], metrics: MakeMetrics
-    ) -> tuple[dict[str, NgramCounts], list[LineRange]]:
+        self,
+        files: LineStream,
+        learning: Mapping[str, LearningMetric],
+        ranges: list[LineRange],
+        metrics: MakeMetrics,
+        job: str,
+    ) -> tuple[dict[str, Learned], list[LineRange]]:
         """Return what references teach those metrics, and the ranges whose references can be used."""
         if not learning:
             return {}, ranges
@@ -245,15 +270,20 @@ class _Where:
         usable: list[LineRange] = []
 
         def found() -> Iterator[dict[str, NgramCounts]]:
-            work = LearnRange(references_only(files), learning)
+            own = LearnRange(references_only(files), tuple(learning))
+            work: LearnOne = own if self.keep is None else kept_counts(own, self.keep, job)
             for lines, counts in self._each(work, ranges, metrics, lambda lines: advance(len(lines))):
                 usable.append(lines)
                 yield counts
 
-        return added_up(found()), usable
+        learned = added_up(found())
+        _check_some(usable)
+        for name, each in learned.items():
+            learning[name].check_known(each.known, own=True)
+        return learned, usable
 
     def score(
-        self, work: ScoreRange, ranges: Sequence[LineRange], metrics: MakeMetrics, keep: PathLike | None, scorings: int
+        self, work: ScoreRange, ranges: Sequence[LineRange], metrics: MakeMetrics, job: str, scorings: int
     ) -> tuple[Merged, list[LineRange]]:
         """Score ranges, and return what they add up to and those that could be used."""
         *rows, count = accumulate(map(len, ranges), initial=0)
@@ -263,14 +293,22 @@ class _Where:
             own: ScoreOne = replace(work, threads=self.threads, progress=advance)
         else:
             own = replace(work, threads=self.engine.threads)
-        if keep is not None:
-            own = kept_ranges(own, keep, work.job, work.parts)
+        again = own
+        if self.keep is not None:
+            own = kept_ranges(own, self.keep, job, work.parts)
         merged = Merged(count)
         scored = []
         told = (lambda _done: None) if self.engine is None else (lambda done: advance(len(done.lines) * scorings))
+        gone = []
         for each, found in self._each(own, placed, metrics, told):
             merged.add(found)
             scored.append(each.lines)
+            if not found.is_there:
+                gone.append(each)
+        if gone and len(scored) == len(ranges):  # otherwise these parts are not those that will be needed
+            for each, found in self._each(again, gone, metrics, lambda _done: None):
+                if found.written is not None:
+                    merged.written[each.number] = found.written
         return merged, scored
 
     def _each(
@@ -290,8 +328,31 @@ class _Where:
             yield partition, result
 
 
-def mapped_on(engine: Engine | None, steps: Steps) -> Mapped:
-    """Return what looks at files and counts their rows, where an engine works or here."""
+def counted_on(files: LineStream, engine: Engine | None, steps: Steps, *, skip_bad: bool = False) -> LineStream:
+    """Return a corpus with its rows counted, where an engine works or here.
+
+    Raises
+    ------
+    DataError
+        If a file cannot be used; what cannot be counted cannot be left out.
+    """
+    try:
+        return files.counted(_mapped_on(engine, steps))
+    except DataError as error:
+        if not skip_bad:
+            raise
+        what = f"{error} (as the lines of all files must be counted, --skip-bad cannot leave this out)"
+        bad = error.partitions if isinstance(error, BadPartitionsError) else {}
+        raise BadPartitionsError(what, bad) from error
+
+
+def _check_some(ranges: Sequence[LineRange]) -> None:
+    if not ranges:
+        raise DataError("there is no range of lines that can be used, so that there is nothing to score")
+
+
+def _mapped_on(engine: Engine | None, steps: Steps) -> Mapped:
+    """Return what looks at files and counts their rows."""
 
     def mapped(stage: str, function: Callable[[Any, None], Any], things: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
         advance = steps(stage, len(things))
@@ -312,16 +373,8 @@ def _suitable(segments: int) -> int:
     return min(max(segments // (RANGES * PART), 1) * PART, LARGEST)
 
 
-def _job(
-    files: LineStream,
-    metrics: Mapping[str, Metric],
-    counts: Mapping[str, NgramCounts],
-    ranges: Sequence[LineRange],
-    parts: PartsFolder | None,
-) -> str:
-    """Return all that what is found out about a range depends on besides its rows."""
-    signatures = [(name, str(metric.signature())) for name, metric in metrics.items()]
-    learned = [(name, each.digest()) for name, each in counts.items()]
-    count = sum(map(len, ranges))
-    segments = None if parts is None else parts.job
-    return repr([__version__, count, list(files.systems), files.weighted, signatures, learned, segments])
+def _job(files: LineStream, made: Mapping[str, Metric], metrics: MakeMetrics) -> str:
+    """Return all that what is found out about a range depends on besides its rows: options, files' forms and code."""
+    columns = [list(files.systems), files.weighted, files.forms, len(files.references), len(files.weights)]
+    code = [__version__, sources_digest(), outside_sources([metrics, *made.values()])]
+    return repr([code, columns, files.source is not None, signatures_of(made)])

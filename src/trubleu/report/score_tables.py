@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from trubleu.errors import counted, some
 from trubleu.report.counting import SegmentRow
-from trubleu.report.scores import ScoreRow, TestRow
+from trubleu.report.scores import LeftOutRow, ScoreRow, TestRow
 from trubleu.report.tables import FOR_PROGRAMS, Bounds, Column, Estimate, Table, record_table, render_tables, stars
 
 if TYPE_CHECKING:
@@ -41,12 +42,14 @@ def render(report: ScoreReport, format: str = "text", digits: int = 2) -> str:  
 
 
 def record_tables(report: ScoreReport) -> list[Table]:
-    """Return flat rows: ``scores``, and ``tests`` and ``segments`` if there are any."""
+    """Return flat rows: ``scores``, and ``tests``, ``segments`` and ``left_out`` if there are any."""
     tables = [record_table("scores", ScoreRow, report.scores)]
     if report.tests:
         tables.append(record_table("tests", TestRow, report.tests))
     if report.segments:
         tables.append(record_table("segments", SegmentRow, report.segments))
+    if report.left_out:
+        tables.append(record_table("left_out", LeftOutRow, report.left_out))
     return tables
 
 
@@ -75,6 +78,10 @@ def score_notes(report: ScoreReport) -> Iterator[str]:
                 f"tests: {kind[test.test]}, {test.n:,} draws, seed {test.seed}, two-sided; p (Holm) is corrected for "
                 "all comparisons under one metric; * p < 0.05, ** p < 0.01, *** p < 0.001"
             )
+    if report.left_out:
+        lines = sum(row.last - row.first + 1 for row in report.left_out)
+        where = some(f"{row.first:,} to {row.last:,}" for row in report.left_out)
+        yield f"left out, as they cannot be used: {counted(lines, 'line')} ({where})"
     yield from dict.fromkeys(f"{row.metric}: {row.signature}" for row in report.scores)
 
 

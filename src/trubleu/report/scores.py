@@ -61,6 +61,15 @@ class TestRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOutRow:
+    """Lines, from the first to the last, that could not be used and are in no score."""
+
+    schema: int = SCHEMA
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreReport:
     """All rows, and what is needed to explain them.
 
@@ -78,6 +87,8 @@ class ScoreReport:
         Of the intervals and tests; None without either.
     blocks
         How many blocks of neighbouring segments were drawn instead of segments; 0 if segments were.
+    left_out
+        The lines that were left out as they could not be used.
     """
 
     systems: tuple[str, ...]
@@ -91,6 +102,7 @@ class ScoreReport:
     resamples: int | None = None
     seed: int | None = None
     blocks: int = 0
+    left_out: tuple[LeftOutRow, ...] = ()
 
     def score(self, system: str, metric: str) -> ScoreRow:
         """Return the row of one system under one metric."""
@@ -98,7 +110,12 @@ class ScoreReport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the rows as plain values, ready for JSON."""
-        parts: dict[str, Sequence[Any]] = {"scores": self.scores, "tests": self.tests, "segments": self.segments}
+        parts: dict[str, Sequence[Any]] = {
+            "scores": self.scores,
+            "tests": self.tests,
+            "segments": self.segments,
+            "left_out": self.left_out,
+        }
         rows = {name: [asdict(row) for row in rows] for name, rows in parts.items() if rows or name == "scores"}
         return {"schema": SCHEMA, **rows}
 

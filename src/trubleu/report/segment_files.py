@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
+import math
 from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
@@ -59,7 +59,7 @@ def segment_lines(ids: Sequence[str], scores: Mapping[tuple[str, str], Sequence[
     columns = []
     for (metric, system), values in scores.items():
         middle = f'{_quoted(system)}, "metric": {_quoted(metric)}, "score": '
-        columns.append([f"{middle}{value!r}}}\n" if value == value else f"{middle}null}}\n" for value in values])
+        columns.append([f"{middle}{value!r}}}\n" if math.isfinite(value) else f"{middle}null}}\n" for value in values])
     return [begin + rest for begin, *rests in zip(begins, *columns, strict=True) for rest in rests]
 
 
@@ -71,9 +71,8 @@ def write_report_segments(parts: PartsFolder, report: ScoreReport, metrics: Mapp
     }
     count = len(report.segments) // max(len(scores), 1)
     ids = [row.id for row in report.segments[:count]]
-    lines = segment_lines(ids, scores)
-    with parts.part(0, hashlib.blake2b("".join(lines).encode(), digest_size=8).hexdigest()) as part:
-        part.write(lines)
+    with parts.part(0) as part:
+        part.write(segment_lines(ids, scores))
         written = part.finish()
     commit_segments(parts, [written], report, metrics)
 
@@ -83,11 +82,13 @@ def commit_segments(
 ) -> None:
     """Let all parts be seen, with what made the numbers."""
     signatures = {row.metric: row.signature for row in report.scores}
-    about = {
+    about: dict[str, Any] = {
         "trubleu": __version__,
         "systems": list(report.systems),
         "metrics": [{"metric": name, "signature": signatures[name]} for name in metrics],
     }
+    if report.left_out:
+        about["left_out"] = [{"first": row.first, "last": row.last} for row in report.left_out]
     parts.commit(written, about)
 
 

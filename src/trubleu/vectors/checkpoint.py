@@ -183,7 +183,7 @@ class Folder:
         kept = {self._vocabulary, self._checkpoint, *(self.numbers(order) for order in orders)}
         for path in self.path.iterdir():
             if path not in kept:
-                path.unlink()
+                path.unlink(missing_ok=True)
 
     def read_vocabulary(self) -> tuple[Vocabulary, list[Level]]:
         """Read what `write_vocabulary` wrote."""

@@ -2,8 +2,9 @@
 
 Counting goes level by level (Agrawal & Srikant 1994): a pair is counted only if both of its halves are as frequent as
 it must be itself, which loses nothing. Ranges of places are counted on their own. Each puts its pairs into buckets by a
-hash, and a bucket of all ranges is added up on its own as well. Where more pairs turn up than memory is meant to hold,
-a part of them is put off to a further pass, so counts are exact however large the text is.
+hash, and a bucket of all ranges is added up on its own as well. Where more pairs turn up than are to be counted at
+once, a part of them is put off to a further pass, so counts are exact however large the text is. In the end all pairs
+of a range are in memory, which takes at most 0.8 GB, if no pair comes twice.
 """
 
 from __future__ import annotations
@@ -11,29 +12,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from trubleu.data.array_file import ArrayFile
-from trubleu.engines.local import InThisProcess
 from trubleu.native import kernels
 from trubleu.vectors.count import Level
 from trubleu.vectors.numbers import (
-    PART,
     SENTENCE_END,
-    MappedNumbers,
     check_reachable,
+    checksum_of,
     chunks,
     finished,
     job_of,
     numbers_of,
+    open_part,
     write_part,
     writing,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -47,11 +46,10 @@ MOST_PAIRS: Final = 1 << 22
 BUCKETS: Final = 256
 """Into how many buckets a range puts its pairs; as many of them are added up together as fit into memory."""
 
-PLACES_A_RANGE: Final = 1 << 24
-"""Places of the text that a worker counts together."""
+PLACES: Final = 1 << 24
+"""Places of a range. A text of up to twice as many is one range, whose rare pairs need not be kept to be added up."""
 
-PLACES_ALONE: Final = 1 << 26
-"""The same in this process: fewer ranges have fewer pairs to be added up, and one range has none."""
+_PAIRS_AT_ONCE: Final = 1 << 20  # put into buckets
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +78,23 @@ class PlaceRange:
         return f"{Path(self.path).name}, places {self.first + 1:,} to {self.first + self.count:,}"
 
 
-def place_ranges(source: Path, size: int) -> list[PlaceRange]:
-    """Cut a file of numbers into ranges of places, the last one shorter."""
+def place_ranges(source: Path) -> list[PlaceRange]:
+    """Cut a file of numbers into ranges of places, the last one shorter, whoever is to count them."""
     count = source.stat().st_size // np.dtype(np.uint32).itemsize
+    size = PLACES if count > 2 * PLACES else max(count, 1)
     return [
         PlaceRange(str(source), number, first, min(size, count - first), last=first + size >= count)
         for number, first in enumerate(range(0, count, size))
     ]
+
+
+class PairsCounted(NamedTuple):
+    """What came of a range."""
+
+    sizes: list[int]
+    """How many pairs each bucket has."""
+    job: str
+    """What its part depends on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +119,24 @@ class CountPairs:
     usable: int
     least: int
 
-    def __call__(self, places: PlaceRange, _state: None) -> list[int]:
-        """Count a range, unless that was done before, and return how many pairs each bucket has."""
+    def __call__(self, places: PlaceRange, _state: None) -> PairsCounted:
+        """Count a range, unless that was done before."""
         check_reachable(self.folder)
         path = Path(self.folder, f"{self.name}-{places.number}")
         job = job_of(self.job, self.usable, self.least, places.first, places.count, BUCKETS)
         if (found := finished(path, lambda: job)) is not None:
-            return _sizes(found.array("begins"))
+            return _counted(found.array("begins"), job)
+        firsts, seconds, counts = self._pairs(places)
+        bucket = _buckets(firsts, seconds)
+        order = np.argsort(bucket, kind="stable")
+        begins = np.concatenate([[0], np.cumsum(np.bincount(bucket, minlength=BUCKETS))]).astype(np.uint64)
+        # One after the other: there may be as many pairs as places.
+        firsts, seconds, counts = firsts[order], seconds[order], counts[order]
+        write_part(path, job, {}, {"firsts": firsts, "seconds": seconds, "counts": counts, "begins": begins})
+        return _counted(begins, job)
+
+    def _pairs(self, places: PlaceRange) -> tuple[Numbers, Numbers, Numbers]:
+        """Return the pairs of a range; what counted them is gone then."""
         counter = kernels.PairCounter(self.usable, self.least, MOST_PAIRS)
         more = True
         while more:
@@ -125,24 +144,23 @@ class CountPairs:
                 counter.add(numbers)
             more = counter.finish_pass()
         firsts, seconds, counts = counter.pairs()
-        bucket = bucket_of(firsts, seconds)
-        order = np.argsort(bucket, kind="stable")
-        begins = np.concatenate([[0], np.cumsum(np.bincount(bucket, minlength=BUCKETS))]).astype(np.uint64)
-        arrays: dict[str, NDArray[Any]] = {
-            "firsts": firsts[order],
-            "seconds": seconds[order],
-            "counts": counts[order].astype(np.uint32),  # a range has no more places
-            "begins": begins,
-        }
-        write_part(path, job, {}, arrays)
-        return _sizes(begins)
+        return firsts, seconds, counts.astype(np.uint32)  # a range has no more places
 
 
-def _sizes(begins: Counts) -> list[int]:
-    return [int(size) for size in np.diff(begins)]
+def _counted(begins: Counts, job: str) -> PairsCounted:
+    return PairsCounted([int(size) for size in np.diff(begins)], job)
 
 
-def bucket_of(firsts: Numbers, seconds: Numbers) -> Numbers:
+def _buckets(firsts: Numbers, seconds: Numbers) -> NDArray[np.uint8]:
+    """Return the bucket of each pair, little by little since the numbers in between take more room."""
+    found = np.empty(len(firsts), np.uint8)
+    for begin in range(0, len(firsts), _PAIRS_AT_ONCE):
+        end = begin + _PAIRS_AT_ONCE
+        found[begin:end] = bucket_of(firsts[begin:end], seconds[begin:end])
+    return found
+
+
+def bucket_of(firsts: Numbers, seconds: Numbers) -> NDArray[np.uint8]:
     """Return the bucket of each pair, which has nothing to do with its place in a counter's table."""
     mixed = firsts.astype(np.uint64) * np.uint64(0xC2B2AE3D27D4EB4F) ^ seconds * np.uint64(0x165667B19E3779F9)
     return (mixed >> np.uint64(40)).astype(np.uint8)
@@ -196,34 +214,33 @@ class SumPairs:
 
     Attributes
     ----------
-    folder, name, job, usable
+    folder, name, usable
         As for `CountPairs`.
     counted, ranges
-        How the names of the ranges' parts begin, and how many ranges there are.
+        How the names of the ranges' parts begin, and what each depends on.
     least
         How frequent is frequent.
     """
 
     folder: str
     name: str
-    job: str
     usable: int
     counted: str
-    ranges: int
+    ranges: tuple[str, ...]
     least: int
 
-    def __call__(self, buckets: BucketRange, _state: None) -> None:
-        """Add up some buckets, unless that was done before."""
+    def __call__(self, buckets: BucketRange, _state: None) -> str:
+        """Add up some buckets, unless that was done before, and return what the part depends on."""
         check_reachable(self.folder)
         path = Path(self.folder, f"{self.name}-{buckets.number}")
-        job = job_of(self.job, self.usable, self.ranges, self.least, buckets.first, buckets.end, buckets.pairs)
+        job = job_of(self.ranges, self.least, buckets.first, buckets.end)
         if finished(path, lambda: job) is not None:
-            return
+            return job
         counter = kernels.PairCounter(self.usable, self.least, MOST_PAIRS)
         more = True
         while more:
-            for number in range(self.ranges):
-                part = ArrayFile(Path(self.folder, f"{self.counted}-{number}"), PART)
+            for number, made_from in enumerate(self.ranges):
+                part = open_part(Path(self.folder, f"{self.counted}-{number}"), made_from)
                 begins = part.array("begins")
                 first, end = int(begins[buckets.first]), int(begins[buckets.end])
                 # The whole part was looked at when it was found or made; here it would be for every bucket.
@@ -231,6 +248,7 @@ class SumPairs:
             more = counter.finish_pass()
         firsts, seconds, counts = counter.pairs()
         write_part(path, job, {}, {"firsts": firsts, "seconds": seconds, "counts": counts})
+        return job
 
 
 def count_order(
@@ -255,17 +273,16 @@ def count_order(
     """
     order = below.order + 1
     usable = below.at_least(least)
-    ranges = place_ranges(source, PLACES_ALONE if isinstance(engine, InThisProcess) else PLACES_A_RANGE)
-    counted, summed = f"pairs-{order}", f"sums-{order}"
-    work = CountPairs(folder, counted, job, usable, least if len(ranges) == 1 else 1)
-    sizes = [found for _, found in engine.map(work, ranges, progress=_teller(tell))]
-    parts = [Path(folder, f"{counted}-{number}") for number in range(len(ranges))]
+    ranges = place_ranges(source)
+    name = f"pairs-{order}"
+    work = CountPairs(folder, name, job, usable, least if len(ranges) == 1 else 1)
+    counted = [found for _, found in engine.map(work, ranges, progress=_teller(tell))]
+    jobs = [found.job for found in counted]
     if len(ranges) > 1:
-        buckets = bucket_ranges(sizes, MOST_PAIRS)
-        adding = SumPairs(folder, summed, job, usable, counted, len(ranges), least)
-        for _ in engine.map(adding, buckets):
-            pass
-        parts = [Path(folder, f"{summed}-{number}") for number in range(len(buckets))]
+        buckets = bucket_ranges([found.sizes for found in counted], MOST_PAIRS)
+        adding = SumPairs(folder, f"sums-{order}", usable, name, tuple(jobs), least)
+        name, jobs = adding.name, [made_from for _, made_from in engine.map(adding, buckets)]
+    parts = [(Path(folder, f"{name}-{number}"), made_from) for number, made_from in enumerate(jobs)]
     firsts, seconds = _joined(parts, "firsts"), _joined(parts, "seconds")
     counts = _joined(parts, "counts").astype(np.uint64)
     # Not the order of tables and buckets, which depends on how the text was cut.
@@ -277,8 +294,8 @@ def _teller(tell: Tell | None) -> Callable[[PlaceRange], object] | None:
     return None if tell is None else lambda places: tell(places.count)
 
 
-def _joined(parts: Sequence[Path], name: str) -> Numbers:
-    found: Numbers = np.concatenate([ArrayFile(part, PART).array(name) for part in parts])
+def _joined(parts: Iterable[tuple[Path, str]], name: str) -> Numbers:
+    found: Numbers = np.concatenate([open_part(path, job).array(name) for path, job in parts])
     return found
 
 
@@ -298,13 +315,13 @@ class EncodePairs:
     name: str
     job: str
 
-    def __call__(self, places: PlaceRange, index: kernels.PairIndex) -> None:
-        """Encode a range, unless that was done before."""
+    def __call__(self, places: PlaceRange, index: kernels.PairIndex) -> str:
+        """Encode a range, unless that was done before, and return what the part depends on."""
         check_reachable(self.folder)
         path = Path(self.folder, f"{self.name}-{places.number}")
         job = job_of(self.job, places.first, places.count)
         if finished(path, lambda: job) is not None:
-            return
+            return job
         with writing(numbers_of(path)) as write:
             for numbers in chunks(Path(places.path), places.first, places.count, overlap=1):
                 output = np.empty(len(numbers) - 1, np.uint32)
@@ -312,12 +329,13 @@ class EncodePairs:
                 write(output)
             if places.last:  # which nothing follows: the end of a sentence
                 write(np.array([SENTENCE_END], np.uint32))
-        write_part(path, job, {"checksum": MappedNumbers(numbers_of(path)).checksum()}, {})
+        write_part(path, job, {"checksum": checksum_of(numbers_of(path))}, {})
+        return job
 
 
-def load_index(path: str) -> kernels.PairIndex:
+def load_index(path: str, job: str) -> kernels.PairIndex:
     """Return what finds the n-grams of an order that was written."""
-    part = ArrayFile(path, PART)
+    part = open_part(Path(path), job)
     return kernels.PairIndex(part.array("firsts"), part.array("seconds"))
 
 
@@ -335,12 +353,13 @@ def encode_order(
     folder, job, engine, tell
         As for `count_order`.
     """
-    ranges = place_ranges(source, PLACES_ALONE if isinstance(engine, InThisProcess) else PLACES_A_RANGE)
     work = EncodePairs(folder, f"coded-{order}", job)
-    index = partial(load_index, str(level))
-    for _ in engine.map(work, ranges, state=index, progress=_teller(tell)):
-        pass
-    parts = [numbers_of(Path(folder, f"{work.name}-{places.number}")) for places in ranges]
+    index = partial(load_index, str(level), job)
+    parts = []
+    for places, made_from in engine.map(work, place_ranges(source), state=index, progress=_teller(tell)):
+        part = Path(folder, f"{work.name}-{places.number}")
+        open_part(part, made_from)
+        parts.append(numbers_of(part))
     if len(parts) == 1:
         parts[0].replace(target)
         return

@@ -7,29 +7,31 @@ first come in the whole corpus, whoever read which range.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from trubleu._version import __version__
-from trubleu.data.array_file import ArrayFile
+from trubleu.engines.contract import SHOWN
 from trubleu.engines.local import InThisProcess
-from trubleu.errors import BadPartitionsError, DataError
+from trubleu.errors import BadPartitionsError, DataError, some
 from trubleu.native import kernels
 from trubleu.text import tokenizer
 from trubleu.vectors.count import Level, Vocabulary
 from trubleu.vectors.numbers import (
     NO_ENTRY,
-    PART,
     SENTENCE_END,
-    MappedNumbers,
     check_reachable,
+    checksum_of,
     chunks,
     finished,
     job_of,
     numbers_of,
+    open_part,
     write_part,
     writing,
 )
@@ -47,6 +49,15 @@ if TYPE_CHECKING:
     from trubleu.vectors.training_options import TrainingOptions
 
 _LINES: Final = 1 << 15  # tokenised at once
+
+
+class WordsRead(NamedTuple):
+    """What came of a range."""
+
+    size: int
+    """How many numbers it has become."""
+    job: str
+    """What its part depends on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +79,18 @@ class ReadWords:
     lowercase: bool
     tell: Tell | None = None
 
-    def __call__(self, text: TextRange, _state: None) -> int:
-        """Read a range, unless that was done before, and return how many numbers it has become."""
+    def __call__(self, text: TextRange, _state: None) -> WordsRead:
+        """Read a range, unless that was done before."""
         check_reachable(self.folder)
         part = words_part(self.folder, text.number)
-        if text.comes_once or finished(part, lambda: self._job(text.digest())) is None:
-            self._read(text, part)
-        elif self.tell is not None:
-            self.tell(_size(part))
-        return _size(part)
+        found = None if text.comes_once else finished(part, lambda: self._job(text, text.digest()))
+        job = self._read(text, part) if found is None else found.header["job"]
+        size = numbers_of(part).stat().st_size // np.dtype(np.uint32).itemsize
+        if found is not None and self.tell is not None:
+            self.tell(size)
+        return WordsRead(size, job)
 
-    def _read(self, text: TextRange, part: Path) -> None:
+    def _read(self, text: TextRange, part: Path) -> str:
         counter = kernels.WordCounter()
         how = tokenizer(self.tokenize)
         content = hashlib.blake2b(digest_size=32)
@@ -90,12 +102,22 @@ class ReadWords:
                     if self.tell is not None:
                         self.tell(len(numbers))
         heap, begins, counts = counter.words()
-        # A file without numbers cannot be mapped, and has nothing that could be damaged.
-        header = {"checksum": MappedNumbers(numbers_of(part)).checksum()} if len(counts) else {}
-        write_part(part, self._job(content.hexdigest()), header, {"heap": heap, "begins": begins, "counts": counts})
+        job = self._job(text, content.hexdigest())
+        header = {"checksum": checksum_of(numbers_of(part))}
+        write_part(part, job, header, {"heap": heap, "begins": begins, "counts": counts})
+        return job
 
-    def _job(self, digest: str) -> str:
-        return job_of(__version__, self.tokenize, self.lowercase, digest)
+    def _job(self, text: TextRange, digest: str) -> str:
+        return _job(self.tokenize, self.lowercase, text, digest)
+
+
+def _job(tokenize: str, lowercase: bool, text: TextRange, digest: str) -> str:
+    # A byte order mark is left out at the beginning of a file only.
+    return job_of(__version__, tokenize, lowercase, text.first == 0, digest)
+
+
+def _compare(tokenize: str, lowercase: bool, text: TextRange, _state: None) -> str:
+    return _job(tokenize, lowercase, text, text.digest())
 
 
 def words_part(folder: str | Path, number: int) -> Path:
@@ -103,46 +125,92 @@ def words_part(folder: str | Path, number: int) -> Path:
     return Path(folder, f"words-{number}")
 
 
-def read_ranges(ranges: Sequence[TextRange], folder: str, options: TrainingOptions, engine: Engine, tell: Tell) -> None:
-    """Make parts of all ranges; what comes through a pipe is read in this process.
+def read_ranges(
+    ranges: Sequence[TextRange], folder: str, options: TrainingOptions, engine: Engine, tell: Tell
+) -> list[str]:
+    """Make parts of all ranges, and return what each depends on.
+
+    What comes through a pipe is read first, and in this process.
 
     Raises
     ------
     DataError
         If there is one range, and it cannot be read.
     BadPartitionsError
-        If some of several cannot be; the others are finished.
+        If some of several cannot be. The others are finished, unless it was a pipe that could not be read.
     """
+    jobs = [""] * len(ranges)
     here = [text for text in ranges if text.comes_once]
     try:
-        for where, some in ((InThisProcess(), here), (engine, [text for text in ranges if not text.comes_once])):
+        for where, part in ((InThisProcess(), here), (engine, [text for text in ranges if not text.comes_once])):
             in_process = isinstance(where, InThisProcess)
             work = ReadWords(folder, options.tokenize, options.lowercase, tell if in_process else None)
-            for _, count in where.map(work, some):
+            for text, read in where.map(work, part):
+                jobs[text.number] = read.job
                 if not in_process:
-                    tell(count)
+                    tell(read.size)
     except BadPartitionsError as error:
-        if len(ranges) == 1:
-            raise DataError(*error.partitions.values()) from error
-        message = f"{error}; repair that, and continue with --resume"
-        raise BadPartitionsError(message, error.partitions) from error
+        raise _by_file(error, ranges) from error
+    return jobs
 
 
-def merge_words(folder: Path, count: int, target: Path, least: int) -> tuple[Vocabulary, Level]:
+def jobs_of(ranges: Sequence[TextRange], options: TrainingOptions, engine: Engine, tell: Tell) -> list[str]:
+    """Return what `read_ranges` would for the text as it is now, none of which comes through a pipe.
+
+    Raises
+    ------
+    DataError, BadPartitionsError
+        As in `read_ranges`.
+    """
+    work = partial(_compare, options.tokenize, options.lowercase)
+    try:
+        return [job for _, job in engine.map(work, ranges, progress=lambda _text: tell(1))]
+    except BadPartitionsError as error:
+        raise _by_file(error, ranges) from error
+
+
+def _by_file(error: BadPartitionsError, ranges: Sequence[TextRange]) -> DataError:
+    """Return an error that says what is wrong first in each file; whole files may have another encoding."""
+    bad = dict(error.partitions)
+    firsts: dict[str, str] = {}
+    further: Counter[str] = Counter()
+    for text in ranges:
+        name = str(text)
+        if name not in bad:
+            continue
+        if text.path in firsts:
+            further[text.path] += 1
+            continue
+        bad[name] = text.located(bad[name])
+        firsts[text.path] = name
+    if len(ranges) == 1:
+        return DataError(*bad.values())
+    more = {path: f" and {further[path]} more of this file" if further[path] else "" for path in firsts}
+    what = some([f"{name}{more[path]} ({bad[name]})" for path, name in firsts.items()], SHOWN)
+    message = f"{len(bad)} of {len(ranges)} partitions cannot be used, so that there is no result: {what}"
+    return BadPartitionsError(message, bad)
+
+
+def merge_words(folder: Path, jobs: Sequence[str], target: Path, least: int) -> tuple[Vocabulary, Level]:
     """Merge the words of all parts, and write the whole text as their ranks.
 
     Parameters
     ----------
-    folder, count
-        Where the parts are, and how many.
+    folder, jobs
+        Where the parts are, and what each depends on.
     target
         Where numbers go: those of frequent words by rank, `NO_ENTRY` for others, `SENTENCE_END` after each sentence.
     least
         How frequent is frequent.
+
+    Raises
+    ------
+    DataError
+        If a part is damaged, or is another one.
     """
     counter = kernels.WordCounter()
-    for number in range(count):
-        part = _words(folder, number)
+    for number, job in enumerate(jobs):
+        part = open_part(words_part(folder, number), job)
         counter.merge(part.array("heap"), part.array("begins"), part.array("counts"))
     heap, begins, counts = counter.words()
     order = np.argsort(-counts.astype(np.int64), kind="stable")
@@ -150,8 +218,8 @@ def merge_words(folder: Path, count: int, target: Path, least: int) -> tuple[Voc
     ranks = np.full(len(counts), NO_ENTRY, np.uint32)
     ranks[order] = np.arange(len(order), dtype=np.uint32)
     with writing(target) as write:
-        for number in range(count):
-            part = _words(folder, number)
+        for number, job in enumerate(jobs):
+            part = open_part(words_part(folder, number), job)
             # Counted for the second time, each word zero times: looked up, so that not all numbers must be kept.
             rank_of = ranks[
                 counter.merge(part.array("heap"), part.array("begins"), np.zeros_like(part.array("counts")))
@@ -164,14 +232,6 @@ def merge_words(folder: Path, count: int, target: Path, least: int) -> tuple[Voc
     vocabulary = _select(heap, begins, order, int(counts.sum()))
     nothing = np.empty(0, np.uint32)
     return vocabulary, Level(order=1, counts=counts[order], firsts=nothing, seconds=nothing)
-
-
-def _words(folder: Path, number: int) -> ArrayFile:
-    return ArrayFile(words_part(folder, number), PART)
-
-
-def _size(part: Path) -> int:
-    return numbers_of(part).stat().st_size // np.dtype(np.uint32).itemsize
 
 
 def _add_lines(counter: kernels.WordCounter, lines: list[str], how: Tokenizer, lowercase: bool) -> Numbers:

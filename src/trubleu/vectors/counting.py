@@ -10,14 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from trubleu._version import __version__
 from trubleu.data.array_file import ArrayFile
 from trubleu.data.files import name_of
 from trubleu.errors import DataError
-from trubleu.vectors.checkpoint import fingerprints
 from trubleu.vectors.count import Level, Vocabulary
 from trubleu.vectors.count_pairs import count_order, encode_order
-from trubleu.vectors.count_words import merge_words, read_ranges
+from trubleu.vectors.count_words import jobs_of, merge_words, read_ranges
 from trubleu.vectors.numbers import PART, MappedNumbers, finished, job_of, write_part
 from trubleu.vectors.text_ranges import text_ranges
 
@@ -79,9 +77,9 @@ def count_corpus(
     count = _Count(corpus, folder, options, engine, shown)
     vocabulary = count.words()
     for order in range(2, options.orders[-1] + 1):
-        _check_listed(count.levels, options)
+        count.check_listed()
         count.ngrams(order)
-    _check_listed(count.levels, options)
+    count.check_listed()
     return Counted(vocabulary, count.levels, {order: count.checksums[order] for order in options.orders})
 
 
@@ -93,20 +91,25 @@ class _Count:
     ) -> None:
         self._corpus, self._folder, self._options, self._engine, self._shown = corpus, folder, options, engine, shown
         self._path = folder.path.absolute()
-        self._job = job_of(__version__, fingerprints(corpus), options.tokenize, options.lowercase)
+        self._job = ""
         self.levels: list[Level] = []
         self.checksums: dict[int, str] = {}
 
     def words(self) -> Vocabulary:
         """Count words."""
         least = self._options.least_count(1)
-        self._job = job_of(self._job, least)
-        found = self._finished(1)
+        ranges = text_ranges(self._corpus)
+        found = None
+        # What comes through a pipe can only be compared by reading it.
+        if self._numbers_path(1).exists() and not any(text.comes_once for text in ranges):
+            tell = self._shown.stage("comparing", len(ranges), " ranges")
+            self._job = job_of(jobs_of(ranges, self._options, self._engine, tell), least)
+            found = self._finished(1)
         if found is None or not self._is_encoded(1):
             tell = self._shown.stage("reading", None, " words")
-            ranges = text_ranges(self._corpus)
-            read_ranges(ranges, str(self._path), self._options, self._engine, tell)
-            vocabulary, level = merge_words(self._path, len(ranges), self._folder.numbers(1), least)
+            jobs = read_ranges(ranges, str(self._path), self._options, self._engine, tell)
+            self._job = job_of(jobs, least)
+            vocabulary, level = merge_words(self._path, jobs, self._folder.numbers(1), least)
             self._check_size(vocabulary.total)
             more: dict[str, NDArray[Any]] = {"heap": vocabulary.heap, "begins": vocabulary.begins}
             found = self._write(level, {"total": vocabulary.total}, more)
@@ -118,7 +121,7 @@ class _Count:
     def ngrams(self, order: int) -> None:
         """Count the n-grams of the next order."""
         least = self._options.least_count(order)
-        before = self._job
+        before = job_of(self._job, self.checksums[order - 1])
         self._job = job_of(before, order, least)
         source, path = self._folder.numbers(order - 1).absolute(), str(self._path)
         places = source.stat().st_size // 4
@@ -134,15 +137,30 @@ class _Count:
         self._remove(f"coded-{order}")
         self.levels.append(_level(order, found))
 
+    def check_listed(self) -> None:
+        """Refuse a vocabulary that has nothing in one of its orders."""
+        for order, count in zip(self._options.orders, self._options.min_count, strict=True):
+            if order <= len(self.levels) and self.levels[order - 1].at_least(count) == 0:
+                what = "word" if order == 1 else f"n-gram of {order} words"
+                if order == 1:
+                    self._folder.remove()  # other text or another least count has other words
+                raise DataError(
+                    f"no {what} was seen {count} times or more, so order {order} is empty; "
+                    f"give more text, or a smaller min-count than {count} for order {order}"
+                )
+
     def _check_size(self, total: int) -> None:
+        if total > self._options.window:
+            return
+        if not self._numbers_path(1).exists():  # of earlier text, such as a pipe that has nothing this time
+            self._folder.remove()
         names = ", ".join(map(name_of, self._corpus))
         if total == 0:
             raise DataError(f"{names} holds no words; give text, one sentence a line")
-        if total <= self._options.window:
-            raise DataError(
-                f"{names} has {total} words, no more than the window of {self._options.window}; "
-                "give more text, or a smaller window"
-            )
+        raise DataError(
+            f"{names} has {total} words, no more than the window of {self._options.window}; "
+            "give more text, or a smaller window"
+        )
 
     def _level_path(self, order: int) -> Path:
         return self._path / f"level-{order}"
@@ -182,14 +200,3 @@ def _level(order: int, found: ArrayFile) -> Level:
     return Level(
         order=order, counts=found.array("counts"), firsts=found.array("firsts"), seconds=found.array("seconds")
     )
-
-
-def _check_listed(levels: Sequence[Level], options: TrainingOptions) -> None:
-    """Refuse a vocabulary that has nothing in one of its orders."""
-    for order, count in zip(options.orders, options.min_count, strict=True):
-        if order <= len(levels) and levels[order - 1].at_least(count) == 0:
-            what = "word" if order == 1 else f"n-gram of {order} words"
-            raise DataError(
-                f"no {what} was seen {count} times or more, so order {order} is empty; "
-                f"give more text, or a smaller min-count than {count} for order {order}"
-            )

@@ -36,9 +36,7 @@ NO_ENTRY: Final = 2**32 - 2
 SENTENCE_END: Final = 2**32 - 1
 """Follows the last word of each sentence."""
 
-PART: Final = Kind(
-    magic=b"TBcount\n", version=1, name="part of a count", remedy="remove the folder it is in and train again"
-)
+PART: Final = Kind(magic=b"TBcount\n", version=1, name="part of a count", remedy="remove it")
 
 _CHUNK: Final = 1 << 22  # numbers worked on at once
 _SUMMED: Final = 1 << 24  # numbers whose checksum is made at once
@@ -70,6 +68,11 @@ class MappedNumbers:
             sums.append(kernels.checksum(self.numbers[first : first + _SUMMED].view(np.uint8)))
             self.release()
         return f"{kernels.checksum(np.array(sums, '<u8').view(np.uint8)):016x}"
+
+
+def checksum_of(path: Path) -> str:
+    """Return the checksum of a file of numbers, which may have none and could then not be mapped."""
+    return MappedNumbers(path).checksum() if path.stat().st_size else "no numbers"
 
 
 def chunks(path: Path, first: int = 0, count: int | None = None, *, overlap: int = 0) -> Iterator[Numbers]:
@@ -137,11 +140,25 @@ def finished(path: Path, job: Callable[[], str]) -> ArrayFile | None:
             file.array(name)
         if file.header["job"] != job():
             return None
-        if "checksum" in file.header and MappedNumbers(numbers_of(path)).checksum() != file.header["checksum"]:
+        if "checksum" in file.header and checksum_of(numbers_of(path)) != file.header["checksum"]:
             return None
-    except (DataError, OSError, ValueError, KeyError):  # ValueError for a file without numbers
+    except (DataError, OSError, ValueError, KeyError):  # ValueError for numbers that were cut off
         return None
     return file
+
+
+def open_part(path: Path, job: str) -> ArrayFile:
+    """Open a part that was found or made from this job.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read, or was replaced since.
+    """
+    part = ArrayFile(path, PART)
+    if part.header.get("job") != job:
+        raise DataError(f"{path} was replaced by another count; let one training at a time write to that folder")
+    return part
 
 
 def numbers_of(part: Path) -> Path:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from trubleu.data import places
 from trubleu.data.compression import is_packed
 from trubleu.data.files import is_standard, lines_of_blocks, name_of, open_bytes, unreadable
-from trubleu.errors import DataError
+from trubleu.errors import ChangedError, DataError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -71,16 +71,19 @@ class TextRange:
         Raises
         ------
         DataError
-            If they cannot be read, or are not UTF-8.
+            If they cannot be read, or are not UTF-8; a line is then named by its number in the range (see `located`).
         """
-        try:
-            yield from self._lines(told, 0)
-        except DataError as error:
-            if self.first and isinstance(error.__cause__, UnicodeDecodeError):
-                # Who needs the number of a line is told it, though it takes a pass through the file.
-                for _ in self._lines(lambda _block: None, self._lines_before()):
+        yield from self._lines(told, str(self) if self.first else self.name, 0)
+
+    def located(self, message: str) -> str:
+        """Return what `lines` raised, with the number of the line in the file, which takes a pass through the file."""
+        if self.first and message.startswith(f"{self}:"):
+            try:
+                for _ in self._lines(lambda _block: None, self.name, self._lines_before()):
                     pass
-            raise
+            except DataError as error:
+                return str(error)
+        return message
 
     def digest(self) -> str:
         """Return what differs if the lines do."""
@@ -89,7 +92,7 @@ class TextRange:
             found.update(block)
         return found.hexdigest()
 
-    def _lines(self, told: Callable[[bytes], object], number: int) -> Iterator[list[str]]:
+    def _lines(self, told: Callable[[bytes], object], name: str, number: int) -> Iterator[list[str]]:
         blocks = self._blocks()
         start, block = next(blocks, (0, b""))
 
@@ -100,14 +103,16 @@ class TextRange:
                 told(more)
                 yield more
 
-        return lines_of_blocks(heard(), self.name, offset=start, number=number)
+        return lines_of_blocks(heard(), name, offset=start, number=number)
 
     def _lines_before(self) -> int:
         before = 0
-        start, _ = next(self._blocks())
+        start, _ = next(self._blocks(), (0, b""))
         with _opened(self.path, self.name) as stream:
             while start:
                 block = stream.read(min(_BLOCK, start))
+                if not block:
+                    raise self._shorter()
                 before += block.count(b"\n")
                 start -= len(block)
         return before
@@ -137,7 +142,10 @@ class TextRange:
                     return
                 yield start, block
         if at < self.end:
-            raise DataError(f"{self.name} became shorter while it was read; do not write to it meanwhile")
+            raise self._shorter()
+
+    def _shorter(self) -> ChangedError:
+        return ChangedError(f"{self.name} became shorter while it was read; do not write to it meanwhile")
 
     def _all_blocks(self) -> Iterator[tuple[int, bytes]]:
         at = 0

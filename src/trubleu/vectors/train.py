@@ -14,7 +14,7 @@ import numpy as np
 
 from trubleu.data import places
 from trubleu.data.files import check_standard_input_once, check_writable, is_standard, name_of, open_bytes
-from trubleu.engines import engine as named_engine
+from trubleu.engines.local import InThisProcess
 from trubleu.errors import BadPartitionsError, DataError, UsageError
 from trubleu.native import resolve_threads
 from trubleu.text import tokenizer
@@ -88,7 +88,8 @@ def train_vectors(
     resume: bool = False,
     threads: int | None = None,
     dtype: Precision = "float32",
-    engine: Engine | str | None = None,
+    engine: Engine | None = None,
+    after_counting: Callable[[], object] | None = None,
     progress: Progress | None = None,
 ) -> Training:
     r"""Train vectors of words and n-grams from text, and write them to a store.
@@ -114,8 +115,10 @@ def train_vectors(
         Numbers of the store: ``float32`` or ``float16``.
     engine
         Where words and n-grams are counted; in this process if not given. Workers must find the corpus, and the folder
-        that the store goes to, under the same paths. An engine that is given by its name, such as ``local:4``, is
-        closed when all is counted. Training itself is done here, and no number depends on the engine.
+        that the store goes to, under the same paths. Training itself is done here, and no number depends on the
+        engine.
+    after_counting
+        Called once all is counted, before training begins: ``engine.close``, if the engine is to hold nothing then.
     progress
         Shows how far it is.
 
@@ -157,6 +160,8 @@ def train_vectors(
     else:
         _count(corpus, folder, options, engine, shown, resume=resume)
         state, matrices = State(), None
+    if after_counting is not None:
+        after_counting()
     try:
         return _train_on(folder, corpus, out, options, state, matrices, workers, dtype, shown)
     except KeyboardInterrupt as stop:
@@ -214,7 +219,7 @@ def _count(
     corpus: Sequence[PathLike],
     folder: Folder,
     options: TrainingOptions,
-    engine: Engine | str | None,
+    engine: Engine | None,
     shown: Progress,
     *,
     resume: bool,
@@ -222,36 +227,27 @@ def _count(
     """Count words and n-grams, and write the first checkpoint."""
     if resume and not folder.is_begun():
         raise UsageError(f"there is no checkpoint in {folder.path}; train without --resume")
-    with _used(engine) as where:
-        if not resume:
-            folder.begin()
-        try:
-            counted = count_corpus(corpus, folder, options, where, shown)
-        except KeyboardInterrupt as stop:
-            if folder.sweep():
-                raise KeyboardInterrupt(f"interrupted; continue with --resume, or remove {folder.path}") from stop
-            folder.remove()
-            raise
-        except BadPartitionsError:
-            raise  # the others are finished, and need not be done again
-        except DataError:
-            folder.remove()
-            raise
-        finally:
-            folder.sweep()
+    if not resume:
+        folder.begin()
+    try:
+        counted = count_corpus(corpus, folder, options, engine or InThisProcess(), shown)
+    except KeyboardInterrupt as stop:
+        if folder.sweep():
+            raise KeyboardInterrupt(f"interrupted; continue with --resume, or remove {folder.path}") from stop
+        folder.remove()
+        raise
+    except BadPartitionsError as error:  # the others are finished, and need not be done again
+        raise BadPartitionsError(f"{error}; repair that, and continue with --resume", error.partitions) from error
+    except DataError as error:
+        if folder.sweep():
+            raise DataError(f"{error}; continue with --resume") from error
+        folder.remove()
+        raise
+    finally:
+        folder.sweep()
     folder.write_vocabulary(*counted)
     folder.write(options, corpus, State())
     folder.tidy(options.orders)
-
-
-@contextmanager
-def _used(engine: Engine | str | None) -> Iterator[Engine]:
-    """Yield an engine; one that was named is closed, so that it can neither fail nor hold anything during training."""
-    if engine is not None and not isinstance(engine, str):
-        yield engine
-        return
-    with named_engine(engine or "local") as made:
-        yield made
 
 
 def _materials(folder: Folder, levels: Sequence[Level], options: TrainingOptions) -> list[Material]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -112,23 +113,23 @@ def _computed(task: WmtTask, metrics: Mapping[str, Metric], engine: Engine, step
     advance = steps(f"score {task.language_pair}", len(references) * len(task.outputs) * len(metrics))
     count = _Count(references=references, outputs=task.outputs, metrics=metrics, threads=engine.threads)
     parts = [_Output(metric, system) for metric in metrics for system in task.outputs]
-    counted = shared(engine, count, parts, progress=lambda _part: advance(len(references)))
     found = []
-    for name, metric in metrics.items():
-        statistics = list(islice(counted, len(task.outputs)))
-        sign = 1 if metric.higher_is_better else -1
-        score = metric.scorer().score
-        found.append(
-            MetricScores(
-                name=name,
-                sign=sign,
-                segments=sign * np.stack([metric.segment_scores(rows, references) for rows in statistics]),
-                systems=sign * np.array([float(metric.score(total(rows))) for rows in statistics]),
-                statistics=statistics,
-                score=score if sign == 1 else partial(_negated, score),
-                signature=str(metric.signature(references)),
+    with closing(shared(engine, count, parts, progress=lambda _part: advance(len(references)))) as counted:
+        for name, metric in metrics.items():
+            statistics = list(islice(counted, len(task.outputs)))
+            sign = 1 if metric.higher_is_better else -1
+            score = metric.scorer().score
+            found.append(
+                MetricScores(
+                    name=name,
+                    sign=sign,
+                    segments=sign * np.stack([metric.segment_scores(rows, references) for rows in statistics]),
+                    systems=sign * np.array([float(metric.score(total(rows))) for rows in statistics]),
+                    statistics=statistics,
+                    score=score if sign == 1 else partial(_negated, score),
+                    signature=str(metric.signature(references)),
+                )
             )
-        )
     return found
 
 

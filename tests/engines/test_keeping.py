@@ -1,0 +1,87 @@
+"""What was kept is used if it is whole, made again if it is damaged, and left alone if it cannot be read now."""
+
+from __future__ import annotations
+
+import errno
+import tempfile
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from trubleu.data import array_file, places, remote
+from trubleu.engines import EngineError
+from trubleu.engines.keeping import Kept
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+
+def kept(folder: str) -> tuple[Kept[int, list[int], int], list[int]]:
+    """Return a function that squares, and the numbers that it has worked on."""
+    worked: list[int] = []
+
+    def squared(number: int, worked: list[int]) -> int:
+        worked.append(number)
+        return number**2
+
+    def unpacked(_header: dict[str, Any], array: Callable[[str], NDArray[Any]]) -> int:
+        return int(array("square")[0])
+
+    function = Kept(
+        function=squared,
+        folder=folder,
+        content=lambda number: [b"%d" % number],
+        pack=lambda square: ({}, {"square": np.array([square], np.uint64)}),
+        unpack=unpacked,
+    )
+    return function, worked
+
+
+def test_what_is_damaged_is_made_again(tmp_path: Path) -> None:
+    squared, worked = kept(str(tmp_path))
+    assert [squared(3, worked), squared(3, worked), worked] == [9, 9, [3]]
+    (path,) = tmp_path.iterdir()
+    whole = path.read_bytes()
+    for damaged in (whole[:-64] + bytes(64), whole[:70], b""):
+        path.write_bytes(damaged)
+        assert squared(3, worked) == 9
+        assert path.read_bytes() == whole
+    assert worked == [3] * 4
+
+
+def test_what_cannot_be_read_at_the_moment_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    squared, worked = kept(str(tmp_path))
+    squared(3, worked)
+    (path,) = tmp_path.iterdir()
+
+    def broken(_path: object) -> Path:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(array_file, "local_copy", broken)
+        with pytest.raises(EngineError, match=r"\.result cannot be read: Input/output error"):
+            squared(3, worked)
+    assert path.exists()
+    assert [squared(3, worked), worked] == [9, [3]]
+
+
+def test_results_kept_elsewhere_leave_no_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    squared, worked = kept("memory://kept-results")
+    try:
+        assert [squared(3, worked), squared(3, worked), worked] == [9, 9, [3]]
+        assert list(tmp_path.iterdir()) == []
+
+        def busy(_address: str, _target: str) -> None:
+            raise OSError(errno.EBUSY, "the store is busy")
+
+        monkeypatch.setattr(remote, "fetch", busy)
+        with pytest.raises(EngineError, match=r"^memory://kept-results/.*\.result cannot be read: the store is busy"):
+            squared(3, worked)
+    finally:
+        for file in places.files_below("memory://kept-results"):
+            places.remove(file)

@@ -1,0 +1,122 @@
+"""What is finished of an index is used again for the same rows and options, and for nothing else."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.mining.example import files, interrupted, plain, rows, triples, write
+from trubleu.data import Triple, TripleFiles, triple_survey
+from trubleu.data.line_reader import LineReader, opened
+from trubleu.errors import CountedWarning, DataError, UsageError
+from trubleu.mining import Index, making, manifest, parts, shard
+from trubleu.mining.making import Made
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BAD = {"id": "x", "message": "no response"}
+
+
+def line(number: int) -> str:
+    """Return a row, all of them equally long."""
+    return json.dumps({"id": f"{number:03}", "message": f"hello {number:03}", "response": "hi"}) + "\n"
+
+
+@pytest.mark.parametrize("joined", [True, False])
+def test_rows_that_moved_though_no_byte_of_theirs_did(
+    tmp_path: Path, joined: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(triple_survey, "BLOCK", 4 * len(line(0)))
+    corpus = tmp_path / "c.jsonl"
+    good = "".join(map(line, range(40)))
+    # A line end more or less in the first block, which stays as long as it is, so that all rows behind it move by one.
+    fewer = good[: len(line(0)) - 1] + " " + good[len(line(0)) :].replace(line(1), " " * (len(line(1)) - 1) + "\n", 1)
+    before, after = (good, fewer) if joined else (fewer, good)
+    corpus.write_text(before + "bad\n")
+    interrupted(tmp_path / "x", [corpus], shard_triples=9)
+    corpus.write_text(after)
+    # The second shard is of rows 10 to 18, and both times these are in the third to the fifth block.
+    Index.build(tmp_path / "x", corpus, shard_triples=9, resume=True)
+    assert files(tmp_path / "x") == files(Index.build(tmp_path / "y", corpus, shard_triples=9).path)
+
+
+def test_shards_of_another_version_are_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = write(tmp_path / "c.jsonl", [*triples(20), BAD])
+
+    def be(version: str) -> None:
+        for module in (parts, manifest, shard):
+            monkeypatch.setattr(module, "__version__", version)
+
+    be("0.0.1")
+    interrupted(tmp_path / "x", [corpus])
+    be("9.9.9")
+    with pytest.warns(CountedWarning):
+        index = Index.build(tmp_path / "x", corpus, shard_triples=10, resume=True, skip_bad=True)
+    assert {each._file.header["made_by"] for each in index.shards} == {"trubleu 9.9.9"}
+
+
+def stopped(place: Path, corpus: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Build an index as far as its first shard."""
+    usual = Made.write
+
+    def once(made: Made, path: str) -> None:
+        usual(made, path)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Made, "write", once)
+        with pytest.raises(KeyboardInterrupt, match=r"continue with --resume"):
+            Index.build(place, corpus, shard_triples=10)
+
+
+def test_columns_that_the_source_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = tmp_path / "c.tsv.gz"
+    corpus.write_bytes(gzip.compress("".join(f"a{row}\tb{row}\n" for row in range(20)).encode()))
+    forth, back = (TripleFiles(corpus, columns=columns) for columns in ("message,response", "response,message"))
+    stopped(tmp_path / "x", forth, monkeypatch)
+    with pytest.raises(UsageError, match=r"with --columns message,response and would go on with --columns response,me"):
+        Index.build(tmp_path / "x", back, shard_triples=10, resume=True)
+    index = Index.build(tmp_path / "x", forth, shard_triples=10, resume=True)
+    assert [index.triple(row)[1:] for row in (0, 19)] == [("a0", "b0"), ("a19", "b19")]
+
+
+def test_columns_are_part_of_the_key(tmp_path: Path) -> None:
+    (tmp_path / "c.tsv.gz").write_bytes(gzip.compress(b"a\tb\n"))
+    todo = triple_survey.stretches([(str(tmp_path / "c.tsv.gz"), 24)], columns=None, skip_bad=False)
+    (group,) = triple_survey.together(todo)
+    file = triple_survey.SurveyedFile(list(zip(todo, triple_survey.look(group), strict=True)))
+    options = manifest.IndexOptions(tokenize="13a", lowercase=True, stop_words=(), shard_triples=10)
+    keys = {
+        parts.Planner([file], options, first=0, columns=columns).parts()[0].key
+        for columns in (None, ("message", "response"), ("response", "message"))
+    }
+    assert len(keys) == 3
+
+
+def test_nothing_is_left_to_read_of_the_first_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    long = [Triple(str(number), (), f"m{number} " * 400, "yes") for number in range(8)]
+    corpus = [write(tmp_path / "a.jsonl", long[:4]), write(tmp_path / "b.jsonl", long[4:])]
+    monkeypatch.setattr(making, "BATCH", 4)
+    monkeypatch.setattr(making, "MOST_MEMORY", 2**12)  # so that a shard is written where the first file ends
+    stopped(tmp_path / "x", corpus, monkeypatch)
+    index = Index.build(tmp_path / "x", corpus, shard_triples=10, resume=True)
+    assert [each.triples for each in index.shards] == [4, 4]
+    assert rows(index) == plain(long)
+
+
+def test_no_lines_are_read_where_none_are_left(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one\ntwo\n")
+    with opened(str(tmp_path / "a.txt")) as (stream, _):
+        assert list(LineReader(stream, "a.txt", lenient=False).batches(5, 2, 0)) == []
+
+
+def test_how_much_is_kept_at_most(tmp_path: Path) -> None:
+    corpus = write(tmp_path / "c.jsonl", [*triples(20), BAD])
+    interrupted(tmp_path / "x", [corpus])
+    write(corpus, [*triples(10), *triples(10, 3), BAD])
+    with pytest.raises(DataError, match=r"c\.jsonl:21: .*; up to 40 triples are kept, to continue with --resume"):
+        Index.build(tmp_path / "x", corpus, shard_triples=10, resume=True)

@@ -1,0 +1,39 @@
+"""Parts of ranges are found again only if they are those of the same text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from trubleu.data.array_file import ArrayFile
+from trubleu.vectors import numbers, text_ranges
+from trubleu.vectors.count_words import ReadWords
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+
+def test_a_byte_order_mark_is_text_within_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = "\ufeffa b\n".encode()
+    monkeypatch.setattr(text_ranges, "RANGE", len(line))
+    (tmp_path / "text").write_bytes(line * 2)
+    first, second = text_ranges.text_ranges([tmp_path / "text"])
+    assert first.digest() == second.digest()
+    work = ReadWords(str(tmp_path), "none", False)
+    found = []
+    for text in (first, replace(second, number=first.number)):
+        work(text, None)
+        found.append(bytes(ArrayFile(tmp_path / "words-0", numbers.PART).array("heap")))
+    assert found == [b"ab", "\ufeffab".encode()]
+
+
+def test_a_range_without_words_has_its_file_too(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("\n \n")
+    work = ReadWords(str(tmp_path), "none", False)
+    (text,) = text_ranges.text_ranges([tmp_path / "text"])
+    assert work(text, None).size == 0
+    (tmp_path / "words-0.ids").unlink()
+    assert work(text, None).size == 0
+    assert (tmp_path / "words-0.ids").read_bytes() == b""
