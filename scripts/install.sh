@@ -62,6 +62,31 @@ if [ -n "$tools" ]; then
   mapfile -t tools <<<"$tools"
   quietly "installing ${tools[*]}" "${pip[@]}" install "${tools[@]}"
 fi
-# Modules of other packages are compiled to bytecode when they are first imported, and most of them never are.
-PATH="$VENV/bin:$PATH" quietly "compiling and installing TruBLEU" "${pip[@]}" install --no-compile --no-build-isolation --editable '.[dev]'
+# Compiling keeps all cores busy and installing packages hardly one, so both are done at the same time. Modules of other
+# packages are compiled to bytecode when they are first imported, and most of them never are.
+packages=$("$VENV/bin/python" - <<'PY'
+import re
+import tomllib
+
+project = tomllib.load(open("pyproject.toml", "rb"))["project"]
+
+
+def listed(extra: str) -> set[str]:
+    found = set()
+    for each in project["optional-dependencies"][extra]:
+        own = re.fullmatch(r"trubleu\[(.*)\]", each)
+        found |= set().union(*map(listed, own[1].split(","))) if own else {each}
+    return found
+
+
+print(*sorted({*project["dependencies"], *listed("dev")}), sep="\n")
+PY
+)
+mapfile -t packages <<<"$packages"
+quietly "installing ${#packages[@]} packages" "${pip[@]}" install --no-compile "${packages[@]}" &
+packages_job=$!
+trap 'kill "$packages_job" 2>/dev/null || true' EXIT
+PATH="$VENV/bin:$PATH" quietly "compiling TruBLEU" "${pip[@]}" install --no-compile --no-build-isolation --no-deps --editable .
+wait "$packages_job" || exit 1
+trap - EXIT
 state >"$stamp"

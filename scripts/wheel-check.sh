@@ -1,13 +1,23 @@
 #!/usr/bin/env bash
-# Build the sdist, from it the wheel, and use the wheel where there is neither a compiler nor this source tree.
-# With a folder as argument, put the checked files there.
+# Build the sdist and the wheel, and use the wheel where there is neither a compiler nor this source tree.
+# With a folder as argument, build the wheel from the sdist and put the checked files there. Without, compare the sdist with
+# this tree instead, and build from the tree, where the kernels are compiled already.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 installed
 
 here=$ROOT/build/wheel-check
 rm -rf "$here"
 mkdir -p "$here/elsewhere"
-quietly "building sdist and wheel" python -m build --outdir "$here/dist" .
+if [ -n "${1:-}" ]; then
+  quietly "building sdist and wheel" python -m build --outdir "$here/dist" .
+else
+  quietly "building sdist and wheel" python -m build --no-isolation --sdist --wheel --outdir "$here/dist" .
+  mkdir "$here/sdist"
+  tar -xzf "$here"/dist/*.tar.gz -C "$here/sdist" --strip-components=1
+  for part in src CMakeLists.txt pyproject.toml README.md LICENSE; do
+    diff -rq -x __pycache__ -x '*.so' "$part" "$here/sdist/$part" || fail "the sdist is not this tree: $part differs."
+  done
+fi
 
 say "looking into them"
 python - "$here/dist" <<'PY'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -11,6 +12,10 @@ from hypothesis import HealthCheck, settings
 
 # Tests import the plain statements of the formulas by name: `from tests.oracles.statement import ...`.
 sys.path.insert(0, str(Path(__file__).parent.parent))
+
+# Whatever a shell starts in the background ignores Ctrl-C, and so would all processes that tests start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _QUIET = [HealthCheck.too_slow]
 settings.register_profile("local", deadline=None, suppress_health_check=_QUIET)
