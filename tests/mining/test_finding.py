@@ -157,6 +157,17 @@ def test_what_was_kept_is_used_for_nothing_else(folder: Path, tmp_path: Path, se
     assert len(searched) == before
 
 
+def test_what_other_code_found_is_found_again(
+    folder: Path, tmp_path: Path, searched: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = Index.open(folder)
+    expected = mined(index, keep=tmp_path)
+    parts = len(searched)
+    monkeypatch.setattr(finding, "sources_digest", lambda: "other code")
+    assert mined(index, keep=tmp_path) == expected
+    assert len(searched) == 2 * parts
+
+
 def test_what_is_kept_depends_on_the_floors() -> None:
     (part,) = shard_groups("chat.index", list(listed([1])), 1)
     queries = Queries.of_texts(["a"], ["b"], tokenize="none", lowercase=False)

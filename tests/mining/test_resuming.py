@@ -44,12 +44,13 @@ def test_rows_that_moved_though_no_byte_of_theirs_did(
     assert files(tmp_path / "x") == files(Index.build(tmp_path / "y", corpus, shard_triples=9).path)
 
 
-def test_shards_of_another_version_are_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shards_of_other_code_are_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = write(tmp_path / "c.jsonl", [*triples(20), BAD])
 
     def be(version: str) -> None:
-        for module in (parts, manifest, shard):
+        for module in (manifest, shard):
             monkeypatch.setattr(module, "__version__", version)
+        monkeypatch.setattr(parts, "sources_digest", lambda: version)
 
     be("0.0.1")
     interrupted(tmp_path / "x", [corpus])

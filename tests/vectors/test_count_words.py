@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from trubleu.data.array_file import ArrayFile
-from trubleu.vectors import numbers, text_ranges
+from trubleu.vectors import count_words, numbers, text_ranges
 from trubleu.vectors.count_words import ReadWords
 
 if TYPE_CHECKING:
@@ -37,3 +37,13 @@ def test_a_range_without_words_has_its_file_too(tmp_path: Path) -> None:
     (tmp_path / "words-0.ids").unlink()
     assert work(text, None).size == 0
     assert (tmp_path / "words-0.ids").read_bytes() == b""
+
+
+def test_what_other_code_read_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "text").write_text("a b\n")
+    (text,) = text_ranges.text_ranges([tmp_path / "text"])
+    work = ReadWords(str(tmp_path), "none", False)
+    before = work(text, None)
+    assert work(text, None).job == before.job
+    monkeypatch.setattr(count_words, "sources_digest", lambda: "other code")
+    assert work(text, None).job != before.job

@@ -12,7 +12,7 @@ import json
 from dataclasses import asdict, astuple, dataclass
 from typing import TYPE_CHECKING, Final
 
-from trubleu._version import __version__
+from trubleu._sources import sources_digest
 from trubleu.errors import some
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class Planner:
 
     def _part(self, number: int, ranges: Iterable[TripleRange], piece: int = 0) -> Part:
         ranges = tuple(ranges)
-        how = [__version__, number, piece, asdict(self._options), self._columns]
+        how = [sources_digest(), number, piece, asdict(self._options), self._columns]
         depends = hashlib.blake2b(json.dumps(how).encode(), digest_size=16)
         for each in ranges:
             form = None if each.form is None else astuple(each.form)
