@@ -27,7 +27,7 @@ QUIET = (
     "--disable-sync",
     "--no-first-run",
 )
-TIMEOUT = 15_000  # milliseconds that anything may take: a test fails, it does not hang
+TIMEOUT = 120_000  # milliseconds that anything may take: a test fails, it does not hang
 
 
 @pytest.fixture(scope="session")
@@ -42,7 +42,7 @@ def browser() -> Iterator[Browser]:
         )
     sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []  # Chromium refuses root otherwise
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=path, args=[*QUIET, *sandbox], timeout=60_000)
+        started = playwright.chromium.launch(executable_path=path, args=[*QUIET, *sandbox], timeout=TIMEOUT)
         yield started
         started.close()
 

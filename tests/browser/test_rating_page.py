@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import uvicorn
 
+from tests.browser.conftest import CONTRASTS, TIMEOUT
 from trubleu.rating import Item, Study, StudyConfig
 from trubleu.rating.config import Completion, Entry, Gold, example
+from trubleu.rating.study import time_now
 from trubleu.rating.web import create_app
 
 if TYPE_CHECKING:
@@ -59,7 +61,7 @@ class Rater:
 
     def new_page(self) -> Page:
         self.page = self.context.new_page()
-        self.page.set_default_timeout(15_000)
+        self.page.set_default_timeout(TIMEOUT)
         self.page.on("pageerror", lambda error: self.problems.append(str(error)))
         self.page.on("console", lambda message: self.problems.append(message.text))
         self.page.on(
@@ -71,6 +73,7 @@ class Rater:
         self.page.goto(f"{self.url}/r/{token}")
         self.page.get_by_role("button", name="Start").click()
         self.at("task")
+        self.page.wait_for_load_state()  # a task is seen before its script has come
 
     def at(self, state: str) -> None:
         self.page.locator(f"main[data-state={state}]").wait_for()
@@ -79,6 +82,7 @@ class Rater:
         self.page.locator("h1", has_text=re.compile(f"^Task {number}$")).wait_for()
 
     def press(self, *keys: str) -> None:
+        self.page.wait_for_load_state()
         self.page.wait_for_timeout(SETTLED)
         for key in keys:
             self.page.keyboard.press(key)
@@ -88,8 +92,6 @@ class Rater:
         return wide
 
     def contrasts(self, selector: str) -> list[float]:
-        from tests.browser.conftest import CONTRASTS
-
         found: list[float] = self.page.locator(selector).locator("visible=true").evaluate_all(CONTRASTS)
         return found
 
@@ -231,12 +233,33 @@ def test_a_key_that_is_held_answers_one_task(made: Any, opened: Open) -> None:
     study, url = made()
     rater = opened(url)
     rater.start(study.add_raters(1)[0].token)
-    rater.press("4")
+    rater.press()
     for _ in range(20):
         rater.page.keyboard.down("4")
+    rater.task(2)
+    rater.page.wait_for_timeout(SETTLED)
+    rater.page.keyboard.down("4")
     rater.page.keyboard.up("4")
+    rater.page.wait_for_timeout(300)
+    assert scores(study) == [4]
+
+
+def test_a_key_that_is_pressed_twice_answers_one_task(made: Any, opened: Open) -> None:
+    study, url = made()
+    rater = opened(url)
+    rater.start(study.add_raters(1)[0].token)
+    # The second time comes from the page itself, as soon as the next task is there: from here it might come too late.
+    rater.page.evaluate(
+        """() => new MutationObserver((_, observer) => {
+          observer.disconnect();
+          window.pressed = document.querySelector("h1").textContent;
+          document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "4", bubbles: true, cancelable: true}));
+        }).observe(document.body, {childList: true})"""
+    )
+    rater.press("4")
     rater.task(2)
     rater.page.wait_for_timeout(300)
+    assert rater.page.evaluate("window.pressed") == "Task 2"
     assert scores(study) == [4]
 
 
@@ -334,6 +357,7 @@ def test_servers_that_do_not_save(status: int, made: Any, opened: Open) -> None:
     rater = opened(url)
     rater.start(study.add_raters(1)[0].token)
     tries = []
+    held: list[Route] = []
 
     def refuse_once(route: Route) -> None:
         tries.append(1)
@@ -345,25 +369,31 @@ def test_servers_that_do_not_save(status: int, made: Any, opened: Open) -> None:
                 headers={"Retry-After": "1"},
             )
         else:
-            route.continue_()
+            held.append(route)  # until the test has seen that nothing is saved
 
     rater.page.route("**/answer", refuse_once)
     rater.press("3")
     rater.page.locator("#notice", has_text="Not saved").wait_for()
     assert scores(study) == []
+    while not held:
+        rater.page.wait_for_timeout(50)
+    held[0].continue_()
     rater.task(2)
     assert len(tries) == 2
     assert scores(study) == [3]
 
 
-def test_too_early_says_so(made: Any, opened: Open) -> None:
+def test_too_early_says_so(made: Any, opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     study, url = made(2, minimum_seconds=2)
+    now = time_now()
+    monkeypatch.setattr("trubleu.rating.study.time_now", lambda: now)
     rater = opened(url)
     rater.start(study.add_raters(1)[0].token)
     rater.press("3")
     rater.page.get_by_role("alert").filter(has_text="That was quick").wait_for()
     assert rater.page.locator("input:checked").get_attribute("value") == "3"
     rater.page.wait_for_timeout(2000)
+    now += 2000
     rater.page.get_by_role("button", name="Save and go on").click()
     rater.task(2)
     (row,) = study.table()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.browser.conftest import TIMEOUT
 from trubleu.cli import main
 from trubleu.data import References, weight_from_ratings
 from trubleu.rating import Item, Study, StudyConfig
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Dialog, Page
 
-TIMEOUT = 20_000
 HOSTILE = [
     "<script>window.ran = 1</script>",
     '"><img src=x onerror="window.ran = 1">',

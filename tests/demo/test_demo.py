@@ -34,16 +34,37 @@ if TYPE_CHECKING:
 SMALL = ("--segments", "4", "--raters", "2", "--port", "0")
 
 
-def started(*options: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "trubleu", "demo", "my demo", *SMALL, *options]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+# Runs a demo that sends itself a signal once some answers to a study are kept: all that follows may take less time than
+# somebody who watches from outside needs to notice.
+SIGNALLED = """
+import os, sys
+from trubleu.cli import main
+from trubleu.rating.simulated_pages import Browser
+
+study, number, sent, send = sys.argv[1], int(sys.argv[2]), [], Browser.send
+
+def sending(self, page, path, fields=None):
+    found = send(self, page, path, fields)
+    if path == "/answer" and os.path.exists(study):
+        sent.append(path)
+        if len(sent) == 6:
+            os.kill(os.getpid(), number)
+    return found
+
+Browser.send = sending
+sys.exit(main(sys.argv[3:]))
+"""
 
 
-def waited_for(what: Callable[[], bool], process: subprocess.Popen[str] | None = None) -> None:
-    until = time.monotonic() + 60
+def signalled(study: Path, number: signal.Signals) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", SIGNALLED, str(study), str(int(number)), "demo", "my demo", *SMALL]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def waited_for(what: Callable[[], bool]) -> None:
+    until = time.monotonic() + 300
     while not what():
         assert time.monotonic() < until, "it takes too long"
-        assert process is None or process.poll() is None, process.communicate()
         time.sleep(0.02)
 
 
@@ -71,21 +92,19 @@ def test_from_an_interruption_and_a_kill_to_the_report(
     monkeypatch.chdir(tmp_path)
     folder = Path("my demo")
 
-    first = started()
-    waited_for(lambda: answers(folder / "study") > 5, first)
-    first.send_signal(signal.SIGINT)
-    printed, said = first.communicate(timeout=30)
-    assert first.returncode == 130
-    assert said == "trubleu: interrupted; trubleu demo 'my demo' --segments 4 --raters 2 goes on where it stopped\n"
-    assert not listens(port_of(printed))
+    first = signalled(folder / "study", signal.SIGINT)
+    assert first.returncode == 130, first
+    again = "trubleu demo 'my demo' --segments 4 --raters 2"
+    assert first.stderr == f"trubleu: interrupted; {again} goes on where it stopped\n"
+    assert not listens(port_of(first.stdout))
     there = answers(folder / "study")
+    assert there > 5
 
-    second = started()
-    waited_for(lambda: answers(folder / "pairs") > 5, second)
-    second.kill()
-    printed, _ = second.communicate(timeout=30)
-    assert "goes on with step 5 of 14" in printed
-    waited_for(lambda: not listens(port_of(printed)))
+    second = signalled(folder / "pairs", signal.SIGKILL)
+    assert second.returncode == -signal.SIGKILL, second
+    assert "goes on with step 5 of 14" in second.stdout
+    waited_for(lambda: not listens(port_of(second.stdout)))
+    assert answers(folder / "pairs") > 5
     with Study.open(folder / "study") as study:
         by_rater = Counter(row.rater for row in study.table())
         assert sum(by_rater.values()) == 4 * 8 * 2

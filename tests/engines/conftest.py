@@ -25,8 +25,13 @@ os.environ["RAY_AUTH_MODE"] = "token"
 os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
 
 ROOT = Path(__file__).parent.parent.parent
-# A node that is gone is noticed after a second, not after a quarter of a minute.
-NOTICE = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 300, "health_check_failure_threshold": 3}
+# A node that is gone is noticed after a second, not after a quarter of a minute; one that is only slow has minutes.
+NOTICE = {
+    "health_check_initial_delay_ms": 0,
+    "health_check_period_ms": 300,
+    "health_check_failure_threshold": 3,
+    "health_check_timeout_ms": 60_000,
+}
 NODE: dict[str, Any] = {"num_cpus": 1, "object_store_memory": 80 * 2**20}
 
 

@@ -7,12 +7,16 @@ import sys
 import time
 from contextlib import suppress
 from multiprocessing.connection import Connection
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, Final, TypeVar
 
 from trubleu.engines.ray_driver import _serve
 from trubleu.engines.ray_worker import loaded, work_on
 from trubleu.engines.work import Status
 from trubleu.errors import EngineError
+
+SLEPT: Final = 240.0
+"""Seconds that nobody should wait for: many more than anything takes on a busy machine."""
 
 Text = TypeVar("Text", str, bytes)
 
@@ -27,8 +31,11 @@ def length(text: bytes, _state: object) -> int:
     return len(text)
 
 
-def slept(seconds: float, _state: object) -> float:
-    """Return how long it was slept."""
+def slept(given: tuple[float, str], _state: object) -> float:
+    """Return how long it was slept, and make a file before if one is named."""
+    seconds, begun = given
+    if begun:
+        Path(begun).touch()
     time.sleep(seconds)
     return seconds
 
@@ -54,7 +61,7 @@ class Tasks:
     def begin_pickled(self, number: int, name: str, partition: bytes) -> None:
         """Begin a partition, which the name may hinder."""
         if name == "slow":
-            time.sleep(60)
+            time.sleep(SLEPT)
         if name == "refused":
             raise EngineError("this cannot be begun")
         self._begun[number] = partition

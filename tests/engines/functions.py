@@ -81,10 +81,15 @@ def no_state() -> None:
 
 
 def where(partition: Numbered, _state: object = None) -> tuple[str, NDArray[np.int64]]:
-    """Return the node of a Ray cluster that worked, and the numbers."""
+    """Return the node of a Ray cluster that worked, and the numbers; all but the first wait until three nodes work."""
     import ray
 
-    return ray.get_runtime_context().get_node_id(), work(partition)
+    node = ray.get_runtime_context().get_node_id()
+    if partition.number:
+        Path(partition.folder, f"{node}.node").touch()
+        while len(list(Path(partition.folder).glob("*.node"))) < 3:
+            time.sleep(0.02)
+    return node, work(partition)
 
 
 class Fatal(Bleu):

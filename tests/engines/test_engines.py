@@ -233,7 +233,7 @@ from trubleu.engines import engine
 
 if __name__ == "__main__":
     with engine("local:2") as processes:
-        list(processes.map(work, [Numbered(number, sys.argv[1], seconds=60) for number in range(4)]))
+        list(processes.map(work, [Numbered(number, sys.argv[1], seconds=900) for number in range(4)]))
 """
 
 
@@ -243,17 +243,18 @@ def test_nothing_is_left_running(tmp_path: Path, end: signal.Signals) -> None:
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     command = [sys.executable, str(tmp_path / "script.py"), str(tmp_path)]
     with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as driver:
-        wait_for(lambda: len(list(tmp_path.glob("*.tries"))) == 2)
+        # Files are made before something is written to them.
+        wait_for(lambda: sum(bool(path.read_text()) for path in tmp_path.glob("*.tries")) == 2)
         workers = [int(path.read_text()) for path in tmp_path.glob("*.tries")]
         assert all(map(alive, workers))
         driver.send_signal(end)
-        _, error = driver.communicate(timeout=30)
+        _, error = driver.communicate(timeout=300)
     assert ("KeyboardInterrupt" in error) == (end == signal.SIGINT)
     wait_for(lambda: not any(map(alive, workers)))
     assert len(list(tmp_path.glob("*.tries"))) == 2
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 30) -> None:
+def wait_for(condition: Callable[[], bool], seconds: float = 300) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end

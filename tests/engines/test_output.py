@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from trubleu.engines import engine
+from trubleu.engines import engine, processes
 from trubleu.engines.output import MANIFEST, PartsFolder, lines_of_parts, read_manifest
 from trubleu.errors import DataError, EngineError
 
@@ -91,10 +91,11 @@ def slow_part(number: int, parts: PartsFolder) -> None:
         with parts.part(number) as part:
             part.write(["1\n"])
             begun.touch()
-            time.sleep(60)
+            time.sleep(600)
 
 
-def test_workers_that_are_stopped_leave_nothing(tmp_path: Path) -> None:
+def test_workers_that_are_stopped_leave_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "_SECONDS_TO_END", 300.0)  # who is slow to clear away is not killed
     parts = made(tmp_path / "out")
     with engine("local:2") as two:
         found = two.map(slow_part, [0, 1], state=partial(PartsFolder, parts.folder, parts.what, parts.job))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +13,14 @@ import pytest
 from ray import exceptions
 
 from tests.engines.conftest import ROOT
-from tests.engines.driver import Large, doubled, length, slept
+from tests.engines.driver import SLEPT, Large, doubled, length, slept
 from trubleu.engines import EngineError, engine, on_ray, ray_process
 from trubleu.engines.on_ray import OnRay, Tasks
 from trubleu.engines.ray_process import RayProcess
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 
 @pytest.fixture
@@ -29,10 +31,27 @@ def there(monkeypatch: pytest.MonkeyPatch) -> Iterator[RayProcess]:
         yield found
 
 
-def interrupt_soon() -> None:
+@contextmanager
+def interrupted_once(so_far: Callable[[], bool]) -> Iterator[None]:
+    """Press Ctrl-C in the block as soon as it has come so far, however long that takes."""
     main = threading.main_thread().ident
     assert main is not None
-    threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT)).start()
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(0.01):
+            if so_far():
+                signal.pthread_kill(main, signal.SIGINT)
+                return
+
+    watching = threading.Thread(target=watch)
+    watching.start()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            yield
+    finally:
+        over.set()
+        watching.join()
 
 
 def test_large_partitions_and_results_fit_through_the_pipe(there: RayProcess) -> None:
@@ -40,24 +59,32 @@ def test_large_partitions_and_results_fit_through_the_pipe(there: RayProcess) ->
     assert [result for _, result in there.map(doubled, partitions)] == [part + part for part in partitions]
 
 
-def test_an_engine_that_was_interrupted_says_so(there: RayProcess) -> None:
-    assert list(there.map(slept, [0.0])) == [(0.0, 0.0)]
-    interrupt_soon()
-    with pytest.raises(KeyboardInterrupt):
-        list(there.map(slept, [60.0]))
+def test_an_engine_that_was_interrupted_says_so(there: RayProcess, tmp_path: Path) -> None:
+    begun = tmp_path / "begun"
+    assert list(there.map(slept, [(0.0, "")])) == [((0.0, ""), 0.0)]
+    with interrupted_once(begun.exists):
+        list(there.map(slept, [(SLEPT, str(begun))]))
     assert there._process is not None
-    there._process.wait(10)  # which ends its work, even if nobody closes the engine
+    there._process.wait(SLEPT / 2)  # which ends its work, even if nobody closes the engine
     with pytest.raises(EngineError, match="the engine was interrupted in the middle of its work; make a new one"):
-        list(there.map(slept, [0.0]))
+        list(there.map(slept, [(0.0, "")]))
 
 
-def test_ctrl_c_while_something_is_sent(there: RayProcess) -> None:
-    interrupt_soon()
+def test_ctrl_c_while_something_is_sent(there: RayProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[object] = []
+    tell = there.tell
+
+    def noted(*content: object) -> None:
+        told.append(content[0])
+        tell(*content)
+
+    monkeypatch.setattr(there, "tell", noted)
     began = time.monotonic()
-    with pytest.raises(KeyboardInterrupt):
+    # The other side sleeps over the first of the two, so that the second one stays in the pipe.
+    with interrupted_once(lambda: told == ["begin", "begin"] and not there.answers()):
         list(there.map(length, [Large(3_000_000)] * 2))
     there.close()
-    assert time.monotonic() - began < 30  # of the minute that the other side sleeps
+    assert time.monotonic() - began < SLEPT / 2
 
 
 def test_what_cannot_be_begun_is_said_with_the_next_answer(there: RayProcess) -> None:

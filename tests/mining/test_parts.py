@@ -8,7 +8,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -333,32 +332,58 @@ def test_progress_adds_up(tmp_path: Path, corpus: list[Path], two: Engine) -> No
         assert len(told) > 15
 
 
+# Runs a command that stops itself, as Ctrl-Z does, once so many records are there. Whoever watched from outside might
+# look too late on a busy machine.
+STOPPED = """
+import os, signal, sys
+from pathlib import Path
+from trubleu.cli import main
+from trubleu.engines.processes import _Dispatch
+
+folder, left = Path(sys.argv[1]), int(sys.argv[2])
+finished = _Dispatch.finished
+
+def stopping(self):
+    global left
+    found = finished(self)
+    if left and len(list(folder.glob("built-*"))) >= left:
+        left = 0
+        os.kill(os.getpid(), signal.SIGSTOP)
+    return found
+
+_Dispatch.finished = stopping
+sys.exit(main(sys.argv[3:]))
+"""
+
+
 def test_workers_and_drivers_are_killed(tmp_path: Path) -> None:
     corpus = write(tmp_path / "c.jsonl", triples(20_000))
     whole = files(Index.build(tmp_path / "whole", corpus, shard_triples=1000).path)
     folder = tmp_path / "x"
-    command = [sys.executable, "-m", "trubleu", "mine", "index", str(corpus), "--out", str(folder), "--quiet"]
-    command += ["--shard-triples", "1000", "--engine", "local:2"]
+    arguments = ["mine", "index", str(corpus), "--out", str(folder), "--quiet"]
+    arguments += ["--shard-triples", "1000", "--engine", "local:2"]
     draw = random.Random(1)
 
-    def started(*more: str) -> subprocess.Popen[bytes]:
-        process = subprocess.Popen([*command, *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    def stopped(*more: str) -> subprocess.Popen[bytes]:
         done = len(list(folder.glob("built-*"))) + draw.randint(2, 5)
-        while process.poll() is None and len(list(folder.glob("built-*"))) < done:
-            time.sleep(0.001)
+        command = [sys.executable, "-c", STOPPED, str(folder), str(done), *arguments, *more]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        ended = os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        assert ended is not None
+        assert ended.si_code == os.CLD_STOPPED
         return process
 
-    driver = started()
-    assert driver.poll() is None
+    driver = stopped()
     driver.kill()
     driver.communicate()
     assert len(list(folder.glob("built-*"))) >= 2
     assert not (folder / "index.json").exists()
-    driver = started("--resume")
+    driver = stopped("--resume")
     with open(f"/proc/{driver.pid}/task/{driver.pid}/children") as stream:  # noqa: PTH123 - no file of ours
         children = [int(child) for child in stream.read().split()]
     workers = [child for child in children if _is_worker(child)]
     os.kill(workers[0], signal.SIGKILL)
+    driver.send_signal(signal.SIGCONT)
     assert driver.communicate() == (b"", b"")
     assert driver.returncode == 0
     assert files(folder) == whole

@@ -82,7 +82,7 @@ class Server:
                 cwd="/",
             )
         ready = [str(self.programs / "pg_isready"), "-q", "-h", str(self.folder), "-d", "postgres"]
-        until = time.monotonic() + 60
+        until = time.monotonic() + 300
         while subprocess.run(ready, check=False).returncode:
             if self.process.poll() is not None or time.monotonic() > until:
                 raise RuntimeError((self.folder / "log").read_text())

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from trubleu.rating import NewRater
 
+TIMEOUT = 120  # seconds that an answer may take: a test fails, it does not hang
+
 
 class Scene(NamedTuple):
     """A study that is served, with two raters who have begun."""
@@ -38,7 +40,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
         people = study.add_raters(2, labels=["Victoria", "Iago"])
         with ServerProcess(folder) as server:
             # A token that the log could show, whichever tests follow.
-            httpx.get(f"{server.url}/r/{people[0].token}", trust_env=False)
+            httpx.get(f"{server.url}/r/{people[0].token}", trust_env=False, timeout=TIMEOUT)
             yield Scene(study, server, *people)
             said = server.output.read_text("utf-8", "replace")
         # Whatever the tests of this file have sent, the server has told no secret and had no fault.
@@ -52,7 +54,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
 @contextmanager
 def browser(scene: Scene, who: NewRater) -> Iterator[httpx.Client]:
     """A browser in which somebody has opened their link and read the instructions."""
-    with httpx.Client(base_url=scene.server.url, follow_redirects=True, trust_env=False, timeout=30) as client:
+    with httpx.Client(base_url=scene.server.url, follow_redirects=True, trust_env=False, timeout=TIMEOUT) as client:
         page = client.get(f"/r/{who.token}")
         if "/instructed" in page.text:
             client.post("/instructed", data={"csrf": csrf(page)})
@@ -75,7 +77,7 @@ def raw(server: ServerProcess, data: bytes, *, rest: bytes = b"") -> bytes:
     """Send bytes as they are, and return what comes back until the server closes or has said its headers and body."""
     host, port = server.url.removeprefix("http://").split(":")
     received = b""
-    with socket.create_connection((host, int(port)), timeout=20) as connection:
+    with socket.create_connection((host, int(port)), timeout=TIMEOUT) as connection:
         connection.sendall(data)
         try:
             if rest:
@@ -147,7 +149,7 @@ def test_nothing_of_others_is_seen(scene: Scene) -> None:
         # With the word of their form, and without a cookie at all.
         data = {"csrf": csrf(theirs), "task": hidden(theirs, "task"), "key": hidden(theirs, "key"), "score_1": "1"}
         assert intruder.post("/answer", data=data).status_code == 403
-        assert httpx.post(f"{scene.server.url}/answer", data=data).status_code == 403
+        assert httpx.post(f"{scene.server.url}/answer", data=data, timeout=TIMEOUT).status_code == 403
         assert intruder.post("/undo", data={"csrf": csrf(theirs)}).status_code == 403
         assert intruder.post("/undo", data={"csrf": csrf(mine)}).status_code == 409
         assert (study.table(), study.log()) == before
@@ -201,8 +203,9 @@ def test_floods_are_slowed_down(tmp_path: Path) -> None:
     with Study.create(tmp_path / "study", StudyConfig("Test", "response"), items) as study:
         token = study.add_raters(1)[0].token
         with (
-            ServerProcess(study.folder, options=["--requests", "60"]) as server,
-            httpx.Client(base_url=server.url, trust_env=False, timeout=30) as client,
+            # Sixty at once and then one a minute, so that a slow machine has no time to earn many more.
+            ServerProcess(study.folder, options=["--requests", "1"]) as server,
+            httpx.Client(base_url=server.url, trust_env=False, timeout=TIMEOUT) as client,
         ):
             client.get(f"/r/{token}")
             answers = [client.get("/rate") for _ in range(90)]

@@ -192,12 +192,12 @@ def test_threads_that_wait_too_long_are_told_so(tmp_path: Path, monkeypatch: pyt
 
     def hold(_connection: Connection) -> None:
         inside.set()
-        leave.wait(30)
+        leave.wait(300)
 
     with study:
         thread = threading.Thread(target=study.store.write, args=(hold,))
         thread.start()
-        inside.wait(30)
+        assert inside.wait(300)
         with pytest.raises(StoreBusyError, match="is busy: others are writing to it; try again"):
             study.assign(rater)
         leave.set()
@@ -240,7 +240,7 @@ import sys
 from trubleu.rating import Study
 study = Study.open(sys.argv[1])
 rater = int(sys.argv[2])
-while (task := study.assign(rater)) is not None:
+while sys.stdin.read(1) and (task := study.assign(rater)) is not None:
     study.answer(rater, task.assignment, (3,), key=task.client_key)
     print(task.item.key, flush=True)
 """
@@ -250,17 +250,19 @@ def test_what_was_acknowledged_survives_kill_9(make: Make) -> None:
     study = make(200, raters=1)
     rater = study.add_raters(1)[0].rater.id
     told: list[str] = []
-    for number in range(3):
-        with subprocess.Popen(
-            [sys.executable, "-c", WORKER, str(study.folder), str(rater)], stdout=subprocess.PIPE, text=True
-        ) as process:
+    for _ in range(3):
+        command = [sys.executable, "-c", WORKER, str(study.folder), str(rater)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdin is not None
             assert process.stdout is not None
-            for line in process.stdout:
+            # It may do some more than it is killed after, but never all, however late that is seen here.
+            process.stdin.write("." * 20)
+            process.stdin.flush()
+            for number, line in enumerate(process.stdout, 1):
                 told.append(line.strip())
-                if len(told) == 10 * (number + 1):
+                if number == 10:
                     os.kill(process.pid, signal.SIGKILL)
-            told_since = process.wait()
-            assert told_since == -signal.SIGKILL
+            assert process.wait() == -signal.SIGKILL
     kept = {row.key for row in study.table()}
     assert set(told) <= kept
     assert len(kept) <= len(told) + 3  # at most the answer that nobody was told of, each time

@@ -13,13 +13,16 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trubleu.rating import Item, Study, StudyConfig
+from trubleu.rating import Item, Study, StudyConfig, simulated_pages
 from trubleu.rating.audit import audit
 from trubleu.rating.simulated import simulate
 from trubleu.simulate.people import Habits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    import httpx
+    import pytest
 
     from trubleu.rating.simulated import Simulation
     from trubleu.rating.simulated_server import ServerProcess
@@ -134,6 +137,27 @@ class Killer:
             thread.join()
         if self._error is not None:
             raise self._error
+
+
+class Refusals:
+    """Tells when the next rater hears that something was not saved: faults last until somebody has met them."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self._heard = threading.Event()
+        usual = simulated_pages._retry_after
+
+        def noted(response: httpx.Response, seconds: float) -> float:
+            if response.status_code == 503:
+                self._heard.set()
+            return usual(response, seconds)
+
+        patch.setattr(simulated_pages, "_retry_after", noted)
+
+    def forget(self) -> None:
+        self._heard.clear()
+
+    def wait(self) -> None:
+        assert self._heard.wait(300), "nobody was refused"
 
 
 def kill_in_turn(servers: Sequence[ServerProcess]) -> Callable[[], None]:

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import event
 from starlette.testclient import TestClient
 
-from tests.rating.load.harness import SIZE, Killer, check, new_study, rate, report
+from tests.rating.load.harness import SIZE, Killer, Refusals, check, new_study, rate, report
 from tests.rating.web.conftest import Visitor, state
 from trubleu.rating.audit import audit
 from trubleu.rating.simulated_server import ServerProcess
@@ -88,16 +88,19 @@ def test_sqlite_has_no_room(make: Make) -> None:
     assert audit(study) == []
 
 
-def test_the_disk_is_full_under_load(tmp_path: Path) -> None:
+def test_the_disk_is_full_under_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The server's files may not grow for a while, until somebody makes room."""
+    refusals = Refusals(monkeypatch)
     with new_study(tmp_path / "study", None) as study, ServerProcess(study.folder, options=["--quiet"]) as server:
 
         def no_room_for_a_while() -> None:
             # The journal of SQLite is a file that grows with every answer, up to the next checkpoint.
             assert server.pid is not None
             usual = resource.prlimit(server.pid, resource.RLIMIT_FSIZE)
+            refusals.forget()
             resource.prlimit(server.pid, resource.RLIMIT_FSIZE, (4096, usual[1]))
             time.sleep(1)
+            refusals.wait()
             resource.prlimit(server.pid, resource.RLIMIT_FSIZE, usual)
 
         killer = Killer(no_room_for_a_while, every=SIZE.kill_every, most=2)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.rating.load.harness import SIZE, Killer, check, kill_in_turn, new_study, rate, report
+from tests.rating.load.harness import SIZE, Killer, Refusals, check, kill_in_turn, new_study, rate, report
 from tests.rating.postgres import running
 from trubleu.rating.simulated_server import ServerProcess
 
@@ -43,10 +43,13 @@ def mortal(postgres: Server) -> Iterator[Server]:
     yield from running(durable=True)
 
 
-def test_postgresql_is_killed_once(mortal: Server, tmp_path: Path) -> None:
+def test_postgresql_is_killed_once(mortal: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refusals = Refusals(monkeypatch)
+
     def kill() -> None:
         mortal.stop(signal.SIGKILL)
-        until = time.monotonic() + 60
+        refusals.wait()
+        until = time.monotonic() + 300
         while True:
             try:
                 mortal.start()

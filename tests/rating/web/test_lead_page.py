@@ -159,7 +159,7 @@ def test_a_double_click_adds_once(make: Make, visit: Visit, monkeypatch: pytest.
     both, true_adding = threading.Barrier(2), study.add_raters
 
     def adding(*given: object, **more: object) -> object:
-        both.wait(30)  # until the other request is here too
+        both.wait(300)  # until the other request is here too
         return true_adding(*given, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(study, "add_raters", adding)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Make = Callable[..., Study]
 
-TIMEOUT = 60
+TIMEOUT = 300
 EVERYWHERE = "0.0.0.0"  # noqa: S104
 
 
