@@ -7,6 +7,8 @@ set -euo pipefail
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 VENV=${VENV:-$ROOT/.venv}
 cd "$ROOT"
+# Tests start Python hundreds of times; where the environment forbids bytecode, each compiles all that it imports again.
+unset PYTHONDONTWRITEBYTECODE
 
 say() { printf '\033[1m--> %s\033[0m\n' "$*" >&2; }
 

@@ -30,7 +30,7 @@ for library in libasan.so libubsan.so libstdc++.so; do
 done
 # Python frees little when it ends, so leaks are not looked for. Reports go to files: a crashed worker cannot swallow them.
 sanitized() {
-  env LD_PRELOAD="$preload" PYTHONMALLOC=malloc PYTHONDONTWRITEBYTECODE=1 PYTHONPATH= \
+  env LD_PRELOAD="$preload" PYTHONMALLOC=malloc PYTHONPATH= \
     ASAN_OPTIONS="detect_leaks=0:halt_on_error=1:abort_on_error=0:exitcode=66:allocator_may_return_null=1:log_path=$here/reports/asan" \
     UBSAN_OPTIONS="halt_on_error=1:print_stacktrace=1:log_path=$here/reports/ubsan" \
     TRUBLEU_SANITIZED=1 "$python" "$@"
