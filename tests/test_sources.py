@@ -39,7 +39,7 @@ def test_modules_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert [name for name, _ in found] == ["somebodys_metrics"]
     (tmp_path / "somebodys_metrics.py").write_text(f"{CODE}\n")
     assert outside_sources(things) != list(found)
-    assert outside_sources([Bleu(2), sources_digest, partial(print, 1)]) == []
+    assert outside_sources([Bleu(2), sources_digest, partial(len, "a")]) == []
     (tmp_path / "somebodys_metrics.py").unlink()
     assert outside_sources(things) == [("somebodys_metrics", "")]
     del sys.modules["somebodys_metrics"]
