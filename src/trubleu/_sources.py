@@ -47,9 +47,13 @@ def outside_sources(things: Iterable[object]) -> list[tuple[str, str]]:
     >>> outside_sources([pathlib.Path("a"), sources_digest])
     []
     """
-    names = {name for thing in things for name in _modules(thing, depth=4)}
+    return outside_modules(name for thing in things for name in _modules(thing, depth=4))
+
+
+def outside_modules(names: Iterable[str]) -> list[tuple[str, str]]:
+    """Return those modules that are neither of this package nor of Python, with their hashes as `outside_sources`."""
     known = {_OWN, "builtins", *sys.stdlib_module_names} - {"__main__"}
-    return [(name, _file_digest(name)) for name in sorted(names) if name.partition(".")[0] not in known]
+    return [(name, _file_digest(name)) for name in sorted(set(names)) if name.partition(".")[0] not in known]
 
 
 def _modules(thing: Any, depth: int) -> Iterator[str]:

@@ -10,6 +10,7 @@ import pytest
 
 from trubleu.cli import main
 from trubleu.errors import UsageError
+from trubleu.judge import sharing
 from trubleu.judge.wmt import judging
 
 if TYPE_CHECKING:
@@ -264,3 +265,18 @@ def test_the_work_is_given_to_the_engine(run: Run, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(judging, "judge_wmt", judge)
     assert run(*ALL, "--engine", "local:3")[::2] == (2, "trubleu: 3 workers\n")
     assert run(*ALL)[::2] == (2, "trubleu: 1 workers\n")
+
+
+def test_what_is_kept_is_not_made_again(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = ("--tasks", "tasks.toml", "--resamples", "40", "--write-scores")
+    alone = run(*arguments, "alone")
+    assert alone[0] == 0
+    assert run(*arguments, "one", "--engine", "local:1", "--resume", "kept") == alone
+    monkeypatch.setattr(sharing._Telling, "__call__", None)
+    assert run(*arguments, "two", "--engine", "local", "--threads", "2", "--resume", "kept") == alone
+    for file in ("seg.score.gz", "sys.score.gz"):
+        assert len({(tmp_path / f"{name}.{file}").read_bytes() for name in ("alone", "one", "two")}) == 1
+    assert run(*arguments, "three", "--resume", "people.txt")[::2] == (
+        2,
+        "trubleu: the folder people.txt cannot be made: File exists; check the path\n",
+    )

@@ -11,7 +11,7 @@ import pytest
 
 from trubleu.data import array_file, places, remote
 from trubleu.engines import EngineError
-from trubleu.engines.keeping import Kept
+from trubleu.engines.keeping import KIND, Kept
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,6 +51,23 @@ def test_what_is_damaged_is_made_again(tmp_path: Path) -> None:
         assert squared(3, worked) == 9
         assert path.read_bytes() == whole
     assert worked == [3] * 4
+
+
+def test_what_nobody_kept_this_way_is_made_again(tmp_path: Path) -> None:
+    squared, worked = kept(str(tmp_path))
+    squared(3, worked)
+    (path,) = tmp_path.iterdir()
+    squared(4, worked)
+    (other,) = set(tmp_path.iterdir()) - {path}
+    whole = path.read_bytes()
+    path.write_bytes(other.read_bytes())  # as a file that was renamed
+    assert squared(3, worked) == 9
+    assert path.read_bytes() == whole
+    for arrays in ({}, {"square": np.zeros(0, np.uint64)}):
+        array_file.write_arrays(path, KIND, {"key": path.stem}, arrays)
+        assert squared(3, worked) == 9
+        assert path.read_bytes() == whole
+    assert worked == [3, 4, 3, 3, 3]
 
 
 def test_what_cannot_be_read_at_the_moment_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from trubleu.judge import Protocol, judge_pairs, judge_wmt
 from trubleu.judge.pairs import observations
 from trubleu.judge.pairs.observations import Column, Drawing
 from trubleu.judge.pairs.results import Measure
-from trubleu.judge.sharing import Slice, shared, slices_of
+from trubleu.judge.sharing import Slice, Where, shared, slices_of
 from trubleu.judge.wmt import resampling
 from trubleu.stats import UnitDraws
 from trubleu.stats.resample import Resampling
@@ -132,7 +132,7 @@ def test_slices_hold_every_draw_once(number: int, at_once: int) -> None:
     assert max(each.count for each in slices) <= at_once
 
 
-def complain(part: Slice, _state: None) -> int:
+def complain(part: Slice, _state: None, _threads: int | None) -> int:
     """Warn of every slice, and refuse the third."""
     warnings.warn(CountedWarning("cases", part.count), stacklevel=1)
     if part.first == 4:
@@ -142,7 +142,7 @@ def complain(part: Slice, _state: None) -> int:
 
 def test_warnings_and_refusals_are_those_of_one_process(two: Engine) -> None:
     for place in (two, engine("local")):
-        found = shared(place, complain, slices_of(9, 2))
+        found = shared(Where(place), complain, slices_of(9, 2))
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             assert [next(found), next(found)] == [2, 2]
@@ -152,7 +152,7 @@ def test_warnings_and_refusals_are_those_of_one_process(two: Engine) -> None:
         assert all(issubclass(each.category, TrubleuWarning) for each in caught)
 
 
-def repeat(part: Slice, _state: None) -> int:
+def repeat(part: Slice, _state: None, _threads: int | None) -> int:
     """Warn of the same in every slice, of the kind of its number, and of a number of cases."""
     warnings.warn("division by zero", RuntimeWarning, stacklevel=1)
     warnings.warn(f"slice {part.first % 4}", TrubleuWarning, stacklevel=1)
@@ -166,7 +166,7 @@ def test_a_warning_of_all_slices_is_given_once(two: Engine, action: Any) -> None
         for _ in range(2):  # a second map tells of it again
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter(action)
-                assert list(shared(place, repeat, slices_of(8, 2))) == [2] * 4
+                assert list(shared(Where(place), repeat, slices_of(8, 2))) == [2] * 4
             told = [(each.category.__name__, str(each.message)) for each in caught]
             assert [each for each in told if each[0] != "CountedWarning"] == [
                 ("RuntimeWarning", "division by zero"),
@@ -194,13 +194,13 @@ class _Holding(InThisProcess):
 @pytest.mark.filterwarnings("ignore::trubleu.TrubleuWarning")
 def test_a_map_is_closed_with_who_asked_for_it() -> None:
     place = _Holding()
-    found = shared(place, complain, slices_of(9, 2))
+    found = shared(Where(place), complain, slices_of(9, 2))
     next(found)
     assert place.running() == [True]
     found.close()
     assert place.running() == [False]
     with pytest.raises(DataError):
-        list(shared(place, complain, slices_of(9, 2)))
+        list(shared(Where(place), complain, slices_of(9, 2)))
     assert place.running() == [False, False]
 
 

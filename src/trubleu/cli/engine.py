@@ -21,6 +21,15 @@ def add_engine_group(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup
     return where
 
 
+def add_judge_engine_group(parser: argparse.ArgumentParser) -> None:
+    """Add ``--engine`` and ``--resume``, as both protocols of judging have them."""
+    add_engine_group(parser).add_argument(
+        "--resume",
+        metavar="FOLDER",
+        help="keep finished draws and scores in this folder, and do not make again what is there",
+    )
+
+
 def chosen_engine(options: argparse.Namespace) -> Engine:
     """Return the engine that was asked for, this process if none was; to be used as a context manager."""
     from trubleu.engines import engine

@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.cli import judge_wmt
-from trubleu.cli.engine import add_engine_group, chosen_engine
+from trubleu.cli.engine import add_judge_engine_group, chosen_engine
 from trubleu.cli.output import add_output_options, check_output, keep_inputs, write_output
 from trubleu.cli.score import add_corpus_options, build_metrics, read_corpus
 
@@ -117,12 +117,13 @@ def add_pairs_parser(protocols: argparse._SubParsersAction[Any]) -> None:
     out.add_argument("--figures", metavar="FOLDER", help="also write figures there")
     out.add_argument("--figure-format", default="svg", metavar="LIST", help="svg (default), pdf, png, or several")
     out.add_argument("--threads", type=int, metavar="N", help="threads to use (all cores); no number depends on it")
-    add_engine_group(parser)
+    add_judge_engine_group(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Judge and print."""
     from trubleu.cli.progress import Bars, told_once
+    from trubleu.engines.output import prepare_folder
     from trubleu.judge import judge_pairs, render_pairs
     from trubleu.judge.pairs.protocol import Protocol
 
@@ -142,6 +143,8 @@ def run(options: argparse.Namespace) -> None:
         partial=options.partial,
     )
     with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars, chosen_engine(options) as engine:
+        if options.resume is not None:
+            prepare_folder(options.resume)  # if that cannot be, it is said before files are read
         references, systems = read_corpus(options)
         references = _rated(references, options)
         _choose_metrics(options, references)
@@ -159,6 +162,7 @@ def run(options: argparse.Namespace) -> None:
             lower_is_better=options.lower_is_better or (),
             threads=options.threads,
             engine=engine,
+            keep=options.resume,
             steps=bars.stage,
         )
         _write_extras(report, options)

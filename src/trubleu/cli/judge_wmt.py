@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, Final
 
-from trubleu.cli.engine import add_engine_group, chosen_engine
+from trubleu.cli.engine import add_judge_engine_group, chosen_engine
 from trubleu.cli.output import add_output_options, check_output, keep_inputs, write_output
 from trubleu.cli.score import add_corpus_options, build_metrics, choose_metric
 
@@ -92,12 +92,13 @@ def add_parser(protocols: argparse._SubParsersAction[Any]) -> None:
         "--write-scores", metavar="PREFIX", help="write the metrics' PREFIX.seg.score.gz and PREFIX.sys.score.gz"
     )
     out.add_argument("--threads", type=int, metavar="N", help="threads to use (all cores); no number depends on it")
-    add_engine_group(parser)
+    add_judge_engine_group(parser)
 
 
 def run(options: argparse.Namespace) -> None:
     """Judge and print."""
     from trubleu.cli.progress import Bars, told_once
+    from trubleu.engines.output import prepare_folder
     from trubleu.judge.wmt.judging import judge_wmt
     from trubleu.judge.wmt.tables import render_wmt
 
@@ -106,6 +107,8 @@ def run(options: argparse.Namespace) -> None:
     if options.metric:
         _build(options)  # a wrong name is said before files are read
     with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars, chosen_engine(options) as engine:
+        if options.resume is not None:
+            prepare_folder(options.resume)  # if that cannot be, it is said before files are read
         tasks = _tasks(options)
         report = judge_wmt(
             tasks,
@@ -120,6 +123,7 @@ def run(options: argparse.Namespace) -> None:
             lower_is_better=options.lower_is_better or (),
             threads=options.threads,
             engine=engine,
+            keep=options.resume,
             steps=bars.stage,
         )
         _write_scores(options, report)

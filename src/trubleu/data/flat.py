@@ -145,9 +145,10 @@ class FlatSegments:
     @property
     def ids(self) -> tuple[str, ...]:
         """One name for each segment."""
-        if self._ids is None:
-            self._ids = tuple(map(str, range(self._before + 1, self._before + len(self) + 1)))
-        return self._ids
+        if self._ids is not None:
+            return self._ids
+        # With what is not pickled: copies are the same whether somebody asked before or not.
+        return self.remembered("ids", lambda: tuple(map(str, range(self._before + 1, self._before + len(self) + 1))))
 
     @property
     def origins(self) -> tuple[str | None, ...] | None:

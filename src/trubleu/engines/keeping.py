@@ -44,7 +44,8 @@ class Kept(Generic[Partition, State, Result]):
     content
         Yields all that a partition's result depends on, as bytes.
     pack, unpack
-        Turn a result into what a file holds, or None if it is not to be kept, and back.
+        Turn a result into what a file holds, or None if it is not to be kept, and back; what is no such content may
+        raise DataError or any of the errors that lists, dictionaries and numbers raise.
     """
 
     function: Callable[[Partition, State], Result]
@@ -61,11 +62,13 @@ class Kept(Generic[Partition, State, Result]):
         EngineError
             If it cannot be kept or read, which says nothing about the partition's data.
         """
-        path = self._path(partition)
+        key = self._key(partition)
+        path = places.joined(self.folder, f"{key}.result")
         try:
             with _on_this_machine(path) as file:
                 kept = ArrayFile(file, KIND)
-            return self.unpack(kept.header, kept.array)
+            if kept.header.pop("key", None) == key:  # otherwise it was renamed
+                return self.unpack(kept.header, kept.array)
         except FileNotFoundError:
             pass
         except OSError as error:
@@ -74,21 +77,24 @@ class Kept(Generic[Partition, State, Result]):
             # It may be whole all the same, so that it is neither removed nor made again.
             if isinstance(error.__cause__, OSError) and not isinstance(error.__cause__, FileNotFoundError):
                 raise EngineError(str(error)) from error
+        except (AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError):
+            pass  # the file is whole, but nobody who packs results made it
         result = self.function(partition, state)
         if (packed := self.pack(result)) is not None:
+            header, arrays = packed
             try:
-                write_arrays(path, KIND, *packed)
+                write_arrays(path, KIND, {**header, "key": key}, arrays)
             except DataError as error:
                 raise EngineError(str(error)) from error
         return result
 
-    def _path(self, partition: Partition) -> str:
+    def _key(self, partition: Partition) -> str:
         digest = hashlib.blake2b(digest_size=32)
         for part in self.content(partition):
             # With its length, so that moving a byte from one part to the next makes another content.
             digest.update(len(part).to_bytes(8, "little"))
             digest.update(part)
-        return places.joined(self.folder, f"{digest.hexdigest()}.result")
+        return digest.hexdigest()
 
 
 @contextmanager

@@ -5,15 +5,54 @@ from __future__ import annotations
 import warnings
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic
 
+from trubleu.data import places
+from trubleu.engines.content import content_digest
+from trubleu.engines.keeping import Kept
+from trubleu.engines.output import prepare_folder
+from trubleu.engines.packing import Packing
 from trubleu.engines.work import Partition, Result, State
 from trubleu.errors import CountedWarning, DataError
+from trubleu.judge.kept import Told, ToldPacking, Warned
+from trubleu.report.learning_ranges import check_same, signatures_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
+    from trubleu.data.files import PathLike
     from trubleu.engines import Engine
+    from trubleu.metrics import Metric
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where work is done, and where what comes of it is kept.
+
+    Attributes
+    ----------
+    engine
+        No number depends on it.
+    keep
+        A folder, as workers find it; None to keep nothing.
+    """
+
+    engine: Engine
+    keep: str | None = None
+
+    @classmethod
+    def of(cls, engine: Engine, keep: PathLike | None) -> Where:
+        """Return the same for a folder that need not be there yet.
+
+        Raises
+        ------
+        DataError
+            If it cannot be made or written to.
+        """
+        if keep is None:
+            return cls(engine)
+        prepare_folder(keep)
+        return cls(engine, places.absolute(keep))
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,27 +78,54 @@ def slices_of(number: int, at_once: int) -> list[Slice]:
 
 
 def shared(
-    engine: Engine,
-    function: Callable[[Partition, State], Result],
+    where: Where,
+    function: Callable[[Partition, State, int | None], Result],
     partitions: Sequence[Partition],
     *,
     state: Callable[[], State] | None = None,
+    metrics: Mapping[str, Metric] | None = None,
+    records: tuple[type[Any], ...] = (),
     progress: Callable[[Partition], object] | None = None,
 ) -> Generator[Result, None, None]:
     """Yield the result of each partition, in order; what was warned of where it was made is warned of here, once.
 
     Only numbers of cases are told of as often as they come, for whoever adds them up.
 
+    Parameters
+    ----------
+    where
+        Where to work. What is kept there is known by all that the function, the state, the partition and the metrics
+        hold, and by the code.
+    function
+        Takes a partition, a worker's state and how many threads to use, on which no result may depend.
+    partitions, state, progress
+        As for `Engine.map`.
+    metrics
+        Those that the function counts with: their vectors and the like may be sent as paths, but their signatures tell
+        what is there, and must be the same wherever it is called.
+    records
+        The dataclasses and named tuples that results hold.
+
     Raises
     ------
     DataError
         At once, if the function raised it: what a metric has against one draw it has against the data, and a sentence
         of its own says more than a list of draws.
+    UsageError
+        If metrics are others on some node, or if results are to be kept and cannot be known again, as the function is
+        in no module.
     """
     seen: set[tuple[object, ...]] = set()
-    with closing(engine.map(_Told(function), partitions, state=state, progress=progress)) as results:
-        for _, (found, told) in results:
-            for warning in told:
+    metrics = metrics or {}
+    signatures = signatures_of(metrics)
+    work: Callable[[Partition, State], Told] = _Telling(function, where.engine.threads, metrics, signatures)
+    if where.keep is not None:
+        job = content_digest(function, state, signatures)
+        told = ToldPacking(Packing(records))
+        work = Kept(function=work, folder=where.keep, content=_OfJob(job), pack=told.pack, unpack=told.unpack)
+    with closing(where.engine.map(work, partitions, state=state, progress=progress)) as results:
+        for _, (found, warned) in results:
+            for warning in warned:
                 if warning.what not in seen or issubclass(warning.category, CountedWarning):
                     seen.add(warning.what)
                     warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.line)
@@ -68,30 +134,33 @@ def shared(
             yield found
 
 
-class _Warning(NamedTuple):
-    message: Any
-    category: type[Warning]
-    filename: str
-    line: int
+@dataclass(frozen=True, slots=True)
+class _OfJob:
+    """Tells all that the result of a partition depends on."""
 
-    @property
-    def what(self) -> tuple[object, ...]:
-        """What two of the same kind have in common; messages are never equal."""
-        return self.category, str(self.message), self.filename, self.line
+    job: str
+
+    def __call__(self, partition: object) -> Iterator[bytes]:
+        yield self.job.encode()
+        yield content_digest(partition).encode()
 
 
 @dataclass(frozen=True, slots=True)
-class _Told(Generic[Partition, State, Result]):
+class _Telling(Generic[Partition, State, Result]):
     """A function that hands over what it warns of and what data it cannot use beside its results."""
 
-    function: Callable[[Partition, State], Result]
+    function: Callable[[Partition, State, int | None], Result]
+    threads: int | None
+    metrics: Mapping[str, Metric]
+    signatures: tuple[tuple[str, str], ...]
 
-    def __call__(self, partition: Partition, state: State) -> tuple[Result | DataError, list[_Warning]]:
+    def __call__(self, partition: Partition, state: State) -> Told:
+        check_same(self.metrics, self.signatures)
         found: Result | DataError
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                found = self.function(partition, state)
+                found = self.function(partition, state, self.threads)
             except DataError as error:
                 found = error
-        return found, [_Warning(each.message, each.category, each.filename, each.lineno) for each in caught]
+        return Told(found, [Warned(each.message, each.category, each.filename, each.lineno) for each in caught])

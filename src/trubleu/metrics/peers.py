@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from functools import cached_property
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -30,7 +31,15 @@ class SacreMetric(Metric):
     uses_weights: ClassVar[bool] = False
 
     columns: int
-    _peer: Any
+
+    @cached_property
+    @abstractmethod
+    def _peer(self) -> Any:
+        """sacreBLEU's metric, which notes what it meets."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Copies, also those in other processes, are the same whatever was counted before.
+        return {name: value for name, value in vars(self).items() if name != "_peer"}
 
     def statistics(
         self,
@@ -96,8 +105,6 @@ class ChrF(SacreMetric):
         whitespace: bool = False,
         eps_smoothing: bool = False,
     ) -> None:
-        from sacrebleu.metrics.chrf import CHRF
-
         for name, value, least in (("char_order", char_order, 1), ("word_order", word_order, 0), ("beta", beta, 1)):
             if not isinstance(value, int) or isinstance(value, bool) or value < least:
                 raise UsageError(f"{name}={value} must be a whole number that is at least {least}")
@@ -107,7 +114,12 @@ class ChrF(SacreMetric):
         self.eps_smoothing = check_flag("eps_smoothing", eps_smoothing)
         self.name = "chrf" + "+" * min(word_order, 2)
         self.columns = 3 * (char_order + word_order)
-        self._peer = CHRF(char_order, word_order, beta, lowercase, whitespace, eps_smoothing)
+
+    @cached_property
+    def _peer(self) -> Any:
+        from sacrebleu.metrics.chrf import CHRF
+
+        return CHRF(self.char_order, self.word_order, self.beta, self.lowercase, self.whitespace, self.eps_smoothing)
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return chrF on 0 to 100 for each row of summed statistics."""
@@ -165,15 +177,18 @@ class Ter(SacreMetric):
         asian_support: bool = False,
         case_sensitive: bool = False,
     ) -> None:
-        from sacrebleu.metrics.ter import TER
-
         self.name = "ter"
         self.columns = 2
         self.normalized = check_flag("normalized", normalized)
         self.no_punct = check_flag("no_punct", no_punct)
         self.asian_support = check_flag("asian_support", asian_support)
         self.case_sensitive = check_flag("case_sensitive", case_sensitive)
-        self._peer = TER(normalized, no_punct, asian_support, case_sensitive)
+
+    @cached_property
+    def _peer(self) -> Any:
+        from sacrebleu.metrics.ter import TER
+
+        return TER(self.normalized, self.no_punct, self.asian_support, self.case_sensitive)
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return TER in percent for each row of summed statistics: 100 for words against an empty reference."""

@@ -17,7 +17,7 @@ from trubleu.metrics.learning import Learned, LearningMetric
 from trubleu.metrics.ngram_counts import CountsOfParts, NgramCounts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -161,13 +161,24 @@ class SameMetrics:
             If they are not the same, as a file that they need is another one here.
         """
         made = self.metrics()
-        for (name, here), (_, there) in zip(signatures_of(made), self.signatures, strict=True):
-            if here != there:
-                raise UsageError(
-                    f"the metric {name} is {here} on the node {socket.gethostname()}, but {there} where the work was "
-                    "begun; let every node find the same vectors, corpora and code under the same paths"
-                )
+        check_same(made, self.signatures)
         return made
+
+
+def check_same(metrics: Mapping[str, Metric], signatures: Sequence[tuple[str, str]]) -> None:
+    """Refuse metrics that are not what they were where the work was begun, as a file of theirs is another one here.
+
+    Raises
+    ------
+    UsageError
+        If a signature differs, with the name of this node.
+    """
+    for (name, here), (_, there) in zip(signatures_of(metrics), signatures, strict=True):
+        if here != there:
+            raise UsageError(
+                f"the metric {name} is {here} on the node {socket.gethostname()}, but {there} where the work was "
+                "begun; let every node find the same vectors, corpora and code under the same paths"
+            )
 
 
 def signatures_of(metrics: Mapping[str, Metric]) -> tuple[tuple[str, str], ...]:

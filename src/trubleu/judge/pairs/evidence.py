@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def cloud_of(observer: Observer, columns: Sequence[Column], draws: UnitDraws, common: int) -> Cloud:
     """Return the units of the first draw; ``common`` is what opinions were multiplied by to make them whole."""
-    seen = observer.drawing(columns, draws)().observe(Slice(0, 1))
+    seen = observer.drawing(columns, draws)().observe(Slice(0, 1), observer.where.engine.threads)
     return Cloud(
         pair=observer.units(draws),
         rating=seen.opinions[0] / common,

@@ -28,6 +28,7 @@ from trubleu.judge.pairs.selection import (
     usable_segments,
 )
 from trubleu.judge.pairs.sweeps import Sweeps
+from trubleu.judge.sharing import Where
 from trubleu.report.counting import HeldWarnings
 from trubleu.report.scores import no_steps
 from trubleu.signature import make_signature
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import Ratings, References, SegmentScores
+    from trubleu.data.files import PathLike
     from trubleu.engines import Engine
     from trubleu.judge.pairs.conditions import Condition
     from trubleu.judge.pairs.observations import Column
@@ -64,6 +66,7 @@ def judge_pairs(
     lower_is_better: Sequence[str] = (),
     threads: int | None = None,
     engine: Engine | None = None,
+    keep: PathLike | None = None,
     steps: Steps = no_steps,
 ) -> PairsReport:
     """Measure how well metrics agree with people, by the protocol of the ΔBLEU paper.
@@ -104,6 +107,9 @@ def judge_pairs(
     engine
         Where units are drawn and points of sweeps are scored, such as ``trubleu.engines.engine("local:8")``; no number
         depends on it. This process, if none is given. It is left open.
+    keep
+        A folder for what comes of each slice of draws and each point, all workers': those that are found there by what
+        they and all else hold are not made again, whatever the engine.
     steps
         Told of every stage of work, for a progress bar.
 
@@ -132,6 +138,7 @@ def judge_pairs(
     chosen = parse_conditions(conditions, pool_outputs=pool_outputs)
     wanted = parse_pairs(pairs, names)
     dropping = systems_named(drop_equal, names)
+    where = Where.of(engine or engine_named(threads=threads), keep)
     held = HeldWarnings()
     try:
         with held.of_part():
@@ -159,7 +166,7 @@ def judge_pairs(
                 protocol=protocol,
                 scoring=scoring,
                 given=given,
-                observer=Observer(pairs=kept, engine=engine or engine_named(threads=threads)),
+                observer=Observer(pairs=kept, where=where),
                 steps=steps,
                 notes=notes,
                 common=common,

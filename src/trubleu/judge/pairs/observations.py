@@ -21,10 +21,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from trubleu.engines import Engine
     from trubleu.judge.pairs.opinions import Pair
     from trubleu.judge.pairs.results import Measure
-    from trubleu.judge.sharing import Slice
+    from trubleu.judge.sharing import Slice, Where
     from trubleu.stats import ScoreFunction, UnitDraws
 
 SLICE_BYTES: Final = 64 * 2**20
@@ -135,7 +134,7 @@ class Drawing:
     columns
         The measures.
     draws
-        How units are drawn, and with how many threads.
+        How units are drawn.
     pair_counts
         ``int64[draws, pairs]``: how often each pair enters the weighted coefficients; None for no such coefficients.
     """
@@ -183,12 +182,11 @@ class Tables:
             for place, opinion in enumerate(drawing.opinions)
         ]
 
-    def observe(self, part: Slice) -> Observed:
+    def observe(self, part: Slice, threads: int | None = None) -> Observed:
         """Return the units of some draws."""
+        draws = replace(self._drawing.draws, threads=threads)
         sums = [
-            self._drawing.draws.sums(
-                table, stream=place, items=items, universe=self._universe, first=part.first, count=part.count
-            )
+            draws.sums(table, stream=place, items=items, universe=self._universe, first=part.first, count=part.count)
             for place, (table, items) in enumerate(zip(self._tables, self._items, strict=True))
         ]
         differences = []
@@ -200,25 +198,26 @@ class Tables:
         # One division of whole numbers: equal means are equal numbers, whatever the order of the ratings.
         return Observed(np.concatenate([each[..., 0] for each in sums], axis=1) / self._sizes, differences)
 
-    def correlate(self, part: Slice) -> Correlated:
+    def correlate(self, part: Slice, threads: int | None = None) -> Correlated:
         """Return the coefficients of some draws."""
-        opinions, differences = self.observe(part)
-        found = Correlated([self._coefficients(each, opinions, None) for each in differences], [])
+        opinions, differences = self.observe(part, threads)
+        found = Correlated([_coefficients(each, opinions, None, threads) for each in differences], [])
         if self._drawing.pair_counts is not None:
             counts = self._drawing.pair_counts[part.first : part.first + part.count][:, self._drawing.units()]
-            found.weighted.extend(self._coefficients(each, opinions, counts) for each in differences)
+            found.weighted.extend(_coefficients(each, opinions, counts, threads) for each in differences)
         return found
 
-    def _coefficients(
-        self, x: NDArray[np.float64], y: NDArray[np.float64], counts: NDArray[np.int64] | None
-    ) -> Coefficients:
-        found = rank_correlations(x, y, counts=counts, mirrored=True, threads=self._drawing.draws.threads)
-        return Coefficients(spearman=found.spearman, kendall=found.kendall)
+
+def _coefficients(
+    x: NDArray[np.float64], y: NDArray[np.float64], counts: NDArray[np.int64] | None, threads: int | None
+) -> Coefficients:
+    found = rank_correlations(x, y, counts=counts, mirrored=True, threads=threads)
+    return Coefficients(spearman=found.spearman, kendall=found.kendall)
 
 
-def correlate(part: Slice, tables: Tables) -> Correlated:
+def correlate(part: Slice, tables: Tables, threads: int | None) -> Correlated:
     """Return the coefficients of some draws."""
-    return tables.correlate(part)
+    return tables.correlate(part, threads)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,12 +228,12 @@ class Observer:
     ----------
     pairs
         With their segments; every one has at least one unit.
-    engine
+    where
         Where draws are made; no number depends on it.
     """
 
     pairs: Sequence[Pair]
-    engine: Engine
+    where: Where
 
     def drawing(
         self, columns: Sequence[Column], draws: UnitDraws, pair_counts: NDArray[np.int64] | None = None
@@ -244,7 +243,7 @@ class Observer:
             segments=[pair.segments for pair in self.pairs],
             opinions=[pair.opinion for pair in self.pairs],
             columns=columns,
-            draws=replace(draws, threads=self.engine.threads),
+            draws=draws,
             pair_counts=pair_counts,
         )
 
@@ -278,7 +277,8 @@ class Observer:
             if progress is not None:
                 progress(part.count * len(columns))
 
-        parts = list(shared(self.engine, correlate, drawing.slices(), state=drawing, progress=tell))
+        records = (Correlated, Coefficients)
+        parts = list(shared(self.where, correlate, drawing.slices(), state=drawing, records=records, progress=tell))
         return _joined([part.plain for part in parts]), _joined([part.weighted for part in parts])
 
 

@@ -72,9 +72,13 @@ class Scoring:
     _rows: dict[object, NDArray[np.float64]] = field(default_factory=dict)
     _lessons: dict[object, References] = field(default_factory=dict)  # the last one only
 
-    def afresh(self, threads: int | None) -> Scoring:
-        """Return the same without what it keeps, as it is sent to workers."""
-        return replace(self, threads=threads, _kept={}, _rows={}, _lessons={})
+    def afresh(self) -> Scoring:
+        """Return the same without what it keeps, as it is sent to workers, who have threads of their own."""
+        return replace(self, threads=None, _kept={}, _rows={}, _lessons={})
+
+    def with_threads(self, threads: int | None) -> Scoring:
+        """Return the same with another number of threads, which keeps things together with this one."""
+        return replace(self, threads=threads)
 
     def segments_of(self, system: int) -> NDArray[np.int64]:
         """Return the segments on which a system is judged in any pair."""

@@ -5,14 +5,15 @@ Where every point is scored anew, points are shared out, scoring and draws toget
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from trubleu.engines import engine
 from trubleu.judge.pairs.conditions import Condition
 from trubleu.judge.pairs.inference import Replicates, sweep_row
 from trubleu.judge.pairs.observations import Observer
-from trubleu.judge.sharing import shared
+from trubleu.judge.pairs.results import SweepRow
+from trubleu.judge.sharing import Where, shared
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from trubleu.judge.notes import Notes
     from trubleu.judge.pairs.observations import Column
     from trubleu.judge.pairs.protocol import Protocol
-    from trubleu.judge.pairs.results import SweepName, SweepRow
+    from trubleu.judge.pairs.results import SweepName
     from trubleu.judge.pairs.scoring import Scoring
     from trubleu.metrics import Metric
     from trubleu.report.scores import Steps
@@ -49,7 +50,7 @@ class _Scored:
     metrics, condition, protocol
         As for `Sweeps`.
     scoring
-        With as many threads as a worker may use.
+        Afresh.
     """
 
     metrics: Mapping[str, Metric]
@@ -57,16 +58,17 @@ class _Scored:
     protocol: Protocol
     scoring: Scoring
 
-    def __call__(self, point: _Point, _state: None) -> list[SweepRow]:
+    def __call__(self, point: _Point, _state: None, threads: int | None) -> list[SweepRow]:
         metrics, condition = self.metrics, self.condition
         if point.sweep == "threshold":
             condition = Condition("threshold", point.value)
         else:
             ordered = {name: metric.with_order(int(point.value)) for name, metric in metrics.items()}
             metrics = {name: metric for name, metric in ordered.items() if metric is not None}
-        columns = [self.scoring.column(name, metric, condition) for name, metric in metrics.items()]
-        with engine(threads=self.scoring.threads) as here:
-            observer = Observer(pairs=self.scoring.pairs, engine=here)
+        scoring = self.scoring.with_threads(threads)
+        columns = [scoring.column(name, metric, condition) for name, metric in metrics.items()]
+        with engine(threads=threads) as here:
+            observer = Observer(pairs=scoring.pairs, where=Where(here))
             return rows_at(point.sweep, point.value, columns, self.protocol.unit, self.protocol, observer)
 
 
@@ -134,15 +136,23 @@ class Sweeps:
         return rows
 
     def _scored(self, what: str, points: Sequence[_Point]) -> list[SweepRow]:
-        """Return the rows of points that are scored anew, wherever the engine has them made."""
+        """Return the rows of points that are scored anew, wherever that is to be."""
         advance = self.steps(what, len(points))
         function = _Scored(
             metrics=self.metrics,
             condition=self.condition,
-            protocol=self.protocol,
-            scoring=self.scoring.afresh(self.observer.engine.threads),
+            # Without what points do not depend on, so that they are found again if only that changes.
+            protocol=replace(self.protocol, draws=1, resamples=1, sweeps=()),
+            scoring=self.scoring.afresh(),
         )
-        found = shared(self.observer.engine, function, points, progress=lambda _point: advance(1))
+        found = shared(
+            self.observer.where,
+            function,
+            points,
+            metrics=self.metrics,
+            records=(SweepRow,),
+            progress=lambda _point: advance(1),
+        )
         return [row for rows in found for row in rows]
 
     def _threshold_sweep(self) -> list[SweepRow]:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from trubleu.engines import Engine
     from trubleu.judge.notes import Notes
+    from trubleu.judge.sharing import Where
     from trubleu.judge.wmt.measures import Measured, Points
     from trubleu.judge.wmt.results import Level, WmtSetting
     from trubleu.report.scores import Steps
@@ -60,7 +60,7 @@ class _Permute:
     trials: int
     seed: int
 
-    def __call__(self, part: _Permuted, _state: None) -> float:
+    def __call__(self, part: _Permuted, _state: None, _threads: int | None) -> float:
         cloud = self.clouds[part.level, part.language_pair]
         x, y = cloud.scores[part.x], cloud.scores[part.y]
         return permutation_of_metrics(x, y, cloud.human, trials=self.trials, seed=self.seed).p
@@ -72,7 +72,7 @@ def differences_of(
     setting: WmtSetting,
     notes: Notes,
     *,
-    engine: Engine,
+    where: Where,
     steps: Steps,
 ) -> tuple[DifferenceRow, ...]:
     """Return a row for each pair of metrics and each test that their level has."""
@@ -104,7 +104,7 @@ def differences_of(
     permute = _Permute(clouds=clouds, trials=setting.resamples or TRIALS, seed=setting.seed)
     advance = steps("permutation tests", len(permuted))
     by_permutation = dict(
-        zip(permuted, shared(engine, permute, permuted, progress=lambda _part: advance(1)), strict=True)
+        zip(permuted, shared(where, permute, permuted, progress=lambda _part: advance(1)), strict=True)
     )
     rows: list[DifferenceRow] = []
     for (level, language_pair, statistic), pairs in compared.items():

@@ -9,6 +9,7 @@ from trubleu.engines import engine as engine_named
 from trubleu.errors import UsageError, counted, nearest
 from trubleu.judge.notes import Notes
 from trubleu.judge.replicates import ends_of
+from trubleu.judge.sharing import Where
 from trubleu.judge.wmt.differences import differences_of
 from trubleu.judge.wmt.measures import (
     LEVEL_NAMES,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from trubleu.data.files import PathLike
     from trubleu.engines import Engine
     from trubleu.judge.replicates import Ends
     from trubleu.judge.wmt.results import Identical, Resample, ScoredTask
@@ -66,6 +68,7 @@ def judge_wmt(
     lower_is_better: Sequence[str] = (),
     threads: int | None = None,
     engine: Engine | None = None,
+    keep: PathLike | None = None,
     steps: Steps = no_steps,
 ) -> WmtReport:
     """Judge metrics as the metrics tasks of WMT do, in one or more language pairs.
@@ -98,6 +101,9 @@ def judge_wmt(
     engine
         Where outputs are scored, resampled and permuted, such as ``trubleu.engines.engine("local:8")``; no number
         depends on it. This process, if none is given. It is left open.
+    keep
+        A folder for what comes of each part of that work, all workers': parts that are found there by what they and
+        all else hold are not made again, whatever the engine.
     steps
         Told of every stage of work, for a progress bar.
 
@@ -131,7 +137,7 @@ def judge_wmt(
     )
     _check(tasks, metrics, setting, lower_is_better)
     notes = Notes()
-    place = engine or engine_named(threads=threads)
+    where = Where.of(engine or engine_named(threads=threads), keep)
     measured: list[Measured] = []
     points: list[Points] = []
     systems: list[SystemScoreRow] = []
@@ -140,9 +146,9 @@ def judge_wmt(
     held = HeldWarnings()
     for each_task in tasks:
         task = each_task.rated(unrated_as, notes)
-        work = Work(language_pair=task.language_pair, setting=setting, notes=notes, engine=place, steps=steps)
+        work = Work(language_pair=task.language_pair, setting=setting, notes=notes, where=where, steps=steps)
         with held.of_part():  # every system meets the same warning of a metric again
-            found = gather_scores(task, metrics, frozenset(lower_is_better), notes, engine=place, steps=steps)
+            found = gather_scores(task, metrics, frozenset(lower_is_better), notes, where=where, steps=steps)
         names |= dict.fromkeys(each.name for each in found)
         scored.append(scored_task(task, found))
         human = task.human_scores(notes)
@@ -169,7 +175,7 @@ def judge_wmt(
     rank = {name: place for place, name in enumerate(names)}
     measured.sort(key=lambda each: (order[each.level], rank[each.metric]))
     _tell_intervals([ends_of(each.replicates, confidence) for each in measured], notes)
-    differences = differences_of(measured, points, setting, notes, engine=place, steps=steps)
+    differences = differences_of(measured, points, setting, notes, where=where, steps=steps)
     return WmtReport(
         agreements=tuple(_row(each, confidence) for each in measured),
         differences=differences,

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from trubleu.engines import Engine
     from trubleu.judge.notes import Notes
+    from trubleu.judge.sharing import Where
     from trubleu.judge.wmt.resampling import Replicator
     from trubleu.judge.wmt.results import Level, WmtSetting
     from trubleu.judge.wmt.scores import MetricScores
@@ -77,7 +77,7 @@ class Work:
     language_pair: str
     setting: WmtSetting
     notes: Notes
-    engine: Engine
+    where: Where
     steps: Steps
 
     @property
@@ -94,7 +94,7 @@ class Work:
         """Return what is made of each resample of segments."""
         count = self.setting.resamples
         advance = self.steps(f"{self.language_pair}: {what}", count)
-        return resample(replicator, count=count, seed=self.seed, engine=self.engine, progress=advance)
+        return resample(replicator, count=count, seed=self.seed, where=self.where, progress=advance)
 
 
 def measure_systems(

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from trubleu.engines import Engine
-    from trubleu.judge.sharing import Slice
+    from trubleu.judge.sharing import Slice, Where
     from trubleu.stats import ScoreFunction
 
 FEWEST_AT_ONCE: Final = 16 * LANES
@@ -50,15 +49,14 @@ class _Resample(Generic[Key]):
 
     replicator: Replicator[Key]
     seed: int
-    threads: int | None
 
-    def __call__(self, part: Slice, _state: None) -> Mapping[Key, NDArray[np.float64]]:
+    def __call__(self, part: Slice, _state: None, threads: int | None) -> Mapping[Key, NDArray[np.float64]]:
         return self.replicator.replicates(
             Resampling(
                 test="bootstrap",
                 count=part.count,
                 seed=self.seed,
-                threads=self.threads,
+                threads=threads,
                 progress=None,
                 first=part.first,
             )
@@ -66,13 +64,13 @@ class _Resample(Generic[Key]):
 
 
 def resample(
-    replicator: Replicator[Key], *, count: int, seed: int, engine: Engine, progress: Callable[[int], object]
+    replicator: Replicator[Key], *, count: int, seed: int, where: Where, progress: Callable[[int], object]
 ) -> dict[Key, NDArray[np.float64]]:
-    """Return all resamples of each statistic, made wherever the engine has them made."""
+    """Return all resamples of each statistic, made wherever that is to be."""
     # As many as the data allows, not as there are workers: a score function may round by the shape of what it gets.
     at_once = max(FEWEST_AT_ONCE, SLICE_WORK // max(1, replicator.work) // LANES * LANES)
-    function = _Resample(replicator=replicator, seed=seed, threads=engine.threads)
-    parts = list(shared(engine, function, slices_of(count, at_once), progress=lambda part: progress(part.count)))
+    function = _Resample(replicator=replicator, seed=seed)
+    parts = list(shared(where, function, slices_of(count, at_once), progress=lambda part: progress(part.count)))
     return {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
 
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import References, SegmentScores, SystemScores
-    from trubleu.engines import Engine
     from trubleu.judge.notes import Notes
+    from trubleu.judge.sharing import Where
     from trubleu.judge.wmt.task import WmtTask
     from trubleu.metrics import Metric
     from trubleu.report.scores import Steps
@@ -68,11 +68,11 @@ def gather_scores(
     lower_is_better: frozenset[str],
     notes: Notes,
     *,
-    engine: Engine,
+    where: Where,
     steps: Steps,
 ) -> list[MetricScores]:
-    """Compute our metrics' scores of a task, wherever the engine has them computed, and add those from files."""
-    found = _computed(task, metrics, engine, steps) + _read(task, lower_is_better, notes)
+    """Compute our metrics' scores of a task, wherever that is to be, and add those from files."""
+    found = _computed(task, metrics, where, steps) + _read(task, lower_is_better, notes)
     names = [each.name for each in found]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise UsageError(f"two metrics are called {some(twice)}, one of them in a file of scores; rename it there")
@@ -96,25 +96,25 @@ class _Count:
     references: References
     outputs: Mapping[str, Sequence[str]]
     metrics: Mapping[str, Metric]
-    threads: int | None
 
-    def __call__(self, part: _Output, _state: None) -> NDArray[np.float64]:
+    def __call__(self, part: _Output, _state: None, threads: int | None) -> NDArray[np.float64]:
         prepare_for(self.references, self.metrics.values(), len(self.outputs))
         metric, texts = self.metrics[part.metric], self.outputs[part.system]
-        return metric.statistics(texts, self.references, threads=self.threads)
+        return metric.statistics(texts, self.references, threads=threads)
 
 
-def _computed(task: WmtTask, metrics: Mapping[str, Metric], engine: Engine, steps: Steps) -> list[MetricScores]:
+def _computed(task: WmtTask, metrics: Mapping[str, Metric], where: Where, steps: Steps) -> list[MetricScores]:
     if not metrics:
         return []
     if task.references is None:
         raise UsageError(f"{task.language_pair} has no references to score outputs by {some(metrics)}; give some")
     references = task.references
     advance = steps(f"score {task.language_pair}", len(references) * len(task.outputs) * len(metrics))
-    count = _Count(references=references, outputs=task.outputs, metrics=metrics, threads=engine.threads)
+    count = _Count(references=references, outputs=task.outputs, metrics=metrics)
     parts = [_Output(metric, system) for metric in metrics for system in task.outputs]
     found = []
-    with closing(shared(engine, count, parts, progress=lambda _part: advance(len(references)))) as counted:
+    results = shared(where, count, parts, metrics=metrics, progress=lambda _part: advance(len(references)))
+    with closing(results) as counted:
         for name, metric in metrics.items():
             statistics = list(islice(counted, len(task.outputs)))
             sign = 1 if metric.higher_is_better else -1
