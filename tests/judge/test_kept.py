@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import re
 import warnings
@@ -28,6 +29,8 @@ from trubleu.vectors import VectorStore
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
 PROTOCOL = Protocol(unit=4, draws=40, resamples=70, sweeps=("order", "unit"), sweep_draws=3, sweep_resamples=3)
 WORLD = make_world(segments=24)
@@ -218,6 +221,64 @@ def test_what_has_changed_in_a_language_pair(worked: list[str], tmp_path: Path) 
         assert found == wmt(None, tasks=[changed], **options)
 
 
+def test_another_metric_or_system_leaves_scores_as_they_are(worked: list[str], tmp_path: Path) -> None:
+    task = make_task()
+    assert task.human is not None
+    wmt(tmp_path, tasks=[task])
+    more = {**METRICS, "more": trubleu.metric("bleu-1")}
+    outputs, human = {**task.outputs, "new": task.outputs["good"]}, {**task.human, "new": 0.5}
+    longer = replace(task, outputs=outputs, human=human)
+    for metrics, changed, made in (
+        (more, task, [f"{system} by more" for system in task.outputs]),
+        (more, longer, [f"new by {metric}" for metric in more]),
+    ):
+        worked.clear()
+        found = wmt(tmp_path, tasks=[changed], metrics=metrics)
+        assert [name for name in worked if " by " in name] == made
+        assert found == wmt(None, tasks=[changed], metrics=metrics)
+
+
+class Scaled(trubleu.Bleu):
+    """Scores that depend on a file, which the signature tells of."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(2)
+        self.path = path
+
+    def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+        return super().score(statistics) * float(self.path.read_text())
+
+    def signature(self, references: Any = None) -> Any:
+        return super().signature(references).extended(scale=self.path.read_text())
+
+
+@pytest.mark.parametrize("judged", [pairs, wmt])
+def test_what_only_a_signature_tells(judged: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+    scale, keep = tmp_path / "scale", tmp_path / "kept"
+    for number in ("1.0", "-1.0"):
+        scale.write_text(number)
+        metrics = {"scaled": Scaled(scale), "bleu-2": trubleu.metric("bleu-2")}
+        assert judged(keep, metrics=metrics) == judged(None, metrics=metrics)
+
+
+class Counting(trubleu.Bleu):
+    """A metric that notes in its signature how often it was used."""
+
+    used = 0
+
+    def statistics(self, *given: Any, **more: Any) -> Any:
+        self.used += 1
+        return super().statistics(*given, **more)
+
+    def signature(self, references: Any = None) -> Any:
+        return super().signature(references).extended(used=self.used)
+
+
+def test_nodes_are_not_told_apart_within_a_process() -> None:
+    metrics = {"counting": Counting(2)}
+    assert pairs(None, metrics=metrics)["systems"]
+
+
 def test_other_vectors_under_the_same_path(worked: list[str], tmp_path: Path) -> None:
     store, keep = tmp_path / "a.store", tmp_path / "kept"
     ngrams = ["a", "b", "c", "d", "a b", "a b c", "a b c d"]
@@ -240,7 +301,7 @@ def test_a_node_with_other_vectors(tmp_path: Path) -> None:
     store = tmp_path / "a.store"
     VectorStore.write(store, ["a", "b"], np.eye(2))
     metrics = {"near": trubleu.DeltaBleu2Vec(1, vectors=VectorStore(store))}
-    sent = pickle.dumps(sharing._Telling(complain, 1, metrics, signatures_of(metrics)))
+    sent = pickle.dumps(sharing._Telling(complain, 1, metrics, signatures_of(metrics), ("another node", os.getpid())))
     VectorStore.write(store, ["a", "b"], np.eye(2) + 0.3)
     there = pickle.loads(sent)  # noqa: S301 - our own
     with pytest.raises(

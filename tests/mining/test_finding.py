@@ -163,7 +163,7 @@ def test_what_other_code_found_is_found_again(
     index = Index.open(folder)
     expected = mined(index, keep=tmp_path)
     parts = len(searched)
-    monkeypatch.setattr(finding, "sources_digest", lambda: "other code")
+    monkeypatch.setattr(finding, "code_digest", lambda: "other code")
     assert mined(index, keep=tmp_path) == expected
     assert len(searched) == 2 * parts
 

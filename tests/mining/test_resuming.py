@@ -50,7 +50,7 @@ def test_shards_of_other_code_are_not_used(tmp_path: Path, monkeypatch: pytest.M
     def be(version: str) -> None:
         for module in (manifest, shard):
             monkeypatch.setattr(module, "__version__", version)
-        monkeypatch.setattr(parts, "sources_digest", lambda: version)
+        monkeypatch.setattr(parts, "code_digest", lambda: version)
 
     be("0.0.1")
     interrupted(tmp_path / "x", [corpus])

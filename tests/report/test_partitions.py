@@ -174,7 +174,7 @@ def test_finished_ranges_are_not_scored_again(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "t").write_text("".join(f"{line}\n" for line in [*lines[:45], "c c c", *lines[46:]]))
     assert again() == (whole(files), ["lines 41 to 60"])
     with monkeypatch.context() as patch:
-        patch.setattr(partitions, "sources_digest", lambda: "other code")
+        patch.setattr(partitions, "code_digest", lambda: "other code")
         assert len(again()[1]) == 5
     with pytest.raises(UsageError, match="scores of segments are kept in files only"):
         score_files(files, make_metrics, two, segments=True, keep=kept)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
 import pickle
 import subprocess
@@ -222,6 +223,8 @@ class TestSentencePiece:
                 )
         made = tokenizer(name)
         assert made.name == signature
+        (content,) = {path.read_bytes() for path in (tmp_path / "models").iterdir()}
+        assert made.model == hashlib.blake2b(content, digest_size=16).hexdigest()
         from sacrebleu.tokenizers import tokenizer_spm
 
         make: Any = tokenizer_spm.TokenizerSPM

@@ -45,5 +45,5 @@ def test_what_other_code_read_is_read_again(tmp_path: Path, monkeypatch: pytest.
     work = ReadWords(str(tmp_path), "none", False)
     before = work(text, None)
     assert work(text, None).job == before.job
-    monkeypatch.setattr(count_words, "sources_digest", lambda: "other code")
+    monkeypatch.setattr(count_words, "code_digest", lambda: "other code")
     assert work(text, None).job != before.job

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from trubleu._sources import outside_modules, sources_digest
+from trubleu._sources import code_digest, modules_of, outside_modules
 from trubleu.errors import UsageError
 
 if TYPE_CHECKING:
@@ -46,7 +46,20 @@ def content_digest(*things: object) -> str:
                 f"results of what is defined in {name} cannot be kept, as it has no file whose changes would be "
                 "noticed; put it into a module"
             )
-    digest.update(repr([sources_digest(), code]).encode())
+    digest.update(repr([code_digest(), code]).encode())
+    return digest.hexdigest()
+
+
+def held_digest(thing: object) -> str:
+    """Return a hash of what a thing holds, whatever the code that it is of.
+
+    Raises
+    ------
+    UsageError
+        If it could not be sent to another process.
+    """
+    digest = hashlib.blake2b(digest_size=32)
+    _feed(digest, thing)
     return digest.hexdigest()
 
 
@@ -55,7 +68,7 @@ def _feed(digest: Any, thing: object) -> set[str]:
     content = _Content(_Hashed(digest))
     try:
         content.dump(thing)
-    except (pickle.PicklingError, AttributeError, TypeError, ValueError, RecursionError) as error:
+    except Exception as error:  # classes of anybody say what they hold
         raise UsageError(f"results cannot be kept: {error}; use functions and classes that can be imported") from error
     return content.modules
 
@@ -88,25 +101,25 @@ class _Content(pickle.Pickler):
             return None
         if kind is np.ndarray and not thing.dtype.hasobject and thing.dtype.names is None:
             return _array(thing)
-        if kind is set or kind is frozenset:
-            return kind.__name__, sorted(map(self._part, thing))
-        if isinstance(thing, type):
-            self._note(thing)
-        elif callable(thing) and isinstance(module := getattr(thing, "__module__", None), str):
-            self.modules.add(module)
-            self._note(kind)
+        if isinstance(thing, set | frozenset) and "__reduce__" not in _own_names(kind):
+            self.modules.update(modules_of(kind))
+            return kind.__qualname__, sorted(map(self._part, thing)), self._part(getattr(thing, "__dict__", None))
+        if isinstance(thing, type) or callable(thing):
+            self.modules.update(modules_of(thing))
         elif kind not in self._known:
             self._known.add(kind)
-            self._note(kind)
+            self.modules.update(modules_of(kind))
         return None
-
-    def _note(self, kind: type) -> None:
-        self.modules.update(each.__module__ for each in kind.__mro__)
 
     def _part(self, thing: object) -> bytes:
         digest = hashlib.blake2b(digest_size=32)
         self.modules |= _feed(digest, thing)
         return digest.digest()
+
+
+def _own_names(kind: type) -> set[str]:
+    """Return what a class has that Python's sets have not."""
+    return {name for each in kind.__mro__ if each not in (set, frozenset, object) for name in vars(each)}
 
 
 def _array(array: NDArray[Any]) -> tuple[object, ...]:

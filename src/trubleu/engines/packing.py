@@ -93,7 +93,7 @@ class Packing:
         raise _UnknownError
 
     def _thing(self, plain: Any, numbers: _Numbers) -> Any:
-        if plain is None or isinstance(plain, bool | int | str):
+        if plain is None or isinstance(plain, bool | str) or (type(plain) is int and -_LARGEST <= plain < _LARGEST):
             return plain
         if not isinstance(plain, list):
             raise TypeError("this is no value")

@@ -23,6 +23,8 @@ CATEGORIES: Final = {
 }
 """Warnings that can be kept: Python's and ours."""
 
+_LARGEST_LINE: Final = 2**31
+
 
 class Warned(NamedTuple):
     """A warning, as it is sent."""
@@ -73,6 +75,6 @@ class ToldPacking:
 
 def _warned(category: str, arguments: tuple[Any, ...], filename: str, line: int) -> Warned:
     kind = CATEGORIES[category]
-    if not isinstance(filename, str) or not isinstance(line, int):
+    if not isinstance(filename, str) or type(line) is not int or not 0 <= line < _LARGEST_LINE:
         raise TypeError("this is no place in a file")
     return Warned(kind(*arguments), kind, filename, line)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import warnings
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic
 
 from trubleu.data import places
-from trubleu.engines.content import content_digest
+from trubleu.engines.content import content_digest, held_digest
 from trubleu.engines.keeping import Kept
 from trubleu.engines.output import prepare_folder
 from trubleu.engines.packing import Packing
@@ -84,6 +86,7 @@ def shared(
     *,
     state: Callable[[], State] | None = None,
     metrics: Mapping[str, Metric] | None = None,
+    content: Callable[[Partition], tuple[object, ...]] | None = None,
     records: tuple[type[Any], ...] = (),
     progress: Callable[[Partition], object] | None = None,
 ) -> Generator[Result, None, None]:
@@ -103,6 +106,8 @@ def shared(
     metrics
         Those that the function counts with: their vectors and the like may be sent as paths, but their signatures tell
         what is there, and must be the same wherever it is called.
+    content
+        Returns what the result of a partition depends on, if that is not all that the function and the metrics hold.
     records
         The dataclasses and named tuples that results hold.
 
@@ -118,11 +123,13 @@ def shared(
     seen: set[tuple[object, ...]] = set()
     metrics = metrics or {}
     signatures = signatures_of(metrics)
-    work: Callable[[Partition, State], Told] = _Telling(function, where.engine.threads, metrics, signatures)
+    work: Callable[[Partition, State], Told] = _Telling(
+        function, where.engine.threads, metrics, signatures, _this_process()
+    )
     if where.keep is not None:
-        job = content_digest(function, state, signatures)
+        key = _Key(*_parts(function, state, signatures, partitions, content))
         told = ToldPacking(Packing(records))
-        work = Kept(function=work, folder=where.keep, content=_OfJob(job), pack=told.pack, unpack=told.unpack)
+        work = Kept(function=work, folder=where.keep, content=key, pack=told.pack, unpack=told.unpack)
     with closing(where.engine.map(work, partitions, state=state, progress=progress)) as results:
         for _, (found, warned) in results:
             for warning in warned:
@@ -134,15 +141,43 @@ def shared(
             yield found
 
 
+def _this_process() -> tuple[str, int]:
+    return socket.gethostname(), os.getpid()
+
+
+def _parts(
+    function: object,
+    state: object,
+    signatures: object,
+    partitions: Sequence[Partition],
+    content: Callable[[Partition], tuple[object, ...]] | None,
+) -> tuple[str, dict[Partition, tuple[str, ...]]]:
+    """Return hashes of what all results depend on, and of what each does besides that."""
+    if content is None:
+        return content_digest(function, state, signatures), {}
+    known: dict[int, str] = {}  # what many partitions have in common is one object, and looked at once
+
+    def digest(thing: object) -> str:
+        if id(thing) not in known:
+            known[id(thing)] = content_digest(thing)
+        return known[id(thing)]
+
+    found = {partition: content(partition) for partition in partitions}
+    each = {partition: tuple(map(digest, things)) for partition, things in found.items()}
+    return content_digest(type(function), state), each
+
+
 @dataclass(frozen=True, slots=True)
-class _OfJob:
+class _Key(Generic[Partition]):
     """Tells all that the result of a partition depends on."""
 
     job: str
+    besides: Mapping[Partition, tuple[str, ...]]
 
-    def __call__(self, partition: object) -> Iterator[bytes]:
+    def __call__(self, partition: Partition) -> Iterator[bytes]:
         yield self.job.encode()
-        yield content_digest(partition).encode()
+        yield held_digest(partition).encode()
+        yield from (each.encode() for each in self.besides.get(partition, ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +188,11 @@ class _Telling(Generic[Partition, State, Result]):
     threads: int | None
     metrics: Mapping[str, Metric]
     signatures: tuple[tuple[str, str], ...]
+    begun_in: tuple[str, int]
 
     def __call__(self, partition: Partition, state: State) -> Told:
-        check_same(self.metrics, self.signatures)
+        if self.begun_in != _this_process():
+            check_same(self.metrics, self.signatures)
         found: Result | DataError
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

@@ -142,6 +142,8 @@ class Metric(ABC):
         light = copy(self)
         for name in self.only_counting:
             vars(light).pop(name, None)
+        # What a score depends on besides sums, such as a file, is told by no copy but by the signature.
+        vars(light)["made_from"] = str(self.signature())
         return light
 
     @abstractmethod

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from trubleu._sources import sources_digest
+from trubleu._sources import code_digest
 from trubleu.data import places
 from trubleu.engines.keeping import Kept
 from trubleu.engines.local import InThisProcess
@@ -125,7 +125,7 @@ class _Count:
         return word_frequencies(opened.take(part.shards), self.words)
 
     def content(self, part: SearchPart) -> Iterator[bytes]:
-        yield f"frequencies {sources_digest()}".encode()
+        yield f"frequencies {code_digest()}".encode()
         yield repr([shard.checksum for shard in part.shards]).encode()
         yield repr(self.words).encode("utf-8", "surrogatepass")
 
@@ -146,7 +146,7 @@ class _Search:
         return with_texts(hits, shards, part.row)
 
     def content(self, part: SearchPart) -> Iterator[bytes]:
-        yield f"search {sources_digest()}".encode()
+        yield f"search {code_digest()}".encode()
         yield repr((self.scoring, part.row, [shard.checksum for shard in part.shards])).encode()
         yield from self.chunks[part.chunk].content()
         yield self.floors[part.chunk].tobytes()

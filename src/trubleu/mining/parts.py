@@ -12,8 +12,9 @@ import json
 from dataclasses import asdict, astuple, dataclass
 from typing import TYPE_CHECKING, Final
 
-from trubleu._sources import sources_digest
+from trubleu._sources import code_digest
 from trubleu.errors import some
+from trubleu.text import tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -120,7 +121,8 @@ class Planner:
 
     def _part(self, number: int, ranges: Iterable[TripleRange], piece: int = 0) -> Part:
         ranges = tuple(ranges)
-        how = [sources_digest(), number, piece, asdict(self._options), self._columns]
+        model = tokenizer(self._options.tokenize).model
+        how = [code_digest(), model, number, piece, asdict(self._options), self._columns]
         depends = hashlib.blake2b(json.dumps(how).encode(), digest_size=16)
         for each in ranges:
             form = None if each.form is None else astuple(each.form)

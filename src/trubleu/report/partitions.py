@@ -7,7 +7,7 @@ from functools import partial
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, Final
 
-from trubleu._sources import outside_sources, sources_digest
+from trubleu._sources import code_digest, held, outside_sources
 from trubleu._version import __version__
 from trubleu.data import References
 from trubleu.data.counted import mapped_here
@@ -32,6 +32,7 @@ from trubleu.report.scores import LeftOutRow, Sampling, check_sampling, no_steps
 from trubleu.report.segment_files import commit_segments, segment_lines, segments_folder
 from trubleu.stats import PartialBuilder, SampleBuilder
 from trubleu.stats.sample import block_number
+from trubleu.text.registry import Tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -376,5 +377,7 @@ def _suitable(segments: int) -> int:
 def _job(files: LineStream, made: Mapping[str, Metric], metrics: MakeMetrics) -> str:
     """Return all that what is found out about a range depends on besides its rows: options, files' forms and code."""
     columns = [list(files.systems), files.weighted, files.forms, len(files.references), len(files.weights)]
-    code = [__version__, sources_digest(), outside_sources([metrics, *made.values()])]
-    return repr([code, columns, files.source is not None, signatures_of(made)])
+    things = [metrics, *made.values()]
+    code = [__version__, code_digest(), outside_sources(things)]
+    models = sorted({part.model for thing in things for part in held(thing) if isinstance(part, Tokenizer)})
+    return repr([code, models, columns, files.source is not None, signatures_of(made)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -46,6 +47,7 @@ class Tokenizer:
     _split: Callable[[str], list[str]] = field(repr=False, compare=False)
     # Tokens of a callable may contain anything; all others are free of white space and never empty.
     _escape: bool = field(repr=False, compare=False)
+    _model: str = field(default="", repr=False, compare=False)
 
     def lines(self, texts: Sequence[str], lowercase: bool = False) -> list[str]:
         """Tokenize texts for the kernel: one line each, tokens separated by single spaces.
@@ -118,9 +120,20 @@ class Tokenizer:
         """
         return self._spec if isinstance(self._spec, str) else None
 
-    def __reduce__(self) -> tuple[Callable[[Spec | Tokenizer], Tokenizer], tuple[Spec]]:
+    @property
+    def model(self) -> str:
+        """A hash of the model that it splits with, which its name does not tell; empty if it has none.
+
+        Examples
+        --------
+        >>> tokenizer("13a").model
+        ''
+        """
+        return self._model
+
+    def __reduce__(self) -> tuple[Callable[[Spec, str], Tokenizer], tuple[Spec, str]]:
         # MeCab's and SentencePiece's objects cannot be pickled, their names can.
-        return tokenizer, (self._spec,)
+        return _made_again, (self._spec, self._model)
 
 
 def names() -> tuple[str, ...]:
@@ -180,14 +193,25 @@ def tokenizer(spec: Spec | Tokenizer) -> Tokenizer:
     raise UsageError(f"a tokenizer is a name or a callable, not {type(spec).__name__}; known: {', '.join(names())}")
 
 
+def _made_again(spec: Spec, model: str) -> Tokenizer:
+    """Return the tokenizer of another process."""
+    made = tokenizer(spec)
+    if made.model != model:
+        raise UsageError(
+            f"the tokenizer {spec} has another SentencePiece model on the node {socket.gethostname()} than where the "
+            "work was begun; copy the same one to every node"
+        )
+    return made
+
+
 def _named(name: str) -> Tokenizer:
     if name in _NATIVE:
         return Tokenizer(name, name, name, functools.partial(_late, name), _escape=False)
     if name in _OWN:
         return Tokenizer(name, None, name, import_module(_OWN[name]).split, _escape=False)
     if name in sacre.NAMES:
-        signature, split = sacre.load(name)
-        return Tokenizer(signature, None, name, split, _escape=False)
+        loaded = sacre.load(name)
+        return Tokenizer(loaded.signature, None, name, loaded.split, _escape=False, _model=loaded.model)
     raise UsageError(f"there is no tokenizer {name!r}; {nearest(name, names())}")
 
 

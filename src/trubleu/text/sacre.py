@@ -10,6 +10,7 @@ Three things differ from asking sacreBLEU directly, none of them in the tokens:
 from __future__ import annotations
 
 import functools
+import hashlib
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -51,10 +52,11 @@ NAMES = tuple(_SOURCES)
 
 
 class Loaded(NamedTuple):
-    """A tokenizer of sacreBLEU that is ready to use."""
+    """A tokenizer of sacreBLEU that is ready to use; its model is told by a hash of its file."""
 
     signature: str
     split: Callable[[str], list[str]]
+    model: str = ""
 
 
 @functools.cache  # A dictionary or a model is read once, however many metrics use it.
@@ -88,14 +90,13 @@ def load(name: str) -> Loaded:
     source = _SOURCES[name]
     _check_packages(name, source)
     module = import_module(f"sacrebleu.tokenizers.{source.module}")
-    if source.model:
-        _check_model(name, source.model, module)
+    model = _model_digest(name, source.model, module) if source.model else ""
     try:
         instance = getattr(module, source.cls)()
     except (AssertionError, OSError, RuntimeError) as error:
         reason = " ".join(str(error).split())
         raise UsageError(f"The tokenizer {name} cannot be used here: {reason}") from error
-    return Loaded(str(instance.signature()), _splitter(name, instance))
+    return Loaded(str(instance.signature()), _splitter(name, instance), model)
 
 
 def _check_packages(name: str, source: _Source) -> None:
@@ -109,7 +110,7 @@ def _check_packages(name: str, source: _Source) -> None:
             ) from error
 
 
-def _check_model(name: str, key: str, module: Any) -> None:
+def _model_digest(name: str, key: str, module: Any) -> str:
     url = str(module.SPM_MODELS[key]["url"])
     # The name that sacreBLEU itself will look for, in the directory that it took from $SACREBLEU.
     path = Path(module.SACREBLEU_DIR, "models", url.rpartition("/")[2])
@@ -118,6 +119,7 @@ def _check_model(name: str, key: str, module: Any) -> None:
             f"The tokenizer {name} needs its SentencePiece model at {path}, where there is none; "
             f"save {url} there, or set the environment variable SACREBLEU to the folder that holds models/{path.name}"
         )
+    return hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
 
 
 def _splitter(name: str, instance: Any) -> Callable[[str], list[str]]:

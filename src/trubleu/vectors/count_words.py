@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from trubleu._sources import sources_digest
+from trubleu._sources import code_digest
 from trubleu.engines.contract import SHOWN
 from trubleu.engines.local import InThisProcess
 from trubleu.errors import BadPartitionsError, DataError, some
@@ -113,7 +113,7 @@ class ReadWords:
 
 def _job(tokenize: str, lowercase: bool, text: TextRange, digest: str) -> str:
     # A byte order mark is left out at the beginning of a file only.
-    return job_of(sources_digest(), tokenize, lowercase, text.first == 0, digest)
+    return job_of(code_digest(), tokenize, tokenizer(tokenize).model, lowercase, text.first == 0, digest)
 
 
 def _compare(tokenize: str, lowercase: bool, text: TextRange, _state: None) -> str:

@@ -102,6 +102,11 @@ class _Count:
         metric, texts = self.metrics[part.metric], self.outputs[part.system]
         return metric.statistics(texts, self.references, threads=threads)
 
+    def content(self, part: _Output) -> tuple[object, ...]:
+        """Return what a system's statistics depend on, which are neither the other metrics nor the other systems."""
+        metric = self.metrics[part.metric]
+        return metric, str(metric.signature()), self.outputs[part.system], self.references
+
 
 def _computed(task: WmtTask, metrics: Mapping[str, Metric], where: Where, steps: Steps) -> list[MetricScores]:
     if not metrics:
@@ -113,7 +118,14 @@ def _computed(task: WmtTask, metrics: Mapping[str, Metric], where: Where, steps:
     count = _Count(references=references, outputs=task.outputs, metrics=metrics)
     parts = [_Output(metric, system) for metric in metrics for system in task.outputs]
     found = []
-    results = shared(where, count, parts, metrics=metrics, progress=lambda _part: advance(len(references)))
+    results = shared(
+        where,
+        count,
+        parts,
+        metrics=metrics,
+        content=count.content,
+        progress=lambda _part: advance(len(references)),
+    )
     with closing(results) as counted:
         for name, metric in metrics.items():
             statistics = list(islice(counted, len(task.outputs)))
