@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from trubleu.rating import Item, Study, StudyConfig, simulated_pages
 from trubleu.rating.audit import audit
 from trubleu.rating.simulated import simulate
+from trubleu.rating.study import time_now
 from trubleu.simulate.people import Habits
 
 if TYPE_CHECKING:
@@ -73,6 +74,8 @@ def check(study: Study, done: Simulation, servers: Sequence[ServerProcess] = ())
     counted = Counter((row.item.id, row.rater) for row in study.table() if row.counted)
     assert set(counted.values()) == {1}
     assert Counter(item for item, _ in counted) == {item.id: item.wanted for item in study.items()}
+    # Where an answer came late, but before that of whoever had the task by then, a lease is left, which ends with time.
+    study.release(now=time_now() + round(LEASE_MINUTES * 60_000) + 1)
     assert {item.load for item in study.items()} == {SIZE.wanted}, "a lease is still out"
 
     sent: Counter[object] = Counter((answer.rater, answer.task, answer.scores) for answer in done.answers)
