@@ -18,8 +18,10 @@ from tests.judge.world import make_world
 from trubleu.data import Ratings, References, places
 from trubleu.engines import Engine, engine
 from trubleu.engines.local import InThisProcess
+from trubleu.engines.packing import Packing
 from trubleu.errors import CountedWarning, DataError, TrubleuWarning, UsageError
 from trubleu.judge import Protocol, judge_pairs, judge_wmt, sharing
+from trubleu.judge.kept import ToldPacking
 from trubleu.judge.pairs import observations
 from trubleu.judge.sharing import Slice, Where, shared, slices_of
 from trubleu.judge.wmt import resampling
@@ -275,8 +277,9 @@ class Counting(trubleu.Bleu):
 
 
 def test_nodes_are_not_told_apart_within_a_process() -> None:
-    metrics = {"counting": Counting(2)}
-    assert pairs(None, metrics=metrics)["systems"]
+    counting = Counting(2)
+    wmt(None, tasks=[make_task()], metrics={"counting": counting})
+    assert counting.used == len(make_task().outputs)
 
 
 def test_other_vectors_under_the_same_path(worked: list[str], tmp_path: Path) -> None:
@@ -339,6 +342,15 @@ def test_warnings_come_again_and_so_do_errors(worked: list[str], tmp_path: Path)
     worked.clear()
     assert told(str(tmp_path)) == alone
     assert worked == ["draws 3 to 4", "draws 9 to 9"]
+
+
+@pytest.mark.parametrize("line", [-1, 2**40, True, "1"])
+def test_a_warning_at_no_line_was_kept_by_nobody(line: object) -> None:
+    packed = Packing().pack((1, [("TrubleuWarning", ("a",), "file.py", line)]))
+    assert packed is not None
+    header, arrays = packed
+    with pytest.raises(TypeError, match=r"^this is no place in a file$"):
+        ToldPacking(Packing()).unpack(header, arrays.__getitem__)
 
 
 def test_a_folder_elsewhere(worked: list[str]) -> None:

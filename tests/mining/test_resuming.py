@@ -14,6 +14,7 @@ from trubleu.data.line_reader import LineReader, opened
 from trubleu.errors import CountedWarning, DataError, UsageError
 from trubleu.mining import Index, making, manifest, parts, shard
 from trubleu.mining.making import Made
+from trubleu.text import sacre
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,6 +59,18 @@ def test_shards_of_other_code_are_not_used(tmp_path: Path, monkeypatch: pytest.M
     with pytest.warns(CountedWarning):
         index = Index.build(tmp_path / "x", corpus, shard_triples=10, resume=True, skip_bad=True)
     assert {each._file.header["made_by"] for each in index.shards} == {"trubleu 9.9.9"}
+
+
+def test_shards_of_another_model_are_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = write(tmp_path / "c.jsonl", [*triples(20), BAD])
+    loaded = sacre.load("char")
+    monkeypatch.setattr(sacre, "load", lambda _name: loaded._replace(model="a"))
+    interrupted(tmp_path / "x", [corpus], tokenize="char")
+    monkeypatch.setattr(sacre, "load", lambda _name: loaded._replace(model="b", split=str.split))
+    for place, resume in (("x", True), ("y", False)):
+        with pytest.warns(CountedWarning):
+            Index.build(tmp_path / place, corpus, tokenize="char", shard_triples=10, resume=resume, skip_bad=True)
+    assert files(tmp_path / "x") == files(tmp_path / "y")
 
 
 def stopped(place: Path, corpus: Any, monkeypatch: pytest.MonkeyPatch) -> None:

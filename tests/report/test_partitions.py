@@ -22,6 +22,7 @@ from trubleu.report.partitions import ScoreRange
 from trubleu.report.score_tables import render
 from trubleu.report.scores import LeftOutRow
 from trubleu.stats import blocking
+from trubleu.text import sacre
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -180,6 +181,16 @@ def test_finished_ranges_are_not_scored_again(tmp_path: Path, monkeypatch: pytes
         score_files(files, make_metrics, two, segments=True, keep=kept)
     with pytest.raises(DataError, match=r"the folder .*none/kept cannot be made: No such file"):
         score_files(files, make_metrics, two, keep=tmp_path / "none" / "kept")
+
+
+def test_another_model_of_a_tokenizer_is_other_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files, usual = write(tmp_path, 20), sacre.load("char")
+    make = partial(metrics_by_name, {"bleu-2": {"tokenize": "char"}})
+    for model, kept in (("a", 1), ("a", 1), ("b", 2)):
+        monkeypatch.setattr(sacre, "load", lambda _name, model=model: usual._replace(model=model))
+        with engine("local") as here:
+            score_files(files, make, here, keep=tmp_path / "kept")
+        assert len(list((tmp_path / "kept").iterdir())) == kept
 
 
 def test_what_is_kept_holds_blocks_and_warnings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

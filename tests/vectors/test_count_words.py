@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from trubleu.data.array_file import ArrayFile
+from trubleu.text import sacre
 from trubleu.vectors import count_words, numbers, text_ranges
 from trubleu.vectors.count_words import ReadWords
 
@@ -45,5 +46,11 @@ def test_what_other_code_read_is_read_again(tmp_path: Path, monkeypatch: pytest.
     work = ReadWords(str(tmp_path), "none", False)
     before = work(text, None)
     assert work(text, None).job == before.job
+    loaded = sacre.load("char")
+    jobs = set()
+    for model in ("a", "b", "a"):
+        monkeypatch.setattr(sacre, "load", lambda _name, model=model: loaded._replace(model=model))
+        jobs.add(ReadWords(str(tmp_path), "char", False)(text, None).job)
+    assert len(jobs) == 2
     monkeypatch.setattr(count_words, "code_digest", lambda: "other code")
     assert work(text, None).job != before.job

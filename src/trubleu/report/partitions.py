@@ -8,7 +8,6 @@ from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu._sources import code_digest, held, outside_sources
-from trubleu._version import __version__
 from trubleu.data import References
 from trubleu.data.counted import mapped_here
 from trubleu.data.stream import PART
@@ -378,6 +377,6 @@ def _job(files: LineStream, made: Mapping[str, Metric], metrics: MakeMetrics) ->
     """Return all that what is found out about a range depends on besides its rows: options, files' forms and code."""
     columns = [list(files.systems), files.weighted, files.forms, len(files.references), len(files.weights)]
     things = [metrics, *made.values()]
-    code = [__version__, code_digest(), outside_sources(things)]
+    code = [code_digest(), outside_sources(things)]
     models = sorted({part.model for thing in things for part in held(thing) if isinstance(part, Tokenizer)})
     return repr([code, models, columns, files.source is not None, signatures_of(made)])
