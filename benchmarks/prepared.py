@@ -12,7 +12,7 @@ import trubleu
 from benchmarks.data import Writer
 from benchmarks.rows import Row
 from benchmarks.timing import best
-from trubleu import References
+from trubleu.data import References
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

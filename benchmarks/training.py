@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from benchmarks.rows import Row
-from trubleu.cli.progress import Bars
-from trubleu.data import iterate_lines
-from trubleu.engines import engine
-from trubleu.vectors.checkpoint import Folder
-from trubleu.vectors.counting import count_corpus
-from trubleu.vectors.model import Material, Model
-from trubleu.vectors.numbers import NO_ENTRY, SENTENCE_END, MappedNumbers
-from trubleu.vectors.training_options import TrainingOptions
+from trubleu.execution import engine
+from trubleu.execution.progress import Bars
+from trubleu.files.lines import iterate_lines
+from trubleu.vectors.training.checkpoint import Folder
+from trubleu.vectors.training.corpus_counts import count_corpus
+from trubleu.vectors.training.model import Material, Model
+from trubleu.vectors.training.number_files import NO_ENTRY, SENTENCE_END, MappedNumbers
+from trubleu.vectors.training.options import TrainingOptions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from benchmarks.cases import Bench
-    from trubleu.vectors.count import Vocabulary
+    from trubleu.vectors.training.vocabulary import Vocabulary
 
 LINES, EPOCHS = 200_000, 3
 SAME: dict[str, Any] = {"window": 5, "negative": 5, "epochs": EPOCHS, "sample": 1e-3, "seed": 1, "alpha": 0.025}

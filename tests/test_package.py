@@ -19,25 +19,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import trubleu
-from trubleu import (
+from trubleu.api import corpus_score
+from trubleu.data import References
+from trubleu.errors import DataError, UsageError
+from trubleu.metrics import (
     Bleu,
     ChrF,
-    DataError,
     DeltaBleu,
     IBleu,
     LeBleu,
     Meteor,
     Metric,
-    References,
     Result,
     SentenceBleu,
     SentenceDeltaBleu,
     Ter,
-    UsageError,
-    corpus_score,
     metric,
+    names,
 )
-from trubleu.metrics import names
 
 API = Path(__file__).parent.parent / "docs" / "api.md"
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from trubleu import Bleu, _sources
-from trubleu._sources import code_digest, outside_sources, sources_digest
+from trubleu.execution import hashing
+from trubleu.execution.hashing import code_digest, outside_sources, sources_digest
+from trubleu.metrics import Bleu
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,12 +87,12 @@ def test_functions_of_other_languages_have_types_without_a_module() -> None:
 
 
 def test_another_release_of_what_is_counted_with_is_other_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    usual = _sources._version
+    usual = hashing._version
     before = code_digest.__wrapped__()
     assert code_digest() == before
     for package in ("numpy", "sacrebleu", "sentencepiece"):
         assert usual(package), "it is installed"
         with monkeypatch.context() as patch:
-            patch.setattr(_sources, "_version", lambda name, other=package: "0" if name == other else usual(name))
+            patch.setattr(hashing, "_version", lambda name, other=package: "0" if name == other else usual(name))
             assert code_digest.__wrapped__() != before
     assert usual("no-such-package") is None

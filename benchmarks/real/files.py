@@ -10,8 +10,9 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from trubleu.data import Triple, iterate_lines
-from trubleu.judge.pairs.library import sameness
+from trubleu.data import Triple
+from trubleu.files.lines import iterate_lines
+from trubleu.judge.pairs.reference_pool import sameness
 
 MOST_GOLDS = 20
 

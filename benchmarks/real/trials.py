@@ -16,8 +16,9 @@ import numpy as np
 
 import trubleu
 from benchmarks.real.files import data_folder
-from trubleu.data import read_assessments, read_text_lines
+from trubleu.data import read_assessments
 from trubleu.explain import explain
+from trubleu.files.lines import read_text_lines
 from trubleu.stats import pearson
 from trubleu.text import words
 

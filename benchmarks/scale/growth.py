@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Final
 from benchmarks.scale import merging, mining_engines, scoring
 from benchmarks.scale.store import Results, size, sizes
 from benchmarks.scale.tables import compared, markdown
-from trubleu.data import counted, triple_survey
-from trubleu.mining.finding import GROWTH, SEEDS_AT_ONCE, seed_cuts
+from trubleu.data import corpus_files, triple_ranges
+from trubleu.mining.parallel_search import GROWTH, SEEDS_AT_ONCE, seed_cuts
 from trubleu.mining.shard import MOST_TRIPLES
-from trubleu.report.partitions import LARGEST
+from trubleu.scoring.partitions import LARGEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from benchmarks.scale.store import Row
 
 HELD: Final = 2
-"""Results a worker that may wait to be taken (`trubleu.engines.on_ray`)."""
+"""Results a worker that may wait to be taken (`trubleu.execution.ray_tasks`)."""
 
 LARGEST_ROWS: Final = {scoring.WHAT: LARGEST, mining_engines.INDEX: MOST_TRIPLES, mining_engines.RUN: MOST_TRIPLES}
 """Rows of a partition where there are very many."""
 
 COUNTING: Final = {
-    counted.count_rows.__qualname__: counted.BLOCK * counted.BLOCKS_A_PIECE,
-    triple_survey.look.__qualname__: triple_survey.BLOCK * triple_survey.BLOCKS_A_STRETCH,
+    corpus_files.count_rows.__qualname__: corpus_files.BLOCK * corpus_files.BLOCKS_A_PIECE,
+    triple_ranges.look.__qualname__: triple_ranges.BLOCK * triple_ranges.BLOCKS_A_STRETCH,
 }
 """Bytes of a partition of those passes that count lines."""
 

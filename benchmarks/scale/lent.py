@@ -11,14 +11,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.scale.processes import cpu_seconds
-from trubleu.engines import Engine
+from trubleu.execution import Engine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
 USED: Final = (
-    "numpy", "trubleu.native", "trubleu.cli.score", "trubleu.data.stream", "trubleu.metrics", "trubleu.report",
-    "trubleu.report.partitions", "trubleu.mining", "trubleu.data.triple_files",
+    "numpy", "trubleu.native", "trubleu.cli.score", "trubleu.data.corpus", "trubleu.metrics", "trubleu.scoring",
+    "trubleu.scoring.partitions", "trubleu.mining", "trubleu.data.triple_files",
 )  # fmt: skip
 """What commands import late."""
 

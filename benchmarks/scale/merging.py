@@ -18,8 +18,8 @@ from benchmarks.scale.child import measured
 from benchmarks.scale.lent import sent_bytes
 from benchmarks.scale.store import Results, Row, add_run_options, engines, sizes
 from benchmarks.scale.tables import markdown
-from trubleu.data.stream import PART
-from trubleu.report.partitions import LARGEST
+from trubleu.data.corpus import PART
+from trubleu.scoring.partitions import LARGEST
 from trubleu.stats import PartialBuilder, SampleBuilder
 
 WHAT, TASKS = "merge score", "tasks"

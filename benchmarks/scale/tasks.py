@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from benchmarks.scale.lent import warm_up
-from trubleu.engines import engine
+from trubleu.execution import engine
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from trubleu.engines import Engine
+    from trubleu.execution import Engine
 
 MANY, SOME = 1_000, 48
 BYTES: Final = 8 * 10**6

@@ -13,7 +13,7 @@ import time
 import warnings
 from pathlib import Path
 
-import trubleu.engines
+import trubleu.execution
 from benchmarks.scale.lent import Lent, warm_up
 from benchmarks.scale.processes import cpu_by_part, cpu_seconds
 from trubleu.cli import main as command_line
@@ -25,13 +25,13 @@ def main() -> int:
     name, report, *command = sys.argv[1:]
     warnings.simplefilter("ignore", TrubleuWarning)  # that a cluster is started for it is what is wanted
     began = time.perf_counter()
-    with trubleu.engines.engine("local" if name == "none" else name) as engine:
+    with trubleu.execution.engine("local" if name == "none" else name) as engine:
         workers = warm_up(engine)
         start_up = time.perf_counter() - began
         lent = Lent(engine)
 
         # What `chosen_engine` asks for an engine, whichever it wants.
-        trubleu.engines.engine = lambda *_name, **_options: lent
+        trubleu.execution.engine = lambda *_name, **_options: lent
         start, cpu, each_cpu = time.perf_counter(), cpu_seconds(os.getpid()), cpu_by_part(os.getpid(), name)
         code = command_line(command if name == "none" else [*command, "--engine", name])
         wall = time.perf_counter() - start

@@ -2,83 +2,47 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from trubleu._lazy import lazy_names
 from trubleu._version import __version__
 
 if TYPE_CHECKING:
-    from trubleu import data, explain, integrations, judge, metrics, mining, simulate, stats, text, vectors
-    from trubleu.data import PreparedReferences, References
-    from trubleu.errors import DataError, MissingExtraError, TrubleuError, TrubleuWarning, UsageError
-    from trubleu.hurry import corpus_score
-    from trubleu.metrics import (
-        Bleu,
-        Bleu2Vec,
-        BleuResult,
-        ChrF,
-        Cider,
-        CiderD,
-        DeltaBleu,
-        DeltaBleu2Vec,
-        IBleu,
-        IBleuResult,
-        LeBleu,
-        Meteor,
-        Metric,
-        Nist,
-        Result,
-        SentenceBleu,
-        SentenceDeltaBleu,
-        Ter,
-        metric,
+    from trubleu import (
+        data,
+        execution,
+        explain,
+        files,
+        integrations,
+        judge,
+        metrics,
+        mining,
+        rating,
+        render,
+        scoring,
+        simulate,
+        stats,
+        text,
+        vectors,
     )
+    from trubleu.api import corpus_score
+    from trubleu.data.prepared import PreparedReferences
+    from trubleu.data.references import References
+    from trubleu.errors import DataError, MissingExtraError, TrubleuError, TrubleuWarning, UsageError
+    from trubleu.metrics.base import Metric, Result
+    from trubleu.metrics.bleu import Bleu, BleuResult
+    from trubleu.metrics.bleu2vec import Bleu2Vec, DeltaBleu2Vec
+    from trubleu.metrics.chrf import ChrF
+    from trubleu.metrics.cider import Cider, CiderD
+    from trubleu.metrics.dbleu import DeltaBleu
+    from trubleu.metrics.ibleu import IBleu, IBleuResult
+    from trubleu.metrics.lebleu import LeBleu
+    from trubleu.metrics.meteor import Meteor
+    from trubleu.metrics.nist import Nist
+    from trubleu.metrics.registry import metric
+    from trubleu.metrics.sbleu import SentenceBleu, SentenceDeltaBleu
+    from trubleu.metrics.ter import Ter
     from trubleu.signature import Signature
-
-# Where each public name lives. They load when first used, so that `import trubleu` and `trubleu --help` are quick.
-_HOMES = {
-    "Bleu": "trubleu.metrics",
-    "Bleu2Vec": "trubleu.metrics",
-    "BleuResult": "trubleu.metrics",
-    "ChrF": "trubleu.metrics",
-    "Cider": "trubleu.metrics",
-    "CiderD": "trubleu.metrics",
-    "DataError": "trubleu.errors",
-    "DeltaBleu": "trubleu.metrics",
-    "DeltaBleu2Vec": "trubleu.metrics",
-    "IBleu": "trubleu.metrics",
-    "IBleuResult": "trubleu.metrics",
-    "LeBleu": "trubleu.metrics",
-    "Meteor": "trubleu.metrics",
-    "Metric": "trubleu.metrics",
-    "MissingExtraError": "trubleu.errors",
-    "Nist": "trubleu.metrics",
-    "PreparedReferences": "trubleu.data",
-    "References": "trubleu.data",
-    "Result": "trubleu.metrics",
-    "SentenceBleu": "trubleu.metrics",
-    "SentenceDeltaBleu": "trubleu.metrics",
-    "Signature": "trubleu.signature",
-    "Ter": "trubleu.metrics",
-    "TrubleuError": "trubleu.errors",
-    "TrubleuWarning": "trubleu.errors",
-    "UsageError": "trubleu.errors",
-    "corpus_score": "trubleu.hurry",
-    "metric": "trubleu.metrics",
-}
-_MODULES = (
-    "data",
-    "explain",
-    "integrations",
-    "judge",
-    "metrics",
-    "mining",
-    "report",
-    "simulate",
-    "stats",
-    "text",
-    "vectors",
-)
 
 __all__ = [
     "Bleu",
@@ -110,28 +74,68 @@ __all__ = [
     "__version__",
     "corpus_score",
     "data",
+    "execution",
     "explain",
+    "files",
     "integrations",
     "judge",
     "metric",
     "metrics",
     "mining",
+    "rating",
+    "render",
+    "scoring",
     "simulate",
     "stats",
     "text",
     "vectors",
 ]
 
-
-def __getattr__(name: str) -> object:
-    if name in _MODULES:
-        return import_module(f"trubleu.{name}")
-    if name in _HOMES:
-        value = getattr(import_module(_HOMES[name]), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'trubleu' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "Bleu": "metrics.bleu",
+        "Bleu2Vec": "metrics.bleu2vec",
+        "BleuResult": "metrics.bleu",
+        "ChrF": "metrics.chrf",
+        "Cider": "metrics.cider",
+        "CiderD": "metrics.cider",
+        "DataError": "errors",
+        "DeltaBleu": "metrics.dbleu",
+        "DeltaBleu2Vec": "metrics.bleu2vec",
+        "IBleu": "metrics.ibleu",
+        "IBleuResult": "metrics.ibleu",
+        "LeBleu": "metrics.lebleu",
+        "Meteor": "metrics.meteor",
+        "Metric": "metrics.base",
+        "MissingExtraError": "errors",
+        "Nist": "metrics.nist",
+        "PreparedReferences": "data.prepared",
+        "References": "data.references",
+        "Result": "metrics.base",
+        "SentenceBleu": "metrics.sbleu",
+        "SentenceDeltaBleu": "metrics.sbleu",
+        "Signature": "signature",
+        "Ter": "metrics.ter",
+        "TrubleuError": "errors",
+        "TrubleuWarning": "errors",
+        "UsageError": "errors",
+        "corpus_score": "api",
+        "data": ".",
+        "execution": ".",
+        "explain": ".",
+        "files": ".",
+        "integrations": ".",
+        "judge": ".",
+        "metric": "metrics.registry",
+        "metrics": ".",
+        "mining": ".",
+        "rating": ".",
+        "render": ".",
+        "scoring": ".",
+        "simulate": ".",
+        "stats": ".",
+        "text": ".",
+        "vectors": ".",
+    },
+)

@@ -22,6 +22,7 @@ The command line prints it after ``trubleu:`` and leaves with exit code 2.
 from __future__ import annotations
 
 import difflib
+from numbers import Real
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -143,3 +144,18 @@ def counted(number: int, noun: str) -> str:
     ('1 segment', '2,114 segments')
     """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def shown(value: object, limit: int = 40) -> str:
+    """Return a value as a message quotes it: its repr, cut short.
+
+    Examples
+    --------
+    >>> shown("a" * 100, limit=8)
+    "'aaaaaaa..."
+    """
+    try:
+        text = str(value) if isinstance(value, Real) else repr(value)
+    except ValueError:  # Python refuses to print integers of more than 4,300 digits
+        text = "a huge integer"
+    return text if len(text) <= limit else text[:limit] + "..."

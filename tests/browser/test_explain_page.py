@@ -10,7 +10,8 @@ from playwright.sync_api import expect
 import trubleu
 from tests.judge.example import HOSTILE
 from trubleu.data import References
-from trubleu.explain import explain, render_page
+from trubleu.explain import explain
+from trubleu.render import render_explanation_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +37,7 @@ def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         name: [explain(metric, text, references)] for name, text in (("A", "it was so awful , really"), ("B", HOSTILE))
     }
     path = tmp_path_factory.mktemp("explain") / "page.html"
-    path.write_text(render_page(found), encoding="utf-8")
+    path.write_text(render_explanation_page(found), encoding="utf-8")
     return path
 
 

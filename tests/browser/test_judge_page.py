@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from tests.judge.example import HOSTILE, make_report
 from trubleu.judge.pairs.results import Measure
-from trubleu.judge.show.page import render_page
+from trubleu.render.judge_page import render_judge_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("judge") / "report.html"
-    page = render_page(make_report(), measure=Measure(metric="dbleu-2", condition="all"))
+    page = render_judge_page(make_report(), measure=Measure(metric="dbleu-2", condition="all"))
     path.write_text(page, encoding="utf-8")
     return path
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from trubleu import __version__
+from trubleu._version import __version__
 from trubleu.cli import main
 from trubleu.cli.completion import offered_metrics
 from trubleu.explain.segment import check_explainable

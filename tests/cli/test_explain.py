@@ -189,9 +189,9 @@ def test_bad_input_is_one_sentence_and_exit_code_2(arguments: list[str], message
 
 
 def test_a_page_without_jinja_is_refused_before_files_are_read(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    from trubleu.explain.page import load_templates
+    from trubleu.render.explanation_page import load_page_templates
 
-    load_templates.cache_clear()
+    load_page_templates.cache_clear()
     monkeypatch.setitem(sys.modules, "jinja2", None)
     code, _, err = run("--refs", "missing.jsonl", "good.txt", "--worst", "1", "--format", "html")
     assert code == 2

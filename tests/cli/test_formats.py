@@ -15,7 +15,7 @@ import pytest
 
 import trubleu
 from trubleu.cli import main
-from trubleu.data import stream
+from trubleu.data import corpus
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -156,8 +156,8 @@ def test_the_source_of_plain_references(
     code, whole, err = run(*call, "--format", "json")
     assert (code, err) == (0, "")
     # Large files come part by part.
-    monkeypatch.setattr(stream, "WORTH_STREAMING", 1)
-    monkeypatch.setattr(stream, "PART", 1)
+    monkeypatch.setattr(corpus, "WORTH_STREAMING", 1)
+    monkeypatch.setattr(corpus, "PART", 1)
     assert run(*call, "--format", "json") == (0, whole, "")
     (folder / "short.txt").write_text("x\n")
     code, _, err = run("--ref", "plain.txt", "--source", "short.txt", "sys_A.txt", "-m", "ibleu-1")

@@ -12,8 +12,8 @@ import pytest
 
 from tests.judge.world import World, make_world
 from trubleu.cli import judge, main
-from trubleu.judge import sharing
-from trubleu.judge.pairs import selection
+from trubleu.judge import parallel
+from trubleu.judge.pairs import conditions
 
 FAST = ["--unit", "4", "--draws", "5", "--resamples", "5", "--sweep-draws", "3", "--sweep-resamples", "3"]
 
@@ -195,12 +195,12 @@ def test_processes_print_what_one_prints(capsys: pytest.CaptureFixture[str], mon
     code, _, err = run(*arguments, "--engine", "remote", capsys=capsys)
     assert (code, "there is no engine 'remote'" in err) == (2, True)
     # What is kept by two is found by one, which has nothing left to do, and nothing to score points with.
-    monkeypatch.setattr(sharing._Telling, "__call__", None)
+    monkeypatch.setattr(parallel._Telling, "__call__", None)
     kept = sorted(Path("kept").iterdir())
     assert run(*arguments, "--resume", "kept", "--threads", "3", capsys=capsys) == alone
     assert sorted(Path("kept").iterdir()) == kept
     with pytest.raises(TypeError):
-        sharing._Telling(print, None, {}, (), ("", 0))(1, None)
+        parallel._Telling(print, None, {}, (), ("", 0))(1, None)
 
 
 @pytest.mark.usefixtures("study")
@@ -212,7 +212,7 @@ def test_a_folder_that_cannot_be(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_default_conditions_are_those_of_python() -> None:
-    assert judge.DEFAULT_CONDITIONS == selection.CONDITIONS
+    assert judge.DEFAULT_CONDITIONS == conditions.CONDITIONS
 
 
 @pytest.mark.usefixtures("study")

@@ -10,14 +10,14 @@ import pytest
 
 from trubleu.cli import main
 from trubleu.errors import UsageError
-from trubleu.judge import sharing
-from trubleu.judge.wmt import judging
+from trubleu.judge import parallel
+from trubleu.judge.wmt import judge as judging
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from trubleu.engines import Engine
+    from trubleu.execution import Engine
 
     Run = Callable[..., tuple[int, str, str]]
 
@@ -272,7 +272,7 @@ def test_what_is_kept_is_not_made_again(run: Run, tmp_path: Path, monkeypatch: p
     alone = run(*arguments, "alone")
     assert alone[0] == 0
     assert run(*arguments, "one", "--engine", "local:1", "--resume", "kept") == alone
-    monkeypatch.setattr(sharing._Telling, "__call__", None)
+    monkeypatch.setattr(parallel._Telling, "__call__", None)
     assert run(*arguments, "two", "--engine", "local", "--threads", "2", "--resume", "kept") == alone
     for file in ("seg.score.gz", "sys.score.gz"):
         assert len({(tmp_path / f"{name}.{file}").read_bytes() for name in ("alone", "one", "two")}) == 1

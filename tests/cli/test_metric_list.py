@@ -146,8 +146,8 @@ def test_large_files_are_read_whole_for_metrics_that_learn(
     call = ["--ref", "r", "s", "-m", "bleu-2", "-m", "nist", "-m", "cider-d", "--ci", "--resamples", "50"]
     call += ["--format", "json"]
     whole = run(*call)
-    monkeypatch.setattr("trubleu.data.stream.WORTH_STREAMING", 1)
-    monkeypatch.setattr("trubleu.data.stream.PART", 16)
+    monkeypatch.setattr("trubleu.data.corpus.WORTH_STREAMING", 1)
+    monkeypatch.setattr("trubleu.data.corpus.PART", 16)
     assert run(*call) == whole
     assert whole[0] == 0
     # With a corpus to learn from there is nothing to wait for.
@@ -195,7 +195,7 @@ def test_a_metric_is_made_once(run: Run, tmp_path: Path, monkeypatch: pytest.Mon
             made.append(stemmer)
             super().__init__(stemmer=stemmer)
 
-    monkeypatch.setattr("trubleu.metrics.meteor.Meteor", Counted)
+    monkeypatch.setattr("trubleu.metrics.meteor.meteor.Meteor", Counted)
     (tmp_path / "r").write_text("a b\nc d\n")
     assert run("--ref", "r", "r", "-m", "meteor", "-m", "meteor[stemmer=none]")[0] == 0
     assert made == ["porter", "none"]

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from trubleu import References
 from trubleu.cli import main
-from trubleu.data import Triple
+from trubleu.data import References, Triple
 from trubleu.mining import Index
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from trubleu.cli import main, rate_data
+from trubleu.cli import main, rate_study
 from trubleu.data import Ratings, References
 from trubleu.rating import Study
-from trubleu.rating.exporting import WHATS
-from trubleu.rating.importing import LAYOUTS
+from trubleu.rating.export import WHATS
+from trubleu.rating.import_ratings import LAYOUTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -288,8 +288,8 @@ def test_help_has_examples(run: Run) -> None:
 
 
 def test_what_help_says_is_what_there_is() -> None:
-    assert rate_data.WHATS == WHATS
-    assert rate_data.LAYOUTS == LAYOUTS
+    assert rate_study.WHATS == WHATS
+    assert rate_study.LAYOUTS == LAYOUTS
 
 
 def test_the_package_is_missing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

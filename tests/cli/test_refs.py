@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from trubleu import References
 from trubleu.cli import main
-from trubleu.report import check_references
+from trubleu.data import References
+from trubleu.scoring import check_references
 
 if TYPE_CHECKING:
     from collections.abc import Callable

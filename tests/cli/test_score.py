@@ -244,9 +244,9 @@ def test_large_files_are_streamed_to_the_same_bytes(
     call = ["--ref", "a", "--ref", "b", "--weight", "wa", "--weight", "wb", "s", "t", "-m", "bleu-2", "-m", "dbleu-2"]
     call += ["-m", "sdbleu-2", "-m", "chrf", "--ci", "--test", "--resamples", "200", "--format", "json"]
     whole = run(*call)
-    monkeypatch.setattr("trubleu.data.stream.WORTH_STREAMING", 1)
-    monkeypatch.setattr("trubleu.data.stream.PART", 16)
-    monkeypatch.setattr("trubleu.report.scores.score_systems", None)
+    monkeypatch.setattr("trubleu.data.corpus.WORTH_STREAMING", 1)
+    monkeypatch.setattr("trubleu.data.corpus.PART", 16)
+    monkeypatch.setattr("trubleu.scoring.systems.score_systems", None)
     streamed = run(*call)
     assert whole == streamed
     assert whole[0] == 0
@@ -256,8 +256,8 @@ def test_large_files_are_streamed_to_the_same_bytes(
 def test_blocks_are_said(run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
     call = ("--refs", "refs.jsonl", "good.txt", "-m", "bleu-1", "--ci", "--resamples", "50")
     assert "blocks" not in run(*call)[1]
-    monkeypatch.setattr("trubleu.stats.blocking.BLOCK_THRESHOLD", 2)
-    monkeypatch.setattr("trubleu.stats.blocking.BLOCK_COUNT", 2)
+    monkeypatch.setattr("trubleu.stats.sample.BLOCK_THRESHOLD", 2)
+    monkeypatch.setattr("trubleu.stats.sample.BLOCK_COUNT", 2)
     out = run(*call)[1]
     assert "percentile bootstrap of 2 blocks of segments" in out
     assert "|blocks:2|" in out

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from trubleu.cli import main
-from trubleu.cli.progress import Bars
 from trubleu.data import read_triples
+from trubleu.execution.progress import Bars
 from trubleu.simulate import TripleSimulation
 
 if TYPE_CHECKING:

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from trubleu.cli import main
-from trubleu.cli.progress import Bars
-from trubleu.engines.processes import Processes
-from trubleu.vectors import count_pairs, text_ranges
-from trubleu.vectors import train as training
-from trubleu.vectors.model import Model
+from trubleu.execution.local import Processes
+from trubleu.execution.progress import Bars
 from trubleu.vectors.store import VectorStore
+from trubleu.vectors.training import ngram_counts, text_ranges
+from trubleu.vectors.training import trainer as training
+from trubleu.vectors.training.model import Model
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from trubleu.engines.work import Work
+    from trubleu.execution.base import Work
 
     Run = Callable[..., tuple[int, str, str]]
 
@@ -91,7 +91,7 @@ def test_words_can_be_counted_elsewhere(run: Run, monkeypatch: pytest.MonkeyPatc
         return usual_build(*arguments)
 
     monkeypatch.setattr(text_ranges, "RANGE", 1000)
-    monkeypatch.setattr(count_pairs, "PLACES", 300)
+    monkeypatch.setattr(ngram_counts, "PLACES", 300)
     monkeypatch.setattr(Processes, "_run", recorded)
     monkeypatch.setattr(Model, "build", building)
     options = ["--orders", "1-2", "--epochs", "1", "--dim", "8", "--threads", "1", "--quiet"]
@@ -127,7 +127,7 @@ class Terminal(io.StringIO):
 def test_progress_shows_stages_and_words(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = Terminal()
     monkeypatch.setattr(sys, "stderr", shown)
-    monkeypatch.setattr("trubleu.cli.progress.DELAY_SECONDS", 0.0)
+    monkeypatch.setattr("trubleu.execution.progress.DELAY_SECONDS", 0.0)
     assert run("text.txt", "--out", "v", "--epochs", "2", "--dim", "8")[0] == 0
     assert "reading" in shown.getvalue()
     assert "training, order 3" in shown.getvalue()
@@ -141,7 +141,7 @@ def test_notes_stand_beside_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
         bars.stage("x", None)
         bars.note("loss 1.5")
     assert shown.getvalue() == ""
-    monkeypatch.setattr("trubleu.cli.progress.DELAY_SECONDS", 0.0)
+    monkeypatch.setattr("trubleu.execution.progress.DELAY_SECONDS", 0.0)
     with Bars(quiet=False) as bars:
         bars.stage("x", 10, " words")
         bars.note("loss 1.5")

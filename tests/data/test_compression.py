@@ -15,9 +15,11 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trubleu.data import References, atomic_writer, check_writable, iterate_lines, read_outputs, read_text_lines
-from trubleu.data import compression as compression_module
+from trubleu.data import References, read_outputs
 from trubleu.errors import DataError, MissingExtraError
+from trubleu.files import compression as compression_module
+from trubleu.files.lines import iterate_lines, read_text_lines
+from trubleu.files.writer import atomic_writer, check_writable
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,9 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trubleu.data import atomic_writer, check_standard_input_once, check_writable, iterate_lines, read_text_lines
-from trubleu.data import files as files_module
 from trubleu.errors import DataError
+from trubleu.files import lines as files_module
+from trubleu.files.lines import iterate_lines, read_text_lines
+from trubleu.files.paths import check_standard_input_once
+from trubleu.files.writer import atomic_writer, check_writable
 
 AS_ROOT = os.geteuid() == 0
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trubleu import DataError, References
+from trubleu.data import References
+from trubleu.errors import DataError
 from trubleu.text import tokenizer
 
 

@@ -16,11 +16,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trubleu.data import copies, places, remote
-from trubleu.data.extras import needed
-from trubleu.data.files import atomic_writer, check_writable, read_text_lines
-from trubleu.data.line_reader import check_once, size_of
 from trubleu.errors import DataError, MissingExtraError
+from trubleu.files import paths, remote
+from trubleu.files.lines import check_once, read_text_lines, size_of
+from trubleu.files.writer import atomic_writer, check_writable
+from trubleu.optional_deps import needed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,23 +53,23 @@ def write(path: str, text: str) -> str:
 
 
 def test_both_kinds_answer_alike(folder: str) -> None:
-    file = write(places.joined(folder, "a.txt"), "hello\n")
+    file = write(paths.joined(folder, "a.txt"), "hello\n")
     assert read_text_lines(file) == ["hello"]
-    assert (places.exists(file), places.is_file(file), places.is_folder(file)) == (True, True, False)
-    assert (places.exists(folder), places.is_file(folder), places.is_folder(folder)) == (True, False, True)
-    assert (places.byte_size(file), size_of(file), places.first_bytes(file, 3)) == (6, 6, b"hel")
-    assert places.local_copy(file).read_text() == "hello\n"
-    with places.open_binary(file) as stream:
+    assert (paths.exists(file), paths.is_file(file), paths.is_folder(file)) == (True, True, False)
+    assert (paths.exists(folder), paths.is_file(folder), paths.is_folder(folder)) == (True, False, True)
+    assert (paths.byte_size(file), size_of(file), paths.first_bytes(file, 3)) == (6, 6, b"hel")
+    assert paths.local_copy(file).read_text() == "hello\n"
+    with paths.open_binary(file) as stream:
         assert (stream.seek(-2, os.SEEK_END), stream.read(), stream.read()) == (4, b"o\n", b"")
-    assert places.same_file(file, file)
-    assert places.parent(file) == folder
-    places.remove(file)
-    places.remove(file)
-    assert not places.exists(file)
+    assert paths.same_file(file, file)
+    assert paths.parent(file) == folder
+    paths.remove(file)
+    paths.remove(file)
+    assert not paths.exists(file)
     with pytest.raises(FileNotFoundError):
-        places.open_binary(file)
+        paths.open_binary(file)
     with pytest.raises(FileNotFoundError):
-        places.byte_size(file)
+        paths.byte_size(file)
     with pytest.raises(DataError, match=r"a\.txt: there is no such file; check the path$"):
         read_text_lines(file)
 
@@ -83,7 +83,7 @@ def test_reading_ahead_changes_nothing(data: st.DataObject) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(remote, "_LEAST", 16)
         patch.setattr(remote, "_MOST", 128)
-        with places.open_binary(file) as there, io.BytesIO(content) as here:
+        with paths.open_binary(file) as there, io.BytesIO(content) as here:
             for _ in range(data.draw(st.integers(1, 12))):
                 match data.draw(st.sampled_from(["read", "seek", "from the end", "on", "all"])):
                     case "read":
@@ -104,42 +104,42 @@ def test_reading_ahead_changes_nothing(data: st.DataObject) -> None:
 
 
 def test_folders(folder: str) -> None:
-    below = places.joined(folder, "below")
-    places.make_folder(below)
-    places.make_folder(below)
+    below = paths.joined(folder, "below")
+    paths.make_folder(below)
+    paths.make_folder(below)
     for name in ("c", "_a", ".a"):
-        write(places.joined(folder, name), "x")
-    write(places.joined(below, "d"), "x")
-    assert places.files_below(folder) == [places.joined(folder, "below/d"), places.joined(folder, "c")]
+        write(paths.joined(folder, name), "x")
+    write(paths.joined(below, "d"), "x")
+    assert paths.files_below(folder) == [paths.joined(folder, "below/d"), paths.joined(folder, "c")]
     with pytest.raises(DataError, match="is a folder"):
         read_text_lines(below)
     with pytest.raises(DataError, match="cannot be written: it is a folder; give the name of a file"):
         check_writable(below)
     with pytest.raises(FileNotFoundError):
-        places.files_below(places.joined(folder, "none"))
+        paths.files_below(paths.joined(folder, "none"))
 
 
 def test_a_written_file_is_another(folder: str) -> None:
-    file = write(places.joined(folder, "a.txt"), "one\n")
-    before = places.modified(file)
+    file = write(paths.joined(folder, "a.txt"), "one\n")
+    before = paths.modified(file)
     time.sleep(0.01)  # clocks of file systems are coarse
     write(file, "two\n")
-    assert places.modified(file) != before
-    assert places.local_copy(file).read_text() == "two\n"
+    assert paths.modified(file) != before
+    assert paths.local_copy(file).read_text() == "two\n"
 
 
 def test_a_block_that_fails_leaves_the_old_file(folder: str) -> None:
-    file = write(places.joined(folder, "a.txt"), "old\n")
+    file = write(paths.joined(folder, "a.txt"), "old\n")
     with pytest.raises(KeyboardInterrupt), atomic_writer(file) as stream:  # noqa: PT012
         stream.write("half")
         raise KeyboardInterrupt
     assert read_text_lines(file) == ["old"]
-    assert places.files_below(folder) == [file]
+    assert paths.files_below(folder) == [file]
 
 
 def test_a_file_given_twice(folder: str) -> None:
-    file = places.joined(folder, "a.txt")
-    check_once([file, places.joined(folder, "b.txt")])
+    file = paths.joined(folder, "a.txt")
+    check_once([file, paths.joined(folder, "b.txt")])
     with pytest.raises(DataError, match="is given twice"):
         check_once([file, file])
 
@@ -148,27 +148,27 @@ def test_links_that_lead_back(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("x")
     (tmp_path / "loop").symlink_to(tmp_path, target_is_directory=True)
     (tmp_path / "link.txt").symlink_to(tmp_path / "a.txt")
-    assert places.files_below(tmp_path) == [str(tmp_path / "a.txt"), str(tmp_path / "link.txt")]
-    assert places.same_file(tmp_path / "a.txt", tmp_path / "link.txt")
-    assert places.identity(tmp_path / "link.txt") == str(tmp_path / "a.txt")
+    assert paths.files_below(tmp_path) == [str(tmp_path / "a.txt"), str(tmp_path / "link.txt")]
+    assert paths.same_file(tmp_path / "a.txt", tmp_path / "link.txt")
+    assert paths.identity(tmp_path / "link.txt") == str(tmp_path / "a.txt")
 
 
 @given(st.lists(SEGMENT, min_size=1, max_size=4))
 def test_addresses_fall_into_parts(names: list[str]) -> None:
     address = "s3://bucket"
     for name in names:
-        above, address = address, places.joined(address, name)
-        assert (places.parent(address), places.base_name(address)) == (above, name)
+        above, address = address, paths.joined(address, name)
+        assert (paths.parent(address), paths.base_name(address)) == (above, name)
     assert address == "s3://bucket/" + "/".join(names)
-    assert places.is_remote(address)
-    assert places.absolute(address) == places.identity(address) == address
+    assert paths.is_remote(address)
+    assert paths.absolute(address) == paths.identity(address) == address
 
 
 @given(SEGMENT)
 def test_a_name_without_a_scheme_is_a_path(name: str) -> None:
-    assert not places.is_remote(name)
-    assert not places.is_remote(f"c://{name}")
-    assert places.absolute(name) == str(Path.cwd() / name)
+    assert not paths.is_remote(name)
+    assert not paths.is_remote(f"c://{name}")
+    assert paths.absolute(name) == str(Path.cwd() / name)
 
 
 def test_schemes_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,7 +198,7 @@ from trubleu.data.files import atomic_writer, read_text_lines
 from trubleu.data.places import local_copy
 with atomic_writer("a.txt") as stream:
     stream.write("x")
-assert read_text_lines("a.txt") == ["x"] and not {"fsspec", "trubleu.data.remote"} & set(sys.modules)
+assert read_text_lines("a.txt") == ["x"] and not {"fsspec", "trubleu.files.remote"} & set(sys.modules)
 with atomic_writer("memory://a") as stream:
     stream.write("x")
 assert local_copy("memory://a").read_text() == "x"
@@ -223,6 +223,6 @@ def test_copies_of_killed_processes_are_removed(tmp_path: Path, monkeypatch: pyt
             fcntl.flock(held[0], fcntl.LOCK_EX)
         if name != "young":
             os.utime(folder, (0, 0))
-    copies._remove_abandoned()
+    remote._remove_abandoned()
     held[0].close()
     assert sorted(each.name for each in tmp_path.iterdir()) == ["trubleu-copies-used", "trubleu-copies-young"]

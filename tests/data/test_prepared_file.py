@@ -21,11 +21,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import trubleu
-from trubleu import DataError, References, TrubleuError, TrubleuWarning, UsageError
-from trubleu.data import array_file, prepared_file
-from trubleu.data.array_file import ArrayFile, write_arrays
-from trubleu.data.columns import Columns
-from trubleu.data.prepared_file import KIND, PreparedFile
+from trubleu.data import References
+from trubleu.data import prepared as prepared_file
+from trubleu.data.prepared import KIND, PreparedFile
+from trubleu.data.reference_files import Columns
+from trubleu.errors import DataError, TrubleuError, TrubleuWarning, UsageError
+from trubleu.files import arrays as array_file
+from trubleu.files.arrays import ArrayFile, write_arrays
 from trubleu.native import kernels
 from trubleu.text import tokenizer
 

@@ -15,16 +15,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from trubleu.data import LineStream, counted, read_text_lines
-from trubleu.data.counted import CountedColumn, count_rows, counted_columns, files_of, look_at, pieces
-from trubleu.data.ranges import LineRange, line_ranges
+from trubleu.data import LineStream, corpus_files
+from trubleu.data.corpus import LineRange, line_ranges
+from trubleu.data.corpus_files import CountedColumn, count_rows, counted_columns, files_of, look_at, pieces
 from trubleu.errors import ChangedError, DataError
+from trubleu.files.lines import read_text_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from trubleu.data.files import PathLike
-    from trubleu.data.record_rows import Role
+    from trubleu.data.corpus_files import Role
+    from trubleu.files.paths import PathLike
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +51,8 @@ def test_ranges_hold_all_lines(folder: Path, content: str, block: int, rows: int
     (folder / "f").write_bytes(content.encode())
     lines = read_text_lines(folder / "f")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(counted, "BLOCK", block)
-        patch.setattr(counted, "BLOCKS_A_PIECE", 2)
+        patch.setattr(corpus_files, "BLOCK", block)
+        patch.setattr(corpus_files, "BLOCKS_A_PIECE", 2)
         file = column(folder / "f")
         assert file.rows == len(lines)
         found = [lines_of(each) for each in line_ranges([file], rows)]
@@ -83,7 +84,7 @@ def test_parts_of_columns_may_be_cut_and_compressed_apart(
         data = "".join(f"{line}\n" for line in lines[begin:end]).encode()
         (work / "b" / f"{number}").write_bytes(gzip.compress(data) if second[number % len(second)] else data)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(counted, "BLOCK", 5)
+        patch.setattr(corpus_files, "BLOCK", 5)
         columns = counted_columns([work / "a", work / "b"])
         ranges = line_ranges(columns, rows)
         assert [line for each in ranges for line in lines_of(each)] == lines
@@ -188,7 +189,7 @@ def test_pipes_are_refused(tmp_path: Path) -> None:
 
 def test_what_stands_behind_standard_input_is_named(tmp_path: Path) -> None:
     (tmp_path / "f").write_text("a\nb\n")
-    code = "from trubleu.data.counted import files_of; print(files_of('/dev/stdin')[0].path)"
+    code = "from trubleu.data.corpus_files import files_of; print(files_of('/dev/stdin')[0].path)"
     with (tmp_path / "f").open() as stream:
         found = subprocess.run([sys.executable, "-c", code], stdin=stream, capture_output=True, text=True, check=True)
     assert found.stdout == f"{tmp_path / 'f'}\n"

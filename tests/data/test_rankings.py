@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trubleu.data import Rankings, delimited, match_systems, name_systems
+from trubleu.data import Rankings, match_systems, name_systems
 from trubleu.errors import CountedWarning, DataError
+from trubleu.files import delimited
 
 COLUMNS = ["srclang", "trglang", "segmentId", "judgeID", "system1Id", "system1rank", "system2Id", "system2rank"]
 COLUMNS.append("rankingID")

@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trubleu.data import Reference, References, Segment, read_text_lines
+from trubleu.data import Reference, References, Segment
 from trubleu.errors import DataError
+from trubleu.files.lines import read_text_lines
 
 
 def write(path: Path, *lines: str) -> Path:

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trubleu.data import LineStream, References, stream
-from trubleu.data.files import line_blocks
-from trubleu.data.stream import batched_lines, worth_streaming
+from trubleu.data import LineStream, References, corpus
+from trubleu.data.corpus import batched_lines, worth_streaming
 from trubleu.errors import DataError
+from trubleu.files.lines import line_blocks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,7 +48,7 @@ def test_parts_are_the_whole(folder: Path, rows: list[tuple[str, str, str]], siz
     references, weights = [folder / "a", folder / "b"], [folder / "wa", folder / "wb"]
     whole = References.read_parallel(references, weights)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(stream, "PART", size)
+        patch.setattr(corpus, "PART", size)
         parts = list(LineStream.open(references, weights, {"s": folder / "s"}))
     assert tuple(text for part in parts for text in part.references.texts) == whole.texts
     assert [identity for part in parts for identity in part.references.ids] == list(whole.ids)
@@ -68,7 +68,7 @@ def test_different_lengths_are_named_before_anything_is_read(tmp_path: Path) -> 
 
 
 def test_wrong_weights_have_their_line_in_the_whole_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stream, "PART", 2)
+    monkeypatch.setattr(corpus, "PART", 2)
     (tmp_path / "r").write_text("a\n" * 5)
     (tmp_path / "w").write_text("1\n1\n1\n7\n1\n")
     (tmp_path / "e").write_text("1\n1\n1\n\n1\n")
@@ -86,7 +86,7 @@ def test_what_is_worth_streaming(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     (tmp_path / "binary").write_bytes(b"PAR1\0\0")
     plain = tmp_path / "r.txt"
     assert not worth_streaming([plain], [plain])  # too small
-    monkeypatch.setattr(stream, "WORTH_STREAMING", 1)
+    monkeypatch.setattr(corpus, "WORTH_STREAMING", 1)
     assert worth_streaming([plain], [tmp_path / "r.gz"])
     assert not worth_streaming([tmp_path / "j.txt"], [plain])
     assert not worth_streaming([plain], [tmp_path / "o.jsonl"])

@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trubleu.data import Outputs, Reference, References, Segment, read_outputs
-from trubleu.data import frames as frames_module
-from trubleu.data.vectorised import usual_segments
+from trubleu.data import reference_files as frames_module
+from trubleu.data.reference_files import usual_segments
 from trubleu.errors import DataError, MissingExtraError, UsageError
 
 NAN = float("nan")

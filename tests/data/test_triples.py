@@ -15,8 +15,9 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trubleu.data import Triple, TripleBatch, TripleFiles, TripleList, line_reader, read_triples, triple_parquet
+from trubleu.data import Triple, TripleBatch, TripleFiles, TripleList, read_triples, triple_formats
 from trubleu.errors import CountedWarning, DataError, UsageError
+from trubleu.files import lines as line_reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -398,7 +399,7 @@ def parquet(path: Path, **columns: Any) -> Path:
 
 
 def test_parquet_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(triple_parquet, "_SLICE", 4)
+    monkeypatch.setattr(triple_formats, "_SLICE", 4)
     path = tmp_path / "c.parquet"
     parquet(
         path,

@@ -6,8 +6,8 @@ from itertools import permutations
 from typing import TYPE_CHECKING
 
 from trubleu.data import References
-from trubleu.demo.folder import Done, Journal
 from trubleu.demo.results import Agreement, RatedReference, Results, Score
+from trubleu.demo.runner import Done, Journal
 from trubleu.demo.steps import METRICS, SYSTEMS, DemoOptions
 
 if TYPE_CHECKING:

@@ -21,12 +21,12 @@ import pytest
 
 from trubleu.cli import main, rate_serve
 from trubleu.cli.demo import _USUAL, _as_typed, _is_new, _keep_serving, _Told, shortened
-from trubleu.demo import running
-from trubleu.demo.folder import read_journal
+from trubleu.demo import runner
+from trubleu.demo.runner import read_journal
 from trubleu.demo.steps import SYSTEMS, DemoOptions, Surroundings, demo_steps
 from trubleu.errors import DataError
 from trubleu.rating import Study
-from trubleu.rating.simulated_server import ServerProcess
+from trubleu.rating.server_process import ServerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -212,7 +212,7 @@ def test_bad_input_is_one_sentence(
     ):
         assert main(["demo", *arguments]) == 2
         assert capsys.readouterr() == ("", f"trubleu: {said}\n")
-    monkeypatch.setattr(running, "find_spec", lambda _name: None)
+    monkeypatch.setattr(runner, "find_spec", lambda _name: None)
     assert main(["demo"]) == 2
     assert "pip install 'trubleu[rate,ready]'" in capsys.readouterr().err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine"]

@@ -12,10 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.demo.example import FOOLED, RIGHT, TRUTH, results
-from trubleu.demo.finding import CLEAR, NAMES, find
+from trubleu.demo.results import CLEAR, NAMES, find, summary_table
 from trubleu.demo.steps import METRICS, SYSTEMS
-from trubleu.demo.tables import summary_table
-from trubleu.report.tables import render_tables
+from trubleu.render.tables import render_tables
 
 if TYPE_CHECKING:
     from trubleu.demo.results import Results

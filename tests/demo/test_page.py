@@ -11,8 +11,8 @@ import pytest
 
 from tests.demo.example import FOOLED, HOSTILE, MESSAGE, RIGHT, results
 from trubleu.data import References
-from trubleu.demo.finding import find
 from trubleu.demo.page import render_report
+from trubleu.demo.results import find
 from trubleu.demo.steps import SYSTEMS
 
 # Of letters in DejaVu Sans, a wide font, as shares of its size.

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from trubleu.demo import running
-from trubleu.demo.folder import JOURNAL, demo_folder, read_journal
-from trubleu.demo.running import PACKAGES, check_packages, free_port, run_demo
+from trubleu.demo import runner
+from trubleu.demo.runner import JOURNAL, PACKAGES, check_packages, demo_folder, free_port, read_journal, run_demo
 from trubleu.demo.steps import DemoOptions, demo_steps
 from trubleu.errors import DataError, MissingExtraError, UsageError
 
@@ -282,14 +281,14 @@ def test_a_free_port_is_taken_as_it_is() -> None:
 
 def test_missing_packages_are_said_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     check_packages()
-    monkeypatch.setattr(running, "find_spec", lambda name: None if name in ("httpx", "wordllama") else object())
+    monkeypatch.setattr(runner, "find_spec", lambda name: None if name in ("httpx", "wordllama") else object())
     with pytest.raises(MissingExtraError) as raised:
         check_packages()
     assert str(raised.value) == (
         "the demo needs packages that are not installed: httpx, wordllama; "
         "install them with: pip install 'trubleu[rate,ready]'"
     )
-    monkeypatch.setattr(running, "find_spec", lambda name: None if name == PACKAGES[0] else object())
+    monkeypatch.setattr(runner, "find_spec", lambda name: None if name == PACKAGES[0] else object())
     with pytest.raises(MissingExtraError, match=r"^the demo needs the package fastapi; install it with: pip install"):
         check_packages()
 

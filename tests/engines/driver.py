@@ -10,10 +10,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from trubleu.engines.ray_driver import _serve
-from trubleu.engines.ray_worker import loaded, work_on
-from trubleu.engines.work import Status
 from trubleu.errors import EngineError
+from trubleu.execution.base import Status
+from trubleu.execution.ray_driver import _serve
+from trubleu.execution.ray_worker import loaded, work_on
 
 SLEPT: Final = 240.0
 """Seconds that nobody should wait for: many more than anything takes on a busy machine."""

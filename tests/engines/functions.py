@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trubleu.data import read_text_lines
 from trubleu.errors import ChangedError, DataError, EngineError, UsageError
+from trubleu.files.lines import read_text_lines
 from trubleu.metrics import Bleu
 
 if TYPE_CHECKING:

@@ -16,9 +16,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trubleu import Bleu, ChrF, References, Ter
-from trubleu.engines.content import content_digest
+from trubleu.data import References
 from trubleu.errors import UsageError
+from trubleu.execution.hashing import content_digest
+from trubleu.metrics import Bleu, ChrF, Ter
 from trubleu.text import tokenizer
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def test_arrays_are_known_by_their_numbers_and_the_order_in_which_they_are_sent(
 
 def test_sets_are_the_same_in_processes_that_hash_otherwise() -> None:
     code = (
-        "from trubleu.engines.content import content_digest;"
+        "from trubleu.execution.hashing import content_digest;"
         "print(content_digest({'a', 'b', 'c'}, frozenset({'x', ('y', 1)})))"
     )
     found = set()

@@ -15,11 +15,10 @@ import numpy as np
 import pytest
 
 from tests.engines.functions import Numbered, count_uses, no_state, work
-from trubleu.engines import BadPartitionsError, Engine, EngineError, engine, processes
-from trubleu.engines.contract import Run
-from trubleu.engines.processes import Processes
-from trubleu.engines.work import Status, Work
-from trubleu.errors import DataError, TrubleuWarning, UsageError
+from trubleu.errors import BadPartitionsError, DataError, EngineError, TrubleuWarning, UsageError
+from trubleu.execution import Engine, engine, local
+from trubleu.execution.base import Run, Status, Work
+from trubleu.execution.local import Processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -176,28 +175,28 @@ def test_results_do_not_pile_up(here: Engine, tmp_path: Path) -> None:
 
 def test_a_partition_whose_worker_is_killed_is_tried_again(tmp_path: Path) -> None:
     partitions = [Numbered(number, str(tmp_path), deaths=2 * (number == 2)) for number in range(5)]
-    with engine("local:2") as processes:
-        found = list(processes.map(work, partitions))
+    with engine("local:2") as workers:
+        found = list(workers.map(work, partitions))
         assert len((tmp_path / "2.tries").read_text().splitlines()) == 3
         for partition, result in found:
             np.testing.assert_array_equal(result, work(Numbered(partition.number)))
         deadly = [Numbered(9, str(tmp_path), deaths=99)]
         with pytest.raises(EngineError, match="partition 9: 3 workers died of it, the last one killed by SIGKILL"):
-            list(processes.map(work, deadly))
+            list(workers.map(work, deadly))
 
 
 def test_what_cannot_be_sent_is_said() -> None:
-    with engine("local:1") as processes:
+    with engine("local:1") as workers:
         with pytest.raises(UsageError, match="the function cannot be sent to another process"):
-            list(processes.map(lambda number, _state: number, [1]))
+            list(workers.map(lambda number, _state: number, [1]))
         with pytest.raises(EngineError, match=r"partition 0: .* its result cannot be sent"):
-            list(processes.map(work, [Numbered(0, trouble="unpicklable")]))
-        first = processes.map(work, [Numbered(0)])
+            list(workers.map(work, [Numbered(0, trouble="unpicklable")]))
+        first = workers.map(work, [Numbered(0)])
         next(first)  # nothing is left to do, but whether there is must not matter
         with pytest.raises(UsageError, match="busy with another map"):
-            next(processes.map(work, [Numbered(1)]))
+            next(workers.map(work, [Numbered(1)]))
         first.close()
-        assert len(list(processes.map(work, [Numbered(1)]))) == 1
+        assert len(list(workers.map(work, [Numbered(1)]))) == 1
 
 
 class Stubborn:
@@ -222,8 +221,8 @@ def test_all_processes_are_stopped_before_one_is_waited_for() -> None:
         run.close()
     assert done == ["stop", "stop", "join", "join"]
     with pytest.raises(SystemExit) as left:
-        processes._leave(signal.SIGTERM, None)
-    assert processes.ended(left.value.code) == "killed by SIGTERM"  # type: ignore[arg-type]
+        local._leave(signal.SIGTERM, None)
+    assert local.ended(left.value.code) == "killed by SIGTERM"  # type: ignore[arg-type]
 
 
 SCRIPT = """
@@ -275,5 +274,5 @@ def test_there_are_no_other_engines(name: str) -> None:
 
 
 def test_one_process_a_core() -> None:
-    with engine("local:all") as processes:
-        assert processes.workers == os.cpu_count()
+    with engine("local:all") as workers:
+        assert workers.workers == os.cpu_count()

@@ -8,7 +8,7 @@ import pytest
 
 import trubleu
 from tests.judge.world import make_world
-from trubleu.engines import Engine, engine
+from trubleu.execution import Engine, engine
 from trubleu.judge import Protocol, judge_pairs
 from trubleu.judge.pairs import observations
 

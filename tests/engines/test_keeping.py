@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from trubleu.data import array_file, places, remote
-from trubleu.engines import EngineError
-from trubleu.engines.keeping import KIND, Kept
+from trubleu.errors import EngineError
+from trubleu.execution.cache import KIND, Kept
+from trubleu.files import arrays as array_file
+from trubleu.files import paths, remote
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,5 +101,5 @@ def test_results_kept_elsewhere_leave_no_copies(tmp_path: Path, monkeypatch: pyt
         with pytest.raises(EngineError, match=r"^memory://kept-results/.*\.result cannot be read: the store is busy"):
             squared(3, worked)
     finally:
-        for file in places.files_below("memory://kept-results"):
-            places.remove(file)
+        for file in paths.files_below("memory://kept-results"):
+            paths.remove(file)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.mining.example import files, triples, write
-from trubleu.engines import engine
-from trubleu.mining import Index, finding
+from trubleu.execution import engine
+from trubleu.mining import Index, parallel_search
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,8 +21,8 @@ pytestmark = pytest.mark.filterwarnings("default:::ray")
 def test_candidates_are_those_of_one_process(
     connected: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(finding, "GROUP_TRIPLES", 20)
-    monkeypatch.setattr(finding, "LEAST_SEEDS", 5)
+    monkeypatch.setattr(parallel_search, "GROUP_TRIPLES", 20)
+    monkeypatch.setattr(parallel_search, "LEAST_SEEDS", 5)
     index = Index.build(tmp_path / "chat.index", triples(100), shard_triples=10)
     seeds = triples(10, seed=2)
     told: list[int] = []

@@ -18,10 +18,10 @@ import ray
 from tests.engines.conftest import add_node
 from tests.engines.functions import Numbered, count_uses, environment, where, work
 from trubleu.cli import main
-from trubleu.engines import BadPartitionsError, EngineError, engine, on_ray
-from trubleu.engines.on_ray import OnRay
-from trubleu.engines.ray_process import RayProcess
-from trubleu.errors import UsageError
+from trubleu.errors import BadPartitionsError, EngineError, UsageError
+from trubleu.execution import engine, ray_tasks
+from trubleu.execution.ray_connection import RayProcess
+from trubleu.execution.ray_tasks import OnRay
 
 if TYPE_CHECKING:
     from ray.cluster_utils import Cluster
@@ -85,7 +85,7 @@ def test_results_do_not_pile_up(connected: Cluster, tmp_path: Path) -> None:
         found = there.map(work, [Numbered(number, str(tmp_path)) for number in range(40)])
         next(found)
         time.sleep(0.3)
-        assert len(list(tmp_path.iterdir())) <= on_ray.RESULTS_A_CORE * there.workers
+        assert len(list(tmp_path.iterdir())) <= ray_tasks.RESULTS_A_CORE * there.workers
         found.close()
 
 
@@ -99,7 +99,7 @@ def test_results_do_not_pile_up(connected: Cluster, tmp_path: Path) -> None:
 def test_another_trubleu_on_the_cluster_is_refused(
     connected: Cluster, monkeypatch: pytest.MonkeyPatch, name: str, value: object, message: str
 ) -> None:
-    monkeypatch.setattr(on_ray, name, value)
+    monkeypatch.setattr(ray_tasks, name, value)
     with engine("ray") as there, pytest.raises(UsageError, match=message):
         list(there.map(work, [Numbered(0)]))
 
@@ -114,8 +114,8 @@ def test_more_cores_than_any_node_has(connected: Cluster, monkeypatch: pytest.Mo
     with pytest.raises(EngineError, match=r"takes 2 of a node's cores, but the largest node .* has 1; ask for fewer"):
         next(engine("ray", threads=2).map(work, [Numbered(0)]))
     monkeypatch.setenv("TRUBLEU_RAY_WAIT", "0.1")
-    monkeypatch.setattr(on_ray, "_SECONDS_BETWEEN_COUNTS", 0.1)
-    monkeypatch.setattr(on_ray, "_SECONDS_WITHOUT_NODES", 0.1)
+    monkeypatch.setattr(ray_tasks, "_SECONDS_BETWEEN_COUNTS", 0.1)
+    monkeypatch.setattr(ray_tasks, "_SECONDS_WITHOUT_NODES", 0.1)
     with pytest.raises(EngineError, match="for 0 seconds no node of the Ray cluster has had the 2 cores"):
         next(engine("ray", threads=2).map(work, [Numbered(0)]))
     monkeypatch.setenv("TRUBLEU_RAY_WAIT", "soon")
@@ -192,7 +192,7 @@ def test_ctrl_c_stops_the_work_of_a_script_with_a_module_beside_it(cluster: Clus
     (tmp_path / "beside.py").write_text("from tests.engines.functions import work as work_beside\n")
     (tmp_path / "begun").mkdir()
     (tmp_path / "script.py").write_text(
-        "import sys\nfrom tests.engines.functions import Numbered\nfrom trubleu.engines import engine\n"
+        "import sys\nfrom tests.engines.functions import Numbered\nfrom trubleu.execution import engine\n"
         "import beside\n"
         "class Work:\n    def __call__(self, partition, state):\n        return beside.work_beside(partition)\n"
         "with engine('ray') as there:\n"
@@ -219,7 +219,7 @@ def test_ctrl_c_stops_the_work_of_a_script_with_a_module_beside_it(cluster: Clus
 
 def test_two_jobs_at_once_do_not_mix_until_one_is_lost(connected: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     own = engine("ray")
-    monkeypatch.setattr("trubleu.engines._connected_to_ray", lambda: False)  # so that another process connects
+    monkeypatch.setattr("trubleu.execution._connected_to_ray", lambda: False)  # so that another process connects
     monkeypatch.setenv("TRUBLEU_WORKER_ENV", "FOR_WORKERS")
     monkeypatch.setenv("FOR_WORKERS", "told")
     monkeypatch.setenv("NOT_FOR_WORKERS", "secret")

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from trubleu.engines import engine, processes
-from trubleu.engines.output import MANIFEST, PartsFolder, lines_of_parts, read_manifest
 from trubleu.errors import DataError, EngineError
+from trubleu.execution import engine, local
+from trubleu.execution.output_parts import MANIFEST, PartsFolder, lines_of_parts, read_manifest
 
 if TYPE_CHECKING:
-    from trubleu.engines.output import WrittenPart
+    from trubleu.execution.output_parts import WrittenPart
 
 
 def made(folder: Path, job: str = "a job") -> PartsFolder:
@@ -95,7 +95,7 @@ def slow_part(number: int, parts: PartsFolder) -> None:
 
 
 def test_workers_that_are_stopped_leave_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "_SECONDS_TO_END", 300.0)  # who is slow to clear away is not killed
+    monkeypatch.setattr(local, "_SECONDS_TO_END", 300.0)  # who is slow to clear away is not killed
     parts = made(tmp_path / "out")
     with engine("local:2") as two:
         found = two.map(slow_part, [0, 1], state=partial(PartsFolder, parts.folder, parts.what, parts.job))

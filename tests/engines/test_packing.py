@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from trubleu.engines.packing import Packing
+from trubleu.execution.serialization import Packing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,9 +14,10 @@ from ray import exceptions
 
 from tests.engines.conftest import ROOT
 from tests.engines.driver import SLEPT, Large, doubled, length, slept
-from trubleu.engines import EngineError, engine, on_ray, ray_process
-from trubleu.engines.on_ray import OnRay, Tasks
-from trubleu.engines.ray_process import RayProcess
+from trubleu.errors import EngineError
+from trubleu.execution import engine, ray_connection, ray_tasks
+from trubleu.execution.ray_connection import RayProcess
+from trubleu.execution.ray_tasks import OnRay, Tasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def there(monkeypatch: pytest.MonkeyPatch) -> Iterator[RayProcess]:
-    monkeypatch.setattr(ray_process, "DRIVER", ("-m", "tests.engines.driver"))
+    monkeypatch.setattr(ray_connection, "DRIVER", ("-m", "tests.engines.driver"))
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     with RayProcess(None) as found:
         yield found
@@ -147,13 +148,13 @@ class Cluster:
     ],
 )
 def test_what_ray_cannot_finish(monkeypatch: pytest.MonkeyPatch, status: Any, message: str) -> None:
-    monkeypatch.setattr(on_ray, "needed", lambda *_what: Cluster(status))
+    monkeypatch.setattr(ray_tasks, "needed", lambda *_what: Cluster(status))
     with OnRay(None) as cluster, pytest.raises(EngineError, match=message):
         list(cluster.map(lambda text, _state: text, ["a"]))
 
 
 def test_the_cluster_refuses_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(on_ray, "needed", lambda *_what: Cluster(("done",)))
+    monkeypatch.setattr(ray_tasks, "needed", lambda *_what: Cluster(("done",)))
     monkeypatch.setattr(Cluster, "put", Cluster.get)
     full = exceptions.ObjectStoreFullError("it is full\nand more about it")
     with OnRay(None) as cluster, pytest.raises(EngineError, match=r"cannot go on \(ObjectStoreFullError: it is full"):
@@ -172,12 +173,12 @@ def test_the_cluster_refuses_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> No
     ],
 )
 def test_an_address_may_do_without_its_port(given: str | None, found: str | None) -> None:
-    assert on_ray._with_port(given) == found
+    assert ray_tasks._with_port(given) == found
 
 
 def test_an_address_is_no_matter_of_the_connection_that_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[str | None] = []
-    monkeypatch.setattr("trubleu.engines._connected_to_ray", lambda: True)
-    monkeypatch.setattr(ray_process, "RayProcess", lambda address, **_options: made.append(address))
+    monkeypatch.setattr("trubleu.execution._connected_to_ray", lambda: True)
+    monkeypatch.setattr(ray_connection, "RayProcess", lambda address, **_options: made.append(address))
     engine("ray://other:10001")
     assert made == ["ray://other:10001"]

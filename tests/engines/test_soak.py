@@ -238,7 +238,7 @@ def test_there_is_not_enough_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_memory_monitor_refresh_ms", "200")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     script = (
-        "from tests.engines.functions import Numbered, work\nfrom trubleu.engines import engine\n"
+        "from tests.engines.functions import Numbered, work\nfrom trubleu.execution import engine\n"
         "with engine('ray') as there:\n    list(there.map(work, [Numbered(0, seconds=20)]))\n"
     )
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=False)

@@ -15,8 +15,9 @@ import trubleu
 from tests.oracles import corpora, statement
 from trubleu.data import References
 from trubleu.errors import DataError, UsageError
-from trubleu.explain import compare_systems, most_different, ngram_differences, render_comparison, worst
-from trubleu.report import Sampling
+from trubleu.explain import compare_systems, most_different, ngram_differences, worst
+from trubleu.render import render_comparison
+from trubleu.scoring import Sampling
 
 REFERENCES = [["it was great", "so so"], ["no idea"], ["we will be back soon"]]
 A = ["it was great", "no idea", "we will"]

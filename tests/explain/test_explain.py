@@ -15,7 +15,7 @@ from tests.oracles import corpora
 from trubleu.data import References
 from trubleu.errors import DataError, MissingExtraError, TrubleuWarning, UsageError
 from trubleu.explain import Explanation, explain, is_explainable
-from trubleu.explain.ngrams import tokens_of
+from trubleu.explain.explanation import tokens_of
 
 
 def odd_tokens(text: str) -> list[str]:

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 import trubleu
 from tests.oracles.soft_worlds import Nothing, World
 from trubleu.errors import UsageError
-from trubleu.explain import compare_systems, explain, is_explainable, ngram_differences, render_json, render_page
-from trubleu.explain import render_text as rendered
+from trubleu.explain import compare_systems, explain, is_explainable, ngram_differences
 from trubleu.metrics import Bleu2Vec, DeltaBleu2Vec
+from trubleu.render import render_explanation_json, render_explanation_page
+from trubleu.render import render_explanation_text as rendered
 
 spoken = st.lists(st.sampled_from("abcde"), min_size=1, max_size=7).map(" ".join)
 
@@ -69,10 +70,10 @@ def test_pairs_are_shown_with_their_similarity() -> None:
     text = rendered({"A": [found]})
     assert "    1  good       great       #1       0.800   +1.00" in text
     assert "awful       #2" not in text  # not credited
-    page = render_page({"A": [found]})
+    page = render_explanation_page({"A": [found]})
     assert "1 near miss that counted" in page
     assert "<td>good</td><td>great</td><td>#1</td>" in page
-    row = json.loads(render_json({"A": [found]}))["explanations"][0]["orders"][0]["ngrams"]
+    row = json.loads(render_explanation_json({"A": [found]}))["explanations"][0]["orders"][0]["ngrams"]
     assert "near" not in row[0]
     assert row[2]["near"][0] == {
         "reference": 1,
@@ -103,10 +104,10 @@ def test_the_f_form() -> None:
     assert "left out" in text
     assert "denominators: the mean of the n-grams of the output and of a reference of that length\n" in text
     assert "bleu2vec-f-3 = (66.67 × 66.67)^(1/2) = 66.67" in text
-    page = render_page({"A": [found]})
+    page = render_explanation_page({"A": [found]})
     assert "F (%)</th>" in page
     assert "precision (%)" not in page
-    written = json.loads(render_json({"A": [found]}))["explanations"][0]
+    written = json.loads(render_explanation_json({"A": [found]}))["explanations"][0]
     assert (written["recall"], written["brevity_penalty"]) == (True, None)
     weighted = explain(DeltaBleu2Vec(1, vectors=Nothing(), oov=0, recall=True), "it was", references)
     assert weighted.orders[0].denominator == 1.5

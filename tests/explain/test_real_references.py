@@ -9,7 +9,8 @@ import pytest
 
 import trubleu
 from trubleu.data import References
-from trubleu.explain import explain, render_page, render_text
+from trubleu.explain import explain
+from trubleu.render import render_explanation_page, render_explanation_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,11 +43,11 @@ def test_a_thousand_references(real_data: Path) -> None:
     most = max(names, key=lambda name: len(golds[name]))
     assert len(golds[most]) == 1009
     found = explain(trubleu.metric("dbleu-4"), said[most], references, most)
-    page = render_page({"TeamB": [found]})
+    page = render_explanation_page({"TeamB": [found]})
     assert len(page) < 1_000_000
     assert page.count("<li>") == 1009
     # What is unfolded at first fits on a screen or two.
     unfolded = page.partition("References that decide the score")[2].partition("<details>")[0]
     assert unfolded.count("<li>") < 40
     assert re.search(r"[\d,]+ more with a match that was credited elsewhere", page)
-    assert len(render_text({"TeamB": [found]}).splitlines()) < 150
+    assert len(render_explanation_text({"TeamB": [found]}).splitlines()) < 150

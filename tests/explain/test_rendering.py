@@ -17,10 +17,11 @@ import trubleu
 from tests.oracles import corpora
 from trubleu.data import References
 from trubleu.errors import MissingExtraError
-from trubleu.explain import Explanation, explain, render_json, render_page, render_text
-from trubleu.explain.page import load_templates
-from trubleu.explain.palette import DARK, LIGHT, STEPS, TEXT_ON_DARK, TEXT_ON_LIGHT, Colour, colour
-from trubleu.explain.runs import runs
+from trubleu.explain import Explanation, explain
+from trubleu.render import render_explanation_json, render_explanation_page, render_explanation_text
+from trubleu.render.explanation_page import load_page_templates
+from trubleu.render.explanation_text import runs
+from trubleu.render.palette import DARK, LIGHT, STEPS, TEXT_ON_DARK, TEXT_ON_LIGHT, Colour, colour
 
 HOSTILE = "<script>alert(1)</script> \"quoted\" 'single' & <img src=x onerror=alert(2)> </style>"
 
@@ -47,7 +48,7 @@ def hostile() -> Explanation:
 
 
 def test_text_from_the_output_to_the_score() -> None:
-    text = render_text({"A": [example()]})
+    text = render_explanation_text({"A": [example()]})
     assert "segment m1\ncontext   hello\ncontext   hi\nmessage   how was it ?\n" in text
     assert "output    [it was]+1 [so awful]-0.5 [, really]+1" in text
     assert re.search(r"#1 +\+1  it was great , really  \(seed", text)
@@ -58,32 +59,32 @@ def test_text_from_the_output_to_the_score() -> None:
 
 
 def test_text_without_weights_names_the_references() -> None:
-    text = render_text({"A": [example(name="bleu-2")]})
+    text = render_explanation_text({"A": [example(name="bleu-2")]})
     assert "output    [it was]#1 [so awful]#2 [, really]#1" in text
 
 
 def test_text_of_an_order_that_is_left_out_or_missing() -> None:
     short = explain(trubleu.metric("sbleu-3"), "a b", [["a b"]])
-    assert re.search(r"3 +0.00 +0.00 +left out", render_text({"A": [short]}))
+    assert re.search(r"3 +0.00 +0.00 +left out", render_explanation_text({"A": [short]}))
     nothing = explain(trubleu.metric("bleu-2"), "x", [["a b"]])
-    assert "bleu-2 = 0.00, as no order has matches that are worth anything" in render_text({"A": [nothing]})
+    assert "bleu-2 = 0.00, as no order has matches that are worth anything" in render_explanation_text({"A": [nothing]})
     short = explain(trubleu.metric("bleu-3"), "a b", [["a b"]])
-    assert "the output is too short for a trigram; with --effective-order" in render_text({"A": [short]})
+    assert "the output is too short for a trigram; with --effective-order" in render_explanation_text({"A": [short]})
     average = explain(trubleu.metric("bleu-1", reference_length="average"), "a", [["a b", "a b c"]])
-    assert "1 tokens against 2.5 (the average)" in render_text({"A": [average]})
+    assert "1 tokens against 2.5 (the average)" in render_explanation_text({"A": [average]})
 
 
 def test_text_and_page_of_a_skipped_segment() -> None:
     references = References.from_lists([["bad"]], [[-1.0]])
     found = explain(trubleu.metric("dbleu-1", no_positive="skip"), "bad", references)
-    assert "dbleu-1 = left out" in render_text({"A": [found]})
-    assert "told to skip such segments" in render_text({"A": [found]})
-    assert "told to skip such segments" in render_page({"A": [found]})
+    assert "dbleu-1 = left out" in render_explanation_text({"A": [found]})
+    assert "told to skip such segments" in render_explanation_text({"A": [found]})
+    assert "told to skip such segments" in render_explanation_page({"A": [found]})
 
 
 def test_of_many_references_those_that_decide_are_printed() -> None:
     texts = [f"word{number} filler" for number in range(50)] + ["hello there"]
-    text = render_text({"A": [explain(trubleu.metric("bleu-1"), "hello", [texts])]})
+    text = render_explanation_text({"A": [explain(trubleu.metric("bleu-1"), "hello", [texts])]})
     assert "  #51     hello there" in text
     assert "word17" not in text
     assert "… and 49 more, which neither earn anything here nor set the length" in text
@@ -98,7 +99,7 @@ def test_any_text_can_be_shown(corpus: corpora.Corpus) -> None:
     shown = runs(found)
     assert [place for run in shown for place in range(run.start, run.end)] == list(range(len(found.tokens)))
     assert all(one.end == other.start for one, other in pairwise(shown))
-    for show in (render_text, render_json, render_page):
+    for show in (render_explanation_text, render_explanation_json, render_explanation_page):
         assert show({"A": [found], "B": [found]})
 
 
@@ -119,7 +120,7 @@ class Page(HTMLParser):
 
 
 def test_hostile_texts_are_shown_as_text() -> None:
-    page = render_page({HOSTILE: [hostile()]})
+    page = render_explanation_page({HOSTILE: [hostile()]})
     seen = Page(page)
     assert [tag for tag, _ in seen.tags].count("script") == 1
     assert not [tag for tag, _ in seen.tags if tag == "img"]
@@ -130,7 +131,7 @@ def test_hostile_texts_are_shown_as_text() -> None:
 
 
 def test_the_page_needs_nothing_else_and_runs_only_its_own_script() -> None:
-    page = render_page({"A": [example()], "B": [example("great , really")]})
+    page = render_explanation_page({"A": [example()], "B": [example("great , really")]})
     assert not re.findall(r"https?://|@import|url\(|<link|<iframe", page)
     policy = html.unescape(re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1])  # type: ignore[index]
     assert policy.startswith("default-src 'none'; ")
@@ -142,7 +143,7 @@ def test_the_page_needs_nothing_else_and_runs_only_its_own_script() -> None:
 
 
 def test_the_page_marks_matches_by_more_than_colour() -> None:
-    seen = Page(render_page({"A": [example()]}))
+    seen = Page(render_explanation_page({"A": [example()]}))
     words = [attributes for tag, attributes in seen.tags if tag == "span" and "tabindex" in attributes]
     assert len(words) == 6
     assert "“awful” earns −0.5 = −0.5 × 1 by #2" in (words[3]["title"] or "")
@@ -159,7 +160,7 @@ def test_the_page_marks_matches_by_more_than_colour() -> None:
 
 def test_a_page_of_several_segments_has_an_overview() -> None:
     found = example()
-    seen = Page(render_page({"A": [found, found], "B": [found, found]}))
+    seen = Page(render_explanation_page({"A": [found, found], "B": [found, found]}))
     links = [attributes["href"] for tag, attributes in seen.tags if tag == "a"]
     assert links == ["#s1", "#s2"]
     identities = [attributes["id"] for _, attributes in seen.tags if "id" in attributes]
@@ -167,10 +168,10 @@ def test_a_page_of_several_segments_has_an_overview() -> None:
 
 
 def test_without_jinja_the_command_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    load_templates.cache_clear()
+    load_page_templates.cache_clear()
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'trubleu\[report\]'"):
-        render_page({"A": [example()]})
+        render_explanation_page({"A": [example()]})
 
 
 def luminance(value: Colour) -> float:

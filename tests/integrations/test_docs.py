@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests.docs.blocks import ROOT, Reader, blocks, pages
-from trubleu.report import ScoreReport, render
+from trubleu.render import render_scores
+from trubleu.scoring import ScoreReport
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +22,7 @@ def test_the_page_works_as_it_is_written(tmp_path: Path) -> None:
     # The table that a notebook shows, as the page prints it.
     report = reader.names["report"]
     assert isinstance(report, ScoreReport)
-    assert render(report, "markdown").partition("\n\n")[0] in page.read_text(encoding="utf-8")
+    assert render_scores(report, "markdown").partition("\n\n")[0] in page.read_text(encoding="utf-8")
     assert (tmp_path / "completions" / "_trubleu").read_text().startswith("#compdef trubleu")
 
 

@@ -11,10 +11,11 @@ import evaluate
 import pytest
 
 from tests.integrations.example import MESSAGES, OUTPUTS, REFERENCES, WEIGHTS, scored
-from trubleu import DataError, MissingExtraError, References, UsageError
-from trubleu import metric as make_metric
+from trubleu.data import References
+from trubleu.errors import DataError, MissingExtraError, UsageError
 from trubleu.integrations import hugging_face
-from trubleu.report import Sampling, score_systems
+from trubleu.metrics import metric as make_metric
+from trubleu.scoring import Sampling, score_systems
 
 if TYPE_CHECKING:
     from pathlib import Path

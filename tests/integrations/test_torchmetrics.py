@@ -18,9 +18,11 @@ from torchmetrics.text import SacreBLEUScore
 
 import trubleu
 from tests.integrations.example import MESSAGES, OUTPUTS, REFERENCES, WEIGHTS, scored
-from trubleu import DataError, Metric, References, UsageError
+from trubleu.data import References
+from trubleu.errors import DataError, UsageError
 from trubleu.integrations.torch import TrubleuMetric
-from trubleu.metrics.contract import reference_number
+from trubleu.metrics import Metric
+from trubleu.metrics.base import reference_number
 from trubleu.signature import Signature, make_signature
 
 if TYPE_CHECKING:

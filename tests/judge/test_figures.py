@@ -17,13 +17,7 @@ from matplotlib.figure import Figure
 from tests.judge.example import make_report
 from trubleu.errors import DataError, MissingExtraError, UsageError
 from trubleu.judge.pairs.results import Measure, PairsReport
-from trubleu.judge.show.figures import (
-    agreement_figure,
-    check_figures,
-    scatter_figure,
-    sweeps_figure,
-    write_figures,
-)
+from trubleu.render.figures import agreement_figure, check_figures, scatter_figure, sweeps_figure, write_figures
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +58,7 @@ def test_the_same_report_gives_the_same_bytes(
 
 def test_no_window_and_no_list_of_figures(tmp_path: Path) -> None:
     code = (
-        "import sys; from tests.judge.example import make_report; from trubleu.judge.show.figures import write_figures;"
+        "import sys; from tests.judge.example import make_report; from trubleu.render.figures import write_figures;"
         f"write_figures(make_report(8), {str(tmp_path / 'f')!r}); sys.exit('matplotlib.pyplot' in sys.modules)"
     )
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, cwd=Path(__file__).parents[2])

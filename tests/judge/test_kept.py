@@ -15,17 +15,17 @@ import pytest
 import trubleu
 from tests.judge.wmt_world import METRICS, make_task
 from tests.judge.world import make_world
-from trubleu.data import Ratings, References, places
-from trubleu.engines import Engine, engine
-from trubleu.engines.local import InThisProcess
-from trubleu.engines.packing import Packing
+from trubleu.data import Ratings, References
 from trubleu.errors import CountedWarning, DataError, TrubleuWarning, UsageError
-from trubleu.judge import Protocol, judge_pairs, judge_wmt, sharing
-from trubleu.judge.kept import ToldPacking
+from trubleu.execution import Engine, engine
+from trubleu.execution.local import InThisProcess
+from trubleu.execution.serialization import Packing
+from trubleu.files import paths
+from trubleu.judge import Protocol, judge_pairs, judge_wmt, parallel
 from trubleu.judge.pairs import observations
-from trubleu.judge.sharing import Slice, Where, shared, slices_of
-from trubleu.judge.wmt import resampling
-from trubleu.report.learning_ranges import signatures_of
+from trubleu.judge.parallel import Slice, ToldPacking, Where, shared, slices_of
+from trubleu.judge.wmt import measures
+from trubleu.scoring.partitions import signatures_of
 from trubleu.vectors import VectorStore
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def worked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return the names of partitions that were worked on in this process."""
     names: list[str] = []
     now: list[object] = []
-    telling: Any = sharing._Telling.__call__
+    telling: Any = parallel._Telling.__call__
 
     def noted(self: Any, partition: object, state: object) -> Any:
         if not now:  # points of sweeps have maps of their own
@@ -54,10 +54,10 @@ def worked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         finally:
             now.pop()
 
-    monkeypatch.setattr(sharing._Telling, "__call__", noted)
+    monkeypatch.setattr(parallel._Telling, "__call__", noted)
     monkeypatch.setattr(observations, "SLICE_AIM", 0)  # slices of 32
-    monkeypatch.setattr(resampling, "SLICE_WORK", 0)
-    monkeypatch.setattr(resampling, "FEWEST_AT_ONCE", 20)
+    monkeypatch.setattr(measures, "SLICE_WORK", 0)
+    monkeypatch.setattr(measures, "FEWEST_AT_ONCE", 20)
     return names
 
 
@@ -112,7 +112,7 @@ def test_work_that_was_interrupted_goes_on(
     alone = judged(None)
     parts = list(worked)
     worked.clear()
-    noted: Any = sharing._Telling.__call__
+    noted: Any = parallel._Telling.__call__
 
     def interrupted(self: Any, partition: object, state: object) -> Any:
         if len(worked) == len(parts) - 5:
@@ -120,7 +120,7 @@ def test_work_that_was_interrupted_goes_on(
         return noted(self, partition, state)
 
     with monkeypatch.context() as patch:
-        patch.setattr(sharing._Telling, "__call__", interrupted)
+        patch.setattr(parallel._Telling, "__call__", interrupted)
         with pytest.raises(KeyboardInterrupt):
             judged(tmp_path)
     assert worked == parts[:-5]
@@ -304,7 +304,7 @@ def test_a_node_with_other_vectors(tmp_path: Path) -> None:
     store = tmp_path / "a.store"
     VectorStore.write(store, ["a", "b"], np.eye(2))
     metrics = {"near": trubleu.DeltaBleu2Vec(1, vectors=VectorStore(store))}
-    sent = pickle.dumps(sharing._Telling(complain, 1, metrics, signatures_of(metrics), ("another node", os.getpid())))
+    sent = pickle.dumps(parallel._Telling(complain, 1, metrics, signatures_of(metrics), ("another node", os.getpid())))
     VectorStore.write(store, ["a", "b"], np.eye(2) + 0.3)
     there = pickle.loads(sent)  # noqa: S301 - our own
     with pytest.raises(
@@ -361,8 +361,8 @@ def test_a_folder_elsewhere(worked: list[str]) -> None:
         assert pairs(folder) == found
         assert worked == []
     finally:
-        for file in places.files_below(folder):
-            places.remove(file)
+        for file in paths.files_below(folder):
+            paths.remove(file)
 
 
 def test_what_cannot_be_kept(tmp_path: Path) -> None:

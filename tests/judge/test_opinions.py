@@ -5,11 +5,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from trubleu import References
-from trubleu.data import Ratings
+from trubleu.data import Ratings, References
 from trubleu.errors import DataError, TrubleuWarning, UsageError
-from trubleu.judge.notes import Notes
-from trubleu.judge.pairs.opinions import Opinions, lay_out_pairs, parse_pairs
+from trubleu.judge.pairs.human_scores import Opinions, lay_out_pairs, parse_pairs
+from trubleu.judge.replicates import Notes
 
 REFERENCES = References.from_lists([["x"], ["y"], ["z"]], ids=["1", "2", "3"])
 

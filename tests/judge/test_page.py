@@ -22,14 +22,23 @@ import trubleu
 from tests.judge.example import HOSTILE, make_report, outputs, references
 from trubleu.data import Ratings
 from trubleu.errors import MissingExtraError, TrubleuWarning, UsageError
-from trubleu.explain import page as explain_page
 from trubleu.judge import Protocol, judge_pairs
 from trubleu.judge.pairs.results import Measure, PairsReport, SweepRow
-from trubleu.judge.show.browser import default_measure, disagreements, most_disagreeing, observation_view
-from trubleu.judge.show.charts import HEIGHT, WIDTH, scatter_chart, strip, sweep_charts, sweep_legend
-from trubleu.judge.show.page import render_page
-from trubleu.judge.show.series import DARK, LIGHT, Sweeps, ticks
-from trubleu.judge.show.summary import headline, sentences
+from trubleu.render import explanation_page as explain_page
+from trubleu.render.charts import (
+    DARK,
+    HEIGHT,
+    LIGHT,
+    WIDTH,
+    Sweeps,
+    scatter_chart,
+    strip,
+    sweep_charts,
+    sweep_legend,
+    ticks,
+)
+from trubleu.render.judge_page import headline, render_judge_page, sentences
+from trubleu.render.judge_segments import default_measure, disagreements, most_disagreeing, observation_view
 
 WEIGHTED = Measure(metric="dbleu-2", condition="all")
 NEURAL = Measure(metric="a-rather-long-neural-metric-v2.1-multilingual", condition=None)
@@ -109,7 +118,7 @@ def test_segments_without_a_score_are_counted(report: PairsReport) -> None:
     found = most_disagreeing(report, NEURAL, 10_000)
     assert (found.total, found.unscored) == (118, 2)
     assert all(math.isfinite(one.metric) for one in found.observations)
-    assert "118; 2 more have no score" in render_page(report, measure=NEURAL)
+    assert "118; 2 more have no score" in render_judge_page(report, measure=NEURAL)
 
 
 def test_of_an_error_rate_less_is_better(report: PairsReport) -> None:
@@ -132,9 +141,9 @@ def test_the_default_is_the_best_one_that_can_be_explained(report: PairsReport) 
 
 def test_what_cannot_be_browsed_is_said(report: PairsReport) -> None:
     with pytest.raises(UsageError, match=r"bleu-7 \(all\) was not judged; browse by one of: bleu-2 \(single\), "):
-        render_page(report, measure=Measure(metric="bleu-7", condition="all"))
+        render_judge_page(report, measure=Measure(metric="bleu-7", condition="all"))
     with pytest.raises(UsageError, match="-1 observations cannot be browsed; ask for 0 or more"):
-        render_page(report, browse=-1)
+        render_judge_page(report, browse=-1)
 
 
 def test_an_observation_shows_both_sides(report: PairsReport) -> None:
@@ -155,7 +164,7 @@ def test_an_observation_shows_both_sides(report: PairsReport) -> None:
 
 
 def test_unweighted_metrics_are_coloured_by_the_weights_of_references(report: PairsReport) -> None:
-    seen = Seen(render_page(report, measure=Measure(metric="bleu-2", condition="all")))
+    seen = Seen(render_judge_page(report, measure=Measure(metric="bleu-2", condition="all")))
     classes = {attributes.get("class") for attributes in seen.all("span")}
     assert {"run w20 pos", "run w0 neg"} <= classes
     assert "This metric takes all references alike." in seen.text
@@ -302,7 +311,7 @@ def test_the_summary_names_the_best_measure_and_whom_it_beats(report: PairsRepor
 
 
 def test_the_page_holds_every_number_and_note(report: PairsReport) -> None:
-    page = render_page(report, browse=5)
+    page = render_judge_page(report, browse=5)
     seen = Seen(page)
     for row in report.correlations:
         if row.spearman is not None:
@@ -322,7 +331,7 @@ def test_the_page_holds_every_number_and_note(report: PairsReport) -> None:
 
 
 def test_comparisons_name_the_better_one_first(report: PairsReport) -> None:
-    page = render_page(report, browse=0)
+    page = render_judge_page(report, browse=0)
     region = re.search(r'aria-label="differences between measures".*?</table>', page, re.DOTALL)
     assert region is not None
     rows = re.findall(r'<tr><th scope="row".*?</tr>', region[0])
@@ -353,7 +362,7 @@ def test_markup_in_any_text_is_shown(report: PairsReport) -> None:
             scores={**report.cloud.scores, Measure(metric=HOSTILE, condition="<i>"): report.cloud.scores[WEIGHTED]},
         ),
     )
-    page = render_page(evil)
+    page = render_judge_page(evil)
     seen = Seen(page)
     assert len(seen.all("script")) == len(seen.all("style")) == 1
     assert not seen.all("img")
@@ -366,7 +375,7 @@ def test_markup_in_any_text_is_shown(report: PairsReport) -> None:
 
 
 def test_the_page_needs_nothing_else_and_runs_only_its_own_script(report: PairsReport) -> None:
-    page = render_page(report, browse=3)
+    page = render_judge_page(report, browse=3)
     assert not re.findall(r"https?://|@import|url\(|<link|<iframe", page)
     found = re.search(r'Content-Security-Policy" content="([^"]*)"', page)
     assert found is not None
@@ -381,7 +390,7 @@ def test_the_page_needs_nothing_else_and_runs_only_its_own_script(report: PairsR
 
 
 def test_marks_and_pictures_are_named(report: PairsReport) -> None:
-    seen = Seen(render_page(report, browse=3))
+    seen = Seen(render_judge_page(report, browse=3))
     pictures = [attributes for attributes in seen.all("svg") if attributes.get("aria-hidden") != "true"]
     assert len(pictures) == 3 + 10 + len(report.correlations)
     assert all(attributes.get("role") == "img" and attributes.get("aria-label") for attributes in pictures)
@@ -393,7 +402,7 @@ def test_marks_and_pictures_are_named(report: PairsReport) -> None:
 
 @pytest.mark.parametrize("measure", [Measure(metric="chrf", condition="all"), NEURAL])
 def test_a_metric_that_cannot_be_explained_shows_plain_outputs(report: PairsReport, measure: Measure) -> None:
-    seen = Seen(render_page(report, measure=measure, browse=120))
+    seen = Seen(render_judge_page(report, measure=measure, browse=120))
     assert "This metric does not match n-grams, so that outputs are shown as they are." in seen.text
     assert HOSTILE + " the end" in seen.text
     assert not [a for a in seen.all("span") if (a.get("class") or "").startswith("run")]
@@ -407,13 +416,13 @@ def test_a_report_with_hardly_anything(report: PairsReport) -> None:
         report, correlations=(), comparisons=(), sweeps=(), systems=(), system_scores=(), pairs=(), notes=(),
         cloud=replace(report.cloud, scores={}), evidence=(),
     )  # fmt: skip
-    seen = Seen(render_page(bare))
+    seen = Seen(render_judge_page(bare))
     assert "There are no observations to show." in seen.text
     assert "No correlation is defined" in seen.text
     assert not seen.all("article")
-    assert not Seen(render_page(report, browse=0)).all("article")
+    assert not Seen(render_judge_page(report, browse=0)).all("article")
     unrated = tuple(replace(row, mean_rating=None) for row in report.systems[:1]) + report.systems[1:]
-    assert "nan" not in Seen(render_page(replace(report, systems=unrated), browse=0)).text
+    assert "nan" not in Seen(render_judge_page(replace(report, systems=unrated), browse=0)).text
 
 
 def test_a_report_as_it_is_made() -> None:
@@ -435,7 +444,7 @@ def test_a_report_as_it_is_made() -> None:
             conditions=["single", "w>=0.6", "all"],
             protocol=Protocol(unit=4, draws=20, resamples=20, sweep_draws=5, sweep_resamples=5),
         )
-    seen = Seen(render_page(made, browse=30))
+    seen = Seen(render_judge_page(made, browse=30))
     assert len(seen.all("article")) == 30
     assert len([a for a in seen.all("svg") if (a.get("aria-label") or "").startswith("Spearman")]) == 3
     assert all(note in seen.text for note in made.notes)
@@ -443,18 +452,18 @@ def test_a_report_as_it_is_made() -> None:
 
 
 def test_any_text_can_be_written(report: PairsReport) -> None:
-    page = render_page(replace(report, notes=("half a pair: \ud83d",)), browse=0)
+    page = render_judge_page(replace(report, notes=("half a pair: \ud83d",)), browse=0)
     assert "half a pair: \\ud83d" in page.encode().decode()
 
 
 def test_two_hundred_observations_make_a_page_of_sensible_size() -> None:
-    page = render_page(make_report(100, metrics=("dbleu-4",), external=False), browse=200)
+    page = render_judge_page(make_report(100, metrics=("dbleu-4",), external=False), browse=200)
     assert page.count("<article ") == 200
     assert len(page.encode()) < 3_000_000
 
 
 def test_without_jinja_the_command_is_named(report: PairsReport, monkeypatch: pytest.MonkeyPatch) -> None:
-    explain_page.load_templates.cache_clear()
+    explain_page.load_page_templates.cache_clear()
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(MissingExtraError, match=r"a page in HTML needs the package jinja2"):
-        render_page(report)
+        render_judge_page(report)

@@ -9,7 +9,8 @@ import trubleu
 from tests.judge.world import World, make_world, references_of
 from trubleu.data import Ratings, SegmentScores
 from trubleu.errors import DataError, TrubleuWarning, UsageError
-from trubleu.judge import PairsReport, Protocol, judge_pairs, render_pairs
+from trubleu.judge import PairsReport, Protocol, judge_pairs
+from trubleu.render import render_pairs
 
 if TYPE_CHECKING:
     from tests.oracles.protocol import Rated

@@ -16,17 +16,17 @@ from hypothesis import strategies as st
 import trubleu
 from tests.judge.wmt_world import METRICS, make_task
 from tests.judge.world import make_world
-from trubleu.engines import Engine, engine
-from trubleu.engines.local import InThisProcess
 from trubleu.errors import CountedWarning, DataError, TrubleuWarning, UsageError
+from trubleu.execution import Engine, engine
+from trubleu.execution.local import InThisProcess
 from trubleu.judge import Protocol, judge_pairs, judge_wmt
 from trubleu.judge.pairs import observations
 from trubleu.judge.pairs.observations import Column, Drawing
 from trubleu.judge.pairs.results import Measure
-from trubleu.judge.sharing import Slice, Where, shared, slices_of
-from trubleu.judge.wmt import resampling
+from trubleu.judge.parallel import Slice, Where, shared, slices_of
+from trubleu.judge.wmt import measures
 from trubleu.stats import UnitDraws
-from trubleu.stats.resample import Resampling
+from trubleu.stats.bootstrap import Resampling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,8 +80,8 @@ def test_pairs(two: Engine, pooled: bool, monkeypatch: pytest.MonkeyPatch) -> No
 def test_wmt(two: Engine, resample: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     tasks = [make_task("de-en"), make_task("en-ru", seed=5)]
     alone = judge_wmt(tasks, METRICS, resample=resample, resamples=50)
-    monkeypatch.setattr(resampling, "SLICE_WORK", 0)
-    monkeypatch.setattr(resampling, "FEWEST_AT_ONCE", 20)
+    monkeypatch.setattr(measures, "SLICE_WORK", 0)
+    monkeypatch.setattr(measures, "FEWEST_AT_ONCE", 20)
     found = judge_wmt(tasks, METRICS, resample=resample, resamples=50, engine=two)
     assert found.to_dict() == alone.to_dict()
     assert {row.level for row in found.agreements if row.low is not None} == {"system", "rankings", "assessments"}

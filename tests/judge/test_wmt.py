@@ -26,14 +26,14 @@ from tests.judge.wmt_world import (
     segment_file,
 )
 from tests.oracles import wmt as oracle
-from trubleu import Bleu
 from trubleu.data import Rankings, SegmentScores, SystemScores
 from trubleu.errors import CountedWarning, DataError, TrubleuWarning, UsageError
-from trubleu.judge.wmt.draws import draw_counts
-from trubleu.judge.wmt.judging import judge_wmt
+from trubleu.judge.wmt.judge import judge_wmt
 from trubleu.judge.wmt.scores import score_files
-from trubleu.judge.wmt.tables import render_wmt
+from trubleu.judge.wmt.statistics import draw_counts
 from trubleu.judge.wmt.tau import VARIANTS, ranking_tau
+from trubleu.metrics import Bleu
+from trubleu.render.judge_wmt import render_wmt
 from trubleu.stats import bootstrap_interval, holm, williams_test
 
 

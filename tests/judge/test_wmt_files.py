@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from trubleu.errors import DataError, UsageError
-from trubleu.judge.wmt.files import TaskFiles, read_tasks
+from trubleu.judge.wmt.task import TaskFiles, read_tasks
 
 if TYPE_CHECKING:
     from pathlib import Path

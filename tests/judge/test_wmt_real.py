@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from trubleu import metric
-from trubleu.judge.wmt.files import TaskFiles
-from trubleu.judge.wmt.judging import judge_wmt
+from trubleu.judge.wmt.judge import judge_wmt
+from trubleu.judge.wmt.task import TaskFiles
+from trubleu.metrics import metric
 
 if TYPE_CHECKING:
     from pathlib import Path

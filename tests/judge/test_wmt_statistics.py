@@ -12,10 +12,10 @@ from scipy import stats as scipy_stats
 
 from tests.oracles import wmt
 from trubleu.judge.replicates import centred_p, ends_of
-from trubleu.judge.wmt.draws import draw_counts
 from trubleu.judge.wmt.statistics import (
     SEGMENT_STATISTICS,
     averaged,
+    draw_counts,
     pairwise_accuracy,
     resampled_segment_coefficients,
     segment_coefficients,
@@ -24,7 +24,7 @@ from trubleu.judge.wmt.statistics import (
 )
 from trubleu.native import kernels
 from trubleu.stats import paired_bootstrap
-from trubleu.stats.resample import Resampling
+from trubleu.stats.bootstrap import Resampling
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from tests.judge.wmt_world import SEGMENTS, SYSTEMS, make_task
-from trubleu import Bleu, DeltaBleu, SentenceDeltaBleu
 from trubleu.data import Rankings, References, SegmentScores, SystemScores
 from trubleu.errors import CountedWarning, DataError
-from trubleu.judge.wmt.judging import judge_wmt
+from trubleu.judge.wmt.judge import judge_wmt
+from trubleu.metrics import Bleu, DeltaBleu, SentenceDeltaBleu
 
 if TYPE_CHECKING:
     from trubleu.judge.wmt.results import WmtReport

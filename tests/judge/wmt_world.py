@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from trubleu import Bleu, SentenceBleu, Ter
 from trubleu.data import Rankings, References, SegmentScores
-from trubleu.judge.wmt.judging import judge_wmt
+from trubleu.judge.wmt.judge import judge_wmt
 from trubleu.judge.wmt.task import WmtTask
+from trubleu.metrics import Bleu, SentenceBleu, Ter
 
 if TYPE_CHECKING:
     from trubleu.judge.wmt.results import WmtReport

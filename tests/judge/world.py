@@ -6,8 +6,7 @@ import random
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from trubleu import References
-from trubleu.data import Ratings
+from trubleu.data import Ratings, References
 
 if TYPE_CHECKING:
     from tests.oracles.protocol import Rated

@@ -15,9 +15,11 @@ from nltk.stem.porter import PorterStemmer
 from tests.oracles.corpora import Corpus, corpora, odd_texts, plain_texts
 from tests.oracles.learning import cider
 from tests.oracles.near import near
-from trubleu import Cider, CiderD, DataError, MissingExtraError, References, UsageError, metric
-from trubleu.metrics.stems import Stemmer
-from trubleu.report import Sampling, score_systems
+from trubleu.data import References
+from trubleu.errors import DataError, MissingExtraError, UsageError
+from trubleu.metrics import Cider, CiderD, metric
+from trubleu.metrics.meteor.lexicon import Stemmer
+from trubleu.scoring import Sampling, score_systems
 from trubleu.stats import bootstrap_interval
 from trubleu.text import tokenizer
 

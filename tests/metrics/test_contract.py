@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import trubleu
-from trubleu import DataError
+from trubleu.errors import DataError
 
 CROWDED = """
 import resource

@@ -26,7 +26,9 @@ from tests.oracles.corpora import (
 )
 from tests.oracles.near import near
 from tests.oracles.statement import NegativeSumError, Row, Score, added, bleu, segment, settled
-from trubleu import Bleu, DataError, DeltaBleu, References, TrubleuWarning, UsageError
+from trubleu.data import References
+from trubleu.errors import DataError, TrubleuWarning, UsageError
+from trubleu.metrics import Bleu, DeltaBleu
 from trubleu.stats import total
 
 if TYPE_CHECKING:

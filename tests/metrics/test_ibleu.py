@@ -13,8 +13,11 @@ from sacrebleu.metrics.bleu import BLEU
 from tests.oracles.corpora import LENGTH_RULES, SMOOTHINGS, Corpus, corpora, odd_texts, plain_texts, streams
 from tests.oracles.near import near
 from tests.oracles.statement import added, bleu, segment
-from trubleu import Bleu, DataError, IBleu, References, UsageError, corpus_score, metric
-from trubleu.report import Sampling, score_systems
+from trubleu.api import corpus_score
+from trubleu.data import References
+from trubleu.errors import DataError, UsageError
+from trubleu.metrics import Bleu, IBleu, metric
+from trubleu.scoring import Sampling, score_systems
 from trubleu.stats import bootstrap_interval, compare, total
 
 pytestmark = pytest.mark.filterwarnings("ignore::trubleu.errors.TrubleuWarning")

@@ -18,16 +18,17 @@ import trubleu
 from tests.oracles.corpora import Corpus, corpora, odd_texts, plain_texts
 from tests.oracles.learning import cider, nist, nist_row
 from tests.oracles.near import near
-from trubleu import DataError, Metric, References, UsageError, metric
-from trubleu.metrics import names, ngram_counts
-from trubleu.metrics.learning import Learned
-from trubleu.metrics.ngram_counts import CountsOfParts
-from trubleu.report import score_parts, score_systems
+from trubleu.data import References
+from trubleu.errors import DataError, UsageError
+from trubleu.metrics import Metric, metric, names, ngram_table
+from trubleu.metrics.corpus_weights import Learned
+from trubleu.metrics.ngram_table import CountsOfParts
+from trubleu.scoring import score_parts, score_systems
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from trubleu.metrics.learning import LearningMetric
+    from trubleu.metrics.corpus_weights import LearningMetric
 
 pytestmark = pytest.mark.filterwarnings("ignore::trubleu.errors.TrubleuWarning")
 
@@ -287,7 +288,7 @@ def test_what_parts_teach_adds_up(corpus: Corpus, name: str, data: st.DataObject
     parts = [corpus.references[begin:end] for begin, end in pairwise([0, *cuts, len(rows)])]
     sums = CountsOfParts()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ngram_counts, "AT_ONCE", data.draw(st.integers(2, 3)))
+        patch.setattr(ngram_table, "AT_ONCE", data.draw(st.integers(2, 3)))
         for part in data.draw(st.permutations(parts)):
             sums.add(learning.counts(some_references(part)))
         counts = sums.finish()

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from tests.oracles.corpora import Corpus, corpora, odd_texts, plain_texts
 from tests.oracles.lebleu import lebleu
 from tests.oracles.near import near
-from trubleu import DataError, LeBleu, References, UsageError, metric
-from trubleu.errors import MissingExtraError
+from trubleu.data import References
+from trubleu.errors import DataError, MissingExtraError, UsageError
+from trubleu.metrics import LeBleu, metric
 from trubleu.metrics import lebleu as lebleu_module
 from trubleu.stats import total
 from trubleu.text import tokenizer

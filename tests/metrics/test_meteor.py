@@ -15,8 +15,8 @@ from nltk.translate.meteor_score import align_words, single_meteor_score
 from tests.oracles.corpora import Corpus, corpora, odd_texts, plain_texts
 from tests.oracles.meteor import best, chunks, score
 from tests.oracles.near import near
-from trubleu import DataError, Meteor, UsageError, metric
-from trubleu.errors import MissingExtraError
+from trubleu.errors import DataError, MissingExtraError, UsageError
+from trubleu.metrics import Meteor, metric
 from trubleu.stats import total
 from trubleu.text import tokenizer
 

@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.oracles.meteor import best
-from trubleu.metrics import meteor_alignment
-from trubleu.metrics.meteor_alignment import align
-from trubleu.metrics.meteor_tiling import LONGEST, tiling
+from trubleu.metrics.meteor import alignment
+from trubleu.metrics.meteor.alignment import LONGEST, align, tiling
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -44,7 +43,7 @@ def test_is_the_best_of_all(
 ) -> None:
     known = None if meaning is None else meaning.__getitem__
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(meteor_alignment, "NARROW", narrow)
+        patch.setattr(alignment, "NARROW", narrow)
         found = align(output, reference, stem=stem, meanings=known)
     assert astuple(found) == best(output, reference, stem, known)
 
@@ -65,7 +64,7 @@ def test_too_many_to_keep_gives_an_alignment_that_is_no_better(
 ) -> None:
     known = None if meaning is None else meaning.__getitem__
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(meteor_alignment, "NARROW", 1)
+        patch.setattr(alignment, "NARROW", 1)
         found = align(output, reference, stem=stem, meanings=known, wide=1)
     exact, stemmed, synonyms, runs = best(output, reference, stem, known)
     # The first two stages are counted, not searched for.
@@ -84,10 +83,10 @@ def test_few_steps_give_what_the_longest_runs_give_at_least(
     steps: int,
 ) -> None:
     known = None if meaning is None else meaning.__getitem__
-    synonyms, links = tiling(meteor_alignment._Types(output, reference, stem, known))
+    synonyms, links = tiling(alignment._Types(output, reference, stem, known))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(meteor_alignment, "NARROW", 0)
-        patch.setattr(meteor_alignment, "FEW", 1)
+        patch.setattr(alignment, "NARROW", 0)
+        patch.setattr(alignment, "FEW", 1)
         found = align(output, reference, stem=stem, meanings=known, steps=steps)
     exact, stemmed, most, runs = best(output, reference, stem, known)
     assert (found.exact, found.stem) == (exact, stemmed)
@@ -97,23 +96,23 @@ def test_few_steps_give_what_the_longest_runs_give_at_least(
 
 def test_the_longest_runs_come_first() -> None:
     text = list("abcdefg")
-    types = meteor_alignment._Types(text, ["a", "b", *text[2:6], "x", "b", "c", "g"], None, None)
+    types = alignment._Types(text, ["a", "b", *text[2:6], "x", "b", "c", "g"], None, None)
     assert tiling(types) == (0, 5)  # a to f; g alone
     long = [str(number) for number in range(3 * LONGEST)]
-    types = meteor_alignment._Types(long, ["x", *long], None, None)
+    types = alignment._Types(long, ["x", *long], None, None)
     assert tiling(types) == (0, len(long) - 1)
 
 
 @pytest.mark.parametrize("stem", [None, first_letter])
 def test_the_work_is_bounded(stem: Callable[[str], str] | None, monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[int] = []
-    original = meteor_alignment._Search._expand
+    original = alignment._Search._expand
 
     def counting(self: Any, *given: Any) -> int:
         tried.append(original(self, *given))
         return tried[-1]
 
-    monkeypatch.setattr(meteor_alignment._Search, "_expand", counting)
+    monkeypatch.setattr(alignment._Search, "_expand", counting)
     random, length = Random(4), 24
     words = [*WORDS, "d1", "e1"]
     pairs = [(random.choices(words, k=length), random.choices(words, k=length)) for _ in range(10)]
@@ -124,7 +123,7 @@ def test_the_work_is_bounded(stem: Callable[[str], str] | None, monkeypatch: pyt
             tried.clear()
             chunks[-1] += align(output, reference, stem=stem, steps=steps).chunks
             # At each word one partial alignment may be followed, whatever it costs.
-            assert sum(tried) <= steps + length * (length + meteor_alignment.NARROW)
+            assert sum(tried) <= steps + length * (length + alignment.NARROW)
     assert chunks[1] < chunks[0]
 
 

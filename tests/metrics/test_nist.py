@@ -14,7 +14,9 @@ from nltk.translate.nist_score import corpus_nist
 from tests.oracles.corpora import Corpus, corpora, odd_texts, plain_texts
 from tests.oracles.learning import nist, nist_row
 from tests.oracles.near import near
-from trubleu import DataError, Nist, References, UsageError, metric
+from trubleu.data import References
+from trubleu.errors import DataError, UsageError
+from trubleu.metrics import Nist, metric
 from trubleu.stats import total
 from trubleu.text import tokenizer
 

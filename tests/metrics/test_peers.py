@@ -13,7 +13,9 @@ from sacrebleu.metrics.ter import TER
 
 from tests.oracles.corpora import Corpus, corpora, odd_texts, plain_texts, streams
 from tests.oracles.near import near
-from trubleu import ChrF, DataError, References, Ter, TrubleuWarning, UsageError, metric
+from trubleu.data import References
+from trubleu.errors import DataError, TrubleuWarning, UsageError
+from trubleu.metrics import ChrF, Ter, metric
 from trubleu.stats import total
 
 pytestmark = pytest.mark.filterwarnings("ignore::trubleu.errors.TrubleuWarning")

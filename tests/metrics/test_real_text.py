@@ -14,7 +14,8 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
 from tests.oracles.corpora import SMOOTHINGS, streams
-from trubleu import Bleu, ChrF, References, SentenceBleu, Ter
+from trubleu.data import References
+from trubleu.metrics import Bleu, ChrF, SentenceBleu, Ter
 from trubleu.stats import total
 
 if TYPE_CHECKING:

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from tests.oracles.corpora import DEFINITIONS, LENGTH_RULES, VARIANTS, Corpus, corpora, odd_texts, plain_texts
 from tests.oracles.near import near
 from tests.oracles.statement import segment, sentence
-from trubleu import DataError, References, SentenceBleu, SentenceDeltaBleu, UsageError
+from trubleu.data import References
+from trubleu.errors import DataError, UsageError
+from trubleu.metrics import SentenceBleu, SentenceDeltaBleu
 from trubleu.stats import total
 
 pytestmark = pytest.mark.filterwarnings("ignore::trubleu.errors.TrubleuWarning")

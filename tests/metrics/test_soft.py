@@ -16,8 +16,10 @@ import trubleu
 from tests.oracles import soft as oracle
 from tests.oracles.soft_worlds import Looked, Nothing, Sums, World
 from trubleu.errors import DataError, TrubleuWarning, UsageError
-from trubleu.metrics import Bleu2Vec, DeltaBleu2Vec, soft_matching, soft_vectors
-from trubleu.metrics.soft_vectors import WordRows
+from trubleu.metrics import Bleu2Vec, DeltaBleu2Vec
+from trubleu.metrics.bleu2vec import alignment
+from trubleu.metrics.bleu2vec import vectors as soft_vectors
+from trubleu.metrics.bleu2vec.vectors import WordRows
 from trubleu.vectors import VectorStore
 
 if TYPE_CHECKING:
@@ -326,7 +328,7 @@ def test_slices_and_threads(monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_array_equal(metric.statistics(outputs, references, threads=3), whole)
         done: list[int] = []
         with monkeypatch.context() as patched:
-            patched.setattr(soft_matching, "SLICE_TEXTS", 7)
+            patched.setattr(alignment, "SLICE_TEXTS", 7)
             rows = metric.statistics(outputs, references, progress=done.append)
         np.testing.assert_array_equal(rows, whole)
         assert sum(done) == 100
@@ -376,7 +378,7 @@ def test_ngrams_are_forgotten_when_there_are_too_many(monkeypatch: pytest.Monkey
     np.testing.assert_array_equal(metric.statistics(outputs, references), whole)
     assert len(world.asked) == asked
     monkeypatch.setattr(soft_vectors, "MOST_NAMES", 5)
-    monkeypatch.setattr(soft_matching, "SLICE_TEXTS", 2)
+    monkeypatch.setattr(alignment, "SLICE_TEXTS", 2)
     again = Bleu2Vec(2, vectors=World(2))
     np.testing.assert_array_equal(again.statistics(outputs, references), whole)
     assert len(again.matching.vectors.source.asked) > asked  # type: ignore[attr-defined]

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from trubleu import DataError, Meteor
-from trubleu.errors import MissingExtraError
-from trubleu.metrics import wordnet
-from trubleu.metrics.wordnet import WordNet
+from trubleu.errors import DataError, MissingExtraError
+from trubleu.metrics import Meteor
+from trubleu.metrics.meteor import lexicon
+from trubleu.metrics.meteor.lexicon import WordNet
 
 # Word, part, number of synsets, number of kinds of pointers, pointers, senses, tagged senses, synsets.
 INDEX = {
@@ -38,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.fixture
 def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """No WordNet is installed, wherever the tests run."""
-    monkeypatch.setattr(wordnet, "_places", lambda: iter(()))
+    monkeypatch.setattr(lexicon, "_places", lambda: iter(()))
     monkeypatch.delenv("WNSEARCHDIR", raising=False)
 
 
@@ -95,7 +95,7 @@ def test_empty_places_do_not_end_the_search(
     folder: Path, tmp_path: Path, nowhere: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "empty").mkdir()
-    monkeypatch.setattr(wordnet, "_places", lambda: iter((tmp_path / "missing", tmp_path / "empty", folder)))
+    monkeypatch.setattr(lexicon, "_places", lambda: iter((tmp_path / "missing", tmp_path / "empty", folder)))
     assert matches("car", "automobile", "wordnet")[2] == 1
 
 
@@ -126,7 +126,7 @@ def test_a_damaged_zip(folder: Path, tmp_path: Path, method: int) -> None:
 
 def test_places_of_nltk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NLTK_DATA", str(tmp_path))
-    places = list(wordnet._places())
+    places = list(lexicon._places())
     assert places.index(tmp_path / "corpora" / "wordnet") < places.index(tmp_path / "corpora" / "wordnet.zip")
     assert places[0] == Path("/usr/share/wordnet")
 

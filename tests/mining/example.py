@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from trubleu.data.files import PathLike
+    from trubleu.files.paths import PathLike
 
 WORDS = (
     "the", "a", "Rain", "snow,", "who", "why", "not?", "yes", "no!", "café", "北京", "don't", "I", "you", "we", "cup",

@@ -18,11 +18,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.oracles.candidates import fold, plain_candidates
-from trubleu import DataError, References, TrubleuWarning, UsageError, __version__
-from trubleu.data import Triple
-from trubleu.errors import CountedWarning
+from trubleu._version import __version__
+from trubleu.data import References, Triple
+from trubleu.errors import CountedWarning, DataError, TrubleuWarning, UsageError
 from trubleu.mining import Index, candidates
-from trubleu.mining.additions import random_rows
+from trubleu.mining.candidates import random_rows
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.mining.example import files, plain, rows, triples, write
-from trubleu.data import places
 from trubleu.errors import DataError
-from trubleu.mining import Index, building, folder, making
+from trubleu.files import paths
+from trubleu.mining import Index, index_builder, index_folder, shard_builder
 from trubleu.mining.manifest import Manifest
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ class Failure:
             return found
 
         patch.setattr(Manifest, "write", write_and_count)
-        patch.setattr(places, "remove", self.before(places.remove))
-        for module in (building, folder):
-            patch.setattr(module, "remove_leftovers", self.before(folder.remove_leftovers))
+        patch.setattr(paths, "remove", self.before(paths.remove))
+        for module in (index_builder, index_folder):
+            patch.setattr(module, "remove_leftovers", self.before(index_folder.remove_leftovers))
 
     def before(self, usual: Callable[..., None]) -> Callable[..., None]:
         def called(*given: Any, **options: Any) -> None:
@@ -105,7 +105,7 @@ def test_a_disk_that_fails_twice_says_so_once(tmp_path: Path, monkeypatch: pytes
         raise OSError(errno.EIO, "Input/output error")
 
     monkeypatch.setattr(Manifest, "write", broken)
-    monkeypatch.setattr(places, "remove", broken)
+    monkeypatch.setattr(paths, "remove", broken)
     with pytest.raises(DataError, match=r"x cannot be written: Input/output error$"):
         Index.build(tmp_path / "x", NEW)
 
@@ -117,7 +117,7 @@ def test_what_cannot_be_tidied_later_either(tmp_path: Path, kind: str, monkeypat
 
     place, corpus = tmp_path / "x", write(tmp_path / "c.jsonl", NEW)
     with monkeypatch.context() as patch:
-        patch.setattr(places, "remove", broken)
+        patch.setattr(paths, "remove", broken)
         index = Index.build(place, corpus)
         assert (place / "building.json").exists()
         with pytest.raises(DataError, match=r"x cannot be written: Input/output error$"):
@@ -134,7 +134,7 @@ def test_no_two_shards_have_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyP
     def same(*_given: Any, **_options: Any) -> str:
         return "shard-00000-00-0123456789ab.tbx"
 
-    monkeypatch.setattr(making, "shard_name", same)
+    monkeypatch.setattr(shard_builder, "shard_name", same)
     with pytest.raises(DataError, match=r"two shards would have the name shard-00000-00-0123456789ab\.tbx; index into"):
         Index.build(tmp_path / "x", NEW, shard_triples=20)
     assert not (tmp_path / "x").exists()

@@ -21,10 +21,9 @@ from tests.mining.example import files, plain, rows, shards, triples, write
 from trubleu.data import Triple
 from trubleu.errors import CountedWarning, DataError, TrubleuError, UsageError
 from trubleu.mining import Index
-from trubleu.mining.folder import locked
-from trubleu.mining.journal import Journal
+from trubleu.mining.checksummed_json import SealedKind, read_sealed, write_sealed
+from trubleu.mining.index_folder import Journal, locked
 from trubleu.mining.manifest import Manifest
-from trubleu.mining.sealed import SealedKind, read_sealed, write_sealed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -15,15 +15,14 @@ from hypothesis import strategies as st
 from tests.mining.example import triples
 from trubleu.cli import main
 from trubleu.data import Triple
-from trubleu.data.array_file import ArrayFile
-from trubleu.engines import BadPartitionsError, engine
-from trubleu.engines.keeping import KIND
-from trubleu.errors import DataError, TrubleuWarning
-from trubleu.mining import Index, finding
-from trubleu.mining.finding import seed_cuts, shard_groups
+from trubleu.errors import BadPartitionsError, DataError, TrubleuWarning
+from trubleu.execution import engine
+from trubleu.execution.cache import KIND
+from trubleu.files.arrays import ArrayFile
+from trubleu.mining import Index, parallel_search
 from trubleu.mining.manifest import ListedShard
-from trubleu.mining.queries import Queries
-from trubleu.mining.search import Scoring, search_shards
+from trubleu.mining.parallel_search import seed_cuts, shard_groups
+from trubleu.mining.search import Queries, Scoring, search_shards
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,10 +47,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut even a small search into groups, rounds and chunks."""
-    monkeypatch.setattr(finding, "GROUP_TRIPLES", 20)
-    monkeypatch.setattr(finding, "LEAST_SEEDS", 2)
-    monkeypatch.setattr(finding, "GROWTH", 3)
-    monkeypatch.setattr(finding, "PARTS", 8)
+    monkeypatch.setattr(parallel_search, "GROUP_TRIPLES", 20)
+    monkeypatch.setattr(parallel_search, "LEAST_SEEDS", 2)
+    monkeypatch.setattr(parallel_search, "GROWTH", 3)
+    monkeypatch.setattr(parallel_search, "PARTS", 8)
 
 
 SEEDS = [*triples(9, seed=7), Triple("unknown", (), "nobody says so", "yes no!")]
@@ -95,7 +94,7 @@ def test_warnings_are_the_same_on_an_engine(folder: Path) -> None:
 def test_lots_of_seeds_go_through_one_after_the_other(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     index = Index.open(folder)
     expected = mined(index)
-    monkeypatch.setattr(finding, "SEEDS_AT_ONCE", 3)
+    monkeypatch.setattr(parallel_search, "SEEDS_AT_ONCE", 3)
     assert mined(index) == expected
     with engine("local") as here:
         assert mined(index, engine=here) == expected
@@ -112,7 +111,7 @@ def searched(monkeypatch: pytest.MonkeyPatch, small_parts: None) -> list[int]:
             rows.append(options["first_row"])
         return search(*arguments, **options)
 
-    monkeypatch.setattr(finding, "search_shards", noted)
+    monkeypatch.setattr(parallel_search, "search_shards", noted)
     return rows
 
 
@@ -163,7 +162,7 @@ def test_what_other_code_found_is_found_again(
     index = Index.open(folder)
     expected = mined(index, keep=tmp_path)
     parts = len(searched)
-    monkeypatch.setattr(finding, "code_digest", lambda: "other code")
+    monkeypatch.setattr(parallel_search, "code_digest", lambda: "other code")
     assert mined(index, keep=tmp_path) == expected
     assert len(searched) == 2 * parts
 
@@ -172,7 +171,7 @@ def test_what_is_kept_depends_on_the_floors() -> None:
     (part,) = shard_groups("chat.index", list(listed([1])), 1)
     queries = Queries.of_texts(["a"], ["b"], tokenize="none", lowercase=False)
     contents = {
-        b"".join(finding._Search(Scoring((), 1), (queries,), (np.array([floor]),), None).content(part))
+        b"".join(parallel_search._Search(Scoring((), 1), (queries,), (np.array([floor]),), None).content(part))
         for floor in (0.0, 1.0)
     }
     assert len(contents) == 2
@@ -266,7 +265,7 @@ def listed(sizes: list[int]) -> Iterator[ListedShard]:
 def test_groups_are_all_shards_in_order(sizes: list[int], most: int, together: int) -> None:
     shards = list(listed(sizes))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(finding, "GROUP_SHARDS", together)
+        patch.setattr(parallel_search, "GROUP_SHARDS", together)
         groups = shard_groups("chat.index", shards, most)
     assert [shard for group in groups for shard in group.shards] == shards
     row = 0
@@ -288,13 +287,13 @@ def test_chunks_are_all_seeds_and_of_like_size(seeds: int, groups: int) -> None:
     assert (cuts[0], cuts[-1]) == (0, seeds)
     assert max(sizes) - min(sizes) <= 1
     assert min(sizes) >= 1
-    assert max(sizes) <= finding.MOST_SEEDS
-    assert len(sizes) == 1 or min(sizes) >= finding.LEAST_SEEDS
+    assert max(sizes) <= parallel_search.MOST_SEEDS
+    assert len(sizes) == 1 or min(sizes) >= parallel_search.LEAST_SEEDS
 
 
 def test_parts_are_named_by_files_and_seeds() -> None:
     (part,) = shard_groups("chat.index", list(listed([1, 1])), 5)
     assert str(part) == "chat.index: shard-00000.tbx to shard-00001.tbx"
-    one = finding.SearchPart("chat.index", part.shards[1:], 1, 0, (250, 500))
+    one = parallel_search.SearchPart("chat.index", part.shards[1:], 1, 0, (250, 500))
     assert str(one) == "chat.index: shard-00001.tbx, seeds 251 to 500"
     assert one.searches == 250

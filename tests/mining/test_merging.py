@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from tests.mining.shards import shards_of
 from tests.oracles.mining import Found, Row, mined
 from trubleu.mining.bm25 import Bm25
-from trubleu.mining.merging import Best, with_texts
-from trubleu.mining.queries import Queries, word_frequencies
-from trubleu.mining.search import Scoring, search, search_shards
+from trubleu.mining.search import Queries, Scoring, search, search_shards, word_frequencies
+from trubleu.mining.top_k import Best, with_texts
 from trubleu.native import kernels
 
 if TYPE_CHECKING:

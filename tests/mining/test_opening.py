@@ -12,16 +12,16 @@ import polars as pl
 import pytest
 
 from tests.mining.example import files, plain, rows, shards, triples, write
-from trubleu.data import places
-from trubleu.data.array_file import ArrayFile
 from trubleu.errors import DataError
-from trubleu.mining import Index, opening
-from trubleu.mining.opening import OpenShards, most_open
+from trubleu.files import paths
+from trubleu.files.arrays import ArrayFile
+from trubleu.mining import Index, shard_cache
+from trubleu.mining.shard_cache import OpenShards, most_open
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from trubleu.mining.opening import ShardsOnDemand
+    from trubleu.mining.shard_cache import ShardsOnDemand
 
 CORPUS = triples(40)
 
@@ -29,7 +29,7 @@ CORPUS = triples(40)
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Index of ten shards, of which three may be open."""
-    monkeypatch.setattr(opening, "most_open", lambda: 3)
+    monkeypatch.setattr(shard_cache, "most_open", lambda: 3)
     return Index.build(tmp_path / "x", CORPUS, shard_triples=4).path
 
 
@@ -53,7 +53,7 @@ def test_few_shards_are_open_at_once(place: Path) -> None:
     assert open_of(index) == 3
     usual = [each.source for each in found]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(opening, "most_open", lambda: 100)
+        patch.setattr(shard_cache, "most_open", lambda: 100)
         whole = Index.open(place)
         assert open_of(whole) == 10 + 3
         assert [each.source for each in whole.search("the cup", "we won", top=9)] == usual
@@ -93,7 +93,7 @@ def test_how_many_may_be_open(monkeypatch: pytest.MonkeyPatch) -> None:
     for limit, most in expected.items():
         monkeypatch.setattr(resource, "getrlimit", lambda _kind, limit=limit: (limit, limit))
         assert most_open() == most
-    monkeypatch.setattr(opening, "resource", None)
+    monkeypatch.setattr(shard_cache, "resource", None)
     assert most_open() == 256
 
 
@@ -107,7 +107,7 @@ def elsewhere() -> Iterator[str]:
 
 def copies() -> set[Path]:
     """Return the copies that this process has made and not removed."""
-    from trubleu.data.copies import _folders
+    from trubleu.files.remote import _folders
 
     folder = _folders.get(os.getpid())
     return {path for path in folder.iterdir() if path.name != "in-use"} if folder else set()
@@ -118,18 +118,18 @@ def test_a_copy_that_is_not_needed_any_more(elsewhere: str) -> None:
     for text in (b"one", b"another"):
         with fsspec.open(address, "wb") as stream:
             stream.write(text)
-        path = places.local_copy(address)
+        path = paths.local_copy(address)
         assert path.read_bytes() == text
-    places.forget(address)
-    places.forget(address)
+    paths.forget(address)
+    paths.forget(address)
     assert not path.exists()
-    assert places.local_copy(address).read_bytes() == b"another"
-    places.forget(address)
+    assert paths.local_copy(address).read_bytes() == b"another"
+    paths.forget(address)
 
 
 def test_nothing_of_this_machine_is_forgotten(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one")
-    places.forget(places.local_copy(tmp_path / "a.txt"))
+    paths.forget(paths.local_copy(tmp_path / "a.txt"))
     assert (tmp_path / "a.txt").exists()
 
 
@@ -141,7 +141,7 @@ def test_a_worker_has_copies_of_what_it_works_on(elsewhere: str) -> None:
     for group in (listed[:2], listed[1:3], listed[3:]):
         assert [shard.triples for shard in opened.take(group)] == [10] * len(group)
         assert len(copies() - before) == len(group)
-    places.forget(places.joined(index.place, listed[3].file))
+    paths.forget(paths.joined(index.place, listed[3].file))
 
 
 def test_one_parquet_file_is_copied_at_a_time(elsewhere: str) -> None:

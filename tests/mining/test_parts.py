@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.mining.example import files, plain, rows, shards, triples, write
-from trubleu.data import Triple, triple_survey
-from trubleu.engines import Engine, engine
+from trubleu.data import Triple, triple_ranges
 from trubleu.errors import BadPartitionsError, CountedWarning, DataError, TrubleuWarning, UsageError
-from trubleu.mining import Index, making, parts
-from trubleu.mining.making import Made
+from trubleu.execution import Engine, engine
+from trubleu.mining import Index, shard_builder
+from trubleu.mining.shard_builder import Made
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -124,9 +124,9 @@ def test_shards_are_cut_by_rows(tmp_path_factory: pytest.TempPathFactory, data: 
         path.write_text("".join("\n" if k == "blank line" else line for k, line in zip(found, lines, strict=True)))
         corpus.append(path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(triple_survey, "BLOCK", data.draw(st.integers(1, 200), label="bytes of a block"))
-        patch.setattr(triple_survey, "BLOCKS_A_STRETCH", data.draw(st.integers(1, 3)))
-        patch.setattr(making, "BATCH", data.draw(st.integers(1, 5)))
+        patch.setattr(triple_ranges, "BLOCK", data.draw(st.integers(1, 200), label="bytes of a block"))
+        patch.setattr(triple_ranges, "BLOCKS_A_STRETCH", data.draw(st.integers(1, 3)))
+        patch.setattr(shard_builder, "BATCH", data.draw(st.integers(1, 5)))
         index = Index.build(folder / "x", corpus, shard_triples=most, skip_bad=True)
     assert sizes(index) == [size for size in expected if size]
     assert files(index.path) == files(Index.build(folder / "y", corpus, shard_triples=most, skip_bad=True).path)
@@ -134,8 +134,8 @@ def test_shards_are_cut_by_rows(tmp_path_factory: pytest.TempPathFactory, data: 
 
 def test_a_stream_makes_the_same_shards_as_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     long = [Triple(str(number), (), f"m{number} " * (400 if number % 9 else 2), "yes") for number in range(64)]
-    monkeypatch.setattr(making, "BATCH", 4)
-    monkeypatch.setattr(making, "MOST_MEMORY", 2**17)
+    monkeypatch.setattr(shard_builder, "BATCH", 4)
+    monkeypatch.setattr(shard_builder, "MOST_MEMORY", 2**17)
     listed = Index.build(tmp_path / "list", long, shard_triples=30)
     made = [
         Index.build(tmp_path / "plain", write(tmp_path / "a.jsonl", long), shard_triples=30),
@@ -152,7 +152,7 @@ def test_small_compressed_files_go_together(tmp_path: Path, monkeypatch: pytest.
     corpus = [packed(tmp_path / f"{first:02}.jsonl.gz", made[first : first + 5]) for first in range(0, 40, 5)]
     assert sizes(Index.build(tmp_path / "x", corpus)) == [40]
     most = sum(path.stat().st_size for path in corpus[:3])
-    monkeypatch.setattr(parts, "PACKED_BYTES", most + 50)
+    monkeypatch.setattr(shard_builder, "PACKED_BYTES", most + 50)
     index = Index.build(tmp_path / "y", corpus, shard_triples=12)
     assert sizes(index) == [12, 3, 12, 3, 10]
     assert rows(index) == plain(made)
@@ -174,7 +174,7 @@ def interrupted_at(tells: int) -> Any:
 def test_a_large_compressed_file_is_continued_in_its_midst(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = packed(tmp_path / "c.jsonl.gz", triples(95))
     whole = files(Index.build(tmp_path / "whole", corpus, shard_triples=10).path)
-    monkeypatch.setattr(making, "BATCH", 5)
+    monkeypatch.setattr(shard_builder, "BATCH", 5)
     with pytest.raises(KeyboardInterrupt, match="continue with --resume"):
         Index.build(tmp_path / "x", [corpus], shard_triples=10, progress=interrupted_at(2))
     # All bytes are read at once here, so that progress is told of once and then no more until the end.
@@ -182,11 +182,11 @@ def test_a_large_compressed_file_is_continued_in_its_midst(tmp_path: Path, monke
     assert done > 0
     looked: list[int] = []
 
-    def room(cutter: making.Cutter) -> int:
+    def room(cutter: shard_builder.Cutter) -> int:
         looked.append(cutter._rows)
         return 5
 
-    monkeypatch.setattr(making.Cutter, "room", room)
+    monkeypatch.setattr(shard_builder.Cutter, "room", room)
     Index.build(tmp_path / "x", corpus, shard_triples=10, resume=True)
     assert min(looked) == 10 * done
     assert files(tmp_path / "x") == whole
@@ -235,17 +235,17 @@ def test_a_damaged_file_is_named_and_can_be_left_out(tmp_path: Path, kind: str, 
 def test_of_a_file_with_a_stretch_that_cannot_be_read_nothing_is_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(triple_survey, "BLOCK", 1000)
-    monkeypatch.setattr(triple_survey, "BLOCKS_A_STRETCH", 1)
+    monkeypatch.setattr(triple_ranges, "BLOCK", 1000)
+    monkeypatch.setattr(triple_ranges, "BLOCKS_A_STRETCH", 1)
     a, b, c = (write(tmp_path / f"{name}.jsonl", triples(count)) for name, count in (("a", 5), ("b", 300), ("c", 4)))
-    usual = triple_survey._blocks
+    usual = triple_ranges._blocks
 
-    def blocks(stretch: triple_survey.Stretch) -> Iterator[bytes]:
+    def blocks(stretch: triple_ranges.Stretch) -> Iterator[bytes]:
         if stretch.path == str(b) and stretch.start in (3000, 5000):
             raise DataError(f"{stretch.name} cannot be read: Input/output error")
         return usual(stretch)
 
-    monkeypatch.setattr(triple_survey, "_blocks", blocks)
+    monkeypatch.setattr(triple_ranges, "_blocks", blocks)
     with pytest.raises(BadPartitionsError, match=r"b\.jsonl cannot be read: Input/output error; 9 triples are kept"):
         Index.build(tmp_path / "x", [a, b, c])
     with pytest.warns(TrubleuWarning) as warned:
@@ -281,12 +281,12 @@ def test_equal_files_of_a_part_that_is_taken_apart(tmp_path: Path, two: Engine) 
 
 
 def test_small_files_are_looked_at_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(triple_survey, "BLOCK", 10)
-    monkeypatch.setattr(triple_survey, "BLOCKS_A_STRETCH", 2)
-    monkeypatch.setattr(triple_survey, "FILES_AT_ONCE", 3)
+    monkeypatch.setattr(triple_ranges, "BLOCK", 10)
+    monkeypatch.setattr(triple_ranges, "BLOCKS_A_STRETCH", 2)
+    monkeypatch.setattr(triple_ranges, "FILES_AT_ONCE", 3)
     sizes = [0, 8, 9, 4, 0, 0, 0, 45, 3, 20, 20]
-    todo = triple_survey.stretches([(f"{n}.jsonl", size) for n, size in enumerate(sizes)], columns=None, skip_bad=False)
-    groups = triple_survey.together(todo)
+    todo = triple_ranges.stretches([(f"{n}.jsonl", size) for n, size in enumerate(sizes)], columns=None, skip_bad=False)
+    groups = triple_ranges.together(todo)
     assert [stretch for group in groups for stretch in group.each] == todo
     assert [[stretch.file for stretch in group.each] for group in groups] == [
         [0, 1, 2], [3, 4, 5], [6], [7], [7], [7], [8], [9], [10],

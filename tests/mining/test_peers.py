@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
-from trubleu.data import Triple, iterate_lines
+from trubleu.data import Triple
+from trubleu.files.lines import iterate_lines
 from trubleu.mining import Index
 from trubleu.mining.bm25 import Bm25
 from trubleu.mining.search import search

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.mining.example import files, interrupted, plain, rows, triples, write
-from trubleu.data import Triple, TripleFiles, triple_survey
-from trubleu.data.line_reader import LineReader, opened
+from trubleu.data import Triple, TripleFiles, triple_ranges
 from trubleu.errors import CountedWarning, DataError, UsageError
-from trubleu.mining import Index, making, manifest, parts, shard
-from trubleu.mining.making import Made
-from trubleu.text import sacre
+from trubleu.files.lines import LineReader, opened
+from trubleu.mining import Index, manifest, shard, shard_builder
+from trubleu.mining.shard_builder import Made
+from trubleu.text import sacrebleu
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +31,7 @@ def line(number: int) -> str:
 def test_rows_that_moved_though_no_byte_of_theirs_did(
     tmp_path: Path, joined: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(triple_survey, "BLOCK", 4 * len(line(0)))
+    monkeypatch.setattr(triple_ranges, "BLOCK", 4 * len(line(0)))
     corpus = tmp_path / "c.jsonl"
     good = "".join(map(line, range(40)))
     # A line end more or less in the first block, which stays as long as it is, so that all rows behind it move by one.
@@ -51,7 +51,7 @@ def test_shards_of_other_code_are_not_used(tmp_path: Path, monkeypatch: pytest.M
     def be(version: str) -> None:
         for module in (manifest, shard):
             monkeypatch.setattr(module, "__version__", version)
-        monkeypatch.setattr(parts, "code_digest", lambda: version)
+        monkeypatch.setattr(shard_builder, "code_digest", lambda: version)
 
     be("0.0.1")
     interrupted(tmp_path / "x", [corpus])
@@ -63,10 +63,10 @@ def test_shards_of_other_code_are_not_used(tmp_path: Path, monkeypatch: pytest.M
 
 def test_shards_of_another_model_are_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = write(tmp_path / "c.jsonl", [*triples(20), BAD])
-    loaded = sacre.load("char")
-    monkeypatch.setattr(sacre, "load", lambda _name: loaded._replace(model="a"))
+    loaded = sacrebleu.load("char")
+    monkeypatch.setattr(sacrebleu, "load", lambda _name: loaded._replace(model="a"))
     interrupted(tmp_path / "x", [corpus], tokenize="char")
-    monkeypatch.setattr(sacre, "load", lambda _name: loaded._replace(model="b", split=str.split))
+    monkeypatch.setattr(sacrebleu, "load", lambda _name: loaded._replace(model="b", split=str.split))
     for place, resume in (("x", True), ("y", False)):
         with pytest.warns(CountedWarning):
             Index.build(tmp_path / place, corpus, tokenize="char", shard_triples=10, resume=resume, skip_bad=True)
@@ -100,12 +100,12 @@ def test_columns_that_the_source_was_given(tmp_path: Path, monkeypatch: pytest.M
 
 def test_columns_are_part_of_the_key(tmp_path: Path) -> None:
     (tmp_path / "c.tsv.gz").write_bytes(gzip.compress(b"a\tb\n"))
-    todo = triple_survey.stretches([(str(tmp_path / "c.tsv.gz"), 24)], columns=None, skip_bad=False)
-    (group,) = triple_survey.together(todo)
-    file = triple_survey.SurveyedFile(list(zip(todo, triple_survey.look(group), strict=True)))
+    todo = triple_ranges.stretches([(str(tmp_path / "c.tsv.gz"), 24)], columns=None, skip_bad=False)
+    (group,) = triple_ranges.together(todo)
+    file = triple_ranges.SurveyedFile(list(zip(todo, triple_ranges.look(group), strict=True)))
     options = manifest.IndexOptions(tokenize="13a", lowercase=True, stop_words=(), shard_triples=10)
     keys = {
-        parts.Planner([file], options, first=0, columns=columns).parts()[0].key
+        shard_builder.Planner([file], options, first=0, columns=columns).parts()[0].key
         for columns in (None, ("message", "response"), ("response", "message"))
     }
     assert len(keys) == 3
@@ -114,8 +114,8 @@ def test_columns_are_part_of_the_key(tmp_path: Path) -> None:
 def test_nothing_is_left_to_read_of_the_first_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     long = [Triple(str(number), (), f"m{number} " * 400, "yes") for number in range(8)]
     corpus = [write(tmp_path / "a.jsonl", long[:4]), write(tmp_path / "b.jsonl", long[4:])]
-    monkeypatch.setattr(making, "BATCH", 4)
-    monkeypatch.setattr(making, "MOST_MEMORY", 2**12)  # so that a shard is written where the first file ends
+    monkeypatch.setattr(shard_builder, "BATCH", 4)
+    monkeypatch.setattr(shard_builder, "MOST_MEMORY", 2**12)  # so that a shard is written where the first file ends
     stopped(tmp_path / "x", corpus, monkeypatch)
     index = Index.build(tmp_path / "x", corpus, shard_triples=10, resume=True)
     assert [each.triples for each in index.shards] == [4, 4]

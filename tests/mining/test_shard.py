@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trubleu.data.array_file import ArrayFile, write_arrays
 from trubleu.errors import DataError, UsageError
+from trubleu.files.arrays import ArrayFile, write_arrays
 from trubleu.mining import shard as module
 from trubleu.mining.bm25 import Bm25
 from trubleu.mining.search import search

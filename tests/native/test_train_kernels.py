@@ -15,7 +15,7 @@ from scipy import stats as scipy_stats
 from tests.oracles import skipgram
 from tests.oracles.builds import BUILDS
 from tests.oracles.skipgram import NO_ENTRY, SENTENCE_END
-from trubleu.vectors.model import join_thresholds, new_rows
+from trubleu.vectors.training.model import join_thresholds, new_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import stats as scipy_stats
 
-from trubleu import Metric, References
+from trubleu.data import References
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from trubleu.metrics import Metric
     from trubleu.stats import UnitDraws
 
 Rated = list[tuple[str, float, str | None]]

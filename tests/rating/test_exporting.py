@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 from tests.rating.test_summary import counted_scores, rate_all, some_score
 from trubleu.data import Ratings, References, weight_from_ratings
-from trubleu.data.delimited import guarded, unguarded
 from trubleu.errors import DataError, TrubleuWarning, UsageError
+from trubleu.files.delimited import guarded, unguarded
 from trubleu.rating import Exported, Imported, Item, Study, StudyConfig, export_study, import_answers, read_items
 from trubleu.rating.config import Gold, example
-from trubleu.rating.exporting import output_ratings, rater_names, reference_records
-from trubleu.rating.identity import pseudonym
+from trubleu.rating.export import output_ratings, rater_names, reference_records
+from trubleu.rating.raters import pseudonym
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,12 +20,10 @@ from trubleu.errors import UsageError
 from trubleu.rating import Item, Study
 from trubleu.rating.audit import audit
 from trubleu.rating.config import Gold, example
-from trubleu.rating.simulated import simulate
-from trubleu.rating.simulated_pages import Browser, Page, Trouble
-from trubleu.rating.simulated_people import true_qualities
-from trubleu.rating.simulated_server import ServerProcess
+from trubleu.rating.server_process import ServerProcess
+from trubleu.rating.simulated_raters import Browser, Page, Trouble, simulate, true_qualities
 from trubleu.simulate import World, write_world
-from trubleu.simulate.people import Habits, SimulatedRater, simulated_raters
+from trubleu.simulate.raters import Habits, SimulatedRater, simulated_raters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

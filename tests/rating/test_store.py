@@ -18,7 +18,7 @@ from tests.rating.postgres import Server
 from trubleu.errors import DataError, StoreBusyError, StoreError, StoreFullError, TrubleuError, UsageError
 from trubleu.rating import Item, Study, StudyConfig, read_config
 from trubleu.rating.audit import audit
-from trubleu.rating.store import SCHEMA, Store, opening
+from trubleu.rating.store import SCHEMA, Store, database
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -170,7 +170,7 @@ def sqlite_study(tmp_path: Path, items: int = 2) -> tuple[Study, int]:
 
 
 def test_a_locked_database_is_said_to_be_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "_PATIENCE", 0.05)
+    monkeypatch.setattr(database, "_PATIENCE", 0.05)
     study, rater = sqlite_study(tmp_path)
     study.close()
     with Study.open(study.folder) as study:
@@ -187,7 +187,7 @@ def test_a_locked_database_is_said_to_be_busy(tmp_path: Path, monkeypatch: pytes
 
 def test_threads_that_wait_too_long_are_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     study, rater = sqlite_study(tmp_path)
-    monkeypatch.setattr(opening, "_PATIENCE", 0.05)
+    monkeypatch.setattr(database, "_PATIENCE", 0.05)
     inside, leave = threading.Event(), threading.Event()
 
     def hold(_connection: Connection) -> None:

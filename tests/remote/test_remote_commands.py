@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from trubleu import References
 from trubleu.cli import main
-from trubleu.data import read_triples
+from trubleu.data import References, read_triples
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""`trubleu.data.places` at addresses of S3: the same answers and errors as for files of this machine."""
+"""`trubleu.files.paths` at addresses of S3: the same answers and errors as for files of this machine."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from trubleu.data import places, remote
-from trubleu.data.files import atomic_writer, check_writable, read_text_lines
 from trubleu.errors import DataError
+from trubleu.files import paths, remote
+from trubleu.files.lines import read_text_lines
+from trubleu.files.writer import atomic_writer, check_writable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,14 +33,14 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
 
 def test_what_is_there(store: Store) -> None:
     file = store.put("folder/a.txt", "hello")
-    assert (places.exists(file), places.is_file(file), places.is_folder(file)) == (True, True, False)
-    assert (places.byte_size(file), places.first_bytes(file, 2)) == (5, b"he")
+    assert (paths.exists(file), paths.is_file(file), paths.is_folder(file)) == (True, True, False)
+    assert (paths.byte_size(file), paths.first_bytes(file, 2)) == (5, b"he")
     folder = store.address("folder")
-    assert (places.exists(folder), places.is_file(folder), places.is_folder(folder)) == (True, False, True)
+    assert (paths.exists(folder), paths.is_file(folder), paths.is_folder(folder)) == (True, False, True)
     nothing = store.address("fold")
-    assert (places.exists(nothing), places.is_file(nothing), places.is_folder(nothing)) == (False, False, False)
-    assert places.first_bytes(store.put("empty", b""), 4) == b""
-    places.make_folder(store.address("new"))
+    assert (paths.exists(nothing), paths.is_file(nothing), paths.is_folder(nothing)) == (False, False, False)
+    assert paths.first_bytes(store.put("empty", b""), 4) == b""
+    paths.make_folder(store.address("new"))
     assert store.keys() == ["empty", "folder/a.txt"]
 
 
@@ -51,23 +52,23 @@ def test_files_below_are_those_of_a_local_folder(store: Store, tmp_path: Path) -
         store.put(f"top/{name}", "x")
     store.put("top/a/", b"")  # as consoles of object stores mark a folder
     store.put("topping", "x")
-    local = [Path(path).relative_to(tmp_path).as_posix() for path in places.files_below(tmp_path)]
+    local = [Path(path).relative_to(tmp_path).as_posix() for path in paths.files_below(tmp_path)]
     assert local == ["a/b/c", "a/z.txt", "a-b", "a.txt", "b.txt"]
     for folder in (store.address("top"), store.address("top/")):
-        assert places.files_below(folder) == [store.address(f"top/{name}") for name in local]
+        assert paths.files_below(folder) == [store.address(f"top/{name}") for name in local]
 
 
 def test_a_written_file_is_another(store: Store) -> None:
     file = store.put("a", "one")
-    before, copy = places.modified(file), places.local_copy(file)
-    assert places.modified(file) == before
-    assert places.local_copy(file) == copy
+    before, copy = paths.modified(file), paths.local_copy(file)
+    assert paths.modified(file) == before
+    assert paths.local_copy(file) == copy
     assert copy.read_bytes() == b"one"
     store.put("a", "two")
-    assert places.modified(file) != before
-    assert places.local_copy(file).read_bytes() == b"two"
-    places.remove(file)
-    places.remove(file)
+    assert paths.modified(file) != before
+    assert paths.local_copy(file).read_bytes() == b"two"
+    paths.remove(file)
+    paths.remove(file)
     assert store.keys() == []
 
 
@@ -75,7 +76,7 @@ def test_only_what_is_read_is_fetched(store: Store) -> None:
     content = bytes(range(256)) * (10 * MEGABYTE // 256)
     file = store.put("large", content)
     store.requests.clear()
-    with places.open_binary(file) as stream:
+    with paths.open_binary(file) as stream:
         stream.seek(3 * MEGABYTE + 1)
         assert stream.read(4 * MEGABYTE) == content[3 * MEGABYTE + 1 : 7 * MEGABYTE + 1]
         assert stream.tell() == 7 * MEGABYTE + 1
@@ -83,13 +84,13 @@ def test_only_what_is_read_is_fetched(store: Store) -> None:
     assert all(each.range for each in ranges)
     assert sum(each.sent for each in ranges) <= 5 * MEGABYTE
     store.requests.clear()
-    assert places.first_bytes(file, 4) == content[:4]
+    assert paths.first_bytes(file, 4) == content[:4]
     assert sum(each.sent for each in store.requests if each.method == "GET") == 4
-    with places.open_binary(file) as stream:
+    with paths.open_binary(file) as stream:
         assert stream.seek(-3, os.SEEK_END) == len(content) - 3
         assert stream.read() == content[-3:]
     store.requests.clear()
-    with places.open_binary(file) as stream:
+    with paths.open_binary(file) as stream:
         assert stream.read() == content
     assert [each.method for each in store.requests].count("GET") <= 2
     assert len(store.requests) <= 3
@@ -97,7 +98,7 @@ def test_only_what_is_read_is_fetched(store: Store) -> None:
 
 def test_a_file_that_changes_meanwhile_is_refused(store: Store) -> None:
     file = store.put("a", b"1" * 9 * MEGABYTE)
-    with places.open_binary(file) as stream:
+    with paths.open_binary(file) as stream:
         stream.read(MEGABYTE)
         store.put("a", b"2" * 9 * MEGABYTE)
         with pytest.raises(OSError, match="no longer exists"):
@@ -108,17 +109,17 @@ def test_what_is_not_there(store: Store) -> None:
     store.put("folder/a", "x")
     for missing in ("none", "folder/b", "fold"):
         with pytest.raises(FileNotFoundError):
-            places.open_binary(store.address(missing))
+            paths.open_binary(store.address(missing))
         with pytest.raises(DataError, match=rf"^{store.address(missing)}: there is no such file; check the path$"):
             read_text_lines(store.address(missing))
     with pytest.raises(IsADirectoryError):
-        places.open_binary(store.address("folder"))
+        paths.open_binary(store.address("folder"))
     with pytest.raises(DataError, match="is a folder, but a file is needed"):
         read_text_lines(store.address("folder"))
     with pytest.raises(FileNotFoundError):
-        places.files_below(store.address("none"))
-    with pytest.raises(places.NoBucketError):
-        places.byte_size("s3://no-such-bucket/a")
+        paths.files_below(store.address("none"))
+    with pytest.raises(paths.NoBucketError):
+        paths.byte_size("s3://no-such-bucket/a")
     with pytest.raises(DataError, match=r"^s3://no-such-bucket/a: there is no bucket no-such-bucket; check the path$"):
         read_text_lines("s3://no-such-bucket/a")
     with pytest.raises(DataError, match=r"there is no bucket no-such-bucket; create it first"):
@@ -129,11 +130,11 @@ def test_what_may_not_be_read_or_written(store: Store) -> None:
     file = store.put("a", "x")
     store.denied = {"HEAD", "GET"}
     with pytest.raises(PermissionError):
-        places.open_binary(file)
+        paths.open_binary(file)
     with pytest.raises(DataError, match=rf"^{file} may not be read; check its permissions$"):
         read_text_lines(file)
     with pytest.raises(DataError, match=rf"^{file} may not be read; check its permissions$"):
-        places.is_file(file)
+        paths.is_file(file)
     store.denied = {"POST", "PUT"}
     with pytest.raises(DataError, match=rf"^{file} may not be written; check its permissions$"):
         check_writable(file)
@@ -150,7 +151,7 @@ def test_a_busy_store_is_asked_again(store: Store, fresh: pytest.MonkeyPatch) ->
     fresh.setenv("AWS_MAX_ATTEMPTS", "1")
     fresh.setattr(remote, "_WAITS", [0.01, 0.01, 0.01])
     store.busy = 3
-    with places.open_binary(file) as stream:
+    with paths.open_binary(file) as stream:
         assert store.busy == 0
         assert stream.read() == b"hello"
     store.busy = 100

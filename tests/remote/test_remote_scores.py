@@ -11,13 +11,13 @@ import pytest
 
 from tests.report.corpora import make_metrics
 from trubleu.cli import main
-from trubleu.data import LineStream, copies
-from trubleu.data.counted import counted_columns
-from trubleu.data.ranges import line_ranges
-from trubleu.data.record_rows import parquet_height
-from trubleu.engines import engine
+from trubleu.data import LineStream
+from trubleu.data.corpus import line_ranges
+from trubleu.data.corpus_files import counted_columns, parquet_height
 from trubleu.errors import ChangedError, DataError
-from trubleu.report import partitions, read_segment_scores, score_files
+from trubleu.execution import engine
+from trubleu.files import remote
+from trubleu.scoring import partitions, read_segment_scores, score_files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,7 +73,7 @@ def test_tables_that_are_no_longer_needed_are_removed(store: Store, tmp_path: Pa
     there = store.address("s/")
     for lines in files.ranges(4):
         (part,) = lines.parts(files)
-        held.append({address.removeprefix(there) for _, address in copies._copies if address.startswith(there)})
+        held.append({address.removeprefix(there) for _, address in remote._copies if address.startswith(there)})
         assert len(part.outputs["s"]) == 4
     assert held == [{f"{number}.parquet"} for number in range(3)]
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trubleu.vectors import TrainingOptions, VectorStore, text_ranges, train_vectors
+from trubleu.vectors import TrainingOptions, VectorStore, train_vectors
+from trubleu.vectors.training import text_ranges
 
 if TYPE_CHECKING:
     import pytest

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from trubleu.cli.score import make as metrics_by_name
 from trubleu.data import LineStream
-from trubleu.report import Sampling, score_parts
+from trubleu.metrics.registry import metrics_by_name as metrics_by_name
+from trubleu.scoring import Sampling, score_parts
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from trubleu.report import ScoreReport
+    from trubleu.scoring import ScoreReport
 
 SAMPLING = Sampling(interval=True, test="bootstrap", resamples=40)
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 import trubleu
 from tests.judge import example, wmt_world
 from trubleu.explain import compare_systems, explain
-from trubleu.notebook import MOST_ROWS, html_notes, html_record, html_table, html_text
-from trubleu.report import Column, Estimate, Sampling, Table, check_references, render_tables, score_systems
+from trubleu.render import Column, Estimate, Table, render_tables
+from trubleu.results import MOST_ROWS, html_notes, html_record, html_table, html_text
+from trubleu.scoring import Sampling, check_references, score_systems
 from trubleu.stats import Comparison, Interval
 
 NASTY = "<script>alert('x')</script>&\"\ud800"

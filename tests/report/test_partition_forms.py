@@ -14,20 +14,22 @@ import polars as pl
 import pytest
 
 from tests.report.corpora import write
-from trubleu import Bleu, References, cli
+from trubleu import cli
 from trubleu.cli import score
-from trubleu.cli.score import make as metrics_by_name
-from trubleu.data import LineStream, read_text_lines, stream
-from trubleu.engines import engine
+from trubleu.data import LineStream, References, corpus
 from trubleu.errors import TrubleuWarning, UsageError
-from trubleu.report import partitions, score_files, score_parts
-from trubleu.report.learning_ranges import LearnRange
+from trubleu.execution import engine
+from trubleu.files.lines import read_text_lines
+from trubleu.metrics import Bleu, registry
+from trubleu.metrics.registry import metrics_by_name as metrics_by_name
+from trubleu.scoring import partitions, score_files, score_parts
+from trubleu.scoring.partitions import LearnRange
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from trubleu.engines import Engine
+    from trubleu.execution import Engine
 
 SEGMENTS = 90
 METRICS = ["-m", "dbleu-2", "-m", "sbleu-2", "--ci", "--resamples", "30"]
@@ -193,7 +195,7 @@ def test_weights_that_only_some_segments_have(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A range without any weight is one that is not rated yet, as it is in the whole file."""
-    monkeypatch.setattr(stream, "HEAD", 5)
+    monkeypatch.setattr(corpus, "HEAD", 5)
     (tmp_path / "s").write_text("a b d\n" * 50)
     late = records(tmp_path / "late.jsonl", ["none"] * 45 + [0.5] * 5)
     early = records(tmp_path / "early.jsonl", [0.5] * 5 + ["none"] * 45)
@@ -260,7 +262,7 @@ def test_metrics_that_learn(
     # What one reference says is learned from its range alone, but changes what an n-gram is worth everywhere.
     assert len(list((tmp_path / "kept").iterdir())) == len(kept) + 1 + 5
     assert changed != expected
-    monkeypatch.setattr(stream, "WORTH_STREAMING", 0)
+    monkeypatch.setattr(corpus, "WORTH_STREAMING", 0)
     assert run(capsys, *arguments) == changed
 
 
@@ -306,7 +308,7 @@ def test_workers_elsewhere_find_what_metrics_need(
     expected = run(capsys, *arguments)
     assert (expected[0], "q-" in expected[1]) == (0, True)
     given: list[dict[str, Any]] = []
-    usual = score.make
+    usual = registry.metrics_by_name
 
     def told(settings: dict[str, Any]) -> Any:
         given.append(settings)

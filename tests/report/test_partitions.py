@@ -13,24 +13,25 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.report.corpora import SAMPLING, make_metrics, whole, write
-from trubleu import Bleu, cli
-from trubleu.cli.score import make as metrics_by_name
-from trubleu.engines import BadPartitionsError, engine
-from trubleu.errors import DataError, EngineError, TrubleuWarning, UsageError
-from trubleu.report import Sampling, partitions, score_files, score_parts
-from trubleu.report.partitions import ScoreRange
-from trubleu.report.score_tables import render
-from trubleu.report.scores import LeftOutRow
-from trubleu.stats import blocking
-from trubleu.text import sacre
+from trubleu import cli
+from trubleu.errors import BadPartitionsError, DataError, EngineError, TrubleuWarning, UsageError
+from trubleu.execution import engine
+from trubleu.metrics import Bleu
+from trubleu.metrics.registry import metrics_by_name as metrics_by_name
+from trubleu.render.scores import render_scores
+from trubleu.scoring import Sampling, partitions, score_files, score_parts
+from trubleu.scoring.partitions import ScoreRange
+from trubleu.scoring.systems import LeftOutRow
+from trubleu.stats import sample
+from trubleu.text import sacrebleu
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from trubleu import Metric
-    from trubleu.engines import Engine
-    from trubleu.report import ScoreReport
-    from trubleu.report.kept_ranges import Placed, RangeScores
+    from trubleu.execution import Engine
+    from trubleu.metrics import Metric
+    from trubleu.scoring import ScoreReport
+    from trubleu.scoring.partitions import Placed, RangeScores
 
 
 @pytest.fixture(scope="module")
@@ -92,8 +93,8 @@ def test_a_bad_range_is_named_or_left_out(tmp_path: Path, two: Engine) -> None:
     assert found.left_out == (LeftOutRow(first=41, last=60),)
     assert replace(found, left_out=()) == whole(files)
     assert found.to_dict()["left_out"] == [{"schema": 1, "first": 41, "last": 60}]
-    assert '"left_out": [' in render(found, "json")
-    assert "left out, as they cannot be used: 20 lines (41 to 60)" in render(found)
+    assert '"left_out": [' in render_scores(found, "json")
+    assert "left out, as they cannot be used: 20 lines (41 to 60)" in render_scores(found)
     (tmp_path / "wr").write_text("7\n" * 80)
     with pytest.warns(TrubleuWarning), pytest.raises(DataError, match="no range of lines that can be used"):
         score_files(files, make_metrics, two, rows=20, skip_bad=True)
@@ -184,18 +185,18 @@ def test_finished_ranges_are_not_scored_again(tmp_path: Path, monkeypatch: pytes
 
 
 def test_another_model_of_a_tokenizer_is_other_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    files, usual = write(tmp_path, 20), sacre.load("char")
+    files, usual = write(tmp_path, 20), sacrebleu.load("char")
     make = partial(metrics_by_name, {"bleu-2": {"tokenize": "char"}})
     for model, kept in (("a", 1), ("a", 1), ("b", 2)):
-        monkeypatch.setattr(sacre, "load", lambda _name, model=model: usual._replace(model=model))
+        monkeypatch.setattr(sacrebleu, "load", lambda _name, model=model: usual._replace(model=model))
         with engine("local") as here:
             score_files(files, make, here, keep=tmp_path / "kept")
         assert len(list((tmp_path / "kept").iterdir())) == kept
 
 
 def test_what_is_kept_holds_blocks_and_warnings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocking, "BLOCK_THRESHOLD", 50)
-    monkeypatch.setattr(blocking, "BLOCK_COUNT", 30)
+    monkeypatch.setattr(sample, "BLOCK_THRESHOLD", 50)
+    monkeypatch.setattr(sample, "BLOCK_COUNT", 30)
     files = write(tmp_path, 100)
     (tmp_path / "r").write_text("\n" + "".join((tmp_path / "r").read_text().splitlines(keepends=True)[1:]))
     with pytest.warns(TrubleuWarning, match="empty references"):

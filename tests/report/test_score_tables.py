@@ -8,8 +8,9 @@ import json
 
 import pytest
 
-from trubleu.report import ScoreReport, ScoreRow, SegmentRow, render, scores
-from trubleu.report.tables import FORMATS
+from trubleu.render import render_scores
+from trubleu.render.tables import FORMATS
+from trubleu.scoring import ScoreReport, ScoreRow, SegmentRow, systems
 
 REPORT = ScoreReport(
     systems=("base_1", "=new|er"),
@@ -21,11 +22,11 @@ REPORT = ScoreReport(
         ScoreRow(system="=new|er", metric="ter", score=49.5, low=48.0, high=50.0, signature="ter|case:lc"),
     ),
     tests=(
-        scores.TestRow(
+        systems.TestRow(
             metric="bleu-4", a="=new|er", b="base_1", test="bootstrap", n=1000, seed=7,
             difference=-27.174, low=-29.0, high=-25.0, effect=-2.5, p=0.000999, p_holm=0.000999,
         ),
-        scores.TestRow(
+        systems.TestRow(
             metric="ter", a="=new|er", b="base_1", test="bootstrap", n=1000, seed=7,
             difference=-0.5, low=-2.0, high=1.0, effect=None, p=0.25, p_holm=0.25,
         ),
@@ -131,45 +132,45 @@ segments,'=new|er,ter,49.5,,,,,,,,,,,,,x
 
 
 def test_text() -> None:
-    assert render(REPORT) == render(REPORT, "text", 2) == TEXT
+    assert render_scores(REPORT) == render_scores(REPORT, "text", 2) == TEXT
 
 
 def test_markdown() -> None:
     escaped = NOTES.replace("*", r"\*").replace("<", "&lt;")
     notes = "".join(f"- {note}\n" for note in escaped.splitlines())
-    assert render(REPORT, "markdown") == f"{MARKDOWN}\n{notes}"
+    assert render_scores(REPORT, "markdown") == f"{MARKDOWN}\n{notes}"
 
 
 def test_latex() -> None:
     comments = "\n".join([r"% needs \usepackage{booktabs}", *(f"% {note}" for note in NOTES.splitlines())])
-    assert render(REPORT, "latex") == comments + LATEX
+    assert render_scores(REPORT, "latex") == comments + LATEX
 
 
 def test_csv() -> None:
-    assert render(REPORT, "csv") == CSV.replace("\n", "\r\n")
+    assert render_scores(REPORT, "csv") == CSV.replace("\n", "\r\n")
 
 
 def test_json_is_the_report_itself() -> None:
-    assert json.loads(render(REPORT, "json")) == REPORT.to_dict()
-    assert json.loads(render(SHORT, "json")) == SHORT.to_dict()
-    assert list(json.loads(render(REPORT, "json"))["tests"][0]) == list(REPORT.to_dict()["tests"][0])
+    assert json.loads(render_scores(REPORT, "json")) == REPORT.to_dict()
+    assert json.loads(render_scores(SHORT, "json")) == SHORT.to_dict()
+    assert list(json.loads(render_scores(REPORT, "json"))["tests"][0]) == list(REPORT.to_dict()["tests"][0])
 
 
 def test_scores_alone() -> None:
-    assert render(SHORT) == (
+    assert render_scores(SHORT) == (
         "system                bleu-4\n"
         "------  --------------------\n"
         "base_1  36.28 [35.10, 37.50]\n"
         "\n"
         "bleu-4: bleu-4|tok:13a\n"
     )  # fmt: skip
-    assert render(SHORT, "csv") == (
+    assert render_scores(SHORT, "csv") == (
         "system,metric,score,low,high,signature\r\nbase_1,bleu-4,36.278,35.1,37.5,bleu-4|tok:13a\r\n"
     )
 
 
 def test_csv_has_the_rows_of_json() -> None:
-    lines = list(csv.DictReader(io.StringIO(render(REPORT, "csv"), newline=""), strict=True))
+    lines = list(csv.DictReader(io.StringIO(render_scores(REPORT, "csv"), newline=""), strict=True))
     for name in ("scores", "tests", "segments"):
         rows = [line for line in lines if line["table"] == name]
         for row, record in zip(rows, REPORT.to_dict()[name], strict=True):
@@ -181,4 +182,4 @@ def test_csv_has_the_rows_of_json() -> None:
 
 @pytest.mark.parametrize("style", FORMATS)
 def test_no_systems_and_no_metrics(style: str) -> None:
-    assert render(ScoreReport(systems=(), metrics=(), scores=()), style).endswith("\n")
+    assert render_scores(ScoreReport(systems=(), metrics=(), scores=()), style).endswith("\n")

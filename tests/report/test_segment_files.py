@@ -9,18 +9,18 @@ import pytest
 
 from tests.report.corpora import make_metrics, write
 from trubleu import cli
-from trubleu.engines import engine
 from trubleu.errors import DataError, TrubleuWarning
-from trubleu.report import partitions, read_segment_scores, score_files
-from trubleu.report.partitions import ScoreRange
-from trubleu.report.segment_files import segment_lines
+from trubleu.execution import engine
+from trubleu.scoring import partitions, read_segment_scores, score_files
+from trubleu.scoring.partitions import ScoreRange
+from trubleu.scoring.segment_files import segment_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from trubleu import Metric
-    from trubleu.report.kept_ranges import Placed, RangeScores
+    from trubleu.metrics import Metric
+    from trubleu.scoring.partitions import Placed, RangeScores
 
 SEGMENTS = 90
 

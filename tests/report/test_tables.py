@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trubleu.cli.output import FORMATS as CLI_FORMATS
+from trubleu.cli.options import FORMATS as CLI_FORMATS
 from trubleu.errors import UsageError
-from trubleu.report import Bounds, Column, Estimate, Table, render_tables
-from trubleu.report.latex import escaped as latex_escaped
-from trubleu.report.markdown import escaped as markdown_escaped
-from trubleu.report.records import field
-from trubleu.report.tables import FORMATS, one_line, shown, stars
+from trubleu.render import Bounds, Column, Estimate, Table, render_tables
+from trubleu.render.formats import csv_field
+from trubleu.render.formats import escape_latex as latex_escaped
+from trubleu.render.formats import escape_markdown as markdown_escaped
+from trubleu.render.tables import FORMATS, one_line, shown, stars
 
 TABLE = Table(
     "Two systems",
@@ -311,7 +311,7 @@ def test_comments_in_latex_stay_comments() -> None:
     ],
 )
 def test_csv_fields(value: str | float | None, expected: str) -> None:
-    assert field(value) == expected
+    assert csv_field(value) == expected
 
 
 numbers = st.floats(allow_nan=False, allow_infinity=False)

@@ -12,8 +12,7 @@ from scipy import stats
 
 from trubleu.errors import UsageError
 from trubleu.simulate import Language
-from trubleu.simulate.alias import AliasTable
-from trubleu.simulate.language import FUNCTION_WORDS
+from trubleu.simulate.triples import FUNCTION_WORDS, AliasTable
 
 DRAWS = 200_000
 

@@ -14,11 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trubleu.data import Triple, read_triples
-from trubleu.data.triple_writer import write_triples
+from trubleu.data.triple_files import write_triples
 from trubleu.errors import DataError, UsageError
 from trubleu.simulate import Language, TripleSimulation, simulated_triples
-from trubleu.simulate.blocks import BLOCK
-from trubleu.simulate.language import FUNCTION_WORDS
+from trubleu.simulate.triples import BLOCK, FUNCTION_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -19,9 +19,8 @@ from trubleu.mining import Index
 from trubleu.simulate import World, responder
 from trubleu.simulate.grammar import all_sentences, tokens
 from trubleu.simulate.lexicon import concepts, general, topics
-from trubleu.simulate.phrases import MESSAGES
-from trubleu.simulate.reading import read
-from trubleu.simulate.response_phrases import FIT, RESPONSES
+from trubleu.simulate.phrases import FIT, MESSAGES, RESPONSES
+from trubleu.simulate.reader import read
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,7 +12,8 @@ import pytest
 from trubleu.cli import main
 from trubleu.data import Ratings, read_triples
 from trubleu.errors import DataError, UsageError
-from trubleu.simulate import World, read_world, responder, world_files, write_world
+from trubleu.simulate import World, read_world, responder, write_world
+from trubleu.simulate import world as world_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable

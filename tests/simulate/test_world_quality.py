@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trubleu.simulate import World, responder
-from trubleu.simulate.reading import read
+from trubleu.simulate.reader import read
 
 if TYPE_CHECKING:
     from trubleu.data import Triple

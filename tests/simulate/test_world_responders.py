@@ -7,7 +7,7 @@ import pytest
 from trubleu.data import Triple
 from trubleu.errors import UsageError
 from trubleu.simulate import World, responder
-from trubleu.simulate.reading import read
+from trubleu.simulate.reader import read
 from trubleu.simulate.responders import CONSTANT
 
 WORLD = World(seed=2)

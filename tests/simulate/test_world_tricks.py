@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trubleu.simulate import World, grammar
-from trubleu.simulate.reading import read
-from trubleu.simulate.sentences import whole_sentences
+from trubleu.simulate.reader import read, whole_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats as scipy_stats
 
-from trubleu.stats import bootstrap_interval, bootstrap_scores, resample
+from trubleu.stats import bootstrap, bootstrap_interval, bootstrap_scores
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,7 +75,7 @@ def test_same_seed_same_bits_whatever_the_threads_and_slices(monkeypatch: pytest
     statistics = counted(70, seed=4)
     expected = bootstrap_scores(statistics, ratio, resamples=1001, threads=1)
     np.testing.assert_array_equal(bootstrap_scores(statistics, ratio, resamples=1001, threads=5), expected)
-    monkeypatch.setattr(resample, "SLICE_WORK", 1)
+    monkeypatch.setattr(bootstrap, "SLICE_WORK", 1)
     np.testing.assert_array_equal(bootstrap_scores(statistics, ratio, resamples=1001, threads=3), expected)
     assert not np.array_equal(bootstrap_scores(statistics, ratio, resamples=1001, seed=1), expected)
     np.testing.assert_array_equal(bootstrap_scores(statistics, ratio, resamples=10), expected[:10])
@@ -88,7 +88,7 @@ def test_known_answer() -> None:
 
 
 def test_progress_adds_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resample, "SLICE_WORK", 1)
+    monkeypatch.setattr(bootstrap, "SLICE_WORK", 1)
     steps: list[int] = []
     bootstrap_scores(counted(30, seed=1), ratio, resamples=1003, threads=2, progress=steps.append)
     assert sum(steps) == 1003
@@ -97,7 +97,7 @@ def test_progress_adds_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_interrupt_between_slices(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resample, "SLICE_WORK", 1)
+    monkeypatch.setattr(bootstrap, "SLICE_WORK", 1)
 
     def interrupt(_: int) -> None:
         raise KeyboardInterrupt

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from trubleu.stats import Comparison, TestName, compare, holm, paired_bootstrap, paired_randomisation, resample
+from trubleu.stats import Comparison, TestName, bootstrap, compare, holm, paired_bootstrap, paired_randomisation
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,8 +71,8 @@ def test_a_pair_gets_the_numbers_it_would_get_alone(test: TestName, baseline: st
 def test_memory_bound_changes_nothing(test: TestName, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = compare(SYSTEMS, ratio, test=test, resamples=100)
     # Room for three systems (or pairs) of 80 + 100 rows with two columns: the rest comes in further groups.
-    monkeypatch.setattr(resample, "GROUP_BYTES", 3 * 180 * 2 * 8)
-    monkeypatch.setattr(resample, "SLICE_WORK", 1)
+    monkeypatch.setattr(bootstrap, "GROUP_BYTES", 3 * 180 * 2 * 8)
+    monkeypatch.setattr(bootstrap, "SLICE_WORK", 1)
     steps: list[int] = []
     assert compare(SYSTEMS, ratio, test=test, resamples=100, progress=steps.append) == expected
     assert sum(steps) == (100 if test == "bootstrap" else 200)

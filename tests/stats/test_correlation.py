@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats as scipy_stats
 
-from trubleu import DataError, UsageError
+from trubleu.errors import DataError, UsageError
 from trubleu.stats import (
     Bounds,
     fieller_interval,

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from tests.oracles.correlations import williams_t
-from trubleu import DataError, UsageError
-from trubleu.errors import MissingExtraError
+from trubleu.errors import DataError, MissingExtraError, UsageError
 from trubleu.stats import PermutationTest, WilliamsTest, permutation_of_metrics, williams_test
 
 # Williams' test

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trubleu.errors import DataError
-from trubleu.stats import PartialBuilder, Sample, SampleBuilder, blocking, bootstrap_interval, compare, grid, sums
+from trubleu.stats import PartialBuilder, Sample, SampleBuilder, bootstrap_interval, compare, sample, sums
 
 
 @given(
@@ -27,10 +27,10 @@ def test_parts_equal_the_table(
 ) -> None:
     table = np.random.default_rng(seed).normal(size=(segments, 3))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocking, "BLOCK_THRESHOLD", threshold)
-        patch.setattr(blocking, "BLOCK_COUNT", count)
+        patch.setattr(sample, "BLOCK_THRESHOLD", threshold)
+        patch.setattr(sample, "BLOCK_COUNT", count)
         patch.setattr(sums, "CHUNK_ROWS", chunk)
-        patch.setattr(grid, "CHUNK_ROWS", chunk)
+        patch.setattr(sums, "CHUNK_ROWS", chunk)
         builder = SampleBuilder(segments, 3)
         bounds = sorted({0, segments, *(cut for cut in cuts if cut < segments)})
         for low, high in pairwise(bounds):

@@ -15,11 +15,11 @@ from trubleu.stats import (
     BLOCK_COUNT,
     BLOCK_THRESHOLD,
     CHUNK_ROWS,
-    blocking,
     blocks,
     bootstrap_interval,
     bootstrap_scores,
     paired_randomisation,
+    sample,
     total,
 )
 
@@ -79,14 +79,14 @@ def test_blocks_are_never_empty(count: int) -> None:
 def test_blocks_start_above_a_million_segments() -> None:
     assert (BLOCK_THRESHOLD, BLOCK_COUNT) == (1_000_000, 10_000)
     segments = np.ones((BLOCK_THRESHOLD + 1, 1))
-    assert blocking.units(segments[:-1])[1] == 0
-    rows, number = blocking.units(segments)
+    assert sample.units(segments[:-1])[1] == 0
+    rows, number = sample.units(segments)
     assert (rows.shape, number, rows.sum()) == ((BLOCK_COUNT, 1), BLOCK_COUNT, BLOCK_THRESHOLD + 1)
 
 
 def test_blocks_are_resampled_in_place_of_segments(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocking, "BLOCK_THRESHOLD", 100)
-    monkeypatch.setattr(blocking, "BLOCK_COUNT", 20)
+    monkeypatch.setattr(sample, "BLOCK_THRESHOLD", 100)
+    monkeypatch.setattr(sample, "BLOCK_COUNT", 20)
     rng = np.random.default_rng(3)
     a = np.stack([rng.normal(30.0, 8.0, 101), np.ones(101)], axis=1)
     b = a - [1.0, 0.0]

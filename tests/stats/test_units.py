@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.oracles.generators import bootstrap_order, shuffle_order
-from trubleu import DataError, UsageError
+from trubleu.errors import DataError, UsageError
 from trubleu.stats import UnitDraws, UnitKind
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from trubleu.errors import TrubleuError, UsageError
 from trubleu.text import Tokenizer, names, tokenizer
-from trubleu.text.escape import MARK
+from trubleu.text.tokenizers import MARK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

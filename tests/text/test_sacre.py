@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from trubleu.errors import DataError, MissingExtraError, UsageError
-from trubleu.text import sacre, tokenizer
+from trubleu.text import sacrebleu, tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,9 +119,9 @@ def test_mecab_equals_sacrebleu(name: str, package: str) -> None:
 
 @pytest.fixture
 def _fresh() -> Iterator[None]:
-    sacre.load.cache_clear()
+    sacrebleu.load.cache_clear()
     yield
-    sacre.load.cache_clear()
+    sacrebleu.load.cache_clear()
 
 
 @pytest.mark.usefixtures("_fresh")
@@ -170,7 +170,7 @@ def test_cache_of_sacrebleu_stays_empty() -> None:
 def test_type_errors_of_a_tokenizer_are_not_hidden() -> None:
     text: Any = 3
     with pytest.raises((AttributeError, TypeError)):
-        sacre.load("intl").split(text)
+        sacrebleu.load("intl").split(text)
 
 
 class TestSentencePiece:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from trubleu.data.array_file import ArrayFile
-from trubleu.text import sacre
-from trubleu.vectors import count_words, numbers, text_ranges
-from trubleu.vectors.count_words import ReadWords
+from trubleu.files.arrays import ArrayFile
+from trubleu.text import sacrebleu
+from trubleu.vectors.training import number_files, text_ranges, word_counts
+from trubleu.vectors.training.word_counts import ReadWords
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +26,7 @@ def test_a_byte_order_mark_is_text_within_a_file(tmp_path: Path, monkeypatch: py
     found = []
     for text in (first, replace(second, number=first.number)):
         work(text, None)
-        found.append(bytes(ArrayFile(tmp_path / "words-0", numbers.PART).array("heap")))
+        found.append(bytes(ArrayFile(tmp_path / "words-0", number_files.PART).array("heap")))
     assert found == [b"ab", "\ufeffab".encode()]
 
 
@@ -46,11 +46,11 @@ def test_what_other_code_read_is_read_again(tmp_path: Path, monkeypatch: pytest.
     work = ReadWords(str(tmp_path), "none", False)
     before = work(text, None)
     assert work(text, None).job == before.job
-    loaded = sacre.load("char")
+    loaded = sacrebleu.load("char")
     jobs = set()
     for model in ("a", "b", "a"):
-        monkeypatch.setattr(sacre, "load", lambda _name, model=model: loaded._replace(model=model))
+        monkeypatch.setattr(sacrebleu, "load", lambda _name, model=model: loaded._replace(model=model))
         jobs.add(ReadWords(str(tmp_path), "char", False)(text, None).job)
     assert len(jobs) == 2
-    monkeypatch.setattr(count_words, "code_digest", lambda: "other code")
+    monkeypatch.setattr(word_counts, "code_digest", lambda: "other code")
     assert work(text, None).job != before.job

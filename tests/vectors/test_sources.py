@@ -214,7 +214,7 @@ def test_orders_that_were_trained_together_keep_their_vectors(tmp_path: Path, mo
 def test_neighbours_where_all_are_composed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, among: list[str] | None, orders: set[int] | None
 ) -> None:
-    monkeypatch.setattr(sys.modules["trubleu.vectors.nearest"], "BLOCK_ROWS", 4)
+    monkeypatch.setattr(sys.modules["trubleu.vectors.neighbours"], "BLOCK_ROWS", 4)
     source = Composed(trained_apart(tmp_path / "a.store"))
     asked = "make not do"
     everything = [*APART, asked]

@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trubleu.data import array_file
 from trubleu.errors import DataError, UsageError
+from trubleu.files import arrays as array_file
 from trubleu.native import kernels
-from trubleu.vectors import VectorStore, as_source, index, nearest, similarity
+from trubleu.vectors import VectorStore, as_source, nearest, similarity
+from trubleu.vectors import store as index
 from trubleu.vectors.store import KIND
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trubleu.data import read_text_lines
 from trubleu.errors import DataError
-from trubleu.vectors import text_ranges as module
-from trubleu.vectors.text_ranges import TextRange, text_ranges
+from trubleu.files.lines import read_text_lines
+from trubleu.vectors.training import text_ranges as module
+from trubleu.vectors.training.text_ranges import TextRange, text_ranges
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,13 +15,13 @@ import pytest
 from tests.oracles import skipgram
 from tests.oracles.skipgram import ngram_counts
 from trubleu.errors import DataError, UsageError
-from trubleu.vectors import train as training
-from trubleu.vectors.checkpoint import Folder, State
-from trubleu.vectors.model import Model, keep_thresholds
-from trubleu.vectors.numbers import MappedNumbers
 from trubleu.vectors.store import VectorStore
-from trubleu.vectors.train import train_vectors
-from trubleu.vectors.training_options import TrainingOptions
+from trubleu.vectors.training import trainer as training
+from trubleu.vectors.training.checkpoint import Folder, State
+from trubleu.vectors.training.model import Model, keep_thresholds
+from trubleu.vectors.training.number_files import MappedNumbers
+from trubleu.vectors.training.options import TrainingOptions
+from trubleu.vectors.training.trainer import train_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -328,7 +328,7 @@ def test_a_corpus_of_numbers_that_was_cut_off(corpus: Path, tmp_path: Path, monk
 def test_a_corpus_of_numbers_that_was_overwritten(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, order: int, chunk: int
 ) -> None:
-    monkeypatch.setattr("trubleu.vectors.numbers._SUMMED", chunk)
+    monkeypatch.setattr("trubleu.vectors.training.number_files._SUMMED", chunk)
     with failing_after(monkeypatch, 0), pytest.raises(PowerError):
         train_vectors([corpus], tmp_path / "v", small(), threads=1)
     path = tmp_path / "v.training" / f"order-{order}.ids"

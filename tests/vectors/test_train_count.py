@@ -14,21 +14,22 @@ from hypothesis import strategies as st
 
 from tests.oracles.corpus_numbers import counted
 from tests.oracles.skipgram import NO_ENTRY, SENTENCE_END, ngram_counts
-from trubleu.cli.progress import Bars
-from trubleu.engines import engine
-from trubleu.vectors import count_pairs, numbers, text_ranges
-from trubleu.vectors.checkpoint import Folder
-from trubleu.vectors.count import spell
-from trubleu.vectors.count_pairs import BucketRange, bucket_of, bucket_ranges
-from trubleu.vectors.counting import count_corpus
-from trubleu.vectors.numbers import MappedNumbers, chunks
-from trubleu.vectors.training_options import TrainingOptions
+from trubleu.execution import engine
+from trubleu.execution.progress import Bars
+from trubleu.vectors.training import ngram_counts as count_pairs
+from trubleu.vectors.training import number_files, text_ranges
+from trubleu.vectors.training.checkpoint import Folder
+from trubleu.vectors.training.corpus_counts import count_corpus
+from trubleu.vectors.training.ngram_counts import BucketRange, bucket_of, bucket_ranges
+from trubleu.vectors.training.number_files import MappedNumbers, chunks
+from trubleu.vectors.training.options import TrainingOptions
+from trubleu.vectors.training.vocabulary import spell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from trubleu.vectors.counting import Counted
+    from trubleu.vectors.training.corpus_counts import Counted
 
 SENTENCES = st.lists(st.lists(st.sampled_from(["a", "b", "c", "_", "a_b", "é"]), max_size=9), min_size=1, max_size=12)
 SILENT = Bars(quiet=True)
@@ -72,7 +73,7 @@ def test_however_the_corpus_is_cut(
         patch.setattr(text_ranges, "RANGE", bytes_a_range)
         patch.setattr(count_pairs, "PLACES", places_a_range)
         patch.setattr(count_pairs, "MOST_PAIRS", most)
-        patch.setattr(numbers, "_CHUNK", chunk)
+        patch.setattr(number_files, "_CHUNK", chunk)
         found, orders = count([folder / "text"], folder, options)
     expected = counted(sentences, [options.least_count(order) for order in (1, 2, 3)])
     words = found.vocabulary.words()
@@ -154,7 +155,7 @@ def test_buckets_are_filled_evenly() -> None:
 @pytest.mark.parametrize("overlap", [0, 1])
 def test_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: int, size: Any, overlap: int) -> None:
     np.arange(10, dtype=np.uint32).tofile(tmp_path / "x")
-    monkeypatch.setattr(numbers, "_CHUNK", 2)
+    monkeypatch.setattr(number_files, "_CHUNK", 2)
     found = [chunk.tolist() for chunk in chunks(tmp_path / "x", first, size, overlap=overlap)]
     end = 10 if size is None else first + size
     begins = range(first, end, 2)

@@ -15,23 +15,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from trubleu.cli.progress import Bars
-from trubleu.data.array_file import ArrayFile, write_arrays
-from trubleu.engines import engine
 from trubleu.errors import BadPartitionsError, DataError, EngineError, UsageError
-from trubleu.vectors import count_pairs, counting, numbers, text_ranges
-from trubleu.vectors import train as training
-from trubleu.vectors.checkpoint import Folder
-from trubleu.vectors.count_words import ReadWords
-from trubleu.vectors.counting import count_corpus
-from trubleu.vectors.train import train_vectors
-from trubleu.vectors.training_options import TrainingOptions
+from trubleu.execution import engine
+from trubleu.execution.progress import Bars
+from trubleu.files.arrays import ArrayFile, write_arrays
+from trubleu.vectors.training import corpus_counts, ngram_counts, number_files, text_ranges
+from trubleu.vectors.training import trainer as training
+from trubleu.vectors.training.checkpoint import Folder
+from trubleu.vectors.training.corpus_counts import count_corpus
+from trubleu.vectors.training.options import TrainingOptions
+from trubleu.vectors.training.trainer import train_vectors
+from trubleu.vectors.training.word_counts import ReadWords
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from trubleu.data.files import PathLike
+    from trubleu.files.paths import PathLike
 
 OPTIONS = TrainingOptions(orders=(1, 2, 3), min_count=(2, 3, 3), dim=8, epochs=1, tokenize="none")
 SILENT = Bars(quiet=True)
@@ -49,7 +49,7 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     (tmp_path / "c.txt").write_bytes(content[4000:])
     monkeypatch.setattr(os, "fsync", lambda _descriptor: None)  # there are many small files
     monkeypatch.setattr(text_ranges, "RANGE", 1500)
-    monkeypatch.setattr(count_pairs, "PLACES", 500)
+    monkeypatch.setattr(ngram_counts, "PLACES", 500)
     return [tmp_path / name for name in ("a.txt", "b.gz", "c.txt")]
 
 
@@ -83,7 +83,7 @@ def test_a_store_has_the_same_bytes_whoever_counted(
         before = part.stat().st_ino
         with monkeypatch.context() as patch:
             kept: list[int] = []
-            meeting(patch, count_pairs, "bucket_ranges", lambda: kept.append(part.stat().st_ino if not kept else 0))
+            meeting(patch, ngram_counts, "bucket_ranges", lambda: kept.append(part.stat().st_ino if not kept else 0))
             train_vectors(corpus, tmp_path / "three", OPTIONS, threads=1, engine=processes, resume=True)
         assert kept[0] == before
         # Where a partition is bad, the others are done, and nothing is there in the end.
@@ -109,7 +109,7 @@ def test_a_corpus_that_is_not_cut(corpus: list[Path], tmp_path: Path, monkeypatc
 
     cut = count(corpus, tmp_path / "a")
     monkeypatch.setattr(text_ranges, "RANGE", 10**9)
-    monkeypatch.setattr(count_pairs, "PLACES", 10**9)
+    monkeypatch.setattr(ngram_counts, "PLACES", 10**9)
     whole = count(corpus, tmp_path / "b")
     assert arrays(tmp_path / "a") == arrays(tmp_path / "b")
     for order in (1, 2, 3):
@@ -137,7 +137,7 @@ def stopped_before(name: str, corpus: Sequence[PathLike], out: Path, monkeypatch
         usual(path, *arguments)
 
     with monkeypatch.context() as patch:
-        patch.setattr(numbers, "write_arrays", failing)
+        patch.setattr(number_files, "write_arrays", failing)
         with pytest.raises((PowerError, EngineError)):
             train_vectors(corpus, out, OPTIONS, threads=1)
 
@@ -180,10 +180,10 @@ def test_a_pipe_is_read_again(corpus: list[Path], tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize(
     ("where", "name", "part"),
     [
-        (counting, "merge_words", "words-1"),
-        (count_pairs, "bucket_ranges", "pairs-2-1"),
-        (count_pairs, "_joined", "sums-2-0"),
-        (count_pairs, "load_index", "level-2"),
+        (corpus_counts, "merge_words", "words-1"),
+        (ngram_counts, "bucket_ranges", "pairs-2-1"),
+        (ngram_counts, "_joined", "sums-2-0"),
+        (ngram_counts, "load_index", "level-2"),
     ],
 )
 def test_parts_of_another_count(
@@ -193,8 +193,8 @@ def test_parts_of_another_count(
     message = rf"{part} was replaced by another count; let one training at a time write to that folder.*--resume$"
 
     def replace() -> None:
-        file = ArrayFile(path, numbers.PART)
-        numbers.write_part(path, "of another", {}, {each: np.array(file.array(each)) for each in file.lengths})
+        file = ArrayFile(path, number_files.PART)
+        number_files.write_part(path, "of another", {}, {each: np.array(file.array(each)) for each in file.lengths})
 
     with monkeypatch.context() as patch:
         meeting(patch, where, name, replace)
@@ -208,7 +208,7 @@ def test_parts_of_another_count(
 def test_a_damaged_part_costs_no_other(corpus: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     part = tmp_path / "a.training" / "words-1"
     with monkeypatch.context() as patch:
-        meeting(patch, counting, "merge_words", lambda: part.write_bytes(part.read_bytes()[:-1] + b"x"))
+        meeting(patch, corpus_counts, "merge_words", lambda: part.write_bytes(part.read_bytes()[:-1] + b"x"))
         with pytest.raises(
             DataError, match=r"words-1 was altered or damaged \(.*\); .* or remove it; continue with --resume$"
         ):
@@ -258,7 +258,7 @@ def failing_at(call: int, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
             raise PowerError
         usual(*arguments)
 
-    monkeypatch.setattr(numbers, "write_arrays", failing)
+    monkeypatch.setattr(number_files, "write_arrays", failing)
     return lambda: done[0]
 
 

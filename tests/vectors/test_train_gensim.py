@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from trubleu.vectors.store import VectorStore
-from trubleu.vectors.train import train_vectors
-from trubleu.vectors.training_options import TrainingOptions
+from trubleu.vectors.training.options import TrainingOptions
+from trubleu.vectors.training.trainer import train_vectors
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -24,7 +24,7 @@ from trubleu.vectors import (
     word2vec,
     write_word2vec,
 )
-from trubleu.vectors import rows as rows_module
+from trubleu.vectors import word2vec as rows_module
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -263,7 +263,7 @@ def test_promises_are_not_allocated(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         made.append(result.nbytes)
         return result
 
-    monkeypatch.setattr("trubleu.vectors.rows.np.zeros", zeros)
+    monkeypatch.setattr("trubleu.vectors.word2vec.np.zeros", zeros)
     (tmp_path / "v.bin").write_bytes(b"4000000000 100000\na " + bytes(range(128, 192)))
     with pytest.raises(DataError, match="ends early"):
         read_word2vec(tmp_path / "v.bin")

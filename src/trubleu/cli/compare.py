@@ -6,8 +6,16 @@ import argparse
 from typing import Any
 
 from trubleu.cli.explain import corpus_and_metric
-from trubleu.cli.output import add_output_options, check_output, write_output
-from trubleu.cli.score import DEFAULT_METRIC, add_corpus_options, add_sampling_options, build_metrics, sampling_of
+from trubleu.cli.options import (
+    DEFAULT_METRIC,
+    add_corpus_options,
+    add_output_options,
+    add_sampling_options,
+    build_metrics,
+    check_output,
+    sampling_of,
+    write_output,
+)
 
 EPILOG = """\
 examples:
@@ -42,10 +50,10 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Compare and print."""
-    from trubleu.cli.progress import Bars, told_once
     from trubleu.errors import UsageError
+    from trubleu.execution.progress import Bars, told_once
     from trubleu.explain.difference import compare_systems
-    from trubleu.explain.difference_tables import render_comparison
+    from trubleu.render.comparison import render_comparison
 
     check_output(options)
     if len(options.systems) != 2:

@@ -48,8 +48,8 @@ def run(options: argparse.Namespace) -> None:
     import sys
 
     from trubleu.cli import build_parser
-    from trubleu.data.extras import needed
     from trubleu.errors import UsageError
+    from trubleu.optional_deps import needed
 
     if options.files:
         raise UsageError(f"completion reads no files, but {options.files[0]} is given; name one shell only")
@@ -73,7 +73,7 @@ def _actions(parser: argparse.ArgumentParser, command: str = "") -> Iterator[tup
 def _tell_what_to_offer(command: str, action: argparse.Action, files: object, folders: object) -> None:
     """Say on an argument what its values are: files, folders or names; this parser only describes, it reads nothing."""
     from trubleu.metrics.registry import names
-    from trubleu.text.registry import names as tokenizers
+    from trubleu.text.tokenizers import names as tokenizers
 
     written = action.metavar if isinstance(action.metavar, str) else " ".join(action.metavar or ())
     if action.choices or action.nargs == 0:

@@ -63,7 +63,7 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Do what is not done yet, and say where the report is."""
-    from trubleu.demo.running import check_packages, run_demo
+    from trubleu.demo.runner import check_packages, run_demo
     from trubleu.demo.steps import DemoOptions
     from trubleu.errors import UsageError
 
@@ -139,7 +139,7 @@ class _Told:
 
     def beside(self, command: Command, log: Path) -> AbstractContextManager[object]:
         from trubleu.cli import parse
-        from trubleu.rating.simulated_server import ServerProcess
+        from trubleu.rating.server_process import ServerProcess
 
         options = parse(command.arguments)
         return ServerProcess(options.study, port=options.port, options=["--quiet"], output=log)
@@ -183,9 +183,9 @@ def shortened(printed: str) -> str:
 
 
 def _write_report(folder: Path) -> None:
-    from trubleu.data import atomic_writer
     from trubleu.demo.page import render_report
     from trubleu.demo.results import read_results
+    from trubleu.files.writer import atomic_writer
 
     page = render_report(read_results(folder))
     with atomic_writer(folder / "report.html") as file:
@@ -193,10 +193,8 @@ def _write_report(folder: Path) -> None:
 
 
 def _tell_finding(folder: Path, told: _Told, *, fresh: bool) -> None:
-    from trubleu.demo.finding import find
-    from trubleu.demo.results import read_results
-    from trubleu.demo.tables import summary_table
-    from trubleu.report.tables import render_tables
+    from trubleu.demo.results import find, read_results, summary_table
+    from trubleu.render.tables import render_tables
 
     results = read_results(folder)
     if not fresh:
@@ -231,9 +229,9 @@ def _keep_serving(folder: Path, port: int, told: _Told) -> None:
     """Serve a small study of its own until Ctrl-C, with a link for whoever wants to try."""
     from itertools import islice
 
-    from trubleu.data import atomic_writer
-    from trubleu.demo.running import free_port
+    from trubleu.demo.runner import free_port
     from trubleu.demo.steps import Surroundings, trial_steps
+    from trubleu.files.writer import atomic_writer
 
     free = free_port(port)
     if free != port and port:

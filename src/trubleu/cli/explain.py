@@ -5,8 +5,16 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from trubleu.cli.output import add_output_options, check_output, write_output
-from trubleu.cli.score import DEFAULT_METRIC, add_corpus_options, build_metrics, choose_metric, read_corpus
+from trubleu.cli.options import (
+    DEFAULT_METRIC,
+    add_corpus_options,
+    add_output_options,
+    build_metrics,
+    check_output,
+    choose_metric,
+    read_corpus,
+    write_output,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -53,15 +61,15 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Explain and print."""
-    from trubleu.cli.progress import told_once
+    from trubleu.execution.progress import told_once
     from trubleu.explain import explain
 
     check_output(options)
     _check_choice(options)
     if options.format == "html":
-        from trubleu.explain.page import load_templates
+        from trubleu.render.explanation_page import load_page_templates
 
-        load_templates()  # what is not installed is said before files are read
+        load_page_templates()  # what is not installed is said before files are read
     if options.metric:
         _one_metric(options)
     with told_once(quiet=options.quiet):
@@ -105,8 +113,7 @@ def _choose(
     options: argparse.Namespace, metric: Metric, references: References, outputs: Mapping[str, Sequence[str]]
 ) -> list[int]:
     from trubleu.errors import DataError
-    from trubleu.explain.choose import most_different, worst
-    from trubleu.explain.segment import find_segment
+    from trubleu.explain.segment import find_segment, most_different, worst
 
     places: list[int]
     if options.segment is not None:
@@ -125,13 +132,13 @@ def _choose(
 
 def _render(explanations: Mapping[str, Sequence[Explanation]], options: argparse.Namespace) -> str:
     if options.format == "html":
-        from trubleu.explain.page import render_page
+        from trubleu.render.explanation_page import render_explanation_page
 
-        return render_page(explanations, options.digits)
+        return render_explanation_page(explanations, options.digits)
     if options.format == "json":
-        from trubleu.explain.records import render_json
+        from trubleu.render.explanation_text import render_explanation_json
 
-        return render_json(explanations)
-    from trubleu.explain.text import render_text
+        return render_explanation_json(explanations)
+    from trubleu.render.explanation_text import render_explanation_text
 
-    return render_text(explanations, options.digits)
+    return render_explanation_text(explanations, options.digits)

@@ -1,20 +1,34 @@
-"""``trubleu judge``: how well do metrics agree with people?"""
+"""``trubleu judge pairs`` and ``judge wmt``: how well do metrics agree with people?"""
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING, Any, Final
 
-from trubleu.cli import judge_wmt
-from trubleu.cli.engine import add_judge_engine_group, chosen_engine
-from trubleu.cli.output import add_output_options, check_output, keep_inputs, write_output
-from trubleu.cli.score import add_corpus_options, build_metrics, read_corpus
+from trubleu.cli.options import (
+    add_corpus_options,
+    add_judge_engine_group,
+    add_output_options,
+    build_metrics,
+    check_output,
+    choose_metric,
+    chosen_engine,
+    keep_inputs,
+    read_corpus,
+    write_output,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from trubleu.data import Ratings, References, SegmentScores
     from trubleu.judge.pairs.results import PairsReport, SweepName
+    from trubleu.judge.wmt.results import WmtReport
+    from trubleu.judge.wmt.task import WmtTask
+    from trubleu.metrics import Metric
 
-DEFAULT_METRICS: Final = ("bleu-2", "sbleu-2", "dbleu-2")
+
+PAIRS_METRICS: Final = ("bleu-2", "sbleu-2", "dbleu-2")
 DEFAULT_CONDITIONS: Final = ("single", "w>=0.6", "all")
 POOLED_CONDITIONS: Final = ("given", "all")
 
@@ -39,7 +53,7 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     )
     protocols = parser.add_subparsers(title="protocols", dest="protocol", metavar="PROTOCOL", required=True)
     add_pairs_parser(protocols)
-    judge_wmt.add_parser(protocols)
+    add_wmt_parser(protocols)
 
 
 def add_pairs_parser(protocols: argparse._SubParsersAction[Any]) -> None:
@@ -52,8 +66,8 @@ def add_pairs_parser(protocols: argparse._SubParsersAction[Any]) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.set_defaults(run=run)
-    add_corpus_options(parser, ", ".join(DEFAULT_METRICS), without=["no_positive"])
+    parser.set_defaults(run=run_pairs)
+    add_corpus_options(parser, ", ".join(PAIRS_METRICS), without=["no_positive"])
     people = parser.add_argument_group("what people think")
     people.add_argument(
         "--ratings",
@@ -120,12 +134,13 @@ def add_pairs_parser(protocols: argparse._SubParsersAction[Any]) -> None:
     add_judge_engine_group(parser)
 
 
-def run(options: argparse.Namespace) -> None:
+def run_pairs(options: argparse.Namespace) -> None:
     """Judge and print."""
-    from trubleu.cli.progress import Bars, told_once
-    from trubleu.engines.output import prepare_folder
-    from trubleu.judge import judge_pairs, render_pairs
-    from trubleu.judge.pairs.protocol import Protocol
+    from trubleu.execution.output_parts import prepare_folder
+    from trubleu.execution.progress import Bars, told_once
+    from trubleu.judge import judge_pairs
+    from trubleu.judge.pairs.results import Protocol
+    from trubleu.render import render_pairs
 
     check_output(options)
     _check_extras(options)
@@ -197,18 +212,18 @@ def _ratings(options: argparse.Namespace) -> Ratings:
 
 
 def _rated(references: References, options: argparse.Namespace) -> References:
-    from trubleu.metrics.weights import all_rated
+    from trubleu.metrics.dbleu import all_rated
 
     return all_rated(references, options.unrated_as)
 
 
 def _choose_metrics(options: argparse.Namespace, references: References) -> None:
     """Fill in metrics if none was named; without any weights ΔBLEU would be BLEU."""
-    from trubleu.cli.score import choose_metric
+    from trubleu.cli.options import choose_metric
 
     weighted = references.weighted() or options.pool_outputs
     if not options.metric:
-        options.metric = [name for name in DEFAULT_METRICS if weighted or not name.startswith("d")]
+        options.metric = [name for name in PAIRS_METRICS if weighted or not name.startswith("d")]
     choose_metric(options, weighted=weighted)
 
 
@@ -226,19 +241,19 @@ def _scores(options: argparse.Namespace) -> list[SegmentScores]:
 
 def _check_extras(options: argparse.Namespace) -> None:
     """Say what cannot be written, or is not installed, before any work is done."""
-    from trubleu.data import check_writable
     from trubleu.errors import UsageError
+    from trubleu.files.writer import check_writable
 
     if options.browse < 0:
         raise UsageError(f"--browse {options.browse} must be 0 or more")
     if options.report is not None:
-        from trubleu.judge.show.page import load_templates
+        from trubleu.render.judge_page import load_judge_templates
 
-        load_templates()
+        load_judge_templates()
         check_writable(options.report)
         keep_inputs(options, options.report)
     if options.figures is not None:
-        from trubleu.judge.show.figures import check_figures
+        from trubleu.render.figures import check_figures
 
         check_figures(options.figures, _formats(options))
 
@@ -249,13 +264,212 @@ def _formats(options: argparse.Namespace) -> tuple[str, ...]:
 
 def _write_extras(report: PairsReport, options: argparse.Namespace) -> None:
     if options.report is not None:
-        from trubleu.data import atomic_writer
-        from trubleu.judge.show.page import render_page
+        from trubleu.files.writer import atomic_writer
+        from trubleu.render.judge_page import render_judge_page
 
-        page = render_page(report, browse=options.browse)
+        page = render_judge_page(report, browse=options.browse)
         with atomic_writer(options.report) as file:
             file.write(page)
     if options.figures is not None:
-        from trubleu.judge.show.figures import write_figures
+        from trubleu.render.figures import write_figures
 
         write_figures(report, options.figures, formats=_formats(options))
+
+
+WMT_METRICS: Final = ("bleu-4", "sbleu-4[variant=sacrebleu]")
+WMT_DIGITS: Final = 3
+
+WMT_EPILOG = """\
+examples:
+  trubleu judge wmt --ref ref.en --human official.txt --rankings rankings.csv.gz systems/*.de-en
+  trubleu judge wmt --ref ref.en --assessments human.txt mt.txt -m 'sbleu-4[variant=sacrebleu]' -m chrf
+  trubleu judge wmt --tasks tasks.toml -m bleu -m chrf --scores meteor.seg.score.gz --write-scores ours
+
+tasks.toml has a table for each language pair, with paths relative to it:
+  [de-en]
+  references = "references/newstest2015-deen-ref.en"
+  outputs = "system-outputs/de-en/*"
+  human = "official_scores/wmt15.deu-eng.txt"
+  rankings = "judgements/wmt15.deu-eng.csv.gz"
+"""
+
+
+def add_wmt_parser(protocols: argparse._SubParsersAction[Any]) -> None:
+    """Add the protocol and its options."""
+    parser = protocols.add_parser(
+        "wmt",
+        help="official scores of systems, ranked pairs, direct assessments: the protocol of WMT's metrics tasks",
+        description="Correlate metrics with people as the metrics tasks of WMT do. What is not given is not computed.",
+        epilog=WMT_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=run_wmt)
+    add_corpus_options(parser, " and ".join(WMT_METRICS), systems="*", without=["no_positive"])
+    people = parser.add_argument_group("what people think")
+    people.add_argument("--human", metavar="FILE", help="official scores of systems: NAME SCORE (LOW, HIGH) a line")
+    people.add_argument("--rankings", metavar="FILE", help="ranked pairs of outputs: WMT's CSV, maybe compressed")
+    people.add_argument(
+        "--assessments",
+        action="append",
+        metavar="[NAME=]FILE",
+        help="direct assessments of a system's outputs, one number a line or nothing; again for more systems",
+    )
+    people.add_argument("--tasks", metavar="FILE.toml", help="several language pairs; instead of all files above")
+    people.add_argument("--language-pair", metavar="NAME", help="what the one language pair is called")
+    people.add_argument("--testset", metavar="NAME", help="which test set is meant in files of scores")
+    others = parser.add_argument_group("other metrics")
+    others.add_argument(
+        "--scores",
+        action="append",
+        metavar="FILE",
+        help="other metrics' scores of segments, or of systems if it ends in .sys.score(.gz)",
+    )
+    others.add_argument(
+        "--lower-is-better", action="append", metavar="NAME", help="a metric in --scores for which that is so"
+    )
+    drawn = parser.add_argument_group("protocol")
+    drawn.add_argument("--tau", default="wmt14", metavar="NAME", help="wmt12, wmt13, wmt14 (default) or hties")
+    drawn.add_argument(
+        "--identical",
+        choices=("expanded", "collapsed"),
+        default="expanded",
+        metavar="HOW",
+        help="systems that wrote the same text: expanded (default) or collapsed into one",
+    )
+    drawn.add_argument(
+        "--resample",
+        choices=("segments", "systems", "both"),
+        default="both",
+        metavar="WHAT",
+        help="what system-level intervals draw: segments, systems or both (default)",
+    )
+    drawn.add_argument("--resamples", type=int, default=1000, metavar="N", help="draws (1000); 0 for no intervals")
+    drawn.add_argument("--confidence", type=float, default=0.95, metavar="C", help="of intervals (0.95)")
+    drawn.add_argument("--seed", type=int, default=12345, metavar="N", help="of all draws (12345)")
+    out = add_output_options(parser, digits=WMT_DIGITS)
+    out.add_argument(
+        "--write-scores", metavar="PREFIX", help="write the metrics' PREFIX.seg.score.gz and PREFIX.sys.score.gz"
+    )
+    out.add_argument("--threads", type=int, metavar="N", help="threads to use (all cores); no number depends on it")
+    add_judge_engine_group(parser)
+
+
+def run_wmt(options: argparse.Namespace) -> None:
+    """Judge and print."""
+    from trubleu.execution.output_parts import prepare_folder
+    from trubleu.execution.progress import Bars, told_once
+    from trubleu.judge.wmt.judge import judge_wmt
+    from trubleu.render.judge_wmt import render_wmt
+
+    check_output(options)
+    _check(options)
+    if options.metric:
+        _build(options)  # a wrong name is said before files are read
+    with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars, chosen_engine(options) as engine:
+        if options.resume is not None:
+            prepare_folder(options.resume)  # if that cannot be, it is said before files are read
+        tasks = _tasks(options)
+        report = judge_wmt(
+            tasks,
+            _metrics(options, tasks),
+            tau=options.tau,
+            identical=options.identical,
+            resample=options.resample,
+            resamples=options.resamples,
+            confidence=options.confidence,
+            seed=options.seed,
+            unrated_as=options.unrated_as,
+            lower_is_better=options.lower_is_better or (),
+            threads=options.threads,
+            engine=engine,
+            keep=options.resume,
+            steps=bars.stage,
+        )
+        _write_scores(options, report)
+    write_output(options, render_wmt(report, options.format, options.digits))
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Refuse options that do not go together, before any file is read."""
+    from trubleu.errors import UsageError
+    from trubleu.files.writer import check_writable
+    from trubleu.judge.wmt.tau import check_variant
+
+    check_variant(options.tau)
+    of_one = ("refs", "ref", "weight", "source", "human", "rankings", "assessments", "language_pair", "testset")
+    if options.tasks is not None:
+        given = [name for name in of_one if getattr(options, name) is not None]
+        if given or options.systems:
+            what = f"--{given[0].replace('_', '-')}" if given else options.systems[0]
+            raise UsageError(f"{what} is of one language pair; with --tasks it belongs into {options.tasks}")
+    elif options.refs is not None and options.ref is not None:
+        raise UsageError("references are given with --refs FILE, or with one or more --ref FILE, not with both")
+    elif options.weight and not options.ref:
+        raise UsageError("--weight goes with --ref; a file given with --refs holds its weights itself")
+    elif not options.systems:
+        raise UsageError("there are no outputs; name the systems' files, or give --tasks FILE.toml")
+    elif options.human is None and options.rankings is None and not options.assessments:
+        raise UsageError("there is nothing to judge by; give --human, --rankings or --assessments")
+    elif options.refs is None and options.ref is None and (options.metric or not options.scores):
+        raise UsageError("metrics need references; give --refs FILE, or one or more --ref FILE")
+    if options.write_scores is not None:
+        for path in _score_paths(options.write_scores):
+            check_writable(path)
+            keep_inputs(options, path)
+
+
+def _tasks(options: argparse.Namespace) -> list[WmtTask]:
+    from trubleu.judge.wmt.task import TaskFiles, read_tasks
+
+    scores = tuple(options.scores or ())
+    if options.tasks is not None:
+        return read_tasks(options.tasks, scores)
+    files = TaskFiles(
+        references=options.refs if options.refs is not None else tuple(options.ref or ()),
+        weights=tuple(options.weight or ()),
+        source=options.source,
+        outputs=tuple(options.systems),
+        human=options.human,
+        rankings=options.rankings,
+        assessments=tuple(options.assessments or ()),
+        scores=scores,
+        testset=options.testset or "",
+    )
+    return [files.read(options.language_pair)]
+
+
+def _metrics(options: argparse.Namespace, tasks: Sequence[WmtTask]) -> dict[str, Metric]:
+    """Make the metrics, if there is something to compare outputs with."""
+    references = [task.references for task in tasks if task.references is not None]
+    if not options.metric and not references:
+        return {}
+    if not options.metric:
+        options.metric = list(WMT_METRICS)
+    choose_metric(options, weighted=any(each.weighted() for each in references))
+    return _build(options)
+
+
+def _build(options: argparse.Namespace) -> dict[str, Metric]:
+    """Make the metrics; --unrated-as also decides which segments are left out, so none of them need take it."""
+    from trubleu.metrics.registry import parse
+
+    if not any(parse(text).accepts("unrated_as") for text in options.metric):
+        options = argparse.Namespace(**{**vars(options), "unrated_as": None})
+    return build_metrics(options)
+
+
+def _score_paths(prefix: str) -> tuple[str, str]:
+    return f"{prefix}.seg.score.gz", f"{prefix}.sys.score.gz"
+
+
+def _write_scores(options: argparse.Namespace, report: WmtReport) -> None:
+    from trubleu.errors import UsageError
+    from trubleu.judge.wmt.scores import score_files
+
+    if options.write_scores is None:
+        return
+    if not any(task.segment_scores for task in report.scored):
+        raise UsageError("--write-scores writes scores that are computed here, and there are none; name a metric")
+    for scores, path in zip(score_files(report.scored), _score_paths(options.write_scores), strict=True):
+        scores.write(path)

@@ -1,17 +1,252 @@
-"""``trubleu mine``: index conversations, and find in them what others answered to similar messages."""
+"""``trubleu mine``: index conversations, and find what others answered to similar messages."""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from trubleu.cli.engine import add_engine_group, chosen_engine
-from trubleu.cli.mine_run import add_run_parser, add_search_parser
-from trubleu.cli.output import add_output_options, check_output, write_output
+from trubleu.cli.options import (
+    add_engine_group,
+    add_output_options,
+    check_output,
+    chosen_engine,
+    keep_inputs,
+    write_output,
+)
 
 if TYPE_CHECKING:
     from trubleu.mining import Index
-    from trubleu.report.tables import Table
+
+
+RUN_EPILOG: Final = """\
+examples:
+  trubleu mine run chat.index --seeds seeds.jsonl --out candidates.jsonl
+  trubleu mine run chat.index --seeds seeds.jsonl --random 5 --seed 7 --explain --out candidates.parquet
+  trubleu mine run chat.index --seeds seeds.jsonl --engine ray --resume parts --out candidates.jsonl
+"""
+
+SEARCH_EPILOG: Final = """\
+examples:
+  trubleu mine search chat.index "how was the match?"
+  trubleu mine search chat.index "how was the match?" --response "we won!" --top 5 --explain
+"""
+
+
+def add_run_parser(commands: argparse._SubParsersAction[Any]) -> None:
+    """Add ``mine run``."""
+    parser = commands.add_parser(
+        "run",
+        help="mine candidate references for seeds",
+        description="Find, for each seed, the responses of the corpus that fit best: those whose message is like the "
+        "seed's and whose response is like the seed's. The seed's own response and its message are added. The file is "
+        "one of references that are not rated yet.",
+        epilog=RUN_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument("files", nargs="*", metavar="INDEX", help="the index, as mine index made it")
+    parser.add_argument(
+        "--seeds", metavar="FILE", required=True, help="triples: JSON lines, TSV or Parquet, or a folder"
+    )
+    parser.add_argument(
+        "--columns", metavar="LIST", help="of TSV files, such as -,context,message,response (- for none)"
+    )
+    parser.add_argument("--skip-bad", action="store_true", help="count seeds that cannot be used instead of stopping")
+    _add_scoring(parser)
+    parser.add_argument("--random", type=int, default=0, metavar="K", help="random responses to add to each seed (0)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the random responses (1)")
+    where = add_engine_group(parser)
+    where.add_argument(
+        "--resume",
+        metavar="FOLDER",
+        help="keep what was found in parts of the index in this folder, and do not search again what is there",
+    )
+    out = parser.add_argument_group("output")
+    out.add_argument("--out", metavar="FILE", required=True, help=".jsonl (then maybe .gz or .zst), .parquet, or -")
+    out.add_argument("--quiet", action="store_true", help="no progress bars, no warnings, no table")
+
+
+def add_search_parser(commands: argparse._SubParsersAction[Any]) -> None:
+    """Add ``mine search``."""
+    parser = commands.add_parser(
+        "search",
+        help="look by hand for what would be mined",
+        description="Print what would be mined for a message and a response; without a response, the triples whose "
+        "messages are most like the message.",
+        epilog=SEARCH_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=look)
+    parser.add_argument("files", nargs="*", metavar="INDEX MESSAGE", help="the index; then a message, as one argument")
+    parser.add_argument("--response", metavar="TEXT", help="what the candidates should be like; itself is left out")
+    _add_scoring(parser)
+    add_output_options(parser)
+
+
+def _add_scoring(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("scores")
+    # None where nothing was given: the defaults are Python's, and alpha and epsilon are about a response.
+    group.add_argument("--top", type=int, metavar="N", help="how many candidates (15)")
+    group.add_argument("--alpha", type=float, metavar="A", help="how much the response counts, from 0 to 1 (0.5)")
+    group.add_argument(
+        "--epsilon", type=float, metavar="E", help="keeps candidates whose response shares no word, from 0 on (0.1)"
+    )
+    group.add_argument(
+        "--variant", default="lucene", metavar="NAME", help="of BM25: lucene (default), robertson or atire"
+    )
+    group.add_argument("--k1", type=float, default=1.2, metavar="X", help="how soon repetitions cease to count (1.2)")
+    group.add_argument("--b", type=float, default=0.75, metavar="X", help="how much length counts, from 0 to 1 (0.75)")
+    group.add_argument("--explain", action="store_true", help="also the words that matched, and what each contributed")
+    group.add_argument(
+        "--threads", type=int, metavar="N", help="threads to use (all cores); results do not depend on it"
+    )
+
+
+def run(options: argparse.Namespace) -> None:
+    """Mine, and write the file."""
+    import sys
+    from contextlib import ExitStack
+
+    from trubleu.errors import UsageError
+    from trubleu.execution.progress import Bars, told_once
+    from trubleu.files.paths import format_to_write
+    from trubleu.files.writer import check_writable
+    from trubleu.mining import Index
+    from trubleu.mining.candidate_files import check_seeds_storable
+    from trubleu.mining.candidates import seed_source, seed_triples
+    from trubleu.optional_deps import polars_module
+    from trubleu.render.mining import summary_table
+    from trubleu.render.tables import render_tables
+
+    if len(options.files) != 1:
+        raise UsageError(f"mine run needs one INDEX, but {len(options.files)} arguments are given")
+    chosen = _scoring(options)
+    in_parquet = format_to_write(options.out, ["jsonl", "parquet"]) == "parquet"
+    if in_parquet:
+        polars_module()  # if it is missing, that is said now and not after the work
+    check_writable(options.out)
+    with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
+        source = seed_source(options.seeds, columns=options.columns, skip_bad=options.skip_bad)
+        options.seeds = list(source.files)  # of a folder, what is in it
+        keep_inputs(options, options.out)
+        _keep_index(options.files[0], options.out)
+        if options.resume is not None:
+            _keep_index(options.files[0], options.resume)
+        index = Index.open(options.files[0])
+        seeds = seed_triples(source)
+        if in_parquet:
+            check_seeds_storable(seeds)
+        progress = bars.stage("mine", len(seeds) * len(index.shards), "search")
+        with ExitStack() as stack:
+            engine = None if options.engine is None else stack.enter_context(chosen_engine(options))
+            found = index.candidates(
+                seeds,
+                **chosen,
+                random=options.random,
+                seed=options.seed,
+                engine=engine,
+                keep=options.resume,
+                progress=progress,
+            )
+        found.write(options.out)
+    if not options.quiet and options.out != "-":
+        sys.stdout.write(render_tables([summary_table(found, options.out)], "text", 2))
+
+
+def look(options: argparse.Namespace) -> None:
+    """Print what a search finds."""
+    from trubleu.errors import UsageError, counted
+    from trubleu.execution.progress import told_once
+    from trubleu.mining import Index
+    from trubleu.render.mining import candidate_tables
+    from trubleu.render.tables import FOR_PROGRAMS, render_tables
+
+    if len(options.files) != 2:
+        raise UsageError(f'mine search needs INDEX "A MESSAGE", not {counted(len(options.files), "argument")}')
+    path, message = options.files
+    if options.response is None and (options.alpha is not None or options.epsilon is not None):
+        name = "--epsilon" if options.alpha is None else "--alpha"
+        raise UsageError(f"{name} is about the response, and there is none; give --response, or leave {name} out")
+    options.files = [path]
+    chosen = _scoring(options)
+    check_output(options)
+    _keep_index(path, options.out)
+    with told_once(quiet=options.quiet):
+        index = Index.open(path)
+        found = index.search(message, options.response, **chosen)
+        notes = [] if found else [_nothing(index, message, options.response, chosen)]
+    tables = candidate_tables(
+        found,
+        notes,
+        by_message=options.response is None,
+        explained=options.explain,
+        for_people=options.format not in FOR_PROGRAMS,
+        digits=options.digits,
+    )
+    write_output(options, render_tables(tables, options.format, options.digits))
+
+
+def _scoring(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of the scores, refused before any work if they cannot be."""
+    from trubleu.mining.bm25 import Bm25
+    from trubleu.mining.candidates import ALPHA, EPSILON, TOP, check_scoring
+
+    top = TOP if options.top is None else options.top
+    alpha = ALPHA if options.alpha is None else options.alpha
+    epsilon = EPSILON if options.epsilon is None else options.epsilon
+    check_scoring(top, alpha, epsilon)
+    Bm25(options.variant, options.k1, options.b)
+    return {
+        "top": top,
+        "alpha": alpha,
+        "epsilon": epsilon,
+        "variant": options.variant,
+        "k1": options.k1,
+        "b": options.b,
+        "explain": options.explain,
+        "threads": options.threads,
+    }
+
+
+def _nothing(index: Index, message: str, response: str | None, chosen: dict[str, Any]) -> str:
+    """Say why a search found nothing."""
+    from trubleu.mining.bm25 import Bm25
+    from trubleu.mining.explain import Explainer
+    from trubleu.render.tables import one_line
+
+    text = repr(one_line(message))
+    bm25 = Bm25(chosen["variant"], chosen["k1"], chosen["b"])
+    if not Explainer(index, bm25).known(message):
+        return f"no word of {text} is indexed in a message of {index.place}"
+    if not index.search(message, **{**chosen, "top": 1}):
+        return (
+            f"every score is 0, as the words of {text} are in too many messages of {index.place} to weigh anything "
+            f"with --variant {bm25.variant}"
+        )
+    if index.search(message, response, **{**chosen, "top": 1, "alpha": 0.0, "epsilon": 1.0}):
+        alpha, epsilon = chosen["alpha"], chosen["epsilon"]
+        hints = [hint for hint, wanted in (("lower --alpha", alpha == 1), ("raise --epsilon", epsilon == 0)) if wanted]
+        return (
+            f"every score is 0 with alpha {alpha:g} and epsilon {epsilon:g}, as no response shares a word that weighs "
+            f"something with yours; {' and '.join(hints)}"
+        )
+    return f"{text} was answered in {index.place} by nothing else than your response, which is left out"
+
+
+def _keep_index(index: str, target: str) -> None:
+    """Refuse to write a file, or to keep files, in the folder of the index, where every file is its own."""
+    from trubleu.errors import UsageError
+    from trubleu.files import paths
+
+    if target == "-":
+        return
+    if paths.same_file(target, index):
+        raise UsageError(f"{target} is the index itself; write to another folder")
+    if paths.same_file(paths.parent(target), index):
+        raise UsageError(f"{target} lies inside the index {index}; write to another folder")
+
 
 EPILOG = """\
 examples:
@@ -123,12 +358,12 @@ def _add_resume(group: argparse._ArgumentGroup) -> None:
 
 def index(options: argparse.Namespace) -> None:
     """Index a corpus, and say what was made."""
-    from trubleu.cli.progress import Bars, told_once
     from trubleu.errors import UsageError
+    from trubleu.execution.progress import Bars, told_once
     from trubleu.mining import Index
-    from trubleu.mining.building import corpus_source
-    from trubleu.mining.folder import check_outside
-    from trubleu.mining.options import read_stop_words
+    from trubleu.mining.index_builder import corpus_source
+    from trubleu.mining.index_folder import check_outside
+    from trubleu.mining.manifest import read_stop_words
     from trubleu.mining.shard import MOST_TRIPLES
 
     if not options.files:
@@ -155,11 +390,11 @@ def index(options: argparse.Namespace) -> None:
 
 def add(options: argparse.Namespace) -> None:
     """Add to an index, and say what it is now."""
-    from trubleu.cli.progress import Bars, told_once
     from trubleu.errors import UsageError
+    from trubleu.execution.progress import Bars, told_once
     from trubleu.mining import Index
-    from trubleu.mining.building import corpus_source
-    from trubleu.mining.folder import check_outside
+    from trubleu.mining.index_builder import corpus_source
+    from trubleu.mining.index_folder import check_outside
 
     if len(options.files) < 2:
         raise UsageError("mine add needs INDEX MORE: an index, and files of triples or folders of them")
@@ -180,10 +415,11 @@ def add(options: argparse.Namespace) -> None:
 
 def info(options: argparse.Namespace) -> None:
     """Print what an index holds."""
-    from trubleu.cli.progress import Bars
     from trubleu.errors import UsageError
+    from trubleu.execution.progress import Bars
     from trubleu.mining import Index
-    from trubleu.report.tables import render_tables
+    from trubleu.render.mining import index_tables
+    from trubleu.render.tables import render_tables
 
     if len(options.files) != 1:
         raise UsageError(f"mine info needs one INDEX, but {len(options.files)} are given")
@@ -193,51 +429,15 @@ def info(options: argparse.Namespace) -> None:
     if options.check:
         with Bars(quiet=options.quiet) as bars:
             found.check(bars.stage("checking", len(found.shards), "shard"))
-    tables = described(found, ["Every byte is in order."] if options.check else [])
+    tables = index_tables(found, ["Every byte is in order."] if options.check else [])
     write_output(options, render_tables(tables, options.format, options.digits))
 
 
 def _say(options: argparse.Namespace, made: Index) -> None:
     import sys
 
-    from trubleu.report.tables import render_tables
+    from trubleu.render.mining import index_tables
+    from trubleu.render.tables import render_tables
 
     if not options.quiet:
-        sys.stdout.write(render_tables(described(made)[:1], "text", 2))
-
-
-def described(index: Index, notes: list[str] | None = None) -> list[Table]:
-    """Return tables of what an index holds, how it was made and from what."""
-    from trubleu.data import places
-    from trubleu.report.tables import Column, Table, one_line
-
-    manifest = index.manifest
-    columns = [
-        Column("name", "index"),
-        Column("triples", kind="count"),
-        Column("message_words", "words of messages", "count"),
-        Column("mean_message", "mean", "number"),
-        Column("response_words", "words of responses", "count"),
-        Column("mean_response", "mean", "number"),
-        Column("shards", kind="count"),
-        Column("bytes", kind="count"),
-    ]
-    size = sum(places.byte_size(places.joined(index.place, shard.file)) for shard in manifest.shards)
-    words = index.message_words, index.response_words
-    row: list[Any] = [index.place, len(index), words[0], words[0] / len(index), words[1], words[1] / len(index)]
-    row += [len(manifest.shards), size]
-    options = [
-        ("tokenize", index.tokenize),
-        ("case", "ignored" if index.lowercase else "kept"),
-        ("stop words", str(len(index.stop_words))),
-        ("triples in a shard", str(manifest.options.shard_triples)),
-        ("skipped as bad", str(manifest.bad)),
-        ("skipped as blank", str(manifest.empty)),
-        ("fingerprint", index.content),
-    ]
-    sources = [(one_line(source.name), source.triples) for source in manifest.sources]
-    return [
-        Table("", columns, [row], notes or [], name="index"),
-        Table("How it was made", [Column("option"), Column("value")], options, name="options"),
-        Table("Sources", [Column("name", "file"), Column("triples", kind="count")], sources, name="sources"),
-    ]
+        sys.stdout.write(render_tables(index_tables(made)[:1], "text", 2))

@@ -5,22 +5,22 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from trubleu.cli.output import add_output_options, check_output, write_output
-from trubleu.cli.rate_data import (
+from trubleu.cli.options import add_output_options, check_output, write_output
+from trubleu.cli.rate_serve import add_serve_parser, add_simulate_parser
+from trubleu.cli.rate_study import (
     add_export_parser,
     add_import_parser,
+    add_links_parser,
+    add_people_parsers,
     add_status_parser,
     check_packages,
     no_more,
     opened,
 )
-from trubleu.cli.rate_people import add_links_parser, add_people_parsers
-from trubleu.cli.rate_serve import add_serve_parser
-from trubleu.cli.rate_simulate import add_simulate_parser
 
 if TYPE_CHECKING:
     from trubleu.rating import Item, StudyConfig
-    from trubleu.rating.plan import Plan
+
 
 EPILOG = """\
 examples:
@@ -134,8 +134,8 @@ def new(options: argparse.Namespace) -> None:
     import sys
     from contextlib import ExitStack
 
-    from trubleu.cli.progress import told_once
     from trubleu.errors import UsageError, counted
+    from trubleu.execution.progress import told_once
 
     check_packages()
     no_more(options, "new")
@@ -199,8 +199,9 @@ def _config(options: argparse.Namespace) -> StudyConfig:
 
 
 def _items(options: argparse.Namespace, config: StudyConfig) -> list[Item]:
-    from trubleu.data import check_standard_input_once, parse_system, read_outputs
+    from trubleu.data import parse_system, read_outputs
     from trubleu.errors import UsageError
+    from trubleu.files.paths import check_standard_input_once
     from trubleu.rating import pair_items, parse_pairs, read_items, read_segments
 
     if config.kind == "response":
@@ -221,10 +222,11 @@ def plan(options: argparse.Namespace) -> None:
     """Say what a study takes."""
     from dataclasses import replace
 
-    from trubleu.cli.progress import told_once
     from trubleu.errors import UsageError
+    from trubleu.execution.progress import told_once
     from trubleu.rating.plan import make_plan
-    from trubleu.report.tables import FOR_PROGRAMS, record_table, render_tables
+    from trubleu.render.rating import plan_table
+    from trubleu.render.tables import FOR_PROGRAMS, render_tables
 
     check_packages()
     no_more(options, "plan")
@@ -251,27 +253,5 @@ def plan(options: argparse.Namespace) -> None:
         else:
             config = _config(options)
             made = make_plan(config, len(_items(options, config)), **given)
-    from trubleu.rating.plan import Plan
-
-    table = record_table("plan", Plan, [made]) if options.format in FOR_PROGRAMS else _plan_table(made)
+    table = plan_table(made, for_people=options.format not in FOR_PROGRAMS)
     write_output(options, render_tables([table], options.format, options.digits))
-
-
-def _plan_table(made: Plan) -> Any:
-    from trubleu.report.tables import Column, Table
-
-    rows: list[tuple[str, str]] = [
-        ("items", f"{made.items:,}"),
-        ("ratings asked for", f"{made.wanted:,}"),
-        ("of these there already", f"{made.there:,}"),
-        ("ratings to be given", f"{made.missing:,}"),
-        ("gold items on top", f"{made.gold:,}"),
-        ("practice on top", f"{made.practice:,}"),
-        ("seconds a task", f"{made.seconds_per_item:g}"),
-        ("hours", f"{made.hours:,.2f}"),
-        ("people", f"{made.people:,}"),
-        ("items each, at most", f"{made.items_each:,}"),
-        ("minutes each, at most", f"{made.minutes_each:,.0f}"),
-        (f"cost at {made.per_hour:g} {made.currency} an hour", f"{made.cost:,.2f} {made.currency}"),
-    ]
-    return Table("", [Column("what", ""), Column("amount", "", kind="count")], rows, name="plan")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from trubleu.cli.output import add_output_options, check_output, keep_inputs, write_output
+from trubleu.cli.options import add_output_options, check_output, keep_inputs, write_output
 
 if TYPE_CHECKING:
     from trubleu.data import References
@@ -96,17 +96,18 @@ def _add_input(parser: argparse.ArgumentParser, metavar: str, text: str) -> None
 
 def check(options: argparse.Namespace) -> None:
     """Look through references and print what was found."""
-    from trubleu.report.reference_check import check_references, render_check
+    from trubleu.render.references import render_reference_check
+    from trubleu.scoring.reference_check import check_references
 
     check_output(options)
     references = _read(options, options.files)
-    write_output(options, render_check(check_references(references), options.format, options.digits))
+    write_output(options, render_reference_check(check_references(references), options.format, options.digits))
 
 
 def convert(options: argparse.Namespace) -> None:
     """Read references and write them in another format."""
-    from trubleu.data import check_writable
     from trubleu.errors import UsageError
+    from trubleu.files.writer import check_writable
 
     if not options.files:
         raise UsageError("refs convert needs the file to write; give it last")
@@ -141,9 +142,9 @@ def _above(references: References, least: float) -> References:
 
 def prepare(options: argparse.Namespace) -> None:
     """Read references, tokenise them and write the result."""
-    from trubleu.cli.progress import Bars, told_once
-    from trubleu.data import check_writable
     from trubleu.errors import UsageError
+    from trubleu.execution.progress import Bars, told_once
+    from trubleu.files.writer import check_writable
     from trubleu.text import tokenizer
 
     if options.out == "-":

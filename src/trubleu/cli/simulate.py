@@ -1,12 +1,455 @@
-"""``trubleu simulate``: make up data of any size from a seed."""
+"""``trubleu simulate``: made-up data from a seed, and studies whose truth is known."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
-from trubleu.cli.simulate_studies import add_study_parsers
-from trubleu.cli.simulate_world import add_world_parser
+from trubleu.cli.options import add_output_options, check_output, write_output
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from trubleu.execution.progress import Bars
+    from trubleu.simulate import WrittenWorld
+    from trubleu.simulate.studies import Pool, Scored
+
+
+WORLD_EPILOG = """\
+examples:
+  trubleu simulate world rehearsal
+  trubleu simulate world rehearsal --seed 7 --corpus 100000 --segments 500
+  trubleu simulate world rehearsal --system a=skill:0.8 --system b=skill:0.7 --system parrot
+
+systems:
+  skill:SHARE  so many good responses (0 to 1), otherwise dull ones, other topics, acts that do not fit, near-parrots
+  retrieval    the response to the most similar message, among other conversations than those of the corpus
+  random       any response of these
+  dull         always something dull
+  constant     always the same dull thing
+  parrot       the message said back
+"""
+
+
+def add_world_parser(commands: argparse._SubParsersAction[Any]) -> None:
+    """Add ``simulate world``."""
+    parser = commands.add_parser(
+        "world",
+        help="make up a world with known quality: a corpus, test messages, systems, the truth about them",
+        description="Make up a world in which the quality of every response is known: a corpus to mine, conversations "
+        "to test on, what systems of chosen quality answer, and the truth about it.",
+        epilog=WORLD_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=world, files=[])
+    parser.add_argument("folder", metavar="FOLDER", help="a new folder")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the world (1)")
+    parser.add_argument("--corpus", type=int, default=20_000, metavar="N", help="conversations of the corpus (20000)")
+    parser.add_argument("--segments", type=int, default=200, metavar="N", help="conversations to test on (200)")
+    parser.add_argument(
+        "--system",
+        action="append",
+        default=[],
+        metavar="NAME=SPEC",
+        help="a system, several times for several; the usual ones are strong=skill:0.85, fair=skill:0.6, "
+        "weak=skill:0.3, retrieval, dull, parrot and random",
+    )
+    parser.add_argument("--quiet", action="store_true", help="print nothing, and no progress bar")
+
+
+def world(options: argparse.Namespace) -> None:
+    """Write a made-up world."""
+    import sys
+
+    from trubleu.errors import UsageError
+    from trubleu.execution.progress import Bars
+    from trubleu.simulate import World, write_world
+    from trubleu.simulate.world import SYSTEMS
+
+    if options.files:
+        raise UsageError(f"simulate world makes one folder, but {options.files[0]} is given as well")
+    systems = read_systems(options.system, need_names=True) if options.system else dict(SYSTEMS)
+    with Bars(quiet=options.quiet) as bars:
+        written = write_world(
+            options.folder,
+            World(seed=options.seed),
+            corpus=options.corpus,
+            segments=options.segments,
+            systems=systems,
+            progress=lambda name, total: bars.stage(name, total, ""),
+        )
+    if not options.quiet:
+        sys.stdout.write(_told(written, systems))
+
+
+def read_systems(given: Sequence[str], *, need_names: bool) -> dict[str, str]:
+    """Read what ``--system`` was given: the names of systems and what they are.
+
+    Parameters
+    ----------
+    given
+        ``NAME=SPEC``, or a spec that is its own name.
+    need_names
+        Whether names become those of files, which a spec with a number cannot be.
+
+    Raises
+    ------
+    UsageError
+        If a name is missing, or two systems have the same.
+
+    Examples
+    --------
+    >>> read_systems(["a=skill:0.8", "parrot"], need_names=True)
+    {'a': 'skill:0.8', 'parrot': 'parrot'}
+    """
+    from trubleu.errors import UsageError
+
+    systems: dict[str, str] = {}
+    for each in given:
+        name, equals, spec = each.partition("=")
+        if not name:
+            raise UsageError(f"--system {each} has no name before the =; write NAME=SPEC")
+        if need_names and not equals and ":" in name:
+            raise UsageError(f"--system {each} needs a name, such as good={each}")
+        if name in systems:
+            raise UsageError(f"--system {name} is given twice; give each system a name of its own, NAME=SPEC")
+        systems[name] = spec if equals else each
+    return systems
+
+
+def _told(written: WrittenWorld, systems: dict[str, str]) -> str:
+    import shlex
+
+    from trubleu.errors import counted
+    from trubleu.render.studies import world_table
+    from trubleu.render.tables import render_tables
+
+    folder = shlex.quote(str(written.folder))
+    what = f"{counted(written.corpus, 'conversation')} to mine, {written.segments:,} to test on"
+    return (
+        f"{written.folder}: {what}, {counted(len(systems), 'system')}\n\n"
+        + render_tables([world_table(written, systems)])
+        + "\nthen:\n"
+        f"  trubleu mine index {folder}/corpus.jsonl --out {folder}/corpus.index\n"
+        f"  trubleu mine run {folder}/corpus.index --seeds {folder}/seeds.jsonl --out {folder}/candidates.jsonl\n"
+        f"  trubleu rate new {folder}/study --from {folder}/candidates.jsonl\n"
+        f"  trubleu rate simulate {folder}/study --world {folder} --raters 10\n"
+    )
+
+
+ALL: Final = "all"
+
+ONE_WORLD: Final = (
+    "Errors (±) are those of drawing from one world; worlds differ by more, so try a few (--seed) before you rely on "
+    "a number."
+)
+
+POWER_EPILOG: Final = """\
+examples:
+  trubleu simulate power
+  trubleu simulate power --system skill:0.7 --system skill:0.6 --segments 100,300 --raters 1,3,5 --references 1,5,15
+  trubleu simulate power -m dbleu-2 -m 'bleu-4[tokenize=words]' --lazy 0.2 --studies 1000 --format csv --out power.csv
+"""
+
+COVERAGE_EPILOG: Final = """\
+examples:
+  trubleu simulate coverage
+  trubleu simulate coverage --system skill:0.9 --segments 50,100,200 -m bleu-4 -m dbleu-2 --sets 2000
+"""
+
+ORDER_EPILOG: Final = """\
+examples:
+  trubleu simulate order
+  trubleu simulate order --system a=skill:0.8 --system b=retrieval --system c=random --segments 100,500 -m dbleu-2
+"""
+
+
+def add_study_parsers(commands: argparse._SubParsersAction[Any]) -> None:
+    """Add the three commands."""
+    power = _parser(
+        commands,
+        "power",
+        "how often would a study find the better of two systems?",
+        "Simulate many studies of two systems of known quality; mining, weights, metrics and the paired test are those "
+        "of a real study. The table says how often the test finds the better system at p < 0.05, by the "
+        "numbers of segments, references and raters; how often it finds the wrong one; and how often it finds a "
+        f"difference where there is none. {ONE_WORLD}",
+        POWER_EPILOG,
+    )
+    power.set_defaults(run=run_power)
+    _add_systems(power, "two of these", ("skill:0.7", "skill:0.5"))
+    _add_sizes(power, segments="50,100,200,500", references="1,5,15", raters="1,3,5,10", metrics=("bleu-2", "dbleu-2"))
+    drawn = power.add_argument_group("tests")
+    drawn.add_argument("--studies", type=int, default=300, metavar="N", help="studies to simulate for a number (300)")
+    drawn.add_argument("--method", choices=("bootstrap", "randomisation"), default="bootstrap", help="the paired test")
+    _add_world(power)
+    add_output_options(power, digits=1)
+
+    coverage = _parser(
+        commands,
+        "coverage",
+        "do intervals cover the true score as often as they say?",
+        "Draw many test sets from a pool of segments whose score is known, make the bootstrap interval of each, and "
+        "count how often it covers the truth.",
+        COVERAGE_EPILOG,
+    )
+    coverage.set_defaults(run=run_coverage)
+    _add_systems(coverage, "one of these, or several", ("skill:0.6",))
+    _add_sizes(
+        coverage,
+        segments="50,100,200,500,1000",
+        references="5",
+        raters="5",
+        metrics=("bleu-2", "bleu-4", "sbleu-2", "dbleu-2"),
+    )
+    drawn = coverage.add_argument_group("intervals")
+    drawn.add_argument("--sets", type=int, default=1_000, metavar="N", help="test sets to draw for a number (1000)")
+    drawn.add_argument("--confidence", type=float, default=0.95, metavar="C", help="of intervals (0.95)")
+    _add_world(coverage)
+    add_output_options(coverage)
+
+    order = _parser(
+        commands,
+        "order",
+        "do metrics put systems into their true order?",
+        f"Score systems of known quality on many test sets, and compare their order with the true one. {ONE_WORLD}",
+        ORDER_EPILOG,
+    )
+    order.set_defaults(run=run_order)
+    _add_systems(
+        order,
+        "one for each system",
+        ("strong, fair, weak, retrieval, dull, parrot and random, as simulate world has them",),
+    )
+    _add_sizes(order, segments="50,200", references=f"1,{ALL}", raters="5", metrics=("bleu-2", "sbleu-2", "dbleu-2"))
+    drawn = order.add_argument_group("test sets")
+    drawn.add_argument("--sets", type=int, default=1_000, metavar="N", help="test sets to draw for a number (1000)")
+    _add_world(order, resamples=False)
+    add_output_options(order)
+
+
+def _parser(
+    commands: argparse._SubParsersAction[Any], name: str, about: str, description: str, epilog: str
+) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=about,
+        description=description,
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(files=[])
+    return parser
+
+
+def _add_systems(parser: argparse.ArgumentParser, often: str, default: Sequence[str]) -> None:
+    parser.add_argument(
+        "--system",
+        action="append",
+        dest="responders",
+        metavar="[NAME=]SPEC",
+        help=f"a system, {often}: skill:SHARE (that share of its answers is good), random, constant, dull, parrot or "
+        f"retrieval ({', '.join(default)})",
+    )
+    parser.set_defaults(default_responders=tuple(default))
+
+
+def _add_sizes(
+    parser: argparse.ArgumentParser, *, segments: str, references: str, raters: str, metrics: Sequence[str]
+) -> None:
+    varied = parser.add_argument_group("what is varied")
+    varied.add_argument(
+        "--segments", default=segments, metavar="N,…", help=f"sizes of test sets ({segments.replace(',', ', ')})"
+    )
+    varied.add_argument(
+        "--references",
+        default=references,
+        metavar="N,…",
+        help="references a segment, in the order of mine run: the seed's response, mined ones by rank, the message, "
+        f"random ones; all for all of them ({references.replace(',', ', ')})",
+    )
+    varied.add_argument(
+        "--raters", default=raters, metavar="N,…", help=f"ratings of each reference ({raters.replace(',', ', ')})"
+    )
+    varied.add_argument(
+        "-m", "--metric", action="append", metavar="METRIC", help=f"a metric; again for more ({', '.join(metrics)})"
+    )
+    parser.set_defaults(default_metrics=tuple(metrics))
+
+
+def _add_world(parser: argparse.ArgumentParser, *, resamples: bool = True) -> None:
+    people = parser.add_argument_group("raters")
+    people.add_argument("--noise", type=float, default=0.8, metavar="S", help="spread of one rater's scores (0.8)")
+    people.add_argument("--bias", type=float, default=0.3, metavar="S", help="spread of how mild raters are (0.3)")
+    people.add_argument("--lazy", type=float, default=0.0, metavar="SHARE", help="of raters who do not read (0)")
+    people.add_argument("--crowd", type=int, default=40, metavar="N", help="people that raters are drawn from (40)")
+    made = parser.add_argument_group("the world")
+    made.add_argument("--pool", type=int, default=5_000, metavar="N", help="segments to draw test sets from (5000)")
+    made.add_argument("--corpus", type=int, default=20_000, metavar="N", help="conversations to mine from (20000)")
+    made.add_argument("--top", type=int, default=15, metavar="N", help="candidates to mine for a seed (15)")
+    made.add_argument("--random", type=int, default=0, metavar="K", help="random responses to add to them (0)")
+    made.add_argument("--seed", type=int, default=1, metavar="N", help="of the world and of all draws (1)")
+    if resamples:
+        made.add_argument("--resamples", type=int, default=1_000, metavar="N", help="draws of the bootstrap (1000)")
+    made.add_argument("--threads", type=int, metavar="N", help="threads to use (all cores); no number depends on it")
+
+
+def run_power(options: argparse.Namespace) -> None:
+    """Simulate studies of two systems."""
+    from trubleu.execution.progress import Bars, told_once
+    from trubleu.render.studies import render_power
+    from trubleu.simulate.studies import power_study
+    from trubleu.simulate.studies.power import check_two
+
+    systems = _systems(options)
+    check_two(systems)  # before the pool is made, which takes seconds
+    sizes = _checked(options)
+    with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
+        pool, scored = _scored(options, systems, bars)
+        study = power_study(
+            pool,
+            scored,
+            segments=sizes,
+            studies=options.studies,
+            test=options.method,
+            resamples=options.resamples,
+            seed=options.seed,
+            threads=options.threads,
+            steps=bars.stage,
+        )
+    write_output(options, render_power(study, options.format, options.digits))
+
+
+def run_coverage(options: argparse.Namespace) -> None:
+    """Count how often intervals cover the truth."""
+    from trubleu.execution.progress import Bars, told_once
+    from trubleu.render.studies import render_coverage
+    from trubleu.simulate.studies import coverage_study
+
+    systems = _systems(options)
+    sizes = _checked(options)
+    with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
+        pool, scored = _scored(options, systems, bars)
+        study = coverage_study(
+            pool,
+            scored,
+            segments=sizes,
+            sets=options.sets,
+            confidence=options.confidence,
+            resamples=options.resamples,
+            seed=options.seed,
+            threads=options.threads,
+            steps=bars.stage,
+        )
+    write_output(options, render_coverage(study, options.format, options.digits))
+
+
+def run_order(options: argparse.Namespace) -> None:
+    """Compare the order of systems with the true one."""
+    from trubleu.errors import UsageError
+    from trubleu.execution.progress import Bars, told_once
+    from trubleu.render.studies import render_order
+    from trubleu.simulate.studies import order_study
+    from trubleu.simulate.world import SYSTEMS
+
+    systems = _systems(options) if options.responders else SYSTEMS
+    if len(systems) < 2:
+        raise UsageError(f"an order needs two systems or more, not {len(systems)}; give --system again")
+    sizes = _checked(options)
+    with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
+        pool, scored = _scored(options, systems, bars)
+        study = order_study(pool, scored, segments=sizes, sets=options.sets, seed=options.seed, steps=bars.stage)
+    write_output(options, render_order(study, options.format, options.digits))
+
+
+def _checked(options: argparse.Namespace) -> list[int]:
+    """Refuse, before any work is done, what could not be printed or makes no study; return the sizes of test sets."""
+    from trubleu.errors import UsageError
+    from trubleu.simulate.studies.conditions import check_numbers
+    from trubleu.simulate.studies.pool import check_whole
+    from trubleu.stats.checks import at_least_one, confidence_level
+
+    if options.files:
+        raise UsageError(
+            f"simulate {options.simulate_command} reads no files, but {options.files[0]} is given; leave it out"
+        )
+    check_output(options)
+    sizes = _numbers("segments", options.segments)
+    check_numbers("segments", sizes, 2)
+    for name in ("studies", "sets"):
+        if name in options:
+            check_whole(name, getattr(options, name), 1)
+    check_whole("seed", options.seed, 0, 2**32 - 1)
+    if "resamples" in options:
+        at_least_one(options.resamples, "resamples")
+    if "confidence" in options:
+        confidence_level(options.confidence)
+    return sizes
+
+
+def _systems(options: argparse.Namespace) -> dict[str, str]:
+    return read_systems(options.responders or options.default_responders, need_names=False)
+
+
+def _scored(options: argparse.Namespace, systems: Mapping[str, str], bars: Bars) -> tuple[Pool, Sequence[Scored]]:
+    """Make the pool, let people rate its candidates, and score it under all conditions."""
+    from trubleu.errors import UsageError
+    from trubleu.simulate import World
+    from trubleu.simulate.raters import Habits
+    from trubleu.simulate.studies import draw_ratings, make_conditions, make_pool, score_pool
+    from trubleu.simulate.studies.pool import check_whole
+
+    check_whole("top", options.top, 1, 10_000)
+    check_whole("random", options.random, 0, 10_000)
+    most = options.top + 2 + options.random
+    references = _numbers("references", options.references, {ALL: most})
+    if max(references) > most:
+        raise UsageError(
+            f"there are at most {most} candidates a segment, not {max(references)}: the seed's response, "
+            f"{options.top} mined ones, the message and {options.random} random ones; raise --top"
+        )
+    raters = _numbers("raters", options.raters)
+    conditions = make_conditions(options.metric or options.default_metrics, references, raters)
+    habits = Habits(noise=options.noise, bias=options.bias, lazy=options.lazy)
+    if max(raters) > options.crowd:
+        raise UsageError(f"{max(raters)} raters a text cannot come from a crowd of {options.crowd}; raise --crowd")
+    pool = make_pool(
+        World(seed=options.seed),
+        systems,
+        segments=options.pool,
+        corpus=options.corpus,
+        top=options.top,
+        random=options.random,
+        threads=options.threads,
+        steps=bars.stage,
+    )
+    needed = max((each.raters for each in conditions if each.raters), default=1)
+    ratings = draw_ratings(
+        pool,
+        needed,
+        habits=habits,
+        crowd=options.crowd,
+        seed=options.seed,
+        progress=bars.stage("rating", pool.candidates.count, " texts"),
+    )
+    return pool, score_pool(pool, conditions, ratings, threads=options.threads, steps=bars.stage)
+
+
+def _numbers(name: str, written: str, words: Mapping[str, int] | None = None) -> list[int]:
+    """Read whole numbers with commas between them."""
+    from trubleu.errors import UsageError
+
+    numbers = []
+    for part in written.split(","):
+        known = (words or {}).get(part.strip())
+        try:
+            numbers.append(int(part) if known is None else known)
+        except ValueError:
+            raise UsageError(f"--{name} {written} must be whole numbers with commas between them, as in 1,5") from None
+    return numbers
+
 
 EPILOG = """\
 examples:
@@ -70,8 +513,8 @@ def _add_triples(commands: argparse._SubParsersAction[Any]) -> None:
 
 def triples(options: argparse.Namespace) -> None:
     """Write made-up triples."""
-    from trubleu.cli.progress import Bars
     from trubleu.errors import UsageError
+    from trubleu.execution.progress import Bars
     from trubleu.simulate import TripleSimulation
 
     if options.files:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from trubleu.cli.output import FORMATS, keep_inputs
+from trubleu.cli.options import FORMATS, keep_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -166,8 +166,8 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
 
 def make(options: argparse.Namespace) -> None:
     """Cut conversations into triples."""
-    from trubleu.cli.progress import Bars, told_once
     from trubleu.data import DialogueFiles, write_triples
+    from trubleu.execution.progress import Bars, told_once
 
     _check(options, "make", "DIALOGUES", [options.out])
     source = DialogueFiles(options.files, separator=options.separator, turns=options.turns, skip_bad=options.skip_bad)
@@ -180,8 +180,8 @@ def make(options: argparse.Namespace) -> None:
 
 def sample(options: argparse.Namespace) -> None:
     """Draw triples at random."""
-    from trubleu.cli.progress import Bars, told_once
     from trubleu.data import TripleFiles, sample_triples, write_triples
+    from trubleu.execution.progress import Bars, told_once
 
     _check(options, "sample", "CORPUS", [options.out])
     source = TripleFiles(options.files, columns=options.columns, skip_bad=options.skip_bad)
@@ -195,11 +195,12 @@ def sample(options: argparse.Namespace) -> None:
 
 def split(options: argparse.Namespace) -> None:
     """Keep triples that people rate high, and bin them into dev and test."""
-    from trubleu.cli.progress import Bars, told_once
-    from trubleu.data import Ratings, TripleFiles, check_standard_input_once, split_seeds, warn_of_skipped
+    from trubleu.data import Ratings, TripleFiles, split_seeds, warn_of_skipped
     from trubleu.data.seeds import SEED_SYSTEM
-    from trubleu.data.triple_writer import check_together, write_together
+    from trubleu.data.triple_files import check_together, write_together
     from trubleu.data.triples import distinct_triples
+    from trubleu.execution.progress import Bars, told_once
+    from trubleu.files.paths import check_standard_input_once
 
     targets = [options.dev_out, options.test_out]
     _check(options, "split", "TRIPLES", targets)
@@ -223,9 +224,9 @@ def split(options: argparse.Namespace) -> None:
 
 def _check(options: argparse.Namespace, command: str, what: str, targets: Sequence[str]) -> None:
     """Refuse what could not be read or written, before any work is done."""
-    from trubleu.data import check_writable
-    from trubleu.data.formats import format_to_write
     from trubleu.errors import UsageError
+    from trubleu.files.paths import format_to_write
+    from trubleu.files.writer import check_writable
 
     if not options.files:
         raise UsageError(f"triples {command} needs {what}; give one file at least")
@@ -249,8 +250,7 @@ def _say(options: argparse.Namespace, counts: dict[str, int]) -> None:
 def _print(counts: dict[str, int], form: Any) -> None:
     import sys
 
-    from trubleu.report.tables import Column, Table, render_tables
+    from trubleu.render.mining import triples_table
+    from trubleu.render.tables import render_tables
 
-    titles = {"few": "too few raters", "low": "rated too low", "short": "too short"}
-    columns = [Column(name, titles.get(name, name), "count") for name in counts]
-    sys.stdout.write(render_tables([Table("", columns, [tuple(counts.values())], name="triples")], form))
+    sys.stdout.write(render_tables([triples_table(counts)], form))

@@ -1,18 +1,150 @@
-"""``trubleu vectors``: train vectors of n-grams, look into them, find neighbours, convert files."""
+"""``trubleu vectors``: train, inspect, query and convert n-gram vectors."""
 
 from __future__ import annotations
 
 import argparse
+import re
 from typing import TYPE_CHECKING, Any, Final
 
-from trubleu.cli.output import add_output_options, check_output, keep_inputs, write_output
-from trubleu.cli.vectors_train import add_train_parser
+from trubleu.cli.options import add_engine_group, add_output_options, check_output, keep_inputs, write_output
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from trubleu.report.tables import Table
     from trubleu.vectors import VectorSource
+
+
+TRAIN_EPILOG = """\
+examples:
+  trubleu vectors train news.txt.zst --out news.store
+  trubleu vectors train a.txt b.txt.gz --mode joint --lowercase --tokenize words --dim 300 --out joint.store
+  trubleu vectors train news.txt.zst --out news.store --resume
+  trubleu vectors train part-*.txt --out /shared/news.store --engine ray
+
+The folder news.store.training holds checkpoints until the store is written. Ctrl-C leaves one there as well. For a
+store at an address such as s3://bucket/news.store, that folder is here.
+"""
+
+
+def add_train_parser(commands: argparse._SubParsersAction[Any]) -> None:
+    """Add the command."""
+    parser = commands.add_parser(
+        "train",
+        help="train vectors of words and n-grams from text",
+        description="Train vectors of words and n-grams from text of any size, one sentence a line.",
+        epilog=TRAIN_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=train)
+    parser.add_argument("files", nargs="*", metavar="CORPUS", help="text, one sentence a line; .gz and .zst too")
+    entries = parser.add_argument_group("what gets a vector")
+    entries.add_argument(
+        "--mode",
+        default="separate",
+        metavar="NAME",
+        help="separate (default): a model for each order; joint: one for words and n-grams together",
+    )
+    entries.add_argument("--orders", default="1-3", metavar="LIST", help="lengths of n-grams (1-3)")
+    entries.add_argument(
+        "--min-count", metavar="LIST", help="least frequency for each order (5,30,50), or one for all of them"
+    )
+    entries.add_argument(
+        "--beta", type=float, default=0.125, metavar="B", help="joint: n-grams are joined with probability f^-B (0.125)"
+    )
+    entries.add_argument(
+        "--output", default="same", metavar="NAME", help="joint: n-grams predict the same (default), or words only"
+    )
+    entries.add_argument("--tokenize", default="13a", metavar="NAME", help="tokenizer, as in scoring (13a)")
+    entries.add_argument("--lowercase", action="store_true", help="lower-case the text")
+    model = parser.add_argument_group("model")
+    model.add_argument("--dim", type=int, default=100, metavar="N", help="numbers in a vector (100)")
+    model.add_argument("--window", type=int, default=5, metavar="N", help="neighbours on either side, at most (5)")
+    model.add_argument("--negative", type=int, default=5, metavar="N", help="random entries for each true one (5)")
+    model.add_argument("--epochs", type=int, default=5, metavar="N", help="how often to go through the text (5)")
+    model.add_argument(
+        "--sample", type=float, default=1e-3, metavar="S", help="share from which entries are thinned out (0.001)"
+    )
+    model.add_argument("--alpha", type=float, default=0.025, metavar="A", help="learning rate at the beginning (0.025)")
+    model.add_argument("--seed", type=int, default=1, metavar="N", help="of everything random (1)")
+    out = parser.add_argument_group("output")
+    out.add_argument("--out", required=True, metavar="STORE", help="the store to write")
+    out.add_argument(
+        "--dtype", default="float32", metavar="TYPE", help="numbers of the store: float32 (default), float16"
+    )
+    out.add_argument("--resume", action="store_true", help="continue a training that was interrupted")
+    out.add_argument(
+        "--threads", type=int, metavar="N", help="threads to use (all cores); the same bytes each time only with 1"
+    )
+    out.add_argument("--quiet", action="store_true", help="no progress bars, no table")
+    where = add_engine_group(parser)
+    where.description = (
+        "Words and n-grams are counted there; vectors are trained here. Workers must find the corpus\n"
+        "and the folder of checkpoints under the same paths. A compressed file is read by one worker."
+    )
+
+
+def train(options: argparse.Namespace) -> None:
+    """Train, and say what was made."""
+    import sys
+
+    from trubleu.errors import UsageError
+    from trubleu.execution import engine
+    from trubleu.execution.progress import Bars, told_once
+    from trubleu.render.tables import render_tables
+    from trubleu.render.vectors import training_table
+    from trubleu.vectors.training.options import TrainingOptions
+    from trubleu.vectors.training.trainer import train_vectors
+
+    if not options.files:
+        raise UsageError("vectors train needs a CORPUS; give files of text, one sentence a line")
+    chosen = TrainingOptions(
+        mode=options.mode,
+        orders=_numbers("--orders", options.orders),
+        dim=options.dim,
+        window=options.window,
+        negative=options.negative,
+        epochs=options.epochs,
+        min_count=() if options.min_count is None else _numbers("--min-count", options.min_count),
+        beta=options.beta,
+        sample=options.sample,
+        alpha=options.alpha,
+        seed=options.seed,
+        output=options.output,
+        tokenize=options.tokenize,
+        lowercase=options.lowercase,
+    )
+    # Counting takes one thread; --threads are those of training, when the engine can neither fail nor hold anything.
+    where = engine("local" if options.engine is None else options.engine)
+    with told_once(quiet=options.quiet), where, Bars(quiet=options.quiet) as bars:
+        made = train_vectors(
+            options.files,
+            options.out,
+            chosen,
+            resume=options.resume,
+            threads=options.threads,
+            dtype=options.dtype,
+            engine=where,
+            after_counting=where.close,
+            progress=bars,
+        )
+    if not options.quiet:
+        sys.stdout.write(render_tables([training_table(made, chosen.mode, chosen.epochs)], "text", 3))
+
+
+def _numbers(option: str, written: str) -> tuple[int, ...]:
+    """Read whole numbers separated by commas, and ranges such as 1-3."""
+    from trubleu.errors import UsageError
+
+    numbers: list[int] = []
+    for part in written.split(","):
+        found = re.fullmatch(r"\s*(\d{1,18})(?:\s*-\s*(\d{1,18}))?\s*", part, re.ASCII)
+        first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
+        if not first <= last <= first + 99:
+            raise UsageError(f"{option} {written} is no list of whole numbers; write it like 1-3 or 5,30,50")
+        numbers += range(first, last + 1)
+    return tuple(numbers)
+
 
 EPILOG = """\
 examples:
@@ -121,19 +253,21 @@ def _add_convert(commands: argparse._SubParsersAction[Any]) -> None:
 
 def info(options: argparse.Namespace) -> None:
     """Print what a source holds."""
-    from trubleu.report.tables import render_tables
+    from trubleu.render.tables import render_tables
+    from trubleu.render.vectors import source_tables
     from trubleu.vectors import as_source
 
     (path,) = _arguments(options, "info", "one SOURCE", 1)
     check_output(options)
     source = as_source(path)
-    write_output(options, render_tables(_described(source), options.format, options.digits))
+    write_output(options, render_tables(source_tables(source), options.format, options.digits))
 
 
 def find_nearest(options: argparse.Namespace) -> None:
     """Print an n-gram's neighbours."""
     from trubleu.errors import UsageError
-    from trubleu.report.tables import Column, Table, one_line, render_tables
+    from trubleu.render.tables import render_tables
+    from trubleu.render.vectors import neighbours_table
     from trubleu.vectors import Composed, ListedSource, nearest
 
     path, phrase = _arguments(options, "nearest", 'SOURCE "SOME WORDS"', 2)
@@ -144,19 +278,15 @@ def find_nearest(options: argparse.Namespace) -> None:
     if among is None and not isinstance(source, ListedSource | Composed):
         raise UsageError(f"{path} has a vector for any n-gram and no list of them; give candidates with --among FILE")
     found = nearest(source, _spaced(phrase), top=options.top, among=among, orders=options.order)
-    columns = [Column("rank", kind="count"), Column("ngram", "n-gram"), Column("similarity", kind="number")]
-    rows: list[tuple[Any, ...]] = [(rank, one_line(each.ngram), each.similarity) for rank, each in enumerate(found, 1)]
-    if any(each.count is not None for each in found):
-        columns.append(Column("count", "seen", "count"))
-        rows = [(*row, each.count) for row, each in zip(rows, found, strict=True)]
-    table = Table("", columns, rows, [f"nearest to {_spaced(phrase)!r} in {source.name}"], name="neighbours")
+    table = neighbours_table(found, _spaced(phrase), source.name)
     write_output(options, render_tables([table], options.format, options.digits))
 
 
 def compare(options: argparse.Namespace) -> None:
     """Print cosines."""
     from trubleu.errors import UsageError
-    from trubleu.report.tables import Column, Table, one_line, render_tables
+    from trubleu.render.tables import render_tables
+    from trubleu.render.vectors import similarities_table
     from trubleu.vectors import similarity
 
     path, *phrases = _arguments(options, "similarity", 'SOURCE "SOME WORDS" "OTHER WORDS"')
@@ -168,15 +298,14 @@ def compare(options: argparse.Namespace) -> None:
     check_output(options)
     source = _opened(options, path)
     pairs = list(zip(map(_spaced, phrases[::2]), map(_spaced, phrases[1::2]), strict=True))
-    columns = [Column("one"), Column("other"), Column("similarity", kind="number")]
-    rows = [(one_line(one), one_line(other), similarity(source, one, other)) for one, other in pairs]
-    table = Table("", columns, rows, [f"vectors: {source.name}"], name="similarities")
+    found = [(one, other, similarity(source, one, other)) for one, other in pairs]
+    table = similarities_table(found, source.name)
     write_output(options, render_tables([table], options.format, options.digits))
 
 
 def convert(options: argparse.Namespace) -> None:
     """Write vectors as another kind of file."""
-    from trubleu.cli.progress import Bars, told_once
+    from trubleu.execution.progress import Bars, told_once
     from trubleu.vectors.convert import convert_vectors
 
     source, target = _arguments(options, "convert", "SOURCE TARGET", 2)
@@ -212,8 +341,8 @@ def _opened(options: argparse.Namespace, path: str) -> VectorSource:
 
 
 def _listed(options: argparse.Namespace) -> Sequence[str]:
-    from trubleu.data.files import read_text_lines
     from trubleu.errors import DataError
+    from trubleu.files.lines import read_text_lines
 
     phrases = [phrase for line in read_text_lines(options.among) if (phrase := _spaced(line))]
     if not phrases:
@@ -223,34 +352,3 @@ def _listed(options: argparse.Namespace) -> Sequence[str]:
 
 def _spaced(phrase: str) -> str:
     return " ".join(phrase.split())
-
-
-def _described(source: VectorSource) -> list[Table]:
-    import numpy as np
-
-    from trubleu.report.tables import Column, Table, one_line
-    from trubleu.vectors import ListedSource, VectorStore
-
-    columns = [Column("name"), Column("dimensions", kind="count")]
-    row: list[Any] = [source.name, source.dimensions]
-    if isinstance(source, ListedSource):
-        columns.append(Column("entries", "n-grams", "count"))
-        row.append(len(source))
-    if isinstance(source, VectorStore):
-        columns.append(Column("dtype", "numbers"))
-        row.append(source.precision)
-    notes = [] if isinstance(source, ListedSource) else ["It has a vector for any n-gram of any number of words."]
-    tables = [Table("", columns, [row], notes, name="vectors")]
-    if isinstance(source, ListedSource):
-        lengths, counts = source.lengths, source.counts
-        columns = [Column("order", "words", "count"), Column("entries", "n-grams", "count")]
-        rows: list[list[Any]] = [[order, int((lengths == order).sum())] for order in np.unique(lengths).tolist()]
-        if counts is not None:
-            columns.append(Column("count", "seen", "count"))
-            for row in rows:
-                row.append(int(counts[lengths == row[0]].sum()))
-        tables.append(Table("Orders", columns, rows, name="orders"))
-    if isinstance(source, VectorStore) and source.options:
-        made = [(one_line(str(key)), one_line(str(value))) for key, value in source.options.items()]
-        tables.append(Table("How they were made", [Column("option"), Column("value")], made, name="options"))
-    return tables

@@ -1,28 +1,18 @@
 """What people bring: references with weights, outputs of systems, and the files that hold them."""
 
+from trubleu.data.categorical import Labels
+from trubleu.data.corpus import LineStream
 from trubleu.data.dialogues import DialogueFiles
-from trubleu.data.files import (
-    atomic_writer,
-    check_standard_input_once,
-    check_writable,
-    iterate_lines,
-    read_text_lines,
-)
 from trubleu.data.human_scores import read_assessments, read_official_scores
-from trubleu.data.labels import Labels
-from trubleu.data.lists import looks_transposed
 from trubleu.data.metric_scores import SegmentScores, SystemScores
-from trubleu.data.outputs import Outputs, name_systems, parse_system, read_outputs
+from trubleu.data.nested_lists import looks_transposed
+from trubleu.data.outputs import Outputs, match_systems, name_systems, parse_system, read_outputs
 from trubleu.data.prepared import PreparedReferences
 from trubleu.data.rankings import Rankings
 from trubleu.data.ratings import Ratings
-from trubleu.data.references import References
+from trubleu.data.references import Reference, References, Segment
 from trubleu.data.seeds import SeedSplit, sample_triples, split_seeds
-from trubleu.data.segments import Reference, Segment
-from trubleu.data.stream import LineStream
-from trubleu.data.system_names import match_systems
-from trubleu.data.triple_files import TripleFiles, read_triples
-from trubleu.data.triple_writer import write_triples
+from trubleu.data.triple_files import TripleFiles, read_triples, write_triples
 from trubleu.data.triples import Triple, TripleBatch, TripleList, TripleSource, warn_of_skipped
 from trubleu.data.weights import weight_from_ratings
 
@@ -45,10 +35,6 @@ __all__ = [
     "TripleFiles",
     "TripleList",
     "TripleSource",
-    "atomic_writer",
-    "check_standard_input_once",
-    "check_writable",
-    "iterate_lines",
     "looks_transposed",
     "match_systems",
     "name_systems",
@@ -56,7 +42,6 @@ __all__ = [
     "read_assessments",
     "read_official_scores",
     "read_outputs",
-    "read_text_lines",
     "read_triples",
     "sample_triples",
     "split_seeds",

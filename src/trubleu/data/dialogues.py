@@ -6,19 +6,17 @@ import os
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from trubleu.data.files import check_standard_input_once, is_standard, name_of
-from trubleu.data.formats import format_of
-from trubleu.data.jsonl import parse_object
-from trubleu.data.line_reader import LineReader, check_once, opened, total_size
-from trubleu.data.records import id_field, kind_of
+from trubleu.data.reference_files import id_field
 from trubleu.data.triples import BATCH, Triple
-from trubleu.data.weights import shown
-from trubleu.errors import CountedWarning, DataError, UsageError, counted, some
+from trubleu.errors import CountedWarning, DataError, UsageError, counted, shown, some
+from trubleu.files.jsonl import kind_of, parse_object
+from trubleu.files.lines import LineReader, check_once, opened, total_size
+from trubleu.files.paths import check_standard_input_once, format_of, is_standard, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from trubleu.data.files import PathLike
+    from trubleu.files.paths import PathLike
 
 SEPARATOR = "__eou__"
 TURNS = "turns"

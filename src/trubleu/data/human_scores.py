@@ -6,15 +6,15 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from trubleu.data.delimited import check_width, delimited_rows, finite, finite_numbers
-from trubleu.data.files import name_of, read_text_lines
-from trubleu.data.weights import shown
-from trubleu.errors import DataError
+from trubleu.errors import DataError, shown
+from trubleu.files.delimited import check_width, delimited_rows, finite, finite_numbers
+from trubleu.files.lines import read_text_lines
+from trubleu.files.paths import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from trubleu.data.files import PathLike
+    from trubleu.files.paths import PathLike
 
 _BORDER = re.compile(r"\s*\++\s*")
 # A name holds spaces only where a tab ends it. The range of ranks in brackets is for reading only.

@@ -1,22 +1,283 @@
-"""References that were tokenised and numbered once, for any number of systems and metrics."""
+"""References tokenised once for any number of systems and metrics, in memory or in a memory-mapped file.
+
+The file holds the kernel's arrays, and the texts, weights, ids and so on as they are, so that everything that can be
+done with references can be done with those in a file. Strings are one heap of UTF-8 (lone surrogates as three bytes)
+and where each begins; where some may be missing, a third array says which are there.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
-from trubleu.data.prepared_file import write_prepared
+import numpy as np
+
+from trubleu._version import __version__
+from trubleu.data.reference_files import check_ids, check_segments, checked_offsets, checked_weights
 from trubleu.errors import UsageError
+from trubleu.files.arrays import ArrayFile, Kind, begins_with, shares_as_counts, write_arrays
 from trubleu.native import kernels
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
-    from trubleu.data.files import PathLike
     from trubleu.data.references import References
+    from trubleu.files.paths import PathLike
     from trubleu.text import Tokenizer
+
+
+if TYPE_CHECKING:
+    Arrays = dict[str, NDArray[Any]]
+    Part = TypeVar("Part")
+
+SUFFIX: Final = ".tbp"
+"""What prepared files are called; one is recognised by its first bytes, whatever its name."""
+
+KIND: Final = Kind(
+    # As in PNG: a byte that no text begins with, and line ends that show whether somebody converted them.
+    magic=b"\x89TBP\r\n\x1a\n",
+    # It also rises when a tokenizer's tokens change: a file must give the numbers that its texts give.
+    version=1,
+    name="a prepared file",
+    remedy="prepare the references again with trubleu refs prepare",
+)
+
+# The arrays of a file, and how long each must be; None where another array, or the kernel, has a say in it.
+_Length = Literal["segments", "segments + 1", "references", "references + 1"] | None
+_Layout = dict[str, tuple[str, _Length]]
+
+_NUMBERED: Final[_Layout] = {
+    "token_table": ("<u8", None),
+    "token_begins": ("<u8", None),
+    "token_bytes": ("|u1", None),
+    "ids": ("<u4", None),
+    "id_begins": ("<u8", "references + 1"),
+    "reference_begins": ("<u8", "segments + 1"),  # the kernel's, and the offsets of the segments
+}
+_TEXTS: Final[_Layout] = {"texts_bytes": ("|u1", None), "texts_begins": ("<u8", "references + 1")}
+# Of each of these all or none.
+_OPTIONAL: Final[tuple[_Layout, ...]] = (
+    {"weights": ("<f8", "references")},
+    {"segment_ids_bytes": ("|u1", None), "segment_ids_begins": ("<u8", "segments + 1")},
+    {
+        "origins_bytes": ("|u1", None),
+        "origins_begins": ("<u8", "references + 1"),
+        "origins_there": ("|u1", "references"),
+    },
+    {
+        "messages_bytes": ("|u1", None),
+        "messages_begins": ("<u8", "segments + 1"),
+        "messages_there": ("|u1", "segments"),
+    },
+    {
+        "contexts_bytes": ("|u1", None),
+        "contexts_begins": ("<u8", None),
+        "contexts_rows": ("<u8", "segments + 1"),
+        "contexts_there": ("|u1", "segments"),
+    },
+)
+
+
+def is_prepared(path: PathLike) -> bool:
+    """Return whether a file is, or by its name should be, a prepared one."""
+    return str(path).lower().endswith(SUFFIX) or begins_with(path, KIND.magic)
+
+
+def write_prepared(
+    path: PathLike,
+    references: References,
+    tokenizer: Tokenizer,
+    lowercase: bool,
+    numbered: Mapping[str, NDArray[Any]],
+    progress: Callable[[int], object] | None = None,
+) -> None:
+    """Write references and the kernel's arrays; see `PreparedReferences.save`."""
+    arrays: Arrays = {name: numbered[name] for name in _NUMBERED}
+    if references.weights is not None:
+        arrays["weights"] = references.weights
+    arrays |= _strings("texts", references.texts)
+    if references.ids != _default_ids(len(references)):
+        arrays |= _strings("segment_ids", references.ids)
+    if references.origins is not None:
+        arrays |= _optional("origins", references.origins)
+    if references.messages is not None:
+        arrays |= _optional("messages", references.messages)
+    if references.contexts is not None:
+        turns = [context or () for context in references.contexts]
+        arrays |= _strings("contexts", tuple(chain.from_iterable(turns)))
+        arrays["contexts_rows"] = np.cumsum([0, *map(len, turns)], dtype=np.uint64)
+        arrays["contexts_there"] = _there(references.contexts)
+    header = {
+        "made_by": f"trubleu {__version__}",
+        "tokenizer": tokenizer.known_as,
+        # The version of a dictionary or a model is part of this name, where there is one.
+        "tokenizer_name": tokenizer.name,
+        "lowercase": lowercase,
+        "segments": len(references),
+        "references": references.count,
+        "empty": references.empty_count(),
+        "duplicates": references.duplicates(),
+    }
+    write_arrays(path, KIND, header, arrays, shares_as_counts(len(references), progress) if progress else None)
+
+
+class PreparedFile:
+    """A prepared file, with the columns that `FlatSegments` asks for.
+
+    Nothing is kept here but the file: whoever asks for a column keeps it.
+
+    Attributes
+    ----------
+    source
+        The file, for messages.
+    before
+        How many segments went before: none.
+    known
+        What the header says, for the references' cache: the numbers of empty texts and of duplicates.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, is no prepared file, was made by another version, or is not whole.
+    """
+
+    before: Final = 0
+
+    def __init__(self, path: PathLike) -> None:
+        self._file = ArrayFile(path, KIND)
+        self.source = self._file.name
+        header = self._file.header
+        counts = ("segments", "references", "empty", "duplicates")
+        kinds = {"tokenizer": str, "tokenizer_name": str, "lowercase": bool, **dict.fromkeys(counts, int)}
+        fine = all(type(header.get(name)) is kind for name, kind in kinds.items())
+        if not fine or any(header[name] < 0 for name in counts):
+            raise self._file.altered("its header lacks something")
+        self._tokens: tuple[str, str, bool] = header["tokenizer"], header["tokenizer_name"], header["lowercase"]
+        self.known = {"empty": header["empty"], "duplicates": header["duplicates"]}
+        self._check_arrays(header["segments"], header["references"])
+
+    def holds(self, tokenizer: Tokenizer, lowercase: bool) -> bool:
+        """Return whether the references are there as these tokens."""
+        return self._tokens == (tokenizer.known_as, tokenizer.name, lowercase)
+
+    def kernel(self) -> kernels.Prepared:
+        """Return the references as the kernel takes them, once it is sure that it can."""
+        arrays = {name: self._file.array(name) for name in _NUMBERED}
+        kernel = self._sound(lambda: kernels.Prepared(arrays))
+        if problem := kernel.problem():
+            raise self._file.altered(problem)
+        return kernel
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All references, flat."""
+        return self._unpacked("texts")
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """Where each segment begins."""
+        # As signed numbers: one that is too large becomes negative, and is refused.
+        begins = self._file.array("reference_begins").view(np.int64)
+        offsets = self._sound(lambda: checked_offsets(begins, self._file.lengths["texts_begins"] - 1))
+        self._sound(lambda: check_segments(offsets, None))
+        return offsets
+
+    @property
+    def weights(self) -> NDArray[np.float64] | None:
+        """One weight for each text, or None."""
+        if "weights" not in self._file.lengths:
+            return None
+        weights = self._file.array("weights")
+        return self._sound(lambda: checked_weights(weights, len(weights)))
+
+    @property
+    def ids(self) -> tuple[str, ...] | None:
+        """One for each segment; None for numbers."""
+        if "segment_ids_begins" not in self._file.lengths:
+            return None
+        ids = self._unpacked("segment_ids")
+        return self._sound(lambda: check_ids(ids, len(ids)))
+
+    @property
+    def origins(self) -> tuple[str | None, ...] | None:
+        """Where each text comes from, or None."""
+        origins = self._optional("origins")
+        # A few words, each of them a million times: one object for all of them.
+        once: dict[str | None, str | None] = {}
+        return None if origins is None else tuple(once.setdefault(origin, origin) for origin in origins)
+
+    @property
+    def messages(self) -> tuple[str | None, ...] | None:
+        """What each segment's references answer to, or None."""
+        return self._optional("messages")
+
+    @property
+    def contexts(self) -> tuple[tuple[str, ...] | None, ...] | None:
+        """The turns before each message, or None."""
+        if "contexts_rows" not in self._file.lengths:
+            return None
+        turns = self._unpacked("contexts")
+        rows = self._file.array("contexts_rows")
+        begins = self._sound(lambda: checked_offsets(rows.view(np.int64), len(turns))).tolist()
+        there = self._file.array("contexts_there").tolist()
+        return tuple(turns[begins[i] : begins[i + 1]] if there[i] else None for i in range(len(there)))
+
+    def _unpacked(self, name: str) -> tuple[str, ...]:
+        heap, begins = self._file.array(f"{name}_bytes"), self._file.array(f"{name}_begins")
+        return self._sound(lambda: kernels.unpack_texts(heap, begins))
+
+    def _optional(self, name: str) -> tuple[str | None, ...] | None:
+        if f"{name}_there" not in self._file.lengths:
+            return None
+        there = self._file.array(f"{name}_there").tolist()
+        return tuple(text if here else None for text, here in zip(self._unpacked(name), there, strict=True))
+
+    def _sound(self, make: Callable[[], Part]) -> Part:
+        """Return what is made of the contents; say of which file they are if nothing can be made of them."""
+        try:
+            return make()
+        except ValueError as error:  # ours, the kernels' and Unicode's alike
+            raise self._file.altered(str(error).partition(";")[0]) from error
+
+    def _check_arrays(self, segments: int, references: int) -> None:
+        """Refuse arrays that are missing, or of a type or length that does not fit the others."""
+        there = self._file.lengths
+        expected = _NUMBERED | _TEXTS
+        for group in _OPTIONAL:
+            if there.keys() & group.keys():
+                expected |= group
+        if there.keys() != expected.keys():
+            raise self._file.altered("its header has too few or too many arrays")
+        lengths = {
+            "segments": segments,
+            "segments + 1": segments + 1,
+            "references": references,
+            "references + 1": references + 1,
+        }
+        for name, (dtype, length) in expected.items():
+            fits = length is None or there[name] == lengths[length]
+            if self._file.dtype(name) != dtype or not fits:
+                raise self._file.altered(f"the array {name} does not fit the others")
+
+
+def _default_ids(count: int) -> tuple[str, ...]:
+    return tuple(map(str, range(1, count + 1)))
+
+
+def _strings(name: str, texts: tuple[str, ...]) -> Arrays:
+    heap, begins = kernels.pack_texts(texts)
+    return {f"{name}_bytes": heap, f"{name}_begins": begins}
+
+
+def _optional(name: str, texts: Sequence[str | None]) -> Arrays:
+    return {**_strings(name, tuple(text or "" for text in texts)), f"{name}_there": _there(texts)}
+
+
+def _there(values: Sequence[object]) -> NDArray[np.uint8]:
+    return np.fromiter((value is not None for value in values), np.uint8, len(values))
+
 
 SLICE: Final = 16_384
 """Segments that are handed to the kernel at once: between two slices Ctrl-C is heard and progress is told."""

@@ -9,19 +9,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from trubleu.data.delimited import delimited_columns, whole
-from trubleu.data.files import name_of, open_bytes, split_lines
-from trubleu.data.formats import format_of
-from trubleu.data.labels import LabelBuilder, Labels, frozen, in_order
-from trubleu.data.weights import shown
-from trubleu.errors import CountedWarning, DataError, nearest, some
+from trubleu.data.categorical import LabelBuilder, Labels, frozen, in_order
+from trubleu.errors import CountedWarning, DataError, nearest, shown, some
+from trubleu.files.delimited import delimited_columns, whole
+from trubleu.files.lines import open_bytes, split_lines
+from trubleu.files.paths import format_of, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from trubleu.data.files import PathLike
+    from trubleu.files.paths import PathLike
 
 COLUMNS = (
     "srclang", "trglang", "segmentId", "judgeID", "system1Id", "system1rank", "system2Id", "system2rank", "rankingID",

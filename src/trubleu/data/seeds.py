@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trubleu.data.triples import BATCH, Triple, TripleBatch, TripleSource, warn_of_skipped
-from trubleu.data.weights import shown
-from trubleu.errors import CountedWarning, DataError, UsageError, counted, some
+from trubleu.errors import CountedWarning, DataError, UsageError, counted, shown, some
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

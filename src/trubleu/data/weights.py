@@ -5,7 +5,7 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
-from trubleu.errors import DataError
+from trubleu.errors import DataError, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,18 +92,3 @@ def weight_problem(weight: object, remedy: str = "write None for a reference tha
     if not -1 <= number <= 1:
         return f"must be from -1 to 1, not {shown(weight)}; ratings from 1 to 5 become weights by (sum - 3n) / (2n)"
     return None
-
-
-def shown(value: object, limit: int = 40) -> str:
-    """Return a value as a message quotes it: its repr, cut short.
-
-    Examples
-    --------
-    >>> shown("a" * 100, limit=8)
-    "'aaaaaaa..."
-    """
-    try:
-        text = str(value) if isinstance(value, Real) else repr(value)
-    except ValueError:  # Python refuses to print integers of more than 4,300 digits
-        text = "a huge integer"
-    return text if len(text) <= limit else text[:limit] + "..."

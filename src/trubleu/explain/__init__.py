@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-from trubleu.explain.choose import most_different, worst
 from trubleu.explain.difference import (
     NGramDifference,
     SegmentDifference,
@@ -17,13 +16,8 @@ from trubleu.explain.difference import (
     compare_systems,
     ngram_differences,
 )
-from trubleu.explain.difference_tables import render_comparison
-from trubleu.explain.explanation import ExplainedOrder, ExplainedReference, Explanation
-from trubleu.explain.ngrams import Match, NearMiss, NGram
-from trubleu.explain.page import render_page
-from trubleu.explain.records import render_json
-from trubleu.explain.segment import explain, is_explainable
-from trubleu.explain.text import render_text
+from trubleu.explain.explanation import ExplainedOrder, ExplainedReference, Explanation, Match, NearMiss, NGram
+from trubleu.explain.segment import explain, is_explainable, most_different, worst
 
 __all__ = [
     "ExplainedOrder",
@@ -40,9 +34,5 @@ __all__ = [
     "is_explainable",
     "most_different",
     "ngram_differences",
-    "render_comparison",
-    "render_json",
-    "render_page",
-    "render_text",
     "worst",
 ]

@@ -10,21 +10,28 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from trubleu.errors import UsageError
-from trubleu.explain.choose import most_different_either_way
-from trubleu.explain.ngrams import tokens_of, windows
-from trubleu.explain.segment import check_explainable, is_explainable, ngrams_of, plain_references, weights_of
-from trubleu.metrics.contract import Progress, as_references
-from trubleu.report.scores import Sampling, ScoreReport, Steps, no_steps, score_systems
+from trubleu.execution.progress import Steps, no_steps
+from trubleu.explain.explanation import tokens_of, windows
+from trubleu.explain.segment import (
+    check_explainable,
+    is_explainable,
+    most_different_either_way,
+    ngrams_of,
+    plain_references,
+    weights_of,
+)
+from trubleu.metrics.base import Progress, as_references
+from trubleu.scoring.systems import Sampling, ScoreReport, score_systems
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from trubleu.data import References
-    from trubleu.explain.ngrams import Gram
+    from trubleu.explain.explanation import Gram
     from trubleu.explain.segment import NGramMetric
-    from trubleu.metrics.contract import AnyReferences, Metric
+    from trubleu.metrics.base import AnyReferences, Metric
+    from trubleu.metrics.bleu2vec.alignment import SoftMatching
     from trubleu.metrics.matching import Matching
-    from trubleu.metrics.soft_matching import SoftMatching
 
 TOP_SEGMENTS: Final = 10
 TOP_NGRAMS: Final = 15
@@ -92,7 +99,7 @@ class SystemComparison:
     ngrams: tuple[NGramDifference, ...] | None
 
     def _repr_html_(self) -> str:
-        from trubleu.explain.difference_tables import render_comparison
+        from trubleu.render.comparison import render_comparison
 
         return render_comparison(self, "html")
 
@@ -123,7 +130,7 @@ def compare_systems(
     top_segments, top_ngrams
         How many are named for each system.
     threads, steps
-        As for `trubleu.report.score_systems`.
+        As for `trubleu.scoring.score_systems`.
 
     Examples
     --------

@@ -1,8 +1,9 @@
-"""From one output and its references to an explanation."""
+"""Explaining one output against its references, near misses included, and choosing segments worth a look."""
 
 from __future__ import annotations
 
 import warnings
+from collections import Counter, defaultdict
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Final, TypeGuard
@@ -11,30 +12,141 @@ import numpy as np
 
 from trubleu.data import PreparedReferences, References
 from trubleu.data.outputs import nearest_ids
-from trubleu.data.weights import shown
-from trubleu.errors import DataError, TrubleuWarning, UsageError
-from trubleu.explain.explanation import ExplainedOrder, ExplainedReference, Explanation
-from trubleu.explain.near import match_near
-from trubleu.explain.ngrams import match_ngrams, tokens_of
-from trubleu.metrics.bleu import Bleu
+from trubleu.errors import DataError, TrubleuWarning, UsageError, shown
+from trubleu.explain.explanation import (
+    ExplainedOrder,
+    ExplainedReference,
+    Explanation,
+    Match,
+    NearMiss,
+    NGram,
+    match_ngrams,
+    tokens_of,
+    windows,
+)
+from trubleu.metrics.bleu import Bleu, Counts
+from trubleu.metrics.bleu2vec.alignment import SoftMatching
+from trubleu.metrics.bleu2vec.bleu2vec import Bleu2Vec
 from trubleu.metrics.matching import check_texts
-from trubleu.metrics.precision import Counts
-from trubleu.metrics.sentence import SentenceBleu
-from trubleu.metrics.soft import Bleu2Vec
-from trubleu.metrics.soft_matching import SoftMatching
+from trubleu.metrics.sbleu import SentenceBleu
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from trubleu.explain.ngrams import NGram
-    from trubleu.metrics.contract import AnyReferences, Metric
+    from numpy.typing import NDArray
+
+    from trubleu.explain.explanation import Gram
+    from trubleu.metrics.base import AnyReferences, Metric
+    from trubleu.metrics.bleu import BleuParts
+    from trubleu.metrics.bleu2vec.alignment import AlignedPair
+    from trubleu.metrics.dbleu import WeightPolicy
     from trubleu.metrics.matching import Matching
-    from trubleu.metrics.precision import BleuParts
-    from trubleu.metrics.weights import WeightPolicy
+
+
+def match_near(
+    matching: SoftMatching,
+    output: str,
+    texts: Sequence[str],
+    tokens: Sequence[str],
+    references: Sequence[Sequence[str]],
+    weights: Sequence[float],
+) -> tuple[tuple[NGram, ...], ...]:
+    """Return the n-grams of an output for each order, in the order in which they first occur.
+
+    Parameters
+    ----------
+    matching
+        The metric's.
+    output, texts
+        The output and the references of one segment.
+    tokens, references
+        Their tokens.
+    weights
+        One for each reference; all 1 for a metric without weights.
+
+    Examples
+    --------
+    >>> from trubleu import Bleu2Vec
+    >>> matching = Bleu2Vec(1, vectors=(["cat", "dog"], [[1.0, 0.0], [0.6, 0.8]])).matching
+    >>> ((gram,),) = match_near(matching, "cat", ["dog"], ["cat"], [["dog"]], [1.0])
+    >>> gram.near[0].tokens, round(gram.credit, 3)
+    (('dog',), 0.6)
+    """
+    by_order: dict[int, list[AlignedPair]] = defaultdict(list)
+    for pair in matching.pairs(output, texts):
+        by_order[pair.order].append(pair)
+    best = max(weights)
+    return tuple(
+        _of_order(matching.rule, by_order[n], n, tokens, references, weights, best)
+        for n in range(1, matching.order + 1)
+    )
+
+
+def _of_order(
+    rule: str,
+    pairs: Sequence[AlignedPair],
+    n: int,
+    tokens: Sequence[str],
+    references: Sequence[Sequence[str]],
+    weights: Sequence[float],
+    best: float,
+) -> tuple[NGram, ...]:
+    positions: dict[Gram, list[int]] = {}
+    for start, gram in enumerate(windows(tokens, n)):
+        positions.setdefault(gram, []).append(start)
+    held = [Counter(windows(reference, n)) for reference in references]
+    # Equal n-grams come first and then the others as they were aligned, so the sums have the kernel's bits.
+    sums: dict[Gram, list[float]] = {gram: [0.0] * len(references) for gram in positions}
+    near: dict[Gram, list[NearMiss]] = defaultdict(list)
+    for pair in pairs:
+        gram = tuple(tokens[pair.position : pair.position + n])
+        sums[gram][pair.reference] += pair.weight
+        if not pair.exact:
+            other = tuple(references[pair.reference][pair.reference_position : pair.reference_position + n])
+            near[gram].append(NearMiss(pair.reference, pair.position, other, pair.reference_position, pair.weight))
+    found = []
+    for gram, starts in positions.items():
+        matches = tuple(
+            Match(place, counts[gram], min(counts[gram], len(starts)), weights[place])
+            for place, counts in enumerate(held)
+            if gram in counts
+        )
+        credit, source = credited(rule, sums[gram], [match.reference for match in matches], weights)
+        weight = None if source is None else weights[source]
+        found.append(
+            NGram(gram, tuple(starts), matches, credit, best * len(starts), source, source, weight, tuple(near[gram]))
+        )
+    return tuple(found)
+
+
+def credited(
+    rule: str, sums: Sequence[float], holders: Sequence[int], weights: Sequence[float]
+) -> tuple[float, int | None]:
+    """Return what an n-gram earns and the reference that it earns that by, if it does.
+
+    Examples
+    --------
+    >>> credited("earn", [0.5, 0.9], [], [1.0, -1.0])
+    (0.5, 0)
+    >>> credited("nearest", [0.5, 0.9], [], [1.0, -1.0])
+    (-0.9, 1)
+    """
+    products = [weight * each for weight, each in zip(weights, sums, strict=True)]
+    candidates = list(holders) or list(range(len(sums)))
+    if rule == "max":
+        candidates = [place for place, each in enumerate(sums) if each > 0]
+    if not candidates:
+        return 0.0, None
+    chosen = max(candidates, key=products.__getitem__)
+    if rule == "nearest" and not holders:
+        chosen = max(candidates, key=lambda place: (sums[place], weights[place]))
+    if rule == "earn" and not holders and products[chosen] <= 0:
+        return 0.0, None
+    return products[chosen], chosen if holders or sums[chosen] else None
+
 
 EXPLAINABLE: Final = ("bleu", "sbleu", "dbleu", "sdbleu", "bleu2vec", "dbleu2vec")
 """The names of the metrics that can be explained, for messages."""
-
 
 NGramMetric = Bleu | SentenceBleu | Bleu2Vec
 """What can be explained: metrics that count the n-grams which an output and its references share, or nearly so."""
@@ -266,3 +378,56 @@ def _credits_by_reference(orders: Sequence[Sequence[NGram]], count: int) -> list
             if gram.weight_from is not None:
                 earned[gram.weight_from] += gram.credit
     return earned
+
+
+def worst(metric: Metric, outputs: Sequence[str], references: AnyReferences, count: int) -> NDArray[np.int64]:
+    """Return the places of the segments with the worst scores, worst first; of equal ones, the first.
+
+    Segments that the metric was told to skip have no score and are left out.
+
+    Examples
+    --------
+    >>> import trubleu
+    >>> worst(trubleu.metric("bleu-1"), ["a", "b b", "b"], [["a"], ["b c"], ["c"]], 2).tolist()
+    [2, 1]
+    """
+    _check_count(count)
+    scores = metric.segments(outputs, references)
+    return _first(scores if metric.higher_is_better else -scores, count)
+
+
+def most_different(
+    metric: Metric, a: Sequence[str], b: Sequence[str], references: AnyReferences, count: int
+) -> NDArray[np.int64]:
+    """Return the places of the segments where the scores of two systems differ most, whichever is better.
+
+    Segments with equal scores are left out.
+
+    Examples
+    --------
+    >>> import trubleu
+    >>> most_different(trubleu.metric("bleu-1"), ["a", "b c"], ["a", "b b"], [["a"], ["b c"]], 9).tolist()
+    [1]
+    """
+    _check_count(count)
+    differences = np.abs(metric.segments(a, references) - metric.segments(b, references))
+    differences[differences == 0] = np.nan
+    return _first(-differences, count)
+
+
+def most_different_either_way(differences: NDArray[np.float64], count: int) -> tuple[list[int], list[int]]:
+    """Return the places of the largest differences above 0, largest first, and of those below 0, smallest first."""
+    above = np.where(differences > 0, -differences, np.nan)
+    below = np.where(differences < 0, differences, np.nan)
+    return _first(above, count).tolist(), _first(below, count).tolist()
+
+
+def _check_count(count: int) -> None:
+    if count < 1:
+        raise UsageError(f"{count} segments cannot be shown; ask for 1 or more")
+
+
+def _first(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:
+    """Return the places of the smallest values that are numbers; a stable sort keeps equal ones in order."""
+    order = np.argsort(values, kind="stable")  # NaN comes last
+    return order[: min(count, int(np.count_nonzero(~np.isnan(values))))]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from trubleu.data import References
-from trubleu.data.extras import needed
 from trubleu.errors import UsageError
 from trubleu.integrations.inputs import listed, listed_rows
-from trubleu.metrics.contract import as_references
+from trubleu.metrics.base import as_references
 from trubleu.metrics.registry import metric as make_metric
+from trubleu.optional_deps import needed
 from trubleu.stats import total
 
 needed("torchmetrics", "trubleu.integrations.torch", "trubleu[torch]")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from trubleu.judge.pairs import PairsReport, Protocol, judge_pairs, render_pairs
-from trubleu.judge.show import render_page, write_figures
-from trubleu.judge.wmt import WmtReport, WmtTask, judge_wmt, read_tasks, render_wmt
+from trubleu.judge.pairs import PairsReport, Protocol, judge_pairs
+from trubleu.judge.wmt import WmtReport, WmtTask, judge_wmt, read_tasks
 
 __all__ = [
     "PairsReport",
@@ -14,8 +13,4 @@ __all__ = [
     "judge_pairs",
     "judge_wmt",
     "read_tasks",
-    "render_page",
-    "render_pairs",
-    "render_wmt",
-    "write_figures",
 ]

@@ -1,21 +1,33 @@
-"""BLEU (Papineni et al. 2002), equal to sacreBLEU's."""
+"""BLEU (Papineni et al. 2002), equal to sacreBLEU's: precisions, smoothing, brevity penalty, geometric mean.
+
+One formula serves BLEU and ΔBLEU. Where ΔBLEU weights matches and totals, a smoothing constant must be weighted too, or
+multiplying all weights by a factor would change the score: it is multiplied by the mean best weight, which is the
+weighted total over the plain total. For BLEU that is 1, and the formula is sacreBLEU's.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
 
-from trubleu.metrics.contract import AnyReferences, Metric, Progress, Result, as_references, reference_number
-from trubleu.metrics.matching import Matching, of_order
-from trubleu.metrics.options import (
+import numpy as np
+
+from trubleu.errors import DataError
+from trubleu.metrics.base import (
     REFERENCE_LENGTHS,
+    AnyReferences,
+    Metric,
+    Progress,
+    Result,
+    as_references,
     check_choice,
     check_flag,
     check_order,
     check_smoothing,
+    reference_number,
     smoothing_text,
 )
-from trubleu.metrics.precision import BleuParts, Counts, bleu
+from trubleu.metrics.matching import Matching, of_order
 from trubleu.signature import Signature, make_signature
 from trubleu.stats import total
 from trubleu.text import tokenizer
@@ -23,10 +35,117 @@ from trubleu.text import tokenizer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
-    from trubleu.text.registry import Spec
+    from trubleu.text.tokenizers import Spec
+
+
+class Counts(NamedTuple):
+    """Summed statistics by name; orders are the last axis of the three arrays of counts."""
+
+    hypothesis_length: NDArray[np.float64]
+    reference_length: NDArray[np.float64]
+    matches: NDArray[np.float64]
+    totals: NDArray[np.float64]
+    plain_totals: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, statistics: NDArray[np.float64], order: int) -> Counts:
+        """Split the columns; without weights the totals are the plain ones."""
+        statistics = np.asarray(statistics, dtype=np.float64)
+        if statistics.ndim == 0 or statistics.shape[-1] not in (2 + 2 * order, 2 + 3 * order):
+            raise DataError(
+                f"these are no statistics of order {order}: the last axis of their shape {statistics.shape} must be "
+                f"{2 + 2 * order}, or {2 + 3 * order} with weights; score them with the metric that made them"
+            )
+        lengths, matches, *totals = np.split(statistics, range(2, statistics.shape[-1], order), axis=-1)
+        return cls(lengths[..., 0], lengths[..., 1], matches, totals[0], totals[-1])
+
+    def mean_best_weight(self) -> NDArray[np.float64]:
+        """Return what smoothing constants are multiplied by; 1 where there are no n-grams to take a mean of."""
+        return _ratio(self.totals, self.plain_totals, otherwise=1.0)
+
+
+class BleuParts(NamedTuple):
+    """A score and its parts, each with the leading axes of the statistics.
+
+    Precisions are numerators over denominators, both as smoothed; ``used`` says which orders the mean is taken over.
+    """
+
+    score: NDArray[np.float64]
+    precisions: NDArray[np.float64]
+    brevity_penalty: NDArray[np.float64]
+    numerators: NDArray[np.float64]
+    denominators: NDArray[np.float64]
+    used: NDArray[np.bool_]
+
+
+def bleu(counts: Counts, smoothing: str, value: float | None, effective_order: bool, scaled: bool = True) -> BleuParts:
+    """Return BLEU on 0 to 100, as sacreBLEU defines it for each kind of smoothing.
+
+    ``scaled`` says whether smoothing constants are multiplied by the mean best weight.
+    """
+    matches, totals = counts.matches, counts.totals
+    unit = counts.mean_best_weight() if scaled else np.ones_like(totals)
+    order = matches.shape[-1]
+    constant = 0.0 if value is None else value
+    nothing_matched = ~np.any(matches != 0, axis=-1)
+    if smoothing == "add-k":
+        added = np.where(np.arange(order) > 0, constant, 0.0) * unit
+        matches, totals = matches + added, totals + added
+    elif smoothing == "floor":
+        matches = np.where(matches == 0, constant * unit, matches)
+    elif smoothing == "exp":
+        halvings = np.cumsum(matches == 0, axis=-1)
+        matches = np.where(matches == 0, unit * 0.5**halvings, matches)
+    # Where nothing matched at all there is nothing to smooth.
+    matches = np.where(nothing_matched[..., np.newaxis], counts.matches, matches)
+    # From the first order without n-grams on there is nothing to be precise about.
+    present = np.logical_and.accumulate(totals != 0, axis=-1)
+    precisions = np.where(present, _ratio(matches, totals), 0.0)
+    used = present if effective_order else np.ones_like(present)
+    penalty = brevity_penalty(counts.hypothesis_length, counts.reference_length)
+    score = np.where(nothing_matched, 0.0, 100.0 * penalty * geometric_mean(precisions, used))
+    return BleuParts(score, 100.0 * precisions, penalty, matches, totals, used)
+
+
+def smoothed_sentence_bleu(counts: Counts, first_smoothed: int, longer_reference: float) -> BleuParts:
+    """Return sentence BLEU with 1 added to matches and totals from one order on (0 for unigrams too).
+
+    An order for which the hypothesis has no n-grams is left out: 1 out of 1 would make it a perfect one.
+    """
+    order = counts.matches.shape[-1]
+    added = np.where(np.arange(order) >= first_smoothed, 1.0, 0.0) * counts.mean_best_weight()
+    matches, totals = counts.matches + added, counts.totals + added
+    used = counts.plain_totals > 0
+    precisions = np.where(used, _ratio(matches, totals), 0.0)
+    penalty = brevity_penalty(counts.hypothesis_length, counts.reference_length + longer_reference)
+    score = 100.0 * penalty * geometric_mean(precisions, used)
+    return BleuParts(score, 100.0 * precisions, penalty, matches, totals, used)
+
+
+def brevity_penalty(hypothesis: NDArray[np.float64], reference: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return 1 for a hypothesis at least as long as the reference, less for a shorter one, 0 for an empty one."""
+    shorter = np.exp(1.0 - _ratio(reference, hypothesis, otherwise=np.inf))
+    return np.where(hypothesis < reference, shorter, 1.0)
+
+
+def geometric_mean(values: NDArray[np.float64], used: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the geometric mean over the last axis of the values used; 0 if one of them is 0 or none is used."""
+    zero = np.any(used & (values <= 0), axis=-1) | ~np.any(used, axis=-1)
+    logs = np.where(used & (values > 0), np.log(np.where(values > 0, values, 1.0)), 0.0)
+    mean = logs.sum(axis=-1) / np.maximum(used.sum(axis=-1), 1)
+    return np.where(zero, 0.0, np.exp(mean))
+
+
+def _ratio(
+    numerator: NDArray[np.float64], denominator: NDArray[np.float64], otherwise: float = 0.0
+) -> NDArray[np.float64]:
+    """Divide where that is possible."""
+    result: NDArray[np.float64] = np.divide(
+        numerator, denominator, out=np.full(np.shape(denominator), otherwise), where=denominator != 0
+    )
+    return result
 
 
 @dataclass(frozen=True, kw_only=True)

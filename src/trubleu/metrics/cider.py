@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import numpy as np
 
 from trubleu.errors import DataError, UsageError
-from trubleu.metrics.contract import AnyReferences, reference_number
-from trubleu.metrics.learning import Corpus, LearningMetric
+from trubleu.metrics.base import AnyReferences, check_flag, reference_number
+from trubleu.metrics.corpus_weights import Corpus, LearningMetric
+from trubleu.metrics.matching import check_width
+from trubleu.metrics.meteor.lexicon import Stemmer
 from trubleu.metrics.ngram_table import NOT_THERE, NgramTable, ReferenceTable, joint_keys, places_of, values_at
-from trubleu.metrics.options import check_flag
-from trubleu.metrics.rows import check_width
-from trubleu.metrics.stems import Stemmer
 from trubleu.signature import Signature, make_signature
 
 if TYPE_CHECKING:
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from trubleu.metrics.ngram_counts import Counted, KnownNgrams
-    from trubleu.text.registry import Spec
+    from trubleu.metrics.ngram_table import Counted, KnownNgrams
+    from trubleu.text.tokenizers import Spec
 
 _SCALE: Final = 10.0
 

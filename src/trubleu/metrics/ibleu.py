@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 
 from trubleu.data import PreparedReferences
+from trubleu.metrics.base import AnyReferences, Metric, Progress, Result, as_references, check_share
 from trubleu.metrics.bleu import Bleu
-from trubleu.metrics.contract import AnyReferences, Metric, Progress, Result, as_references
-from trubleu.metrics.options import check_share
 from trubleu.signature import Signature
 from trubleu.stats import total
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from trubleu.text.registry import Spec
+    from trubleu.text.tokenizers import Spec
 
 
 @dataclass(frozen=True, kw_only=True)

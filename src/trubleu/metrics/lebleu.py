@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 import numpy as np
 
-from trubleu.data.extras import needed
-from trubleu.metrics.contract import AnyReferences, Metric, Progress, reference_number
-from trubleu.metrics.matching import copy_of_order
-from trubleu.metrics.options import check_flag, check_order, check_share
-from trubleu.metrics.rows import check_width, row_by_row
+from trubleu.metrics.base import AnyReferences, Metric, Progress, check_flag, check_order, check_share, reference_number
+from trubleu.metrics.matching import check_width, copy_of_order, row_by_row
+from trubleu.optional_deps import needed
 from trubleu.signature import Signature, make_signature
 from trubleu.text import tokenizer
 
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from trubleu.text.registry import Spec
+    from trubleu.text.tokenizers import Spec
 
 REACH: Final = 2
 """N-grams of the references are this many times as long as those of the outputs, so that a compound meets its parts."""

@@ -12,16 +12,16 @@ import numpy as np
 from trubleu.data import PreparedReferences, References
 from trubleu.data.prepared import SLICE, kernel_texts
 from trubleu.errors import CountedWarning, DataError
-from trubleu.metrics.options import check_order
+from trubleu.metrics.base import AnyReferences, Progress, as_references, check_order, whole_references
 from trubleu.native import kernels, resolve_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
-    from trubleu.metrics.contract import Progress
     from trubleu.text import Tokenizer
+
 
 Credit = Literal["counts", "products", "fork2019"]
 
@@ -128,3 +128,40 @@ def warn_of_empty(references: References) -> None:
     if empty := references.empty_count():
         what = f"empty references in {references.source}, each counted as a reference of length 0"
         warnings.warn(CountedWarning(what, empty), stacklevel=2)
+
+
+def row_by_row(
+    make_row: Callable[[str, Sequence[str]], ArrayLike],
+    outputs: Sequence[str],
+    references: AnyReferences,
+    columns: int,
+    progress: Progress | None,
+) -> NDArray[np.float64]:
+    """Return a row of statistics for each segment, each made from an output and its references.
+
+    Parameters
+    ----------
+    make_row
+        From an output and the references of its segment to the row.
+    outputs, references, progress
+        As for `Metric.statistics`; progress is told after every segment, as one may take long.
+    columns
+        How wide a row is.
+    """
+    segments = whole_references(as_references(references, outputs))
+    warn_of_empty(segments)
+    outputs = tuple(outputs)
+    check_texts(outputs)
+    rows = np.zeros((len(outputs), columns))
+    bounds = segments.offsets.tolist()
+    for segment, output in enumerate(outputs):
+        rows[segment] = make_row(output, segments.texts[bounds[segment] : bounds[segment + 1]])
+        if progress:
+            progress(1)
+    return rows
+
+
+def check_width(statistics: NDArray[np.float64], columns: int, name: str) -> None:
+    """Refuse statistics that are not those of a metric."""
+    if statistics.ndim == 0 or statistics.shape[-1] != columns:
+        raise DataError(f"an array of shape {statistics.shape} holds no statistics of {name}")

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from trubleu.metrics.contract import AnyReferences, reference_number
-from trubleu.metrics.learning import Corpus, LearningMetric
+from trubleu.metrics.base import AnyReferences, reference_number
+from trubleu.metrics.corpus_weights import Corpus, LearningMetric
+from trubleu.metrics.matching import check_width
 from trubleu.metrics.ngram_table import NOT_THERE, NgramTable, ReferenceTable, joint_keys, places_of, values_at
-from trubleu.metrics.rows import check_width
 from trubleu.signature import Signature, make_signature
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from trubleu.metrics.ngram_counts import Counted, KnownNgrams
-    from trubleu.text.registry import Spec
+    from trubleu.metrics.ngram_table import Counted, KnownNgrams
+    from trubleu.text.tokenizers import Spec
 
 _BETA: Final = math.log(0.5) / math.log(1.5) ** 2
 """Outputs of two thirds of the references' length score half."""

@@ -1,4 +1,4 @@
-"""From what people write to a metric: ``bleu``, ``dbleu-2``, ``dbleu-2[tokenize=chat]``, ``package.module:Class``."""
+"""Metrics by name: ``bleu``, ``dbleu-2[tokenize=chat]``, ``package.module:Class``; what each is for and needs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from trubleu.errors import UsageError, nearest
-from trubleu.metrics.contract import Metric
+from trubleu.metrics.base import Metric
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -43,18 +43,22 @@ class Entry(NamedTuple):
 
 ENTRIES: Final[dict[str, Entry]] = {
     "bleu": Entry("trubleu.metrics.bleu", "Bleu", True, "the usual score of systems; sacreBLEU's"),
-    "sbleu": Entry("trubleu.metrics.sentence", "SentenceBleu", True, "single segments: the mean of their BLEU"),
+    "sbleu": Entry("trubleu.metrics.sbleu", "SentenceBleu", True, "single segments: the mean of their BLEU"),
     "dbleu": Entry("trubleu.metrics.dbleu", "DeltaBleu", True, "ΔBLEU: systems against rated references"),
-    "sdbleu": Entry("trubleu.metrics.sentence", "SentenceDeltaBleu", True, "single segments: the mean of their ΔBLEU"),
+    "sdbleu": Entry("trubleu.metrics.sbleu", "SentenceDeltaBleu", True, "single segments: the mean of their ΔBLEU"),
     "ibleu": Entry("trubleu.metrics.ibleu", "IBleu", True, "paraphrases: BLEU, less what was copied"),
     "nist": Entry("trubleu.metrics.nist", "Nist", True, "translations: rare n-grams count more"),
     "cider": Entry("trubleu.metrics.cider", "Cider", True, "image captions: what references agree on"),
     "cider-d": Entry("trubleu.metrics.cider", "CiderD", True, "the usual CIDEr: repeating does not pay"),
     "bleu2vec": Entry(
-        "trubleu.metrics.soft", "Bleu2Vec", True, "BLEU in which similar words count in part", extra="ready"
+        "trubleu.metrics.bleu2vec",
+        "Bleu2Vec",
+        True,
+        "BLEU in which similar words count in part",
+        extra="ready",
     ),
     "bleu2vec-f": Entry(
-        "trubleu.metrics.soft",
+        "trubleu.metrics.bleu2vec",
         "Bleu2Vec",
         True,
         "bleu2vec with recall, no brevity penalty",
@@ -62,18 +66,22 @@ ENTRIES: Final[dict[str, Entry]] = {
         "ready",
     ),
     "dbleu2vec": Entry(
-        "trubleu.metrics.soft_delta", "DeltaBleu2Vec", True, "ΔBLEU in which similar words count in part", extra="ready"
+        "trubleu.metrics.bleu2vec",
+        "DeltaBleu2Vec",
+        True,
+        "ΔBLEU in which similar words count in part",
+        extra="ready",
     ),
     "dbleu2vec-f": Entry(
-        "trubleu.metrics.soft_delta",
+        "trubleu.metrics.bleu2vec",
         "DeltaBleu2Vec",
         True,
         "dbleu2vec with recall, no brevity penalty",
         {"recall": True},
         "ready",
     ),
-    "chrf": Entry("trubleu.metrics.peers", "ChrF", False, "many word forms: n-grams of characters"),
-    "chrf++": Entry("trubleu.metrics.peers", "ChrF", False, "chrF with words and pairs of words", {"word_order": 2}),
+    "chrf": Entry("trubleu.metrics.chrf", "ChrF", False, "many word forms: n-grams of characters"),
+    "chrf++": Entry("trubleu.metrics.chrf", "ChrF", False, "chrF with words and pairs of words", {"word_order": 2}),
     "lebleu": Entry(
         "trubleu.metrics.lebleu",
         "LeBleu",
@@ -88,7 +96,7 @@ ENTRIES: Final[dict[str, Entry]] = {
         "segments in English: words, stems, meaning",
         extra="meteor",
     ),
-    "ter": Entry("trubleu.metrics.peers", "Ter", False, "how much an editor would have to change"),
+    "ter": Entry("trubleu.metrics.ter", "Ter", False, "how much an editor would have to change"),
 }
 
 # Some names have hyphens; what else looks like a name is read as one, to be told that there is no such metric.
@@ -251,3 +259,87 @@ def _read_value(text: str, name: str, value: str, parameter: inspect.Parameter |
     if "bool" in annotation:
         raise UsageError(f"{name}={value} in {text} must be true or false")
     return value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricDescription:
+    """A metric as people choose it.
+
+    Attributes
+    ----------
+    name
+        The name, without an order.
+    purpose
+        What it is for, in a few words.
+    order
+        The longest n-grams if none are asked for with ``name-N``; None if it takes no such number.
+    needs
+        What it needs beside outputs and references, or does its work with: ``weights``, ``source``, ``vectors``,
+        ``all segments at once`` (or a corpus in their place), and extras of this package such as ``trubleu[ready]``.
+    higher_is_better
+        False for error rates.
+    options
+        What may stand in brackets behind the name, with what holds if it is left out.
+    """
+
+    name: str
+    purpose: str
+    order: int | None
+    needs: tuple[str, ...]
+    higher_is_better: bool
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def describe(*names: str) -> tuple[MetricDescription, ...]:
+    """Return what metrics are for and what they need: some by their names, or all.
+
+    Parameters
+    ----------
+    names
+        As `trubleu.metrics.names` lists them; none for all.
+
+    Raises
+    ------
+    UsageError
+        If there is no metric of a name.
+
+    Examples
+    --------
+    >>> [found] = describe("dbleu")
+    >>> found.order, found.needs, found.higher_is_better
+    (4, ('weights',), True)
+    """
+    return tuple(_described(name) for name in names or ENTRIES)
+
+
+def _described(name: str) -> MetricDescription:
+    if name not in ENTRIES:
+        raise UsageError(f"there is no metric {name!r}; {nearest(name, ENTRIES)}")
+    entry = ENTRIES[name]
+    factory = getattr(importlib.import_module(entry.module), entry.factory)
+    options = {
+        option: parameter.default
+        for option, parameter in inspect.signature(factory).parameters.items()
+        if option not in entry.implied
+    }
+    order = options.pop("order", None) if entry.ordered else None
+    needs = {
+        "weights": factory.uses_weights,
+        "source": factory.needs_source,
+        "vectors": "vectors" in options,
+        "all segments at once": "corpus" in options,
+        f"trubleu[{entry.extra}]": entry.extra is not None,
+    }
+    return MetricDescription(
+        name=name,
+        purpose=entry.purpose,
+        order=order,
+        needs=tuple(need for need, needed in needs.items() if needed),
+        higher_is_better=factory.higher_is_better,
+        options=options,
+    )
+
+
+def metrics_by_name(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Metric]:
+    """Make metrics from what they are called and the options of each; workers elsewhere do so, too."""
+    return {text: parse(text).build(**given) for text, given in settings.items()}

@@ -5,20 +5,20 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any, Final
 
-from trubleu.data.extras import polars_module
-from trubleu.data.files import atomic_writer
-from trubleu.data.formats import format_to_write
-from trubleu.data.frames import check_storable
-from trubleu.data.jsonl import json_line
-from trubleu.data.tables import write_parquet
+from trubleu.data.reference_files import check_storable
+from trubleu.files.jsonl import json_line
+from trubleu.files.parquet import write_parquet
+from trubleu.files.paths import format_to_write
+from trubleu.files.writer import atomic_writer
+from trubleu.optional_deps import polars_module
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import polars as pl
 
-    from trubleu.data.files import PathLike
     from trubleu.data.triples import Triple
+    from trubleu.files.paths import PathLike
     from trubleu.mining.candidates import Candidate, Candidates, SeedCandidates
 
 _HEX_DIGITS: Final = 12

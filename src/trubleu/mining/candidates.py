@@ -1,35 +1,84 @@
-"""Candidate references for seeds: what was mined for each, what is added to it, and how it was made."""
+"""Candidate references for seeds: what was mined, what is added to it, and how it was made."""
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
 
 import numpy as np
 
-from trubleu.errors import CountedWarning, TrubleuWarning, UsageError, counted, some
-from trubleu.mining.additions import MOST_MISSES, random_rows
+from trubleu.data.triples import TripleList, distinct_triples, warn_of_skipped
+from trubleu.errors import CountedWarning, DataError, TrubleuWarning, UsageError, counted, some
 from trubleu.mining.bm25 import Bm25
 from trubleu.mining.explain import Explainer, MatchedWords
-from trubleu.mining.finding import Where, find
+from trubleu.mining.index_builder import corpus_source
+from trubleu.mining.parallel_search import Where, find
 from trubleu.mining.search import check_ranges, folded
-from trubleu.mining.seeds import seed_source, seed_triples
 from trubleu.signature import Signature, make_signature
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     import polars as pl
 
-    from trubleu.data.files import PathLike
-    from trubleu.data.triples import Triple
-    from trubleu.engines import Engine
-    from trubleu.mining.building import Corpus
-    from trubleu.mining.finding import Found
+    from trubleu.data.triples import Triple, TripleSource
+    from trubleu.execution import Engine
+    from trubleu.files.paths import PathLike
     from trubleu.mining.index import Index
-    from trubleu.mining.merging import FoundTriple
+    from trubleu.mining.index_builder import Corpus
+    from trubleu.mining.parallel_search import Found
+    from trubleu.mining.top_k import FoundTriple
+
+
+def seed_source(seeds: Corpus, *, columns: str | None = None, skip_bad: bool = False) -> TripleSource:
+    """Return where seeds come from; files must exist, but nothing of them is read yet."""
+    if isinstance(seeds, Iterable) and not isinstance(seeds, str):
+        given: list[Any] = list(seeds)
+        if not given or not all(isinstance(each, str | os.PathLike) for each in given):
+            return TripleList(given)  # a list, as it may have to be read twice
+        seeds = given
+    return corpus_source(seeds, columns=columns, skip_bad=skip_bad)
+
+
+def seed_triples(source: TripleSource) -> list[Triple]:
+    """Read all seeds.
+
+    Raises
+    ------
+    DataError
+        If there are none, a field is missing or wrong, or two have the same id.
+    """
+    triples = distinct_triples(source, noun="seed")
+    warn_of_skipped(source, stacklevel=5)  # who calls `Index.candidates`
+    if not triples:
+        where = ", ".join(source.files) or "the list"
+        raise DataError(f"there are no seeds in {where}; give at least one triple")
+    return triples
+
+
+MOST_MISSES: Final = 65_536
+"""So many rows in a row without a new response, and no more are drawn: then nearly all responses are equal."""
+
+
+def random_rows(rows: int, generator: np.random.Generator) -> Iterator[int]:
+    """Yield all rows, each once, in an order as likely as any other; memory grows with how many are taken.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sorted(random_rows(5, np.random.default_rng(1)))
+    [0, 1, 2, 3, 4]
+    """
+    moved: dict[int, int] = {}  # a list of all rows is shuffled, of which only what has changed is there
+    for place in range(rows):
+        other = int(generator.integers(place, rows))
+        row = moved.get(other, other)
+        moved[other] = moved.pop(place, place)
+        yield row
+
 
 Origin: TypeAlias = Literal["seed", "mined", "parrot", "random"]
 Progress: TypeAlias = "Callable[[int], object]"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from trubleu.mining.queries import FIELDS, word_frequencies
+from trubleu.mining.search import FIELDS, word_frequencies
 from trubleu.text import tokenizer
 
 if TYPE_CHECKING:

@@ -9,22 +9,21 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trubleu.data.places import is_remote
 from trubleu.errors import UsageError, counted
-from trubleu.mining.building import Reading, add_to_index, build_index, check_there
+from trubleu.files.paths import is_remote
 from trubleu.mining.candidates import ALPHA, EPSILON, TOP, mine_candidates, search_index
-from trubleu.mining.manifest import Manifest
-from trubleu.mining.opening import ShardsOnDemand
-from trubleu.mining.options import checked_options, fingerprint
+from trubleu.mining.index_builder import Reading, add_to_index, build_index, check_there
+from trubleu.mining.manifest import Manifest, checked_options, fingerprint
 from trubleu.mining.shard import MOST_TRIPLES, Shard, combined
+from trubleu.mining.shard_cache import ShardsOnDemand
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from trubleu.data.files import PathLike
-    from trubleu.engines import Engine
-    from trubleu.mining.building import Corpus
+    from trubleu.execution import Engine
+    from trubleu.files.paths import PathLike
     from trubleu.mining.candidates import Candidate, Candidates
+    from trubleu.mining.index_builder import Corpus
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -100,8 +99,8 @@ class Index:
         resume
             Continue a build from the same files with the same options that was interrupted.
         engine
-            Where the work is done, this process if left out; see [`engine`][trubleu.engines.engine]. Workers must find
-            the files and the index under the same paths. The index does not depend on it, byte for byte.
+            Where the work is done, this process if left out; see [`engine`][trubleu.execution.engine]. Workers must
+            find the files and the index under the same paths. The index does not depend on it, byte for byte.
         progress
             Told how much more has been read: bytes of files, otherwise triples.
 
@@ -323,7 +322,7 @@ class Index:
             For files of seeds, as for `Index.build`.
         engine
             Where to search, with as many threads as the engine has for each part; see
-            [`engine`][trubleu.engines.engine]. Workers must find the index under the same path. Results do not depend
+            [`engine`][trubleu.execution.engine]. Workers must find the index under the same path. Results do not depend
             on it, bit for bit.
         keep
             A folder in which the results of parts are kept, and found again if the same search was interrupted.

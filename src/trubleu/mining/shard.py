@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
 import numpy as np
 
 from trubleu._version import __version__
-from trubleu.data.array_file import ArrayFile, Kind, write_arrays
 from trubleu.errors import UsageError
+from trubleu.files.arrays import ArrayFile, Kind, write_arrays
 from trubleu.native import kernels
 from trubleu.text import tokenizer
 
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from trubleu.data.files import PathLike
+    from trubleu.files.paths import PathLike
     from trubleu.text import Tokenizer
-    from trubleu.text.registry import Spec
+    from trubleu.text.tokenizers import Spec
 
     Made = TypeVar("Made")
 

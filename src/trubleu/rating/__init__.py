@@ -1,17 +1,15 @@
 """Rating studies: people say how good texts are, and the ratings become weights or judgements of systems."""
 
-from trubleu.rating.assignment import Outcome, Task, TooEarlyError
 from trubleu.rating.carry import Carried, carry
-from trubleu.rating.config import StudyConfig, parse_config, read_config
-from trubleu.rating.config_text import config_text, default_config_text
-from trubleu.rating.exporting import Exported, export_study
-from trubleu.rating.importing import ImportedRatings, import_ratings
-from trubleu.rating.item_files import read_items, read_segments
-from trubleu.rating.items import Item, pair_items, parse_pairs
-from trubleu.rating.outside import Imported, import_answers
-from trubleu.rating.people import NewRater, Rater
+from trubleu.rating.config import StudyConfig, config_text, default_config_text, parse_config, read_config
+from trubleu.rating.export import Exported, export_study
+from trubleu.rating.import_answers import Imported, import_answers
+from trubleu.rating.import_ratings import ImportedRatings, import_ratings
+from trubleu.rating.items import Item, pair_items, parse_pairs, read_items, read_segments
 from trubleu.rating.plan import Plan, make_plan
-from trubleu.rating.reading import LogRow, RatingRow, StoredItem
+from trubleu.rating.raters import NewRater, Rater
+from trubleu.rating.scheduler import Outcome, Task, TooEarlyError
+from trubleu.rating.store.queries import LogRow, RatingRow, StoredItem
 from trubleu.rating.study import Study
 from trubleu.rating.summary import Summary
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
 
-from trubleu.rating.reading import log_rows
+from trubleu.rating.store.queries import log_rows
 from trubleu.rating.store.schema import assignments, items, raters, ratings
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from trubleu.rating.reading import LogRow
+    from trubleu.rating.store.queries import LogRow
     from trubleu.rating.study import Study
 
 
@@ -47,7 +47,7 @@ def rebuild(log: Iterable[LogRow]) -> Rebuilt:
 
     Examples
     --------
-    >>> from trubleu.rating.reading import LogRow
+    >>> from trubleu.rating.store.queries import LogRow
     >>> row = LogRow(1, 0, "answered", 5, 7, 1, (4,), False, None, None, True, None)
     >>> rebuild([row]).counted
     {(7, 5)}

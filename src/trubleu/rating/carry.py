@@ -11,21 +11,20 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import select
 
 from trubleu.errors import TrubleuWarning, UsageError, some
-from trubleu.rating.founding import found
-from trubleu.rating.identity import CARRIED, adopt, checksums, keys, pseudonym, recall, remember
+from trubleu.rating.create import found
+from trubleu.rating.insert_answers import TakenAnswer, answers_there, items_by_key, take_answers
 from trubleu.rating.items import Item
-from trubleu.rating.people import note
-from trubleu.rating.store.opening import add_row, lock_study
+from trubleu.rating.raters import CARRIED, adopt, checksums, keys, note, pseudonym, recall, remember
+from trubleu.rating.store.database import add_row, lock_study
 from trubleu.rating.store.schema import assignments, items, raters, ratings
 from trubleu.rating.study import Study, time_now
-from trubleu.rating.taking import TakenAnswer, answers_there, items_by_key, take_answers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from sqlalchemy import Connection, Row
 
-    from trubleu.data.files import PathLike
+    from trubleu.files.paths import PathLike
     from trubleu.rating.config import StudyConfig
 
 

@@ -1,23 +1,181 @@
-"""The settings of a study: one YAML file, read with the line of every mistake."""
+"""The settings of a study: one YAML file that explains itself, read with the line of every mistake."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
+from urllib.parse import urlsplit
 
-from trubleu.data.files import open_bytes
-from trubleu.data.weights import shown
-from trubleu.errors import DataError
-from trubleu.rating.addresses import is_address
-from trubleu.rating.examples import example as example
-from trubleu.rating.examples import read_examples, read_gold
-from trubleu.rating.items import POINTS as POINTS
-from trubleu.rating.items import Item, unstorable
+from trubleu.data.reference_files import context_field, optional_text, text_field
+from trubleu.errors import DataError, UsageError, nearest, shown
+from trubleu.files.jsonl import json_line, kind_of, parse_objects
+from trubleu.files.lines import iterate_lines, open_bytes
+from trubleu.rating.items import POINTS, Item, Role, unstorable
 from trubleu.rating.yaml_nodes import Value, optional, read_yaml
 
 if TYPE_CHECKING:
-    from trubleu.data.files import PathLike
+    from collections.abc import Iterable, Mapping
+
+    from trubleu.files.paths import PathLike
+
+
+# What ends a path in a cookie or an attribute, or is no part of an address at all.
+_NEVER = re.compile(r"[\s\x00-\x20\x7f-\x9f;,\"<>\\^`{|}]")
+
+
+def is_address(url: str) -> bool:
+    """Return whether a text is an http or https address with a host, and with no user in it.
+
+    Examples
+    --------
+    >>> is_address("https://example.org/done?code=1"), is_address("https://"), is_address("http://a@b")
+    (True, False, False)
+    >>> is_address("http://example.org:99999")
+    False
+    """
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return False
+    right = parts.scheme in {"http", "https"} and bool(parts.hostname) and "@" not in parts.netloc
+    return right and _NEVER.search(url) is None
+
+
+def check_url(url: str) -> str:
+    """Return the address of the pages without a slash at its end.
+
+    Raises
+    ------
+    UsageError
+        If it is none.
+
+    Examples
+    --------
+    >>> check_url("https://rate.example.org/chat/")
+    'https://rate.example.org/chat'
+    >>> check_url("rate.example.org")
+    Traceback (most recent call last):
+    trubleu.errors.UsageError: --url rate.example.org is no address of pages; write https://HOST or https://HOST/PATH
+    """
+    if not is_address(url) or "?" in url or "#" in url or "@" in url:
+        raise UsageError(f"--url {url} is no address of pages; write https://HOST or https://HOST/PATH")
+    return url.rstrip("/")
+
+
+_EXAMPLE = ("context", "message", "response", "responses", "accepted", "feedback")
+
+
+def read_examples(value: Value, parts: int, role: Role) -> tuple[Item, ...]:
+    """Read a list of practice or gold items from the settings."""
+    items: dict[str, Item] = {}
+    for entry in value.entries():
+        item = _example(entry, parts, role)
+        if item.key in items:
+            entry.fail("is there twice; remove one of them")
+        items[item.key] = item
+    return tuple(items.values())
+
+
+def _example(value: Value, parts: int, role: Role) -> Item:
+    fields = value.fields(_EXAMPLE if role == "practice" else _EXAMPLE[:-1])
+    wanted, other = ("responses", "response") if parts == 2 else ("response", "responses")
+    if other in fields:
+        fields[other].fail(f"does not fit the kind of study; write {wanted}")
+    for required in (wanted, *(("accepted",) if role == "gold" else ())):
+        if required not in fields:
+            value.fail(f"has no {required}; add it")
+    texts = (fields[wanted].text(),) if parts == 1 else tuple(entry.text() for entry in fields[wanted].entries())
+    if len(texts) != parts:
+        fields[wanted].fail(f"must be {parts} texts, not {len(texts)}")
+    nothing: tuple[str, ...] = ()
+    context = optional(fields, "context", lambda value: tuple(turn.text() for turn in value.entries()), nothing)
+    message = optional(fields, "message", Value.text, None)
+    accepted = optional(fields, "accepted", lambda value: _accepted(value, parts), None)
+    return example(role, texts, context, message, accepted, optional(fields, "feedback", Value.text, ""))
+
+
+def _accepted(value: Value, parts: int) -> tuple[tuple[int, int], ...]:
+    entries = value.entries()
+    if parts == 2 and all(entry.is_sequence for entry in entries):
+        if len(entries) != parts:
+            value.fail(f"must be one range for each of the {parts} responses, as [[1, 2], [4, 5]]")
+        return tuple(_range(entry) for entry in entries)
+    return (_range(value),) * parts
+
+
+def _range(value: Value) -> tuple[int, int]:
+    entries = value.entries()
+    if len(entries) != 2:
+        value.fail("must be the lowest and the highest score, as [1, 2]")
+    low, high = (entry.whole(1, POINTS) for entry in entries)
+    if low > high:
+        value.fail(f"must be the lowest and the highest score, but {low} is above {high}")
+    return low, high
+
+
+def example(
+    role: Role,
+    texts: tuple[str, ...],
+    context: tuple[str, ...],
+    message: str | None,
+    accepted: tuple[tuple[int, int], ...] | None,
+    feedback: str = "",
+) -> Item:
+    """Make a gold or practice item, whose key follows from what raters see."""
+    digest = hashlib.sha256(repr((texts, context, message)).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return Item(f"{role}:{digest}", texts, context, message, accepted=accepted, feedback=feedback, role=role)
+
+
+def read_gold(path: Path, parts: int) -> tuple[Item, ...]:
+    """Read gold items from a file of JSON lines."""
+    items: dict[str, Item] = {}
+    for place, record in parse_objects(iterate_lines(path), str(path)):
+        item = _gold_record(record, place, parts)
+        if item.key in items:
+            raise DataError(f"{place}: this gold item is there twice; remove one of them")
+        items[item.key] = item
+    if not items:
+        raise DataError(f"{path} holds no gold items; add some or leave gold.file out")
+    return tuple(items.values())
+
+
+def _gold_record(record: Mapping[str, Any], place: str, parts: int) -> Item:
+    known = ("id", *_EXAMPLE[:-1])
+    if unknown := [name for name in record if name not in known]:
+        raise DataError(f"{place}: {shown(unknown[0])} is no field of a gold item; {nearest(unknown[0], known)}")
+    if parts == 1:
+        texts: tuple[str, ...] = (text_field(record, "response", place),)
+    else:
+        responses = record.get("responses")
+        if type(responses) is not list or len(responses) != parts or any(type(text) is not str for text in responses):
+            raise DataError(f"{place}: responses must be an array of {parts} strings, not {kind_of(responses)}")
+        texts = tuple(responses)
+    ranges = record.get("accepted")
+    if parts == 1 or (type(ranges) is list and ranges and type(ranges[0]) is not list):
+        ranges = [ranges] * parts
+    if type(ranges) is not list or len(ranges) != parts or not all(map(_is_range, ranges)):
+        raise DataError(
+            f"{place}: accepted must be the lowest and the highest score, from 1 to {POINTS}, as [1, 2]"
+            + ("; for two responses also [[1, 2], [4, 5]]" if parts == 2 else "")
+        )
+    accepted = tuple((low, high) for low, high in ranges)
+    return example("gold", texts, context_field(record, place) or (), optional_text(record, "message", place), accepted)
+
+
+def _is_range(value: object) -> bool:
+    return (
+        type(value) is list
+        and len(value) == 2
+        and all(type(score) is int for score in value)
+        and 1 <= value[0] <= value[1] <= POINTS
+    )
+
 
 Kind = Literal["response", "pair"]
 
@@ -321,3 +479,164 @@ def _gold(value: Value, parts: int, folder: Path) -> Gold:
         name = fields["file"].some_text()
         return Gold(share, read_gold(folder / name, parts), name)
     return Gold(share, optional(fields, "items", lambda value: read_examples(value, parts, "gold"), ()))
+
+
+def default_config_text(kind: Kind) -> str:
+    """Return the settings of a new study with their defaults, and a comment on each.
+
+    Examples
+    --------
+    >>> print(default_config_text("pair").splitlines()[3])
+    kind: "pair"
+    """
+    return config_text(StudyConfig("Rate responses", kind))
+
+
+def config_text(config: StudyConfig) -> str:
+    """Return settings as a YAML file, with a comment on each.
+
+    Examples
+    --------
+    >>> from trubleu.rating.config import parse_config
+    >>> config = StudyConfig("Good answers", "response", raters=3)
+    >>> parse_config(config_text(config)) == config
+    True
+    """
+    gold, entry, completion, pay = config.gold, config.entry, config.completion, config.pay
+    lines = [
+        "# The settings of a rating study. They are read again whenever the study is opened.",
+        f"title: {_value(config.title)}",
+        "# response: one text at a time; pair: the outputs of two systems side by side. It cannot be changed.",
+        f"kind: {_value(config.kind)}",
+        "# How many ratings each item gets. It can be raised later.",
+        f"raters: {config.raters}",
+        "",
+        "# The question, and its five answers from worst to best.",
+        "scale:",
+        f"  question: {_value(config.scale.question)}",
+        "  labels:",
+        *(f"    - {_value(label)}" for label in config.scale.labels),
+        "",
+        "# What raters read before they start, in Markdown.",
+        *_text("instructions", config.instructions),
+        "# What they agree to first, in Markdown; leave it empty if nothing is asked.",
+        *(["consent:"] if config.consent is None else _text("consent", config.consent)),
+        "",
+        "# Tasks before the start, with feedback after the answer, such as",
+        f"#   - {_value(_EXAMPLES[config.kind] | {'feedback': 'This fits **well**.'})}",
+        *_examples("practice", config.practice, ""),
+        "",
+        "# Tasks with a known answer, mixed in unseen; they never reach results. Write them here as under practice,",
+        "# without feedback, or name a file of JSON lines beside this one: file: gold.jsonl",
+        "gold:",
+        "  # How many of a rater's tasks they are, from 0 to 0.9; each is used once a rater at most.",
+        f"  share: {_value(gold.share)}",
+        *([f"  file: {_value(gold.file)}"] if gold.file is not None else _examples("items", gold.items, "  ")),
+        "",
+        "# The shortest time in seconds between seeing a task and answering it.",
+        f"minimum_seconds: {_value(config.minimum_seconds)}",
+        "# A task that is not answered for so long goes to somebody else.",
+        f"lease_minutes: {_value(config.lease_minutes)}",
+        "# After how many items a rater is done; leave it empty for no limit.",
+        f"most_ratings_per_rater:{_optional(config.most_ratings_per_rater)}",
+        "",
+        "# How raters come in: with links of their own, with a code that all share, from Prolific or Mechanical Turk.",
+        "entry:",
+        f"  links: {_value(entry.links)}",
+        f"  code:{_optional(entry.code)}",
+        f"  prolific: {_value(entry.prolific)}",
+        f"  mturk: {_value(entry.mturk)}",
+        "# What they get at the end.",
+        "completion:",
+        f"  code:{_optional(completion.code)}",
+        f"  url:{_optional(completion.url)}",
+        "",
+        "# For trubleu rate plan.",
+        "pay:",
+        f"  currency: {_value(pay.currency)}",
+        f"  per_hour: {_value(pay.per_hour)}",
+        f"  seconds_per_item: {_value(pay.seconds_per_item)}",
+        "",
+        "# Every random order follows from it.",
+        f"seed: {config.seed}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+_EXAMPLES: dict[str, dict[str, Any]] = {
+    "response": {"message": "how are you?", "response": "fine, and you?", "accepted": [4, 5]},
+    "pair": {"message": "how are you?", "responses": ["fine", "a blue one"], "accepted": [[4, 5], [1, 2]]},
+}
+
+
+def gold_lines(items: Iterable[Item]) -> str:
+    """Return gold items as the JSON lines that the settings can name."""
+    return "".join(json_line(_record(item)) + "\n" for item in items)
+
+
+def _value(value: object) -> str:
+    """Return a value as JSON, which is YAML; numbers without an exponent, which not all readers of YAML take."""
+    if isinstance(value, float):
+        return format(Decimal(repr(value)), "f").removesuffix(".0")
+    # ASCII: YAML forbids some characters that JSON allows, and ends lines at others. It has no pairs of surrogates.
+    return json.dumps(value) if _plain(value) else _escaped(value)
+
+
+def _plain(value: object) -> bool:
+    return json.dumps(value, ensure_ascii=False).isascii()
+
+
+def _escaped(value: Any) -> str:
+    if isinstance(value, str):
+        return '"' + "".join(_character(character) for character in value) + '"'
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_value(key)}: {_value(entry)}" for key, entry in value.items()) + "}"
+    return json.dumps(value)
+
+
+def _character(character: str) -> str:
+    code = ord(character)
+    if character in '"\\':
+        return "\\" + character
+    if character.isprintable():
+        return character
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _optional(value: str | int | None) -> str:
+    return "" if value is None else f" {_value(value)}"
+
+
+def _text(name: str, text: str) -> list[str]:
+    """Return a text as a block that people can edit, where YAML gives it back as it is."""
+    lines = text.split("\n")
+    body = lines[:-1] if lines[-1] == "" else lines
+    readable = all(character.isprintable() for line in lines for character in line)
+    if not readable or not body or not body[0].strip() or body[0].startswith(" ") or not body[-1].strip():
+        return [f"{name}: {_value(text)}"]
+    return [f"{name}: {'|' if lines[-1] == '' else '|-'}", *(f"  {line}" if line else "" for line in body)]
+
+
+def _examples(name: str, items: Iterable[Item], indent: str) -> list[str]:
+    entries = [f"{indent}  - {_value(_record(item))}" for item in items]
+    return [f"{indent}{name}:", *entries] if entries else [f"{indent}{name}: []"]
+
+
+def _record(item: Item) -> dict[str, Any]:
+    record: dict[str, Any] = {}
+    if item.context:
+        record["context"] = list(item.context)
+    if item.message is not None:
+        record["message"] = item.message
+    if len(item.texts) == 1:
+        record["response"] = item.texts[0]
+    else:
+        record["responses"] = list(item.texts)
+    if item.accepted is not None:
+        ranges = [list(pair) for pair in item.accepted]
+        record["accepted"] = ranges[0] if len(ranges) == 1 else ranges
+    if item.feedback:
+        record["feedback"] = item.feedback
+    return record

@@ -12,17 +12,18 @@ from itertools import chain
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
-from trubleu.data.delimited import delimited_rows, guarded, unguarded, whole
-from trubleu.data.files import atomic_writer, name_of, open_bytes, split_lines
-from trubleu.data.weights import shown
-from trubleu.errors import DataError, some
-from trubleu.rating.config import POINTS
-from trubleu.rating.outside import Imported
+from trubleu.errors import DataError, shown, some
+from trubleu.files.delimited import delimited_rows, guarded, unguarded, whole
+from trubleu.files.lines import open_bytes, split_lines
+from trubleu.files.paths import name_of
+from trubleu.files.writer import atomic_writer
+from trubleu.rating.import_answers import Imported
+from trubleu.rating.items import POINTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from trubleu.data.files import PathLike
+    from trubleu.files.paths import PathLike
     from trubleu.rating.items import Item
     from trubleu.rating.study import Study
 

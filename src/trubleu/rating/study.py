@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trubleu.errors import DataError, TrubleuWarning, UsageError
-from trubleu.rating import assignment, people, reading
+from trubleu.rating import raters as people
+from trubleu.rating import scheduler
 from trubleu.rating.config import StudyConfig, read_config
-from trubleu.rating.founding import LEAD, SETTINGS, check_kind, found, store_url_of
-from trubleu.rating.store.opening import Store
-from trubleu.rating.syncing import bring_in_step, in_step
+from trubleu.rating.create import LEAD, SETTINGS, bring_in_step, check_kind, found, in_step, store_url_of
+from trubleu.rating.store import queries
+from trubleu.rating.store.database import Store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from trubleu.data.files import PathLike
-    from trubleu.rating.assignment import Outcome, Task
+    from trubleu.files.paths import PathLike
     from trubleu.rating.items import Item
-    from trubleu.rating.people import NewRater, Rater
-    from trubleu.rating.reading import LogRow, RatingRow, StoredItem
+    from trubleu.rating.raters import NewRater, Rater
+    from trubleu.rating.scheduler import Outcome, Task
+    from trubleu.rating.store.queries import LogRow, RatingRow, StoredItem
 
 
 def time_now() -> int:
@@ -213,7 +214,7 @@ class Study:
         """
         at = _at(now)
         while True:
-            task = self.store.write(lambda connection: assignment.assign(connection, self.config, rater, now=at))
+            task = self.store.write(lambda connection: scheduler.assign(connection, self.config, rater, now=at))
             if task != "late":
                 return task
             self.release(now=at)
@@ -254,10 +255,10 @@ class Study:
         StoreError
             If it could not be saved; the rater should try again.
         """
-        assignment.check_answer(scores, key, milliseconds)
+        scheduler.check_answer(scores, key, milliseconds)
         at = _at(now)
         return self.store.write(
-            lambda connection: assignment.answer(
+            lambda connection: scheduler.answer(
                 connection, self.config, rater, task, scores, key=key, milliseconds=milliseconds, now=at
             )
         )
@@ -267,11 +268,11 @@ class Study:
 
         Practice cannot be taken back. None if there is nothing to take back.
         """
-        return self.store.write(lambda connection: assignment.undo(connection, self.config, rater, now=_at(now)))
+        return self.store.write(lambda connection: scheduler.undo(connection, self.config, rater, now=_at(now)))
 
     def release(self, *, now: int | None = None) -> int:
         """Give all tasks that were not answered in time to others, and return how many these are."""
-        return self.store.write(lambda connection: assignment.release_late(connection, now=_at(now)))
+        return self.store.write(lambda connection: scheduler.release_late(connection, now=_at(now)))
 
     # People
 
@@ -430,15 +431,15 @@ class Study:
 
     def items(self) -> list[StoredItem]:
         """Return all items with how far they are, in the order of the file; then practice and gold."""
-        return self.store.read(reading.stored_items)
+        return self.store.read(queries.stored_items)
 
     def table(self) -> list[RatingRow]:
         """Return all scores that stand, gold and practice and excluded raters included, in a fixed order."""
-        return self.store.read(reading.table)
+        return self.store.read(queries.table)
 
     def log(self) -> list[LogRow]:
         """Return the log from its beginning."""
-        return self.store.read(lambda connection: list(reading.log_rows(connection)))
+        return self.store.read(lambda connection: list(queries.log_rows(connection)))
 
 
 def _at(now: int | None) -> int:

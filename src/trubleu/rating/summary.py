@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, TypeVar
 from sqlalchemy import select
 
 from trubleu.errors import counted as number_of
-from trubleu.rating import people, reading
-from trubleu.rating.config import POINTS
-from trubleu.rating.store.opening import get_meta
+from trubleu.rating import raters as people
+from trubleu.rating.items import POINTS
+from trubleu.rating.store import queries
+from trubleu.rating.store.database import get_meta
 from trubleu.rating.store.schema import log
-from trubleu.stats.agreement import krippendorff_alpha
-from trubleu.stats.kappa import kappa_table
+from trubleu.stats.agreement import kappa_table, krippendorff_alpha
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
 
     from sqlalchemy import Connection
 
-    from trubleu.rating.people import Rater
-    from trubleu.rating.reading import RatingRow, StoredItem
+    from trubleu.rating.raters import Rater
+    from trubleu.rating.store.queries import RatingRow, StoredItem
     from trubleu.rating.study import Study
     from trubleu.stats.agreement import Reliability
 
@@ -238,8 +238,8 @@ def _all(
 ) -> tuple[list[StoredItem], list[RatingRow], list[Rater], str | None, set[tuple[int, int]]]:
     from_elsewhere = select(log.c.item, log.c.rater).where(log.c.kind.in_(("carried", "imported")))
     return (
-        reading.stored_items(connection),
-        reading.table(connection),
+        queries.stored_items(connection),
+        queries.table(connection),
         people.all_raters(connection),
         get_meta(connection, "state"),
         {(row.item, row.rater) for row in connection.execute(from_elsewhere)},

@@ -6,9 +6,8 @@ import math
 import re
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from trubleu.data.extras import needed
-from trubleu.data.weights import shown
-from trubleu.errors import DataError, nearest
+from trubleu.errors import DataError, nearest, shown
+from trubleu.optional_deps import needed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

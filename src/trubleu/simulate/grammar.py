@@ -8,7 +8,7 @@ from functools import cache
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, Final
 
-from trubleu.simulate import phrases, response_phrases
+from trubleu.simulate import phrases
 from trubleu.simulate.lexicon import concepts
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def responses() -> dict[str, dict[Kind | None, Choice]]:
 
     Where an act has no sentences of a sort, it has all there are.
     """
-    return {act: _by_focus(act, lines) for act, lines in response_phrases.RESPONSES.items()}
+    return {act: _by_focus(act, lines) for act, lines in phrases.RESPONSES.items()}
 
 
 @cache

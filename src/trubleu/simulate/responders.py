@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from trubleu.errors import UsageError
 from trubleu.simulate.grammar import tokens
-from trubleu.simulate.reading import read
+from trubleu.simulate.reader import read
 from trubleu.simulate.speech import Speaker
 
 if TYPE_CHECKING:

@@ -1,20 +1,498 @@
-"""Simulated triples: made-up conversations of any number, all of which follow from a seed."""
+"""Simulated triples of any number: a made-up language, drawn in blocks from a seed."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, Final
 
-from trubleu.data import Triple, atomic_writer
-from trubleu.data.formats import format_to_write
+import numpy as np
+
+from trubleu.data import Triple
 from trubleu.errors import UsageError
+from trubleu.files.paths import format_to_write
+from trubleu.files.writer import atomic_writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from trubleu.data.files import PathLike
-    from trubleu.simulate.blocks import BlockMaker
+    from numpy.typing import ArrayLike, NDArray
+
+    from trubleu.files.paths import PathLike
+
+
+_LOW = np.uint64(0xFFFFFFFF)
+_HALF = np.uint64(32)
+
+
+class AliasTable:
+    """Distributions over the columns of a matrix, one a row, from which any number of draws take two look-ups each.
+
+    A draw is a function of 64 random bits in whole numbers, so that the same bits give the same draws everywhere.
+
+    Parameters
+    ----------
+    weights
+        Not negative, with something positive in every row; a single row may be given without its axis.
+
+    Examples
+    --------
+    >>> table = AliasTable([3.0, 0.0, 1.0])
+    >>> bits = np.random.PCG64(1).random_raw(1000)
+    >>> np.bincount(table.draw(bits), minlength=3).tolist()
+    [765, 0, 235]
+    """
+
+    def __init__(self, weights: ArrayLike) -> None:
+        matrix = np.atleast_2d(np.asarray(weights, dtype=np.float64))
+        rows = [_filled(row) for row in matrix]
+        self._width = matrix.shape[1]
+        self._kept = np.concatenate([kept for kept, _ in rows])
+        self._other = np.concatenate([other for _, other in rows])
+
+    def draw(self, bits: NDArray[np.uint64], rows: NDArray[Any] | None = None) -> NDArray[np.int64]:
+        """Return a column for each 64 bits, from the first row or from those given."""
+        columns = (((bits >> _HALF) * np.uint64(self._width)) >> _HALF).astype(np.int64)
+        cells = columns if rows is None else rows * self._width + columns
+        return np.where((bits & _LOW) < self._kept[cells], columns, self._other[cells])
+
+
+def _filled(weights: NDArray[np.float64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Return how many of 2**32 draws of a column keep it, and the column that the others go to."""
+    shares = weights * (len(weights) / weights.sum())
+    small, large = np.flatnonzero(shares < 1), np.flatnonzero(shares >= 1)
+    other = np.arange(len(shares))
+    if not len(large):  # all are 1 but for rounding
+        return np.full(len(shares), 2**32, dtype=np.uint64), other
+    # What small columns lack is laid end to end, and beside it what large ones have to spare. A small column takes from
+    # the large one in which its own piece begins. Where the piece reaches over the end of what that one has, the large
+    # column lacks something in turn, and takes it from the next large one.
+    lacking = np.concatenate([[0.0], np.cumsum(1 - shares[small])])
+    spare = np.cumsum(shares[large] - 1)
+    giver = np.searchsorted(spare, lacking[:-1], side="right")
+    other[small] = large[np.minimum(giver, len(large) - 1)]
+    other[large[:-1]] = large[1:]
+    shares[large] = 1 + spare - lacking[np.searchsorted(lacking[:-1], spare, side="left")]
+    shares[large[-1]] = 1
+    return (np.clip(shares, 0, 1) * 2.0**32).astype(np.uint64), other
+
+
+FEWEST_WORDS: Final = 1_000
+MOST_WORDS: Final = 10_000_000
+LARGEST_EXPONENT: Final = 3.0
+
+FUNCTION_WORDS: Final = 200
+"""The most frequent words belong to no topic, like *the* and *you*."""
+
+CELL: Final = 16
+"""Bytes of a word's cell: one for what stands before the word, 14 for the word, one for what stands after it."""
+
+_TOPIC_WORDS = 200  # or a few less
+_PHRASES = 1_000
+_PHRASE_LENGTHS = (2, 5)
+_PHRASE_WORDS = 2_000  # stock phrases are made of the most frequent words
+_PHRASE_SHIFT = 10  # flattens their frequencies: the first has some 2 % of all uses
+_NAMES = 16  # one in so many words of topics is always written with a capital
+
+# Words are open syllables and a last one that may be closed. No word can be read in two ways, hence none comes twice:
+# a vowel ends a syllable, only the last syllable ends in consonants, and no onset is a vowel's beginning.
+_ONSETS = [*"bcdfghjklmnprstvwyz", "ch", "sh", "th", "br", "st", "tr", "pl", "gr", "kl"]
+_VOWELS = [*"aeiou", "ai", "ea", "ou", "oo"]
+_CODAS = ["", *"nrsltmkd", "ng", "st"]
+
+
+@dataclass(frozen=True)
+class Language:
+    """A made-up language; everything in it follows from its options.
+
+    A word is a number, its rank by frequency less 1: word `r` occurs in proportion to ``(r + 1) ** -exponent``. Words
+    after the first `FUNCTION_WORDS` belong to one topic each. A topic is as frequent as its words together, so texts
+    that take words from their topics still have Zipf's frequencies.
+
+    Parameters
+    ----------
+    words
+        How many different words there are.
+    exponent
+        Of Zipf's law.
+    seed
+        Of how words are written and which phrases are stock phrases.
+
+    Raises
+    ------
+    UsageError
+        If an option is out of bounds.
+
+    Examples
+    --------
+    >>> language = Language(words=2000, seed=1)
+    >>> [language.spelled(rank) for rank in (0, 1, 1000)]
+    ['grik', 'sai', 'boos']
+    """
+
+    words: int = 200_000
+    exponent: float = 1.0
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if not FEWEST_WORDS <= self.words <= MOST_WORDS:
+            raise UsageError(f"words is {self.words}, but must lie between {FEWEST_WORDS:,} and {MOST_WORDS:,}")
+        if not 0 <= self.exponent <= LARGEST_EXPONENT:
+            raise UsageError(f"exponent is {self.exponent}, but must lie between 0 and {LARGEST_EXPONENT:g}")
+        if self.seed < 0:
+            raise UsageError(f"language is {self.seed}, but must not be negative")
+
+    @property
+    def topics(self) -> int:
+        """How many topics there are."""
+        return math.ceil((self.words - FUNCTION_WORDS) / _TOPIC_WORDS)
+
+    @cached_property
+    def frequencies(self) -> NDArray[np.float64]:
+        """The share of each word."""
+        weights: NDArray[np.float64] = np.arange(1, self.words + 1, dtype=np.float64) ** -self.exponent
+        return weights / float(weights.sum())
+
+    def topic_of(self, words: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the topics of words that are no function words: every topic has frequent words and rare ones."""
+        return (words - FUNCTION_WORDS) % self.topics
+
+    def is_name(self, words: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return which words are always written with a capital."""
+        return np.asarray((words >= FUNCTION_WORDS) & (words % _NAMES == 0))
+
+    def draw_words(self, bits: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return a word for each 64 random bits."""
+        return self._word_table.draw(bits)
+
+    def draw_topics(self, bits: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return a topic for each 64 random bits."""
+        return self._topic_table.draw(bits)
+
+    def draw_topic_words(self, bits: NDArray[np.uint64], topics: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return a word of each topic."""
+        return FUNCTION_WORDS + topics + self.topics * self._topic_word_table.draw(bits, topics)
+
+    def draw_phrases(self, bits: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Return the number of a stock phrase, a row of `phrases`, for each 64 random bits."""
+        return self._phrase_table.draw(bits)
+
+    @cached_property
+    def phrases(self) -> NDArray[np.int64]:
+        """The words of stock phrases, a row each; -1 after its end."""
+        shortest, longest = _PHRASE_LENGTHS
+        frequent = AliasTable(self.frequencies[:_PHRASE_WORDS])
+        bits = self._generator().random_raw(_PHRASES * (longest + 1)).reshape(_PHRASES, longest + 1)
+        lengths = shortest + bits[:, :1] % np.uint64(longest - shortest + 1)
+        words = frequent.draw(bits[:, 1:].ravel()).reshape(_PHRASES, longest)
+        return np.where(np.arange(longest) < lengths.astype(np.int64), words, -1)
+
+    @cached_property
+    def cells(self) -> NDArray[np.uint8]:
+        """The bytes of each word in a row of `CELL`, ended by zeros, after a space; ASCII, one byte a letter."""
+        texts = np.zeros((self.words, CELL), dtype=np.uint8)
+        texts[:, 0] = ord(" ")
+        written = texts[:, 1:-1]
+        written[:] = self._spellings().view(np.uint8).reshape(self.words, CELL - 2)
+        written[self.is_name(np.arange(self.words)), 0] &= 0xDF  # from lower to upper case
+        return texts
+
+    def spelled(self, word: int) -> str:
+        """Return a word as it is written inside a sentence."""
+        return bytes(self.cells[word, 1:-1]).rstrip(b"\0").decode("ascii")
+
+    def _spellings(self) -> NDArray[np.bytes_]:
+        open_syllables = np.array([onset + vowel for onset in _ONSETS for vowel in _VOWELS], dtype="S4")
+        codas = np.array(_CODAS, dtype="S2")
+        spellings = np.zeros(self.words, dtype=f"S{CELL - 2}")
+        generator = self._generator(1)
+        first, syllables = 0, 1
+        while first < self.words:
+            # All words of so many syllables are numbered; steps of one length through them reach each once. The
+            # most frequent words have the fewest syllables.
+            number = len(codas) * len(open_syllables) ** syllables
+            step, start = _stride(generator, number)
+            count = min(number, self.words - first)
+            left = (start + step * np.arange(count, dtype=np.int64)) % number
+            left, coda = np.divmod(left, len(codas))
+            text: Any = codas[coda]
+            for _ in range(syllables):
+                left, syllable = np.divmod(left, len(open_syllables))
+                text = np.char.add(open_syllables[syllable], text)
+            spellings[first : first + count] = text
+            first, syllables = first + count, syllables + 1
+        return spellings
+
+    def _generator(self, purpose: int = 0) -> np.random.PCG64:
+        return np.random.PCG64([self.seed, purpose])
+
+    @cached_property
+    def _word_table(self) -> AliasTable:
+        return AliasTable(self.frequencies)
+
+    @cached_property
+    def _by_topic(self) -> NDArray[np.float64]:
+        """The frequencies of topics' words, a row each."""
+        frequencies = self.frequencies[FUNCTION_WORDS:]
+        padded = np.zeros(self.topics * math.ceil(len(frequencies) / self.topics))
+        padded[: len(frequencies)] = frequencies
+        return padded.reshape(-1, self.topics).T
+
+    @cached_property
+    def _topic_table(self) -> AliasTable:
+        return AliasTable(self._by_topic.sum(axis=1))
+
+    @cached_property
+    def _topic_word_table(self) -> AliasTable:
+        return AliasTable(self._by_topic)
+
+    @cached_property
+    def _phrase_table(self) -> AliasTable:
+        return AliasTable(1 / (_PHRASE_SHIFT + np.arange(_PHRASES, dtype=np.float64)))
+
+
+def _stride(generator: np.random.PCG64, number: int) -> tuple[int, int]:
+    """Return a step without a common divisor with ``number``, at least a third of it, and where to start."""
+    start, step = (int(bits) % number for bits in generator.random_raw(2))
+    step = number // 3 + step // 3
+    while math.gcd(step, number) > 1:
+        step += 1
+    return step, start
+
+
+BLOCK: Final = 8192
+"""Triples of a block. Each block has random bits of its own, so that the first of many triples do not depend on how
+many there are."""
+
+FIELDS: Final = 3
+"""A triple is three texts: context, message, response."""
+
+MARKS: Final = (b"\1", b"\2", b"\3", b"\4", b"\5")
+"""What stands before a triple's number, context, message and response, and after it, until a format is chosen."""
+
+_MEDIAN_LENGTH, _LENGTH_SPREAD, _LONGEST = 9.0, 0.6, 48  # words; a log-normal distribution, as that of chat nearly is
+_TOPICAL = 0.5  # of the words that are no function words come from the triple's topic
+_WITH_PHRASE = 0.25  # of texts begin or end with a stock phrase
+_CAPITAL = 0.8  # of texts begin with a capital
+_WITHIN = {",": 0.06, ".": 0.04, "?": 0.01, "!": 0.01}  # how often a mark follows a word,
+_AT_END = {".": 0.45, "?": 0.2, "!": 0.12}  # and a text's last word
+
+# Groups of triples by what is copied: both, the message or the response; the same, altered; nothing.
+_COPIED = np.array([[0, 1, 1], [0, 1, 0], [0, 0, 1], [0, 1, 1], [0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=bool)
+_ALTERED = np.array([0, 0, 0, 1, 1, 1, 0], dtype=bool)
+
+# A word of a text as one number: its rank, what mark follows, whether it has a capital.
+_MARK, _CAPITAL_BIT = 24, 31
+_WORD = (1 << _MARK) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Texts one after the other: `words` of text `i` begin at ``begins[i]``; whether each one is an original."""
+
+    words: NDArray[np.uint32]
+    begins: NDArray[np.int64]
+    original: NDArray[np.bool_]
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """How many words each text has."""
+        return np.diff(self.begins)
+
+
+@dataclass(frozen=True)
+class BlockMaker:
+    """Makes blocks of triples as bytes; see `trubleu.simulate.triples.TripleSimulation` for the options."""
+
+    language: Language
+    seed: int
+    duplicates: float
+    near_duplicates: float
+
+    def spelled(self, number: int, triples: int = BLOCK) -> bytes:
+        """Return the first triples of a block, with `MARKS` between their parts."""
+        texts = self._first if number == 0 else self._copied(number, self._drawn(number))
+        lengths = np.ones((triples, FIELDS + 2), dtype=np.int64)  # the triple's number, three texts, an end
+        lengths[:, 1:-1] = texts.lengths.reshape(-1, FIELDS)[:triples]
+        ends = np.cumsum(lengths).reshape(lengths.shape)
+        begins = ends - lengths
+        count = texts.begins[FIELDS * triples]
+        places = np.arange(count) + np.repeat(1 + 2 * np.arange(triples), lengths[:, 1:-1].sum(axis=1))
+        words = texts.words[:count]
+        cells = np.zeros((ends[-1, -1], CELL), dtype=np.uint8)
+        # Sixteen bytes move faster as one thing than as sixteen.
+        whole = cells.view(np.complex128).ravel()
+        whole[places] = self.language.cells.view(np.complex128).ravel()[words & _WORD]
+        cells[places, -1] = (words >> _MARK) & 0x7F
+        cells[places[words >> _CAPITAL_BIT != 0], 1] &= 0xDF
+        for field, mark in enumerate(MARKS[1:-1], 1):
+            cells[begins[:, field], 0] = mark[0]
+        cells[begins[:, 0]] = _numbers(number * BLOCK + np.arange(triples))
+        cells[begins[:, -1], 0] = MARKS[-1][0]
+        return cells.tobytes().translate(None, b"\0")
+
+    @cached_property
+    def _first(self) -> Texts:
+        """Block 0, whose texts are repeated all over the corpus."""
+        return self._copied(0, self._drawn(0))
+
+    def _drawn(self, number: int) -> Texts:
+        """Draw all texts of a block."""
+        generator = self._generator(number, 0)
+        lengths = _LENGTHS[_small(generator, BLOCK * FIELDS) >> 4]
+        begins = np.concatenate([[0], np.cumsum(lengths)])
+        words = self.language.draw_words(generator.random_raw(begins[-1]))
+        chance = _small(generator, begins[-1])
+        marks = _WITHIN_MARKS[chance >> 8]
+        topics = self.language.draw_topics(generator.random_raw(BLOCK))
+        topical = np.flatnonzero((words >= FUNCTION_WORDS) & ((chance & 0xFF) < _TOPICAL * 256))
+        of_triple = np.repeat(topics, lengths.reshape(-1, FIELDS).sum(axis=1))
+        words[topical] = self.language.draw_topic_words(generator.random_raw(len(topical)), of_triple[topical])
+        self._put_phrases(generator, words, marks, begins)
+        capitals = np.zeros(len(words), dtype=bool)
+        capitals[1:] = _ENDS_SENTENCE[marks[:-1]]
+        packed = (words | (marks.astype(np.int64) << _MARK) | (capitals.astype(np.int64) << _CAPITAL_BIT)).astype("u4")
+        chance = _small(generator, BLOCK * FIELDS)
+        first, last = begins[:-1], begins[1:] - 1
+        packed[last] &= ~np.uint32(0x7F << _MARK)
+        packed[last] |= _END_MARKS[chance >> 8].astype(np.uint32) << np.uint32(_MARK)
+        packed[first] &= np.uint32((1 << _CAPITAL_BIT) - 1)
+        packed[first] |= ((chance & 0xFF) < _CAPITAL * 256).astype(np.uint32) << np.uint32(_CAPITAL_BIT)
+        return Texts(packed, begins, np.ones(BLOCK * FIELDS, dtype=bool))
+
+    def _put_phrases(
+        self,
+        generator: np.random.PCG64,
+        words: NDArray[np.int64],
+        marks: NDArray[np.uint8],
+        begins: NDArray[np.int64],
+    ) -> None:
+        """Let some texts begin or end with a stock phrase."""
+        chance = _small(generator, len(begins) - 1)
+        texts = np.flatnonzero(chance < _WITH_PHRASE * 2**16)
+        phrases = self.language.phrases[self.language.draw_phrases(generator.random_raw(len(texts)))]
+        sizes = (phrases >= 0).sum(axis=1)
+        room = (begins[1:] - begins[:-1])[texts] - sizes
+        first = begins[texts] + np.where(chance[texts] % 2 == 0, room, 0)
+        for place in range(phrases.shape[1]):
+            there = (room >= 0) & (sizes > place)
+            words[first[there] + place] = phrases[there, place]
+            inside = there & (sizes > place + 1)
+            marks[first[inside] + place] = 0
+
+    def _copied(self, number: int, drawn: Texts) -> Texts:
+        """Replace some messages and responses by copies of others, from this block or the first, as they are or not."""
+        generator = self._generator(number, 1)
+        chance, pick, where, edit = generator.random_raw(4 * BLOCK).reshape(4, BLOCK)
+        # Each share is that of messages and that of responses, and half of either is copied together with the other.
+        bounds = np.cumsum([self.duplicates / 2] * 3 + [self.near_duplicates / 2] * 3)
+        group = np.searchsorted(bounds, _unit(chance), side="right")
+        original = ~_COPIED[group]
+        # Only whole originals are copied: a copy's own text is not in the corpus.
+        sources = np.flatnonzero(original.all(axis=1))
+        before = np.searchsorted(sources, np.arange(BLOCK))
+        original[before == 0] = True
+        share = _unit(pick)
+        source = sources[(share * before).astype(np.int64)]
+        pool = drawn.words
+        text_begins, text_lengths = drawn.begins[:-1], drawn.lengths
+        if number:
+            popular = np.flatnonzero(self._first.original.reshape(-1, FIELDS).all(axis=1))
+            elsewhere = where >> np.uint64(63) == 0
+            source = np.where(elsewhere, BLOCK + popular[(share * len(popular)).astype(np.int64)], source)
+            pool = np.concatenate([drawn.words, self._first.words])
+            text_begins = np.concatenate([text_begins, self._first.begins[:-1] + len(drawn.words)])
+            text_lengths = np.concatenate([text_lengths, self._first.lengths])
+        own = np.arange(BLOCK * FIELDS).reshape(-1, FIELDS)
+        text = np.where(original, own, FIELDS * source[:, None] + np.arange(FIELDS)).ravel()
+        lengths = text_lengths[text]
+        begins = np.concatenate([[0], np.cumsum(lengths)])
+        words = pool[np.arange(begins[-1]) + np.repeat(text_begins[text] - begins[:-1], lengths)]
+        altered = np.flatnonzero(~original & _ALTERED[group, None])
+        # A triple's two copies are altered in the same way, at different words.
+        bits = edit[altered // FIELDS]
+        kind = (bits & np.uint64(3)).astype(np.int64)
+        share = (_unit(bits) + (altered % FIELDS) / FIELDS) % 1
+        self._alter(words, begins[altered], lengths[altered], kind, share, generator)
+        return Texts(words, begins, original.ravel())
+
+    def _alter(
+        self,
+        words: NDArray[np.uint32],
+        begins: NDArray[np.int64],
+        lengths: NDArray[np.int64],
+        kind: NDArray[np.int64],
+        share: NDArray[np.float64],
+        generator: np.random.PCG64,
+    ) -> None:
+        """Make near-duplicates of the copies that begin there: another word, another mark at the end, another case."""
+        fresh = self.language.draw_words(generator.random_raw(len(begins)))
+        places = begins + (share * lengths).astype(np.int64)
+        case = (kind == 3) & ~self.language.is_name(words[begins] & _WORD)
+        mark = (kind >= 2) & ~case
+        word = kind < 2
+        old = (words[places] & _WORD).astype(np.int64)
+        new = np.where(fresh == old, (old + 1) % self.language.words, fresh).astype(np.uint32)
+        words[places[word]] = (words[places] & ~np.uint32(_WORD) | new)[word]
+        words[begins[case]] ^= np.uint32(1 << _CAPITAL_BIT)
+        last = (begins + lengths - 1)[mark]
+        after = _NEXT_END_MARK[(words[last] >> _MARK) & 0x7F].astype(np.uint32)
+        words[last] = (words[last] & ~np.uint32(0x7F << _MARK)) | (after << np.uint32(_MARK))
+
+    def _generator(self, number: int, purpose: int) -> np.random.PCG64:
+        # The raw bits of a named generator are the same in all versions of NumPy; its distributions need not be.
+        return np.random.PCG64([self.seed, number, purpose])
+
+
+def _small(generator: np.random.PCG64, count: int) -> NDArray[np.uint16]:
+    """Return numbers of 16 random bits."""
+    bits = generator.random_raw(-(-count // 4)).astype("<u8", copy=False)
+    return bits.view("<u2")[:count]
+
+
+def _unit(bits: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """Return numbers from 0 up to 1: whole numbers below 2**53 are floats without loss."""
+    return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def _numbers(numbers: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """Return cells with whole numbers in decimal digits."""
+    cells = np.zeros((len(numbers), CELL), dtype=np.uint8)
+    cells[:, 0] = MARKS[0][0]
+    digits = len(str(numbers[-1]))
+    for place in range(1, digits + 1):
+        high, digit = np.divmod(numbers // 10 ** (digits - place), 10)
+        cells[:, place] = np.where((high > 0) | (digit > 0) | (place == digits), digit + ord("0"), 0)
+    return cells
+
+
+def _lengths() -> NDArray[np.int64]:
+    """Return lengths of texts in words, 4,096 of them in equal shares."""
+    normal = NormalDist(math.log(_MEDIAN_LENGTH), _LENGTH_SPREAD)
+    quantiles = [math.exp(normal.inv_cdf((place + 0.5) / 4096)) for place in range(4096)]
+    return np.clip(np.rint(quantiles), 1, _LONGEST).astype(np.int64)
+
+
+def _marks(shares: dict[str, float]) -> NDArray[np.uint8]:
+    """Return marks, 256 of them in the shares given; 0 for none."""
+    marks = np.zeros(256, dtype=np.uint8)
+    done = 0
+    for mark, share in shares.items():
+        count = round(share * 256)
+        marks[done : done + count] = ord(mark)
+        done += count
+    return marks
+
+
+_LENGTHS = _lengths()
+_WITHIN_MARKS = _marks(_WITHIN)
+_END_MARKS = _marks(_AT_END)
+_NEXT_END_MARK = np.zeros(128, dtype=np.uint8)
+_NEXT_END_MARK[[0, *map(ord, _AT_END)]] = [*map(ord, _AT_END), 0]
+_ENDS_SENTENCE = np.isin(np.arange(256), [ord(mark) for mark in ".?!"])
+
 
 MOST_TRIPLES: Final = 10**12
 
@@ -71,8 +549,6 @@ class TripleSimulation:
     near_duplicates: float = 0.05
 
     def __post_init__(self) -> None:
-        from trubleu.simulate.language import Language
-
         if self.seed < 0:
             raise UsageError(f"seed is {self.seed}, but must not be negative")
         for name in ("duplicates", "near_duplicates"):
@@ -132,7 +608,7 @@ class TripleSimulation:
         _check_number(n)
         form = format_to_write(path, ("jsonl", "tsv", "parquet"))
         if form == "parquet":
-            from trubleu.data.triple_writer import write_triples
+            from trubleu.data.triple_files import write_triples
 
             write_triples(path, self._triples(n), progress=progress)
             return
@@ -147,24 +623,18 @@ class TripleSimulation:
 
     def _lines(self, block: bytes, around: Sequence[str]) -> str:
         """Return a block with other text in place of its control characters."""
-        from trubleu.simulate.blocks import MARKS
-
         for mark, text in zip(MARKS, around, strict=True):
             block = block.replace(mark, text.replace("SEED", str(self.seed)).encode())
         return block.decode("ascii")
 
     def _blocks(self, n: int) -> Iterator[tuple[bytes, int]]:
         """Yield blocks as `BlockMaker.spelled` writes them, and how many triples they have."""
-        from trubleu.simulate.blocks import BLOCK
-
         for first in range(0, n, BLOCK):
             count = min(BLOCK, n - first)
             yield self._maker.spelled(first // BLOCK, count), count
 
     @cached_property
     def _maker(self) -> BlockMaker:
-        from trubleu.simulate.blocks import BlockMaker
-        from trubleu.simulate.language import Language
 
         language = Language(words=self.words, exponent=self.exponent, seed=self.language)
         return BlockMaker(language, self.seed, self.duplicates, self.near_duplicates)

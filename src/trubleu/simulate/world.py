@@ -1,19 +1,32 @@
-"""A made world: conversations whose meaning can be read back, so that the quality of any response is known."""
+"""The simulated world: conversations whose meaning can be read back, so any response has a known quality; its files."""
 
 from __future__ import annotations
 
+import json
+import re
+import secrets
+import shutil
+from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from trubleu.data import Triple
-from trubleu.errors import UsageError
-from trubleu.simulate import reading
-from trubleu.simulate.paraphrases import paraphrased
-from trubleu.simulate.speech import Speaker
+from trubleu.data import Triple, write_triples
+from trubleu.errors import DataError, UsageError, some
+from trubleu.files.paths import is_standard
+from trubleu.files.writer import atomic_writer
+from trubleu.simulate import reader
+from trubleu.simulate.responders import responder
+from trubleu.simulate.speech import Speaker, paraphrased
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
+
+    from trubleu.files.paths import PathLike
+    from trubleu.simulate.responders import Responder
+
 
 MOST_TRIPLES: Final = 10**9
 _LARGEST_SEED: Final = 2**63 - 1
@@ -135,7 +148,7 @@ class World:
         >>> [round(world.quality(message, text), 2) for text in texts]
         [4.87, 2.2, 1.5, 1.0]
         """
-        return reading.quality(message, response)
+        return reader.quality(message, response)
 
     def paraphrase(self, text: str, *, seed: int = 0) -> str:
         """Say the same in other words, as far as the text can be read.
@@ -167,3 +180,229 @@ class World:
             message = speaker.message(scene)
             response = speaker.good(scene) if good else speaker.usual(scene)
             yield Triple(f"{prefix}{number}", context, message, response)
+
+
+SCHEMA: Final = "trubleu.world/1"
+
+SYSTEMS: Final = {
+    "strong": "skill:0.85",
+    "fair": "skill:0.6",
+    "weak": "skill:0.3",
+    "retrieval": "retrieval",
+    "dull": "dull",
+    "parrot": "parrot",
+    "random": "random",
+}
+"""The systems of a world, unless others are asked for."""
+
+_VOICES: Final = 10
+WORLD, CORPUS, SEEDS, OUTPUTS, TRUTH = "world.json", "corpus.jsonl", "seeds.jsonl", "outputs", "truth.csv"
+
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_RESERVED: Final = {"con", "prn", "aux", "nul"}
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenWorld:
+    """A folder that was written.
+
+    Attributes
+    ----------
+    folder
+        Where it is.
+    corpus, segments
+        How many conversations there are in the corpus and to test on.
+    qualities
+        The true mean quality of every system, the best first.
+    """
+
+    folder: Path
+    corpus: int
+    segments: int
+    qualities: dict[str, float]
+
+
+def write_world(
+    folder: PathLike,
+    world: World,
+    *,
+    corpus: int = 20_000,
+    segments: int = 200,
+    systems: Mapping[str, str] = SYSTEMS,
+    progress: Callable[[str, int], Callable[[int], object]] | None = None,
+) -> WrittenWorld:
+    """Write a world into a folder, which appears whole or not at all.
+
+    It holds ``world.json`` (what it was made with), ``corpus.jsonl`` and ``seeds.jsonl`` (triples),
+    ``outputs/NAME.txt`` (a system's responses, one a line in the order of the seeds) and ``truth.csv``: the true
+    quality of each response in full as ``quality``, and as the ratings of ten voices of the truth, each in whole
+    points, whose mean is the quality to a tenth of a point.
+
+    Parameters
+    ----------
+    folder
+        Does not exist yet, or is empty.
+    world
+        The world.
+    corpus
+        How many conversations the corpus has.
+    segments
+        How many there are to test on.
+    systems
+        The names of systems and what they are like (see `responder`).
+    progress
+        Called with the name of a stage and its size as it begins; what it returns is told how much has been done.
+
+    Raises
+    ------
+    UsageError
+        If the folder holds something, or an option is wrong.
+    DataError
+        If something cannot be written.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp()) / "world"
+    >>> written = write_world(folder, World(seed=3), corpus=500, segments=20, systems={"a": "skill:1", "b": "parrot"})
+    >>> sorted(path.name for path in folder.iterdir()), list(written.qualities)
+    (['corpus.jsonl', 'outputs', 'seeds.jsonl', 'truth.csv', 'world.json'], ['a', 'b'])
+    >>> read_world(folder)
+    World(seed=3)
+    """
+    target = Path(folder)
+    for name, number in (("corpus", corpus), ("segments", segments)):
+        if type(number) is not int or number < 1:
+            raise UsageError(f"{name} is {number}, but a world needs at least one conversation there")
+    corpus_triples, seeds = world.triples(corpus), list(world.seeds(segments))
+    responders = _responders(world, systems)
+    _check_names(responders)
+    stage = progress or (lambda _name, _total: lambda _done: None)
+    with _new_folder(folder) as made:
+        write_triples(made / CORPUS, corpus_triples, progress=stage("simulating", corpus))
+        write_triples(made / SEEDS, seeds)
+        qualities = _write_systems(made, world, seeds, responders, stage("answering", segments * len(responders)))
+        about = {"schema": SCHEMA, "seed": world.seed, "corpus": corpus, "segments": segments, "systems": dict(systems)}
+        with atomic_writer(made / WORLD) as file:
+            file.write(json.dumps(about, indent=2) + "\n")
+    means = {name: sum(each) / len(each) for name, each in qualities.items()}
+    return WrittenWorld(target, corpus, segments, dict(sorted(means.items(), key=lambda pair: -pair[1])))
+
+
+def read_world(folder: PathLike) -> World:
+    """Open the world of a folder that `write_world` made.
+
+    Parameters
+    ----------
+    folder
+        The folder; only its ``world.json`` is read.
+
+    Raises
+    ------
+    DataError
+        If there is none, or it is damaged or of another version.
+    """
+    path = Path(folder) / WORLD
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise DataError(f"{folder} holds no {WORLD}; make a world with trubleu simulate world {folder}") from error
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path} is not UTF-8; make the world again") from error
+    try:
+        about = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path} is not JSON; make the world again") from error
+    schema = about.get("schema") if isinstance(about, dict) else None
+    if schema != SCHEMA:
+        raise DataError(f"{path}: the field schema must be {SCHEMA!r}, not {schema!r}; make the world again")
+    try:
+        return World(seed=about.get("seed"))
+    except UsageError as error:
+        raise DataError(f"{path}: {error}; make the world again") from error
+
+
+def _responders(world: World, systems: Mapping[str, str]) -> dict[str, Responder]:
+    """Make the systems; the second of a kind draws otherwise than the first."""
+    made: dict[str, Responder] = {}
+    kinds: Counter[str] = Counter()
+    for name, spec in systems.items():
+        made[name] = responder(world, spec)
+        kind = made[name].spec
+        if kinds[kind]:
+            made[name] = responder(world, spec, seed=kinds[kind])
+        kinds[kind] += 1
+    return made
+
+
+def _check_names(systems: Mapping[str, Responder]) -> None:
+    if not systems:
+        raise UsageError("a world needs at least one system")
+    wrong = [name for name in systems if not _NAME.fullmatch(name) or name.lower() in _RESERVED]
+    if wrong:
+        raise UsageError(
+            f"{wrong[0]!r} cannot be the name of a system and its file; use at most 64 of a-z, 0-9, '.', '_' and '-'"
+        )
+    folded: dict[str, str] = {}
+    for name in systems:
+        if (other := folded.setdefault(name.lower(), name)) != name:
+            raise UsageError(f"the systems {other} and {name} would have one file on some machines; rename one")
+
+
+def _write_systems(
+    folder: Path,
+    world: World,
+    seeds: list[Triple],
+    responders: Mapping[str, Responder],
+    progress: Callable[[int], object],
+) -> dict[str, list[float]]:
+    (folder / OUTPUTS).mkdir()
+    qualities = {}
+    for name, system in responders.items():
+        texts = []
+        for seed in seeds:
+            texts += system.respond([seed])
+            progress(1)
+        with atomic_writer(folder / OUTPUTS / f"{name}.txt") as file:
+            file.writelines(f"{text}\n" for text in texts)
+        qualities[name] = [world.quality(seed.message, text) for seed, text in zip(seeds, texts, strict=True)]
+    with atomic_writer(folder / TRUTH) as file:
+        file.write("item,system,rater,score,quality\n")
+        for at, seed in enumerate(seeds):
+            for name, values in qualities.items():
+                for voice, score in enumerate(_voices(values[at]), 1):
+                    file.write(f"{seed.id},{name},truth-{voice},{score},{values[at]:.4f}\n")
+    return qualities
+
+
+def _voices(quality: float) -> list[int]:
+    """Return whole points whose mean is the quality: rounding it once could turn the order of systems round."""
+    low, higher = divmod(round(quality * _VOICES), _VOICES)
+    return [low + 1] * higher + [low] * (_VOICES - higher)
+
+
+@contextmanager
+def _new_folder(folder: PathLike) -> Iterator[Path]:
+    """Give a folder to write into, which takes its name when all is well and vanishes when not."""
+    target = Path(folder)
+    if is_standard(folder) or not target.name:
+        raise UsageError(f"{str(folder)!r} is no name for a new folder")
+    if target.is_dir():
+        if inside := sorted(path.name for path in target.iterdir()):
+            raise UsageError(f"{target} already holds something ({some(inside)}); give another folder, or remove it")
+    elif target.exists() or target.is_symlink():
+        raise UsageError(f"{target} is there and is no folder; give another name")
+    made = target.with_name(f".trubleu-{secrets.token_hex(8)}.tmp")  # as all that is not whole yet
+    try:
+        try:
+            made.mkdir(parents=True)
+            yield made
+            if target.is_dir():
+                target.rmdir()
+            made.rename(target)
+        except OSError as error:
+            raise DataError(f"cannot write {target}: {error.strerror or error}") from error
+    finally:
+        shutil.rmtree(made, ignore_errors=True)

@@ -6,10 +6,17 @@ its rows into a score.
 
 from __future__ import annotations
 
-from trubleu.stats.agreement import Level, Reliability, krippendorff_alpha
-from trubleu.stats.blocking import BLOCK_COUNT, BLOCK_THRESHOLD, blocks
-from trubleu.stats.bootstrap import bootstrap_interval, bootstrap_scores
-from trubleu.stats.correction import holm
+from trubleu.stats.agreement import (
+    KappaTable,
+    Level,
+    PairKappa,
+    RaterKappa,
+    Reliability,
+    kappa_table,
+    krippendorff_alpha,
+    quadratic_kappa,
+)
+from trubleu.stats.bootstrap import Progress, bootstrap_interval, bootstrap_scores
 from trubleu.stats.correlation import (
     Bounds,
     RankCorrelations,
@@ -21,14 +28,19 @@ from trubleu.stats.correlation import (
     spearman,
 )
 from trubleu.stats.correlation_tests import PermutationTest, WilliamsTest, permutation_of_metrics, williams_test
-from trubleu.stats.family import compare
-from trubleu.stats.kappa import KappaTable, PairKappa, RaterKappa, kappa_table, quadratic_kappa
-from trubleu.stats.paired import paired_bootstrap, paired_randomisation
-from trubleu.stats.resample import Progress
+from trubleu.stats.paired import compare, holm, paired_bootstrap, paired_randomisation
 from trubleu.stats.results import Comparison, Interval, PairedTest, TestName
-from trubleu.stats.sample import PartialBuilder, PartialSample, Sample, SampleBuilder, Statistics
-from trubleu.stats.scoring import ScoreFunction
-from trubleu.stats.sums import CHUNK_ROWS, total
+from trubleu.stats.sample import (
+    BLOCK_COUNT,
+    BLOCK_THRESHOLD,
+    PartialBuilder,
+    PartialSample,
+    Sample,
+    SampleBuilder,
+    Statistics,
+    blocks,
+)
+from trubleu.stats.sums import CHUNK_ROWS, ScoreFunction, total
 from trubleu.stats.units import UnitDraws, UnitKind
 
 __all__ = [

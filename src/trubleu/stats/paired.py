@@ -1,16 +1,187 @@
-"""Two systems on the same segments: how much they differ, and whether chance alone would do it."""
+"""Paired tests of two or more systems on the same segments, from one resampling, with Holm's correction."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import dataclasses
+import math
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Final
 
-from trubleu.stats.pairs import Design, run_tests
+import numpy as np
+
+from trubleu.stats import checks
+from trubleu.stats.bootstrap import Progress, Resampling, percentile_interval
+from trubleu.stats.results import Comparison, PairedTest, TestName
+from trubleu.stats.sample import Sample, Statistics
+from trubleu.stats.sums import score_of, scores_of
 
 if TYPE_CHECKING:
-    from trubleu.stats.resample import Progress
-    from trubleu.stats.results import PairedTest
-    from trubleu.stats.sample import Statistics
-    from trubleu.stats.scoring import ScoreFunction
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from trubleu.stats.sums import ScoreFunction
+
+
+def holm(p_values: ArrayLike) -> NDArray[np.float64]:
+    """Return Holm's step-down adjusted p-values, in the order given.
+
+    The i-th smallest of m p-values (i from 0) is multiplied by m − i, raised to the adjusted value before it if that is
+    larger, and clipped at 1. Comparing the result with a level α keeps the probability of any false rejection in the
+    family at α or below, whatever the dependence between the tests.
+
+    Parameters
+    ----------
+    p_values
+        Probabilities, one a test of the family.
+
+    Raises
+    ------
+    DataError
+        If a value is not between 0 and 1.
+
+    References
+    ----------
+    Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian Journal of Statistics 6,
+    65–70.
+
+    Examples
+    --------
+    >>> holm([0.03, 0.005, 0.2]).tolist()
+    [0.06, 0.015, 0.2]
+    """
+    p = np.asarray(p_values, dtype=np.float64)
+    checks.probabilities(p)
+    order = np.argsort(p, kind="stable")
+    steps = p[order] * np.arange(len(p), 0, -1)
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted
+
+
+ROUNDING: Final = 1e-12
+"""Relative; numbers closer than this are equal on paper and differ only in the order of additions."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Design:
+    """The options of a test."""
+
+    test: TestName
+    trials: int
+    resamples: int
+    seed: int
+    confidence: float
+    threads: int | None
+    progress: Progress | None
+
+    def check(self) -> None:
+        """Refuse options that make no test."""
+        checks.test_name(self.test)
+        checks.at_least_one(self.trials, "trials")
+        checks.at_least_one(self.resamples, "resamples")
+        checks.seed_range(self.seed)
+        checks.confidence_level(self.confidence)
+
+    def resampling(self, test: TestName) -> Resampling:
+        """Return the draws of the bootstrap or of the randomisation."""
+        count = self.resamples if test == "bootstrap" else self.trials
+        return Resampling(test=test, count=count, seed=self.seed, threads=self.threads, progress=self.progress)
+
+
+class Systems:
+    """Systems on the same segments: their scores, and what resampling makes of them."""
+
+    def __init__(self, systems: Mapping[str, Statistics], score: ScoreFunction) -> None:
+        names = [f"System {name!r}" for name in systems]
+        samples = [Sample.of(each, name) for each, name in zip(systems.values(), names, strict=True)]
+        checks.same_shape([(sample.segments, len(sample.total)) for sample in samples], names)
+        self.segments = samples[0].segments
+        self.blocks = samples[0].blocks
+        self._score = score
+        self._totals = [sample.total for sample in samples]
+        self._rows = [sample.rows for sample in samples]
+        self.scores = [score_of(score, sums, name) for sums, name in zip(self._totals, names, strict=True)]
+
+    def bootstrapped(self, draws: Resampling) -> list[NDArray[np.float64]]:
+        """Return each system's scores on the same resampled corpora."""
+        sums = draws.sums_of_each(self._rows, len(self._rows), self._rows[0].shape)
+        return [scores_of(self._score, each, "resample") for each in sums]
+
+    def swapped(self, draws: Resampling, pairs: Sequence[tuple[int, int]]) -> Iterator[NDArray[np.float64]]:
+        """Yield each pair's differences after the outputs of randomly chosen segments were swapped.
+
+        With s the sum of A − B over the segments that stay, A becomes ΣB + s and B becomes ΣA − s. Where two systems
+        differ in few segments the equal terms cancel before they are summed, so ties stay ties.
+        """
+        differences = (self._rows[a] - self._rows[b] for a, b in pairs)
+        kept = draws.sums_of_each(differences, len(pairs), self._rows[0].shape)
+        for (a, b), sums in zip(pairs, kept, strict=True):
+            total_a, total_b = self._totals[a], self._totals[b]
+            scale = np.abs(total_a) + np.abs(total_b)
+            new_a = scores_of(self._score, _without_dust(total_b + sums, scale), "trial")
+            new_b = scores_of(self._score, _without_dust(total_a - sums, scale), "trial")
+            yield new_a - new_b
+
+
+def run_tests(
+    systems: Mapping[str, Statistics], pairs: Sequence[tuple[int, int]], score: ScoreFunction, design: Design
+) -> list[PairedTest]:
+    """Return the test of every pair, given as positions in the mapping."""
+    design.check()
+    compared = Systems(systems, score)
+    replicates = compared.bootstrapped(design.resampling("bootstrap"))
+    differences = [replicates[a] - replicates[b] for a, b in pairs]
+    null: Iterable[NDArray[np.float64]]
+    if design.test == "bootstrap":
+        # Replicates scatter around their mean, and the null hypothesis says that this is 0.
+        null = (each - each.mean() for each in differences)
+    else:
+        null = compared.swapped(design.resampling("randomisation"), pairs)
+    return [_result(compared, *found, design) for found in zip(pairs, differences, null, strict=True)]
+
+
+def _result(
+    compared: Systems,
+    pair: tuple[int, int],
+    differences: NDArray[np.float64],
+    null: NDArray[np.float64],
+    design: Design,
+) -> PairedTest:
+    score_a, score_b = (compared.scores[system] for system in pair)
+    difference = score_a - score_b
+    tolerance = ROUNDING * max(1.0, abs(score_a), abs(score_b))
+    low, high = percentile_interval(differences, design.confidence)
+    return PairedTest(
+        test=design.test,
+        n=len(null),
+        seed=design.seed,
+        difference=difference,
+        low=low,
+        high=high,
+        effect=_effect(difference, float(differences.std()), compared.segments, tolerance),
+        p=_p_value(null, difference, tolerance),
+        confidence=design.confidence,
+        resamples=design.resamples,
+        blocks=compared.blocks,
+    )
+
+
+def _p_value(null: NDArray[np.float64], observed: float, tolerance: float) -> float:
+    extreme = np.count_nonzero(np.abs(null) >= abs(observed) - tolerance)
+    return (int(extreme) + 1) / (len(null) + 1)
+
+
+def _effect(difference: float, deviation: float, segments: int, tolerance: float) -> float:
+    if deviation > tolerance:
+        return difference / (math.sqrt(segments) * deviation)
+    return math.copysign(math.inf, difference) if abs(difference) > tolerance else 0.0
+
+
+def _without_dust(sums: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Turn what rounding left of a sum that is 0 on paper into 0, so that no score divides by it."""
+    return np.where(np.abs(sums) <= ROUNDING * scale, 0.0, sums)
 
 
 def paired_bootstrap(
@@ -139,3 +310,93 @@ def paired_randomisation(
         progress=progress,
     )
     return run_tests({"a": a, "b": b}, [(0, 1)], score, design)[0]
+
+
+def compare(
+    systems: Mapping[str, Statistics],
+    score: ScoreFunction,
+    *,
+    baseline: str | None = None,
+    test: TestName = "bootstrap",
+    resamples: int = 10_000,
+    seed: int = 12345,
+    confidence: float = 0.95,
+    threads: int | None = None,
+    progress: Progress | None = None,
+) -> tuple[Comparison, ...]:
+    """Test several systems on the same segments, with Holm's correction over the tests that are returned.
+
+    All systems share one resampling, and a pair gets the numbers that
+    [`paired_bootstrap`][trubleu.stats.paired_bootstrap] or
+    [`paired_randomisation`][trubleu.stats.paired_randomisation] would give it alone.
+
+    Parameters
+    ----------
+    systems
+        Name to ``float64[segments, k]``, row by row the same segments.
+    score
+        Turns sums of statistics ``[..., k]`` into scores ``[...]``.
+    baseline
+        The system that every other one is compared with; ``None`` compares all pairs.
+    test
+        ``bootstrap`` or ``randomisation``.
+    resamples
+        How many corpora to draw and, for the randomisation test, how many times to swap.
+    seed
+        From 0 to 2^64 − 1.
+    confidence
+        Of the differences' percentile intervals; strictly between 0 and 1.
+    threads
+        ``None`` takes all cores that the process may use if there is enough to do.
+    progress
+        Called now and then with the number of resamples just finished; the numbers add up to ``resamples``, and to
+        twice as many for the randomisation test.
+
+    Returns
+    -------
+    tuple[Comparison, ...]
+        Against a baseline, ``a`` is the system and ``b`` the baseline, in the order of the mapping; otherwise ``a``
+        stands before ``b`` in the mapping. Differences are a − b.
+
+    Raises
+    ------
+    DataError
+        If there are fewer than two systems, if they have different segments, if an option cannot be used, or if a
+        resampled or swapped corpus has no finite score.
+
+    Examples
+    --------
+    >>> def mean(sums):
+    ...     return sums[..., 0] / sums[..., 1]
+    >>> systems = {
+    ...     "old": [[20.0, 1.0], [45.0, 1.0], [40.0, 1.0]],
+    ...     "new": [[30.0, 1.0], [50.0, 1.0], [43.0, 1.0]],
+    ...     "same": [[20.0, 1.0], [45.0, 1.0], [40.0, 1.0]],
+    ... }
+    >>> for row in compare(systems, mean, baseline="old"):
+    ...     print(row.a, row.b, row.difference, row.p_holm < 0.05)
+    new old 6.0 True
+    same old 0.0 False
+    """
+    checks.enough_systems(len(systems))
+    names = list(systems)
+    if baseline is None:
+        pairs = list(combinations(range(len(names)), 2))
+    else:
+        checks.baseline_name(baseline, names)
+        pairs = [(system, names.index(baseline)) for system, name in enumerate(names) if name != baseline]
+    design = Design(
+        test=test,
+        trials=resamples,
+        resamples=resamples,
+        seed=seed,
+        confidence=confidence,
+        threads=threads,
+        progress=progress,
+    )
+    results = run_tests(systems, pairs, score, design)
+    corrected = holm([result.p for result in results])
+    return tuple(
+        Comparison(**dataclasses.asdict(result), a=names[a], b=names[b], p_holm=float(p_holm))
+        for result, (a, b), p_holm in zip(results, pairs, corrected, strict=True)
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from trubleu.notebook import html_record
+from trubleu.results import html_record
 
 TestName: TypeAlias = Literal["bootstrap", "randomisation"]
 

@@ -1,19 +1,64 @@
-"""What is resampled: segments, or blocks of them, from a table of statistics or as the rows arrive."""
+"""What is resampled: segments, or fixed blocks of them from a million segments on."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
 from trubleu.errors import DataError
-from trubleu.stats import blocking, checks
-from trubleu.stats.grid import Cells, CellSums, Grid
-from trubleu.stats.sums import total
+from trubleu.stats import checks
+from trubleu.stats.sums import Cells, CellSums, Grid, total
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+
+BLOCK_THRESHOLD: Final = 1_000_000
+"""With more segments than this, blocks are resampled and swapped instead of segments."""
+
+BLOCK_COUNT: Final = 10_000
+"""The number of blocks then."""
+
+
+def blocks(statistics: NDArray[np.float64], count: int = BLOCK_COUNT) -> NDArray[np.float64]:
+    """Return the sums of contiguous blocks of rows; block ``i`` starts at row ``i * segments // count``.
+
+    Parameters
+    ----------
+    statistics
+        ``float64[segments, k]``.
+    count
+        How many blocks, from 1 to the number of segments. Their sizes differ by one row at most.
+
+    Returns
+    -------
+    NDArray[np.float64]
+        ``float64[count, k]``, each block summed by [`total`][trubleu.stats.total].
+
+    Raises
+    ------
+    DataError
+        If there are fewer segments than blocks, or no blocks.
+
+    Examples
+    --------
+    >>> blocks(np.array([[1.0], [2.0], [3.0], [4.0], [5.0]]), count=2).tolist()
+    [[3.0], [12.0]]
+    """
+    segments = len(statistics)
+    checks.block_count(count, segments)
+    bounds = [i * segments // count for i in range(count + 1)]
+    return np.stack([total(statistics[low:high]) for low, high in pairwise(bounds)])
+
+
+def units(statistics: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
+    """Return the rows to resample and the number of blocks that they are, 0 if they are the segments themselves."""
+    if len(statistics) > BLOCK_THRESHOLD:
+        return blocks(statistics, BLOCK_COUNT), BLOCK_COUNT
+    return statistics, 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +84,7 @@ class Sample:
         if isinstance(statistics, Sample):
             return statistics
         array = checks.usable(statistics, name)
-        rows, blocks = blocking.units(array)
+        rows, blocks = units(array)
         return cls(rows=rows, total=total(array), segments=len(array), blocks=blocks)
 
 
@@ -180,4 +225,4 @@ class SampleBuilder:
 
 def block_number(segments: int) -> int:
     """Return how many blocks are drawn in place of so many segments; 0 if the segments are drawn themselves."""
-    return blocking.BLOCK_COUNT if segments > blocking.BLOCK_THRESHOLD else 0
+    return BLOCK_COUNT if segments > BLOCK_THRESHOLD else 0

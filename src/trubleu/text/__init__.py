@@ -7,6 +7,6 @@
 
 from __future__ import annotations
 
-from trubleu.text.registry import Tokenizer, names, tokenizer
+from trubleu.text.tokenizers import Tokenizer, names, tokenizer
 
 __all__ = ["Tokenizer", "names", "tokenizer"]

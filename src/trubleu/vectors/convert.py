@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from trubleu.data.compression import without_suffix
-from trubleu.data.files import check_writable, is_standard, name_of
 from trubleu.errors import UsageError, nearest
+from trubleu.files.compression import without_suffix
+from trubleu.files.paths import is_standard, name_of
+from trubleu.files.writer import check_writable
 from trubleu.vectors.source import READY, ListedSource, MatrixSource, as_source
 from trubleu.vectors.store import PRECISIONS, VectorStore, is_store
 from trubleu.vectors.word2vec import JOINER, load_word2vec, write_word2vec
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from trubleu.data.files import PathLike
+    from trubleu.files.paths import PathLike
     from trubleu.vectors.source import VectorSource
     from trubleu.vectors.store import Precision
     from trubleu.vectors.word2vec import Duplicates

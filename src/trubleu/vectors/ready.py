@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, Final, SupportsIndex
 
 import numpy as np
 
-from trubleu.data.extras import needed
-from trubleu.data.files import name_of, unreadable
 from trubleu.errors import DataError, MissingExtraError
+from trubleu.files.paths import name_of, unreadable
+from trubleu.optional_deps import needed
 from trubleu.vectors.matrices import normalised, number_words, segment_sums, short_checksum
 from trubleu.vectors.source import READY, label_of
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from trubleu.data.files import PathLike
+    from trubleu.files.paths import PathLike
     from trubleu.vectors.matrices import Matrix
 
 PACKAGE: Final = "wordllama"

@@ -15,10 +15,9 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from trubleu.data.compression import without_suffix
-from trubleu.data.files import is_standard
-from trubleu.data.places import base_name, is_remote, modified
 from trubleu.errors import DataError, UsageError
+from trubleu.files.compression import without_suffix
+from trubleu.files.paths import base_name, is_remote, is_standard, modified
 from trubleu.native import kernels
 from trubleu.vectors.matrices import (
     BLOCK_ROWS,
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from trubleu.data.files import PathLike
+    from trubleu.files.paths import PathLike
     from trubleu.vectors.matrices import Matrix
 
 READY: Final = "ready"

@@ -13,11 +13,11 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trubleu.rating import Item, Study, StudyConfig, simulated_pages
+from trubleu.rating import Item, Study, StudyConfig, simulated_raters
 from trubleu.rating.audit import audit
-from trubleu.rating.simulated import simulate
+from trubleu.rating.simulated_raters import simulate
 from trubleu.rating.study import time_now
-from trubleu.simulate.people import Habits
+from trubleu.simulate.raters import Habits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     import httpx
     import pytest
 
-    from trubleu.rating.simulated import Simulation
-    from trubleu.rating.simulated_server import ServerProcess
+    from trubleu.rating.server_process import ServerProcess
+    from trubleu.rating.simulated_raters import Simulation
 
 SOAK = bool(os.environ.get("TRUBLEU_SOAK"))
 LEASE_MINUTES = 0.1  # the shortest that a study may have: those of raters who left must come back
@@ -147,14 +147,14 @@ class Refusals:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self._heard = threading.Event()
-        usual = simulated_pages._retry_after
+        usual = simulated_raters._retry_after
 
         def noted(response: httpx.Response, seconds: float) -> float:
             if response.status_code == 503:
                 self._heard.set()
             return usual(response, seconds)
 
-        patch.setattr(simulated_pages, "_retry_after", noted)
+        patch.setattr(simulated_raters, "_retry_after", noted)
 
     def forget(self) -> None:
         self._heard.clear()

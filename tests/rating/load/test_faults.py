@@ -15,10 +15,10 @@ from starlette.testclient import TestClient
 from tests.rating.load.harness import SIZE, Killer, Refusals, check, new_study, rate, report
 from tests.rating.web.conftest import Visitor, state
 from trubleu.rating.audit import audit
-from trubleu.rating.simulated_server import ServerProcess
-from trubleu.rating.store import opening
+from trubleu.rating.server_process import ServerProcess
+from trubleu.rating.store import database
 from trubleu.rating.web import create_app
-from trubleu.simulate.people import Habits
+from trubleu.simulate.raters import Habits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,7 +114,7 @@ def test_the_disk_is_full_under_load(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("new_url", ["sqlite"], indirect=True)
 def test_sqlite_is_locked(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "_PATIENCE", 0.2)
+    monkeypatch.setattr(database, "_PATIENCE", 0.2)
     study = make(5)
     with closing(sqlite3.connect(study.folder / "store.db", isolation_level=None)) as other:
         answered_while_broken(study, lambda: other.execute("BEGIN IMMEDIATE"), lambda: other.execute("ROLLBACK"))
@@ -124,7 +124,7 @@ def test_sqlite_is_locked(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_postgresql_is_locked(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     import psycopg
 
-    monkeypatch.setattr(opening, "_PATIENCE", 1.0)
+    monkeypatch.setattr(database, "_PATIENCE", 1.0)
     study = make(5)
     address = study.store._engine.url.set(drivername="postgresql").render_as_string(hide_password=False)
     with psycopg.connect(address) as other:

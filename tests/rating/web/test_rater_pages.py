@@ -14,7 +14,7 @@ from tests.rating.web.conftest import state
 from trubleu.rating import Item
 from trubleu.rating.carry import carry
 from trubleu.rating.config import Completion, Gold, Scale, example
-from trubleu.rating.web.shown import markdown, visible
+from trubleu.rating.web.sanitize import markdown, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable

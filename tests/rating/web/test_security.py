@@ -20,8 +20,7 @@ from tests.rating.web.conftest import state
 from trubleu.cli import main
 from trubleu.errors import StoreBusyError, StoreError, StoreFullError, UsageError
 from trubleu.rating import Item, Study, StudyConfig
-from trubleu.rating.addresses import check_url, is_address
-from trubleu.rating.config import Entry
+from trubleu.rating.config import Entry, check_url, is_address
 from trubleu.rating.web import create_app, lead
 from trubleu.rating.web.security import HEADERS, LARGEST_BODY, Buckets, Refusal
 from trubleu.rating.web.site import came_from

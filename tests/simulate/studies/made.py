@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from trubleu.metrics.contract import AnyReferences, Progress
+    from trubleu.metrics.base import AnyReferences, Progress
 
 
 class MeanOfNumbers(Metric):

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trubleu import metric
 from trubleu.data import References, Triple
 from trubleu.data.weights import weight_from_ratings
 from trubleu.errors import DataError, UsageError
+from trubleu.metrics import metric
 from trubleu.mining import Index
-from trubleu.simulate.people import Habits, simulated_raters
+from trubleu.simulate.raters import Habits, simulated_raters
 from trubleu.simulate.studies import Pool, draw_ratings, make_conditions, pool_of, score_pool, weights_of
-from trubleu.simulate.studies.ratings import CROWD
+from trubleu.simulate.studies.pool import CROWD
 
 if TYPE_CHECKING:
     from pathlib import Path

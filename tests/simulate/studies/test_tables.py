@@ -10,7 +10,8 @@ import pytest
 from scipy.stats import binomtest
 
 from tests.simulate.studies.made import MeanOfNumbers, numbers_pool, scored_by
-from trubleu.report.tables import FORMATS
+from trubleu.render.studies import render_coverage, render_order, render_power
+from trubleu.render.tables import FORMATS
 from trubleu.simulate.studies import (
     CoverageStudy,
     OrderStudy,
@@ -20,7 +21,6 @@ from trubleu.simulate.studies import (
     order_study,
     power_study,
 )
-from trubleu.simulate.studies.tables import render_coverage, render_order, render_power
 
 
 @pytest.fixture

@@ -10,8 +10,7 @@ import evaluate
 from trubleu.data import References
 from trubleu.errors import DataError
 from trubleu.integrations.inputs import listed, listed_rows
-from trubleu.metrics.contract import as_references
-from trubleu.metrics.options import check_flag
+from trubleu.metrics.base import as_references, check_flag
 from trubleu.metrics.registry import metric as make_metric
 from trubleu.stats import bootstrap_interval
 

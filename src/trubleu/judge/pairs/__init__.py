@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from trubleu.judge.pairs.judging import judge_pairs
-from trubleu.judge.pairs.protocol import Protocol
-from trubleu.judge.pairs.results import ComparisonRow, CorrelationRow, PairsReport, SweepRow, SystemRow
-from trubleu.judge.pairs.tables import render_pairs
+from trubleu.judge.pairs.judge import judge_pairs
+from trubleu.judge.pairs.results import ComparisonRow, CorrelationRow, PairsReport, Protocol, SweepRow, SystemRow
 
 __all__ = [
     "ComparisonRow",
@@ -15,5 +13,4 @@ __all__ = [
     "SweepRow",
     "SystemRow",
     "judge_pairs",
-    "render_pairs",
 ]

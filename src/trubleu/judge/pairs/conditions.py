@@ -1,4 +1,4 @@
-"""Which references a metric sees: one, the good ones, all."""
+"""Which references a metric sees (one, the good ones, all), and which pairs and segments are judged."""
 
 from __future__ import annotations
 
@@ -9,11 +9,23 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import numpy as np
 
-from trubleu.errors import UsageError, nearest
+from trubleu.errors import DataError, TrubleuError, UsageError, counted, nearest, some
+from trubleu.judge.pairs.scoring import GivenScores
+from trubleu.metrics.registry import parse
 from trubleu.signature import number_text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from numpy.typing import NDArray
+
+    from trubleu.data import References, SegmentScores
+    from trubleu.judge.pairs.human_scores import Opinions, Pair
+    from trubleu.judge.pairs.reference_pool import Library
+    from trubleu.judge.pairs.results import Protocol
+    from trubleu.judge.replicates import Notes
+    from trubleu.metrics import Metric
+
 
 SINGLE: Final = "single"
 ALL: Final = "all"
@@ -146,3 +158,220 @@ class Condition:
     def _above(self, shelf: Shelf, available: NDArray[np.bool_]) -> NDArray[np.bool_]:
         reached: NDArray[np.bool_] = shelf.weights >= (-np.inf if self.threshold is None else self.threshold)
         return available & reached
+
+
+CONDITIONS: Final = ("single", "w>=0.6", "all")
+FEW_UNITS: Final = 5
+
+
+def parse_conditions(written: Sequence[str], *, pool_outputs: bool) -> list[Condition]:
+    """Read conditions; refuse none, and one twice."""
+    conditions = [Condition.parse(text) for text in written]
+    if not conditions:
+        raise UsageError(f"judging needs a condition: which references count? {some(CONDITIONS)}")
+    for place, condition in enumerate(conditions):
+        if condition in conditions[:place]:
+            raise UsageError(f"the condition {condition} is given twice; give it once")
+    if Condition(GIVEN) in conditions and not pool_outputs:
+        raise UsageError(f"without pooled outputs the condition {GIVEN} is {ALL}; write {ALL}, or pool outputs")
+    return conditions
+
+
+def systems_named(names: Sequence[str], systems: Sequence[str]) -> frozenset[int]:
+    """Return places of systems by their names, or of all."""
+    if list(names) == ["all"]:
+        return frozenset(range(len(systems)))
+    for name in names:
+        if name not in systems:
+            raise UsageError(f"there is no system {name!r} whose equals could be dropped; {nearest(name, systems)}")
+    return frozenset(systems.index(name) for name in names)
+
+
+def given_scores(
+    files: Sequence[SegmentScores],
+    lower_is_better: Sequence[str],
+    systems: Sequence[str],
+    judged: frozenset[int],
+    references: References,
+    metrics: Mapping[str, Metric],
+    notes: Notes,
+) -> list[GivenScores]:
+    """Return the scores from files as tables.
+
+    Parameters
+    ----------
+    files
+        Scores of metrics from elsewhere.
+    lower_is_better
+        Names of those that are error rates; our own are known.
+    systems, judged
+        The systems, and the places of those that are in a pair.
+    references
+        Whose segments count.
+    metrics
+        Ours, whose names are taken.
+    notes
+        Told of systems and segments that are not known here.
+
+    Raises
+    ------
+    UsageError, DataError
+        If two metrics have one name, or one has no scores for a system that is judged.
+    """
+    given: list[GivenScores] = []
+    for scores in files:
+        for name in scores.metrics():
+            if name in metrics or any(name == other.name for other in given):
+                raise UsageError(f"there are two metrics named {name}, one of them from {scores.source}; rename one")
+            known = scores.systems(name)
+            missing = [system for place, system in enumerate(systems) if place in judged and system not in known]
+            if missing:
+                raise DataError(
+                    f"{scores.source} has no scores of {name} for {some(missing)}; "
+                    f"it has {some(known)}; add them, or leave the systems out"
+                )
+            positions = references.positions()
+            for what, unknown in (
+                ("system", [system for system in known if system not in systems]),
+                ("segment", [segment for segment in scores.segments(name) if segment not in positions]),
+            ):
+                if unknown:
+                    notes.warn(
+                        f"{scores.source} has scores of {name} for {counted(len(unknown), what)} unknown here, "
+                        f"left out: {some(unknown)}"
+                    )
+            sign = -1.0 if name in lower_is_better or _is_error_rate(name) else 1.0
+            given.append(GivenScores(name, scores.table(name, systems, references.ids), sign))
+    for name in lower_is_better:
+        if not any(name == scores.name for scores in given):
+            hint = nearest(name, [scores.name for scores in given]) if given else "there are none"
+            raise UsageError(f"there is no metric {name!r} among the scores from files; {hint}")
+    return given
+
+
+def _is_error_rate(name: str) -> bool:
+    """Return whether scores from a file have the name of one of our error rates."""
+    try:
+        return not parse(name).build().higher_is_better
+    except TrubleuError:
+        return False
+
+
+def usable_segments(
+    library: Library,
+    pairs: Sequence[tuple[int, int]],
+    conditions: Sequence[Condition],
+    given: Sequence[GivenScores],
+    opinions: Opinions,
+    dropping: frozenset[int],
+    pooled: bool,
+    notes: Notes,
+) -> list[NDArray[np.bool_]]:
+    """Return for each pair the segments that every metric can score under every condition."""
+    count = len(library.references)
+    unrated, unscored, worthless = (np.zeros(count, dtype=bool) for _ in range(3))
+    masks = []
+    for a, b in pairs:
+        means_a, means_b = opinions.of_pair(a, b)
+        rated = np.zeros(count, dtype=bool)
+        rated[list(means_a.keys() & means_b.keys())] = True
+        if rated.any():  # a pair that nobody rated is left out as a whole
+            unrated |= ~rated
+        scored = np.ones(count, dtype=bool)
+        for scores in given:
+            scored &= np.isfinite(scores.table[a]) & np.isfinite(scores.table[b])
+        unscored |= rated & ~scored
+        positive = np.ones(count, dtype=bool)
+        for system in (a, b):
+            available = library.available((a, b) if pooled else (), system if system in dropping else None)
+            for condition in conditions:
+                positive &= library.positive(condition, available)
+        worthless |= rated & scored & ~positive
+        masks.append(scored & positive)
+
+    def total(which: NDArray[np.bool_]) -> int:
+        return int(np.count_nonzero(which))
+
+    if total(unrated):
+        notes.add(
+            f"{total(unrated):,} of {counted(count, 'segment')} lack a rating for a system of some pair "
+            "and are left out there"
+        )
+    if total(unscored):
+        notes.warn(
+            f"{counted(total(unscored), 'segment')} without a score from {some(scores.name for scores in given)} "
+            "for a system of some pair, left out there for every metric"
+        )
+    if total(worthless):
+        notes.warn(
+            f"{counted(total(worthless), 'segment')} without a reference of positive weight under some condition, "
+            "left out of every metric and condition"
+        )
+    return masks
+
+
+def tell_of_references(
+    library: Library,
+    pairs: Sequence[Pair],
+    conditions: Sequence[Condition],
+    dropping: frozenset[int],
+    pooled: bool,
+    systems: Sequence[str],
+    notes: Notes,
+) -> None:
+    """Say what a reader must know of the references that outputs are held against."""
+    shelf = library.shelf
+    for condition in conditions:
+        below = np.zeros(len(library.references), dtype=bool)
+        for pair in pairs:
+            for system in (pair.a, pair.b):
+                without = (pair.a, pair.b) if pooled else ()
+                available = library.available(without, system if system in dropping else None)
+                below[pair.segments] |= shelf.any_of(condition.fallbacks(shelf, available))[pair.segments]
+        if below.any():
+            many = counted(int(np.count_nonzero(below)), "segment")
+            notes.add(f"{condition}: {many} without such a reference keep their best-weighted one")
+    if library.references.weights is None and any(condition.threshold is not None for condition in conditions):
+        notes.add("the references have no weights, so that all of them reach every threshold")
+    if pooled:
+        notes.add(
+            "ratings are shared: the rated outputs of other systems serve as references, weighted by the same "
+            "collection of ratings that metrics are judged by"
+        )
+        notes.add("in the table of systems, a system's scores are against the outputs of all others")
+        if np.all(shelf.weights[~shelf.pooled] == 1):
+            notes.add("the given references all weigh 1")
+        if len(systems) == 2:
+            notes.warn("there are only two systems, so that no other one's outputs can join the references")
+    if dropping:
+        notes.add(
+            "references that equal the output being scored are left out for "
+            + some(systems[place] for place in sorted(dropping))
+        )
+
+
+def large_enough(pairs: Sequence[Pair], protocol: Protocol, names: Sequence[str], notes: Notes) -> list[Pair]:
+    """Return the pairs that have at least one unit, and say which have none."""
+    most = max(len(pair.segments) for pair in pairs)
+    if most == 0:
+        raise DataError(
+            "no pair of systems has a segment that both were rated on and every metric can score; "
+            "check the ids and names in the ratings and in files of scores, or name other pairs"
+        )
+    if most < protocol.unit:
+        raise UsageError(
+            f"a unit of {counted(protocol.unit, 'segment')} is larger than the data: no pair has more than {most} "
+            f"judged; use a smaller --unit"
+        )
+    small = [pair for pair in pairs if len(pair.segments) < protocol.unit]
+    if small:
+        listed = some(f"{names[pair.a]}:{names[pair.b]}" for pair in small)
+        notes.warn(f"pairs with fewer than {protocol.unit} judged segments are left out: {listed}")
+    kept = [pair for pair in pairs if len(pair.segments) >= protocol.unit]
+    units = sum(protocol.shuffles().units(len(pair.segments)) for pair in kept)
+    if units < FEW_UNITS:
+        notes.warn(
+            f"there are only {counted(units, 'unit')}; coefficients of so few observations say little: "
+            "use a smaller --unit"
+        )
+    return kept

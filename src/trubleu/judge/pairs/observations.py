@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from trubleu.judge.sharing import shared, slices_of
+from trubleu.judge.parallel import shared, slices_of
 from trubleu.stats import rank_correlations, total
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from trubleu.judge.pairs.opinions import Pair
+    from trubleu.judge.pairs.human_scores import Pair
     from trubleu.judge.pairs.results import Measure
-    from trubleu.judge.sharing import Slice, Where
+    from trubleu.judge.parallel import Slice, Where
     from trubleu.stats import ScoreFunction, UnitDraws
 
 SLICE_BYTES: Final = 64 * 2**20

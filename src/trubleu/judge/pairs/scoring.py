@@ -10,7 +10,7 @@ import numpy as np
 from trubleu.judge.pairs.observations import Column
 from trubleu.judge.pairs.results import Measure
 from trubleu.metrics.matching import Matching
-from trubleu.report.counting import prepare_for
+from trubleu.scoring.accumulator import prepare_for
 from trubleu.stats import total
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from trubleu.data import References
     from trubleu.judge.pairs.conditions import Condition
-    from trubleu.judge.pairs.library import Library
-    from trubleu.judge.pairs.opinions import Pair
+    from trubleu.judge.pairs.human_scores import Pair
+    from trubleu.judge.pairs.reference_pool import Library
     from trubleu.metrics import Metric
 
 

@@ -8,23 +8,22 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from trubleu.engines import engine
+from trubleu.execution import engine
 from trubleu.judge.pairs.conditions import Condition
 from trubleu.judge.pairs.inference import Replicates, sweep_row
 from trubleu.judge.pairs.observations import Observer
 from trubleu.judge.pairs.results import SweepRow
-from trubleu.judge.sharing import Where, shared
+from trubleu.judge.parallel import Where, shared
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from trubleu.judge.notes import Notes
+    from trubleu.execution.progress import Steps
     from trubleu.judge.pairs.observations import Column
-    from trubleu.judge.pairs.protocol import Protocol
-    from trubleu.judge.pairs.results import SweepName
+    from trubleu.judge.pairs.results import Protocol, SweepName
     from trubleu.judge.pairs.scoring import Scoring
+    from trubleu.judge.replicates import Notes
     from trubleu.metrics import Metric
-    from trubleu.report.scores import Steps
 
 THRESHOLDS: Final = tuple(round(1 - 0.2 * step, 1) for step in range(11))
 UNITS: Final = (1, 10, 20, 50, 100)

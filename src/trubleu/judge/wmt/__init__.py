@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from trubleu.judge.wmt.files import TaskFiles, read_tasks
-from trubleu.judge.wmt.judging import judge_wmt
+from trubleu.judge.wmt.judge import judge_wmt
 from trubleu.judge.wmt.results import AgreementRow, DifferenceRow, WmtReport
-from trubleu.judge.wmt.tables import render_wmt
-from trubleu.judge.wmt.task import WmtTask
+from trubleu.judge.wmt.task import TaskFiles, WmtTask, read_tasks
 from trubleu.judge.wmt.tau import ranking_tau
 
 __all__ = [
@@ -18,5 +16,4 @@ __all__ = [
     "judge_wmt",
     "ranking_tau",
     "read_tasks",
-    "render_wmt",
 ]

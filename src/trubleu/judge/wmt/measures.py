@@ -1,40 +1,178 @@
-"""How well each metric agrees with people in one language pair, with the resamples behind its interval."""
+"""Agreement of each metric with people in one language pair, with its resamples, and differences between metrics."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeVar
+from itertools import combinations
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, Protocol, TypeVar
 from zlib import crc32
 
 import numpy as np
 
-from trubleu.errors import some
-from trubleu.judge.wmt.resampling import AssessmentReplicator, RankingReplicator, SystemReplicator, resample
+from trubleu.errors import MissingExtraError, some
+from trubleu.judge.parallel import shared, slices_of
+from trubleu.judge.replicates import centred_p, ends_of
+from trubleu.judge.wmt.results import AVERAGE, DifferenceRow
 from trubleu.judge.wmt.statistics import (
     FEWEST,
     SEGMENT_STATISTICS,
     SYSTEM_STATISTICS,
+    draw_counts,
+    resampled_scores,
+    resampled_segment_coefficients,
     segment_coefficients,
     system_coefficients,
 )
 from trubleu.judge.wmt.tau import VARIANTS, entries, ranking_tau, tells_apart
-from trubleu.stats import pearson, total
+from trubleu.stats import holm, pearson, permutation_of_metrics, total, williams_test
+from trubleu.stats.bootstrap import DRAW_WORK, LANES, SLICE_WORK, Resampling
 from trubleu.stats.sample import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from trubleu.judge.notes import Notes
-    from trubleu.judge.sharing import Where
-    from trubleu.judge.wmt.resampling import Replicator
+    from trubleu.execution.progress import Steps
+    from trubleu.judge.parallel import Slice, Where
+    from trubleu.judge.replicates import Notes
     from trubleu.judge.wmt.results import Level, WmtSetting
     from trubleu.judge.wmt.scores import MetricScores
     from trubleu.judge.wmt.tau import RankedPairs
-    from trubleu.report.scores import Steps
+    from trubleu.stats import ScoreFunction
+
+
+FEWEST_AT_ONCE: Final = 16 * LANES
+"""Resamples in a slice, however large the data, so that threads have something to share."""
+
+RANK_WORK: Final = 120
+"""What ranking an output costs, in multiplications."""
 
 Key = TypeVar("Key")
+
+
+class Replicator(Protocol[Key]):
+    """What can be resampled: all that is needed for it, as it is sent to workers."""
+
+    @property
+    @abstractmethod
+    def work(self) -> int:
+        """What a resample costs, in multiplications."""
+
+    @abstractmethod
+    def replicates(self, draws: Resampling) -> Mapping[Key, NDArray[np.float64]]:
+        """Return some resamples of each statistic, one a row."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Resample(Generic[Key]):
+    """Makes a slice of resamples; what is mapped."""
+
+    replicator: Replicator[Key]
+    seed: int
+
+    def __call__(self, part: Slice, _state: None, threads: int | None) -> Mapping[Key, NDArray[np.float64]]:
+        return self.replicator.replicates(
+            Resampling(
+                test="bootstrap",
+                count=part.count,
+                seed=self.seed,
+                threads=threads,
+                progress=None,
+                first=part.first,
+            )
+        )
+
+
+def resample(
+    replicator: Replicator[Key], *, count: int, seed: int, where: Where, progress: Callable[[int], object]
+) -> dict[Key, NDArray[np.float64]]:
+    """Return all resamples of each statistic, made wherever that is to be."""
+    # As many as the data allows, not as there are workers: a score function may round by the shape of what it gets.
+    at_once = max(FEWEST_AT_ONCE, SLICE_WORK // max(1, replicator.work) // LANES * LANES)
+    function = _Resample(replicator=replicator, seed=seed)
+    parts = list(shared(where, function, slices_of(count, at_once), progress=lambda part: progress(part.count)))
+    return {key: np.concatenate([part[key] for part in parts]) for key in parts[0]}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemReplicator:
+    """Scores of systems, held against people's.
+
+    Attributes
+    ----------
+    people
+        ``float64[systems]``.
+    known
+        Metrics of which only scores of whole systems are resampled, ``float64[systems]``.
+    counted
+        Metrics whose scores are made anew from resampled segments: statistics of each system, and how they are scored.
+    seed
+        Of the draws of systems; None if systems are not drawn.
+    """
+
+    people: NDArray[np.float64]
+    known: Mapping[str, NDArray[np.float64]]
+    counted: Mapping[str, tuple[Sequence[NDArray[np.float64]], ScoreFunction]]
+    seed: int | None
+
+    @property
+    def work(self) -> int:
+        """What a resample costs, in multiplications."""
+        sizes = [(rows[0].shape, len(rows)) for rows, _ in self.counted.values()]
+        return sum(segments * (width * systems + DRAW_WORK) for (segments, width), systems in sizes)
+
+    def replicates(self, draws: Resampling) -> dict[tuple[str, str], NDArray[np.float64]]:
+        """Return some resamples of each metric's coefficients."""
+        drawn = None
+        if self.seed is not None:
+            drawn = draw_counts(len(self.people), draws.count, self.seed, first=draws.first)
+        found: dict[tuple[str, str], NDArray[np.float64]] = {}
+        for name, scores in self.known.items():
+            repeated = np.broadcast_to(scores, (draws.count, len(scores)))
+            found |= {(name, key): each for key, each in system_coefficients(self.people, repeated, drawn).items()}
+        for name, (statistics, score) in self.counted.items():
+            replicated = resampled_scores(statistics, score, draws)
+            found |= {(name, key): each for key, each in system_coefficients(self.people, replicated, drawn).items()}
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankingReplicator:
+    """Counts of ranked pairs, ``float64[segments, 9]`` by metric."""
+
+    tables: Mapping[str, NDArray[np.float64]]
+
+    @property
+    def work(self) -> int:
+        """What a resample costs, in multiplications."""
+        return sum(table.size + DRAW_WORK * len(table) for table in self.tables.values())
+
+    def replicates(self, draws: Resampling) -> dict[str, NDArray[np.float64]]:
+        """Return the sums of some resamples."""
+        tables = list(self.tables.values())
+        rows, width = tables[0].shape
+        return dict(zip(self.tables, draws.sums_of_each(tables, len(tables), (rows, width)), strict=True))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssessmentReplicator:
+    """Scores of outputs, held against people's; as for `resampled_segment_coefficients`."""
+
+    human: NDArray[np.float64]
+    scores: Mapping[str, NDArray[np.float64]]
+    segment: NDArray[np.int64]
+
+    @property
+    def work(self) -> int:
+        """What a resample costs, in multiplications."""
+        return len(self.human) * (DRAW_WORK + RANK_WORK * len(self.scores))
+
+    def replicates(self, draws: Resampling) -> dict[tuple[str, str], NDArray[np.float64]]:
+        """Return some resamples of each metric's coefficients."""
+        return resampled_segment_coefficients(self.human, self.scores, self.segment, draws)
+
 
 _SYSTEMS: Final = crc32(b"systems") << 32
 
@@ -338,3 +476,156 @@ def measure_assessments(
         for statistic in SEGMENT_STATISTICS
     ]
     return found, Points(level="assessments", language_pair=pair, human=human, scores=points)
+
+
+TRIALS: Final = 1000
+"""Permutations, if the bootstrap has no number of its own."""
+
+FEWEST_SHARED: Final = 4
+"""Points below which Williams' test is undefined."""
+
+
+class _Defined(NamedTuple):
+    """A statistic of one metric that is defined."""
+
+    metric: str
+    value: float
+    replicates: NDArray[np.float64] | None
+    resampled: str | None
+
+
+class _Permuted(NamedTuple):
+    """Two metrics whose scores are permuted."""
+
+    level: Level
+    language_pair: str
+    x: str
+    y: str
+
+    def __str__(self) -> str:
+        return f"the permutation test of {self.x} and {self.y} in {self.language_pair}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Permute:
+    """Permutes the scores of two metrics; what is mapped."""
+
+    clouds: Mapping[tuple[Level, str], Points]
+    trials: int
+    seed: int
+
+    def __call__(self, part: _Permuted, _state: None, _threads: int | None) -> float:
+        cloud = self.clouds[part.level, part.language_pair]
+        x, y = cloud.scores[part.x], cloud.scores[part.y]
+        return permutation_of_metrics(x, y, cloud.human, trials=self.trials, seed=self.seed).p
+
+
+def differences_of(
+    measured: Sequence[Measured],
+    points: Sequence[Points],
+    setting: WmtSetting,
+    notes: Notes,
+    *,
+    where: Where,
+    steps: Steps,
+) -> tuple[DifferenceRow, ...]:
+    """Return a row for each pair of metrics and each test that their level has."""
+    by_place: dict[tuple[Level, str, str], dict[str, _Defined]] = {}
+    for each in measured:
+        if each.value is not None and each.statistic in ("pearson", setting.tau):
+            found = _Defined(each.metric, each.value, each.replicates, each.resampled)
+            by_place.setdefault((each.level, each.language_pair, each.statistic), {})[each.metric] = found
+    clouds = {(each.level, each.language_pair): each for each in points}
+    covered: dict[tuple[str, str, str], set[str]] = {}
+    for (level, language_pair, statistic), metrics in by_place.items():
+        for metric in metrics:
+            covered.setdefault((level, statistic, metric), set()).add(language_pair)
+    compared = {
+        (level, language_pair, statistic): [
+            (x, y)
+            for x, y in combinations(metrics.values(), 2)
+            # Averages over different language pairs are no difference between metrics.
+            if language_pair != AVERAGE or covered[level, statistic, x.metric] == covered[level, statistic, y.metric]
+        ]
+        for (level, language_pair, statistic), metrics in by_place.items()
+    }
+    permuted = [
+        _Permuted(level, language_pair, x.metric, y.metric)
+        for (level, language_pair, _), pairs in compared.items()
+        if "permutation" in _tests(level, language_pair) and (level, language_pair) in clouds
+        for x, y in pairs
+    ]
+    permute = _Permute(clouds=clouds, trials=setting.resamples or TRIALS, seed=setting.seed)
+    advance = steps("permutation tests", len(permuted))
+    by_permutation = dict(
+        zip(permuted, shared(where, permute, permuted, progress=lambda _part: advance(1)), strict=True)
+    )
+    rows: list[DifferenceRow] = []
+    for (level, language_pair, statistic), pairs in compared.items():
+        cloud = clouds.get((level, language_pair))
+        for test in _tests(level, language_pair):
+            p_values = [
+                by_permutation.get(_Permuted(level, language_pair, x.metric, y.metric))
+                if test == "permutation"
+                else _p_value(x, y, cloud, test, setting, notes)
+                for x, y in pairs
+            ]
+            for (x, y), p, p_holm in zip(pairs, p_values, _corrected(p_values), strict=True):
+                ends = ends_of(_replicates(x, y), setting.confidence)
+                rows.append(
+                    DifferenceRow(
+                        level=level,
+                        language_pair=language_pair,
+                        metric_x=x.metric,
+                        metric_y=y.metric,
+                        statistic=statistic,
+                        difference=x.value - y.value,
+                        low=ends.low,
+                        high=ends.high,
+                        test=test,
+                        p=p,
+                        p_holm=p_holm,
+                    )
+                )
+    return tuple(rows)
+
+
+def _tests(level: str, language_pair: str) -> tuple[str, ...]:
+    if level == "rankings" or language_pair == AVERAGE:
+        return ("bootstrap",)
+    return ("williams", "permutation")
+
+
+def _corrected(p_values: Sequence[float | None]) -> list[float | None]:
+    """Correct the p-values of one family by Holm's method; those that are undefined count for nothing."""
+    corrected = iter(holm([p for p in p_values if p is not None]).tolist())
+    return [None if p is None else next(corrected) for p in p_values]
+
+
+def _replicates(x: _Defined, y: _Defined) -> NDArray[np.float64] | None:
+    # Metrics whose intervals draw different things have no resample in common.
+    if x.replicates is None or y.replicates is None or x.resampled != y.resampled:
+        return None
+    difference: NDArray[np.float64] = x.replicates - y.replicates
+    return difference
+
+
+def _p_value(
+    x: _Defined, y: _Defined, cloud: Points | None, test: str, setting: WmtSetting, notes: Notes
+) -> float | None:
+    if test == "bootstrap":
+        replicates = _replicates(x, y)
+        # Resamples that are too few for an interval are too few for a test.
+        if replicates is None or ends_of(replicates, setting.confidence).low is None:
+            return None
+        return centred_p(replicates, x.value - y.value)
+    if cloud is None:
+        return None
+    between = pearson(cloud.scores[x.metric], cloud.scores[y.metric])
+    if len(cloud.human) < FEWEST_SHARED or between is None:
+        return None
+    try:
+        return williams_test(x.value, y.value, between, len(cloud.human)).p
+    except MissingExtraError as error:
+        notes.warn(f"p-values by Williams' test are left out: {error}")
+        return None

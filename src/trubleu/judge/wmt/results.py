@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
-from trubleu.report.tables import SCHEMA
+from trubleu.results import SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -212,6 +212,6 @@ class WmtReport:
         }
 
     def _repr_html_(self) -> str:
-        from trubleu.judge.wmt.tables import render_wmt
+        from trubleu.render.judge_wmt import render_wmt
 
         return render_wmt(self, "html")

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 
 from trubleu.errors import DataError, UsageError, some
-from trubleu.judge.sharing import shared
+from trubleu.judge.parallel import shared
 from trubleu.judge.wmt.results import ScoredTask
-from trubleu.report.counting import prepare_for
+from trubleu.scoring.accumulator import prepare_for
 from trubleu.stats import total
 
 if TYPE_CHECKING:
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import References, SegmentScores, SystemScores
-    from trubleu.judge.notes import Notes
-    from trubleu.judge.sharing import Where
+    from trubleu.execution.progress import Steps
+    from trubleu.judge.parallel import Where
+    from trubleu.judge.replicates import Notes
     from trubleu.judge.wmt.task import WmtTask
     from trubleu.metrics import Metric
-    from trubleu.report.scores import Steps
     from trubleu.stats import ScoreFunction
 
 Scores = TypeVar("Scores", "SegmentScores", "SystemScores")

@@ -1,10 +1,10 @@
 """Where a study is kept: SQLite in a file, or PostgreSQL."""
 
-from trubleu.data.extras import needed
+from trubleu.optional_deps import needed
 
 needed("sqlalchemy", "a rating study", "trubleu[rate]")
 
-from trubleu.rating.store.opening import Store  # noqa: E402 - the message of `needed` comes first
+from trubleu.rating.store.database import Store  # noqa: E402 - the message of `needed` comes first
 from trubleu.rating.store.schema import SCHEMA  # noqa: E402
 
 __all__ = ["SCHEMA", "Store"]

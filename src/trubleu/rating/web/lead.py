@@ -9,7 +9,7 @@ from fastapi import APIRouter, Form, Path, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from sqlalchemy import func, select
 
-from trubleu.rating.people import RatersChangedError
+from trubleu.rating.raters import RatersChangedError
 from trubleu.rating.store.schema import log
 from trubleu.rating.study import time_now
 from trubleu.rating.summary import summary

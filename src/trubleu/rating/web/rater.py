@@ -9,16 +9,15 @@ from fastapi import APIRouter, Depends, Form, Path, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from trubleu.errors import StoreError, UsageError
-from trubleu.rating.assignment import TooEarlyError
-from trubleu.rating.config import POINTS
-from trubleu.rating.finishing import standing
+from trubleu.rating.items import POINTS
+from trubleu.rating.scheduler import TooEarlyError, standing
 from trubleu.rating.study import time_now
 from trubleu.rating.web.security import Refusal, log, not_saved
 from trubleu.rating.web.site import Session, Site, site_of
 
 if TYPE_CHECKING:
-    from trubleu.rating.assignment import Outcome, Task
     from trubleu.rating.items import Item
+    from trubleu.rating.scheduler import Outcome, Task
 
 _LONGEST_TIME: Final = 2**53 - 1
 _LARGEST_NUMBER: Final = 2**63 - 1

@@ -16,18 +16,18 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from sqlalchemy import func, select
 
-from trubleu.rating.addresses import check_url
+from trubleu.rating.config import check_url
 from trubleu.rating.store.schema import items as items_table
 from trubleu.rating.study import time_now
+from trubleu.rating.web.sanitize import decimal, markdown, moment, visible
 from trubleu.rating.web.security import Buckets, Refusal, Signer
-from trubleu.rating.web.shown import decimal, markdown, moment, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fastapi import Response
 
-    from trubleu.rating.people import Rater
+    from trubleu.rating.raters import Rater
     from trubleu.rating.study import Study
     from trubleu.rating.summary import Summary
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from trubleu.simulate.studies.conditions import Condition, Scored, make_conditions, score_pool
 from trubleu.simulate.studies.coverage import CoverageRow, CoverageStudy, coverage_study
 from trubleu.simulate.studies.order import OrderRow, OrderStudy, SystemRow, order_study
-from trubleu.simulate.studies.pool import Pool, make_pool, pool_of
+from trubleu.simulate.studies.pool import Pool, draw_ratings, make_pool, pool_of, weights_of
 from trubleu.simulate.studies.power import PowerRow, PowerStudy, power_study
-from trubleu.simulate.studies.ratings import draw_ratings, weights_of
 
 __all__ = [
     "Condition",

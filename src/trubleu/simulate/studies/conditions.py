@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from trubleu.errors import CountedWarning, UsageError
+from trubleu.execution.progress import no_steps
 from trubleu.metrics.registry import parse
-from trubleu.report.scores import no_steps
-from trubleu.simulate.studies.pool import check_whole
-from trubleu.simulate.studies.ratings import MOST_RATERS, weights_of
+from trubleu.simulate.studies.pool import MOST_RATERS, check_whole, weights_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from trubleu.execution.progress import Steps
     from trubleu.metrics import Metric
-    from trubleu.report.scores import Steps
     from trubleu.simulate.studies.pool import Pool
 
 MOST_REFERENCES: Final = 10_000

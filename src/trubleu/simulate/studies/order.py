@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trubleu.errors import UsageError
-from trubleu.report.scores import no_steps
+from trubleu.execution.progress import no_steps
 from trubleu.simulate.studies.conditions import check_numbers
 from trubleu.simulate.studies.draws import Mean, Share, draw_test_set
 from trubleu.simulate.studies.pool import check_whole
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from trubleu.report.scores import Steps
+    from trubleu.execution.progress import Steps
     from trubleu.simulate.studies.conditions import Scored
     from trubleu.simulate.studies.pool import Pool
 

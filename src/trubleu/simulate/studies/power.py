@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from trubleu.errors import UsageError
-from trubleu.report.scores import no_steps
+from trubleu.execution.progress import no_steps
 from trubleu.simulate.studies.conditions import check_numbers
 from trubleu.simulate.studies.draws import Share, draw_test_set, resampling_seed
 from trubleu.simulate.studies.pool import check_whole
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from trubleu.report.scores import Steps
+    from trubleu.execution.progress import Steps
     from trubleu.simulate.studies.conditions import Scored
     from trubleu.simulate.studies.pool import Pool
     from trubleu.stats import PairedTest, TestName

@@ -1,0 +1,331 @@
+"""Options that several commands share: references, systems, metrics, sampling, engines, output."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping, Sequence
+
+    from trubleu.data import References
+    from trubleu.execution import Engine
+    from trubleu.metrics import Metric
+    from trubleu.metrics.registry import MetricSpec
+    from trubleu.scoring.systems import Sampling
+
+
+FORMATS: Final = ("text", "json", "csv", "markdown", "latex")
+"""Those of `trubleu.render.tables`, said again so that ``--help`` need not load it (a test holds them equal)."""
+
+MOST_DIGITS: Final = 17
+
+READ: Final = (
+    "refs", "source", "ref", "weight", "files", "ratings", "scores", "human", "rankings", "assessments", "tasks",
+    "among", "seeds", "corpus",
+)  # fmt: skip
+"""The options that name files to be read, besides those of outputs."""
+
+
+def add_output_options(
+    parser: argparse.ArgumentParser, *, formats: Sequence[str] = FORMATS, digits: int = 2
+) -> argparse._ArgumentGroup:
+    """Add the options, and return their group for those that only this command has.
+
+    Call `check_output` before the work begins and `write_output` when it is done.
+
+    Parameters
+    ----------
+    parser
+        The command's parser.
+    formats
+        What ``--format`` takes; the first is the default.
+    digits
+        The default of ``--digits``.
+    """
+    group = parser.add_argument_group("output")
+    listed = f"{', '.join(formats[1:-1])} or {formats[-1]}"
+    group.add_argument(
+        "--format", choices=formats, default=formats[0], metavar="NAME", help=f"{formats[0]} (default), {listed}"
+    )
+    group.add_argument(
+        "--digits",
+        type=int,
+        default=digits,
+        metavar="N",
+        help=f"decimals where people read ({digits}); csv and json have all",
+    )
+    group.add_argument("--out", metavar="FILE", default="-", help="write there instead of standard output")
+    group.add_argument("--quiet", action="store_true", help="no progress bars and no warnings")
+    return group
+
+
+def check_output(options: argparse.Namespace) -> None:
+    """Refuse what could not be printed or written, before any work is done."""
+    from trubleu.errors import UsageError
+    from trubleu.files.writer import check_writable
+
+    if not 0 <= options.digits <= MOST_DIGITS:
+        raise UsageError(f"--digits {options.digits} must lie between 0 and {MOST_DIGITS}")
+    check_writable(options.out)
+    keep_inputs(options, options.out)
+
+
+def keep_inputs(options: argparse.Namespace, target: str) -> None:
+    """Refuse to write over a file that the command reads."""
+    from trubleu.data import parse_system
+    from trubleu.errors import UsageError
+    from trubleu.files.paths import same_file
+
+    # In some commands one of the names is a number instead.
+    given = [value for name in READ if isinstance(value := getattr(options, name, None), str | list)]
+    paths = [path for value in given for path in ([value] if isinstance(value, str) else value)]
+    paths += [parse_system(system)[1] for system in getattr(options, "systems", [])]
+    for path in paths:
+        if path != "-" and same_file(path, target):
+            raise UsageError(f"{target} is read by this command and would be lost; write to another file")
+
+
+def write_output(options: argparse.Namespace, text: str) -> None:
+    """Write to where ``--out`` says, whole or not at all."""
+    from trubleu.files.writer import atomic_writer
+
+    # Half of a surrogate pair, which JSON can hold and UTF-8 cannot, becomes \ud83d: in JSON that is itself again.
+    encodable = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    with atomic_writer(options.out) as file:
+        file.write(encodable)
+
+
+def add_engine_group(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Add ``--engine``, and return its group for what else a command has to say about that."""
+    where = parser.add_argument_group("where the work is done; no result depends on it")
+    where.add_argument(
+        "--engine",
+        metavar="NAME",
+        help="local:N for N processes on this machine, ray or ray://HOST:PORT for a Ray cluster",
+    )
+    return where
+
+
+def add_judge_engine_group(parser: argparse.ArgumentParser) -> None:
+    """Add ``--engine`` and ``--resume``, as both protocols of judging have them."""
+    add_engine_group(parser).add_argument(
+        "--resume",
+        metavar="FOLDER",
+        help="keep finished draws and scores in this folder, and do not make again what is there",
+    )
+
+
+def chosen_engine(options: argparse.Namespace) -> Engine:
+    """Return the engine that was asked for, this process if none was; to be used as a context manager."""
+    from trubleu.execution import engine
+
+    return engine("local" if options.engine is None else options.engine, threads=getattr(options, "threads", None))
+
+
+WEIGHTED_METRIC: Final = "dbleu-4"
+UNWEIGHTED_METRIC: Final = "bleu-4"
+DEFAULT_METRIC: Final = f"{WEIGHTED_METRIC} for references with weights, otherwise {UNWEIGHTED_METRIC}"
+
+# Options of metrics that may be given for all metrics at once: name, what it is, and the argument's own settings.
+METRIC_OPTIONS: Final[dict[str, dict[str, Any]]] = {
+    "tokenize": {"metavar": "NAME", "help": "tokenizer: 13a (default), intl, char, zh, words, chat, none, …"},
+    "lowercase": {"action": "store_true", "help": "lower-case all texts; meteor does unless it has lowercase=false"},
+    "smoothing": {"metavar": "KIND", "help": "exp (default), floor, add-k or none; for bleu2vec lin-och (default) too"},
+    "smoothing_value": {"metavar": "X", "type": float, "help": "the value for floor (0.1) or add-k (1)"},
+    "effective_order": {"action": "store_true", "help": "leave out orders that texts are too short for"},
+    "reference_length": {"metavar": "RULE", "help": "closest (default), shortest, longest or average"},
+    "variant": {"metavar": "NAME", "help": "sBLEU's smoothing: lin-och (default), nakov, nakov-all or sacrebleu"},
+    "definition": {
+        "metavar": "NAME",
+        "help": "ΔBLEU's formula: paper (default) or fork2019; bleu2vec's: paper or release2017",
+    },
+    "negative": {"metavar": "RULE", "help": "what ΔBLEU's sums below 0 become: clamp (default), floor:E or error"},
+    "length_references": {"metavar": "WHICH", "help": "who sets ΔBLEU's reference length: all (default) or positive"},
+    "no_positive": {"metavar": "RULE", "help": "segments without a positive weight: error (default) or skip"},
+    "unrated_as": {"metavar": "W", "type": float, "help": "the weight of references that are not rated yet"},
+    "vectors": {
+        "metavar": "PATH",
+        "help": "vectors for bleu2vec and dbleu2vec: a store, a file, a folder or ready (default)",
+    },
+    "similarity": {"metavar": "RULE", "help": "what becomes of cosines there: raw, clamp or shift:S"},
+    "oov": {"metavar": "X", "help": "the similarity of what has no vector there (0.001), or composed"},
+    "credit": {"metavar": "RULE", "help": "what near misses earn in dbleu2vec: earn (default), nearest or max"},
+    "corpus": {
+        "metavar": "FILE",
+        "help": "references whose n-grams nist and cider learn from, in place of those that outputs are scored against",
+    },
+    "alpha": {
+        "metavar": "A",
+        "type": float,
+        "help": "the share of the references in iBLEU, from 0 to 1 (0.9); METEOR's own alpha stands in brackets only",
+    },
+}
+
+
+def add_corpus_options(
+    parser: argparse.ArgumentParser, default_metric: str, *, systems: str = "+", without: Sequence[str] = ()
+) -> argparse._ArgumentGroup:
+    """Add the arguments that name systems, references and metrics, the same in every command.
+
+    The group of metrics is returned for options that only this command has.
+
+    Parameters
+    ----------
+    parser
+        The command's.
+    default_metric
+        What is taken if no metric is named, for the help.
+    systems
+        How many systems there may be, in argparse's signs.
+    without
+        Options of metrics that the command settles itself.
+    """
+    parser.add_argument(
+        "systems",
+        nargs=systems,
+        metavar="[NAME=]OUTPUTS",
+        help="a system's outputs: one text a line, or JSON lines with id and text; .gz is fine, - is standard input",
+    )
+    given = parser.add_argument_group("references")
+    given.add_argument("--refs", metavar="FILE", help="references with weights as JSON lines, or one reference a line")
+    given.add_argument("--ref", action="append", metavar="FILE", help="one reference a line; give it again for more")
+    given.add_argument(
+        "--weight",
+        action="append",
+        metavar="FILE",
+        help="the weights of a --ref, in the same order: a number from -1 to 1 a line, or nothing for no reference",
+    )
+    given.add_argument(
+        "--source",
+        metavar="FILE",
+        help="what the outputs answer to, translate or shorten, one text a line, for ibleu; else the message in --refs",
+    )
+    chosen = parser.add_argument_group("metrics")
+    chosen.add_argument(
+        "-m", "--metric", action="append", metavar="METRIC", help=f"a metric; give it again for more ({default_metric})"
+    )
+    for name, settings in METRIC_OPTIONS.items():
+        if name not in without:
+            chosen.add_argument(f"--{name.replace('_', '-')}", **settings)
+    return chosen
+
+
+def add_sampling_options(group: argparse._ArgumentGroup) -> None:
+    """Add how intervals and tests are made, the same in every command."""
+    group.add_argument("--method", choices=("bootstrap", "randomisation"), default="bootstrap", help="the paired test")
+    group.add_argument("--resamples", type=int, default=10_000, metavar="N", help="draws (10000)")
+    group.add_argument("--confidence", type=float, default=0.95, metavar="C", help="of intervals (0.95)")
+    group.add_argument("--seed", type=int, default=12345, metavar="N", help="of all draws (12345)")
+
+
+def sampling_of(options: argparse.Namespace, *, interval: bool, test: bool, baseline: str | None = None) -> Sampling:
+    """Return how intervals and tests draw, from what `add_sampling_options` added."""
+    from trubleu.scoring.systems import Sampling
+
+    return Sampling(
+        interval=interval,
+        test=options.method if test else None,
+        baseline=baseline,
+        resamples=options.resamples,
+        confidence=options.confidence,
+        seed=options.seed,
+    )
+
+
+def read_corpus(options: argparse.Namespace) -> tuple[References, Mapping[str, Sequence[str]]]:
+    """Read references and outputs as a whole."""
+    from trubleu.data import References, read_outputs
+    from trubleu.files.lines import read_text_lines
+    from trubleu.files.paths import name_of
+
+    files, weights, sources, _ = corpus_files(options)
+    whole = References.read(options.refs) if options.refs is not None else References.read_parallel(files, weights)
+    for path in sources:
+        whole = whole.with_messages(read_text_lines(path), what=f"lines in {name_of(path)}")
+    return whole, {system.name: system.texts for system in read_outputs(options.systems, whole)}
+
+
+def corpus_files(options: argparse.Namespace) -> tuple[list[str], list[str], list[str], dict[str, str]]:
+    """Return the files of references, weights and sources, and those of outputs by system."""
+    from trubleu.data import name_systems
+    from trubleu.errors import UsageError
+    from trubleu.files.paths import check_standard_input_once
+
+    if (options.refs is None) == (options.ref is None):
+        raise UsageError("references are given with --refs FILE, or with one or more --ref FILE")
+    if options.refs is not None and options.weight:
+        raise UsageError("--weight goes with --ref; a file given with --refs holds its weights itself")
+    files, weights = ([options.refs], []) if options.refs is not None else (options.ref, options.weight or [])
+    paths = name_systems(options.systems)
+    sources = [] if options.source is None else [options.source]
+    check_standard_input_once([*files, *weights, *sources, *paths.values()])
+    return files, weights, sources, paths
+
+
+def choose_metric(options: argparse.Namespace, *, weighted: bool) -> None:
+    """Fill in the metric if none was named; say it if ΔBLEU was named and there are no weights."""
+    import warnings
+
+    from trubleu.errors import TrubleuWarning
+    from trubleu.metrics import DeltaBleu, DeltaBleu2Vec, SentenceDeltaBleu
+
+    if not options.metric:
+        options.metric = [WEIGHTED_METRIC if weighted else UNWEIGHTED_METRIC]
+    elif not weighted:
+        delta = [
+            name for name, metric in build_metrics(options).items() if isinstance(metric, DeltaBleu | SentenceDeltaBleu)
+        ]
+        if delta:
+            what = f"the references have no weights, so that all weigh 1 and {delta[0]} is BLEU"
+            warnings.warn(what, TrubleuWarning, stacklevel=2)
+        for name, metric in build_metrics(options).items():
+            if isinstance(metric, DeltaBleu2Vec):
+                what = f"the references have no weights, so that all weigh 1 and {name} is {metric.without_weights()}"
+                warnings.warn(what, TrubleuWarning, stacklevel=2)
+                break
+
+
+def build_metrics(options: argparse.Namespace) -> dict[str, Metric]:
+    """Make the metrics; options that were given for all go to those that have them."""
+    from trubleu.errors import UsageError
+    from trubleu.metrics.registry import metrics_by_name
+
+    settings = metric_settings(options)
+    built: tuple[object, dict[str, Metric]] | None = getattr(options, "built_metrics", None)
+    if built is not None and built[0] == settings:
+        return built[1]  # some read files when they are made
+    metrics = metrics_by_name(settings)
+    if options.weight and not any(metric.uses_weights for metric in metrics.values()):
+        raise UsageError("--weight changes nothing, as none of the metrics uses weights; leave it out, or add dbleu-4")
+    if options.source is not None and not any(metric.needs_source for metric in metrics.values()):
+        raise UsageError("--source changes nothing, as none of the metrics looks at it; leave it out, or add ibleu-4")
+    options.built_metrics = (settings, metrics)
+    return metrics
+
+
+def metric_settings(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
+    """Return what the metrics are called and the options of each."""
+    from trubleu.errors import UsageError
+    from trubleu.metrics.registry import parse
+
+    # By identity: 0 is a value, though it equals False.
+    values = {name: getattr(options, name, None) for name in METRIC_OPTIONS}
+    given = {name: value for name, value in values.items() if value is not None and value is not False}
+    specs = [parse(text) for text in options.metric]
+    for name in given:
+        if not any(takes_option(spec, name) for spec in specs):
+            raise UsageError(f"--{name.replace('_', '-')} changes nothing, as none of the metrics takes it from there")
+    settings: dict[str, dict[str, Any]] = {}
+    for spec in specs:
+        if spec.text in settings:
+            raise UsageError(f"the metric {spec.text} is given twice; give it once")
+        settings[spec.text] = {name: value for name, value in given.items() if takes_option(spec, name)}
+    return settings
+
+
+def takes_option(spec: MetricSpec, option: str) -> bool:
+    """Return whether a metric takes an option that is given for all; one letter has another meaning in METEOR."""
+    from trubleu.metrics import Meteor
+
+    return spec.accepts(option) and not (option == "alpha" and spec.factory is Meteor)

@@ -1,0 +1,652 @@
+"""Readers and writers of references: JSON lines, Parquet, frames, and parallel files with one reference per line.
+
+JSON lines, Parquet and frames all pass through here, so that a rule about a field is written once.
+
+What is usual passes here: texts, numbers from -1 to 1 as weights, nothing missing that is needed. Anything else,
+mistakes above all, is left to the checks of `trubleu.data.reference_files`, which go row by row and can name the row.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import chain, compress, pairwise, repeat
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from trubleu.data.weights import agrees, ratings_problem, weight_from_ratings, weight_problem
+from trubleu.errors import DataError, UsageError, nearest, shown, some
+from trubleu.files.jsonl import is_json_name, json_line, kind_of, parse_objects
+from trubleu.files.lines import open_bytes, read_text_lines, split_lines
+from trubleu.files.parquet import is_parquet, read_parquet
+from trubleu.files.paths import PathLike, check_standard_input_once, name_of
+from trubleu.files.writer import atomic_writer
+from trubleu.native import kernels
+from trubleu.optional_deps import pandas_module, polars_module
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import pandas as pd
+    import polars as pl
+    from numpy.typing import ArrayLike, NDArray
+
+    from trubleu.data.references import FlatSegments, Segment
+    from trubleu.files.parquet import Frame, Table
+
+
+class Columns(NamedTuple):
+    """What `References` is made of; each field is the parameter of the same name there."""
+
+    texts: Sequence[str]
+    offsets: NDArray[np.int64]
+    weights: NDArray[np.float64] | None = None
+    ids: Sequence[str] | None = None
+    origins: Sequence[str | None] | None = None
+    messages: Sequence[str | None] | None = None
+    contexts: Sequence[tuple[str, ...] | None] | None = None
+    source: str = "references"
+    before: int = 0
+
+
+def check_segments(offsets: NDArray[np.int64], ids: Sequence[str] | None) -> None:
+    """Refuse segments without a reference, naming them."""
+    empty = np.flatnonzero(np.diff(offsets) == 0).tolist()
+    if empty:
+        names = some(ids[index] if ids is not None else index + 1 for index in empty)
+        segments = "segment" if len(empty) == 1 else "segments"
+        raise DataError(
+            f"no reference for {segments} {names}; give each segment at least one or leave it out everywhere"
+        )
+
+
+def check_ids(ids: Sequence[str], count: int) -> tuple[str, ...]:
+    """Refuse ids that are not one different string a segment."""
+    ids = tuple(ids)
+    if len(ids) != count:
+        raise DataError(f"there are {len(ids)} ids for {count} segments; give one id for each segment")
+    for index, name in enumerate(ids) if set(map(type, ids)) - {str} else ():
+        if not isinstance(name, str):
+            raise DataError(f"the id of segment {index + 1} must be a string, not {shown(name)}")
+    if len(set(ids)) != count:
+        seen: set[str] = set()
+        repeated = dict.fromkeys(name for name in ids if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise DataError(f"ids are used more than once: {some(repeated)}; every segment needs an id of its own")
+    return ids
+
+
+def exact_texts(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return plain strings: subclasses such as ``np.str_`` are turned into what they hold."""
+    plain = tuple(texts)
+    if kernels.all_strings(plain):
+        return plain
+    for index, text in enumerate(plain):
+        if not isinstance(text, str):
+            raise DataError(f"reference {index + 1} must be a string, not {shown(text)}")
+    return tuple(map(str.__str__, plain))
+
+
+def checked_offsets(offsets: ArrayLike, count: int) -> NDArray[np.int64]:
+    """Return offsets as a read-only array; refuse those that do not divide ``count`` texts into segments."""
+    array = np.array(offsets, dtype=np.int64)
+    rising = array.ndim == 1 and array.size > 0 and bool((np.diff(array) >= 0).all())
+    if not rising or array[0] != 0 or array[-1] != count:
+        raise DataError(f"offsets must rise from 0 to the number of texts, {count}, in one dimension")
+    array.flags.writeable = False
+    return array
+
+
+def checked_weights(weights: ArrayLike, count: int) -> NDArray[np.float64]:
+    """Return weights as a read-only array; refuse those that are not one from -1 to 1, or NaN, for each text."""
+    array = np.array(weights, dtype=np.float64)
+    if array.shape != (count,):
+        raise DataError(f"weights have the shape {array.shape}; give one for each of the {count} texts")
+    outside = np.abs(array) > 1
+    if outside.any():
+        at = int(np.argmax(outside))
+        raise DataError(f"weight {at + 1} {weight_problem(float(array[at]))}")
+    array.flags.writeable = False
+    return array
+
+
+def checked_column(values: Sequence[Any] | None, count: int, what: str) -> tuple[Any, ...] | None:
+    """Return an optional column as a tuple; refuse one of the wrong length."""
+    if values is None:
+        return None
+    if len(values) != count:
+        raise DataError(f"there are {len(values)} {what}, but {count} are needed; give one for each or none at all")
+    return tuple(values)
+
+
+def text_field(record: Mapping[str, Any], field: str, place: str, path: str = "") -> str:
+    """Return a field that must be a string; ``path`` leads to the record inside the line or row."""
+    value = record.get(field)
+    if type(value) is str:
+        return value
+    if field not in record:
+        raise DataError(f'{place}: the field {path}{field} is missing; add a string, "" if it is empty')
+    raise DataError(f"{place}: {path}{field} must be a string, not {kind_of(value)}")
+
+
+def id_field(record: Mapping[str, Any], place: str, field: str = "id") -> str | None:
+    """Return a name as a string (an integer counts as its digits), None if there is none."""
+    value = record.get(field)
+    if type(value) is int:
+        return str(value)
+    if value is None or type(value) is str:
+        return value
+    raise DataError(f"{place}: {field} must be a string, not {kind_of(value)}")
+
+
+def optional_text(record: Mapping[str, Any], field: str, place: str, path: str = "") -> str | None:
+    """Return a field that must be a string if it is there."""
+    value = record.get(field)
+    if value is None or type(value) is str:
+        return value
+    raise DataError(f"{place}: {path}{field} must be a string, not {kind_of(value)}")
+
+
+def context_field(record: Mapping[str, Any], place: str) -> tuple[str, ...] | None:
+    """Return the turns before a message, None if they are not known."""
+    context = record.get("context")
+    if context is None:
+        return None
+    if type(context) is not list:
+        raise DataError(f"{place}: context must be an array of strings, one a turn, not {kind_of(context)}")
+    for index, turn in enumerate(context):
+        if type(turn) is not str:
+            raise DataError(f"{place}: context[{index}] must be a string, not {kind_of(turn)}")
+    return tuple(context)
+
+
+def weight_field(item: Mapping[str, Any], place: str, path: str = "") -> float:
+    """Return the weight that an item's weight and ratings agree on, NaN if it is not rated yet."""
+    weight = item.get("weight")
+    if type(weight) is float and -1 <= weight <= 1 and "ratings" not in item:
+        return weight  # by far the most frequent case, first
+    if weight is not None:
+        if type(weight) is not float and type(weight) is not int:
+            raise DataError(f"{place}: {path}weight must be a number from -1 to 1 or null, not {kind_of(weight)}")
+        if problem := weight_problem(weight, "write null for a reference that is not rated yet"):
+            raise DataError(f"{place}: {path}weight {problem}")
+    ratings = item.get("ratings")
+    if not ratings and (ratings is None or type(ratings) is list):
+        return math.nan if weight is None else float(weight)
+    if type(ratings) is not list:
+        raise DataError(f"{place}: {path}ratings must be an array of integers from 1 to 5, not {kind_of(ratings)}")
+    if problem := ratings_problem(ratings):
+        raise DataError(f"{place}: {path}ratings {problem}")
+    if weight is None:
+        return weight_from_ratings(ratings)
+    if not agrees(weight, ratings):
+        raise DataError(
+            f"{place}: {path}weight is {shown(weight)} but its ratings give {weight_from_ratings(ratings):.6g}; "
+            "correct one of them or leave the weight out"
+        )
+    return float(weight)
+
+
+class SegmentCollector:
+    """Checks records one by one, each with its place, and lays them flat.
+
+    Parameters
+    ----------
+    source
+        Where the records come from, for messages.
+    """
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._texts: list[str] = []
+        self._weights: list[float] = []
+        self._origins: list[str | None] = []
+        self._ends = [0]
+        self._places: dict[str, str] = {}
+        self._messages: list[str | None] = []
+        self._contexts: list[tuple[str, ...] | None] = []
+        self._weighted = False
+
+    def add(self, record: Mapping[str, Any], place: str, default_id: str) -> None:
+        """Add a segment from a record that holds an array of ``references``."""
+        self.begin(record, place, default_id)
+        for index, item in enumerate(_items(record, place)):
+            path = f"references[{index}]."
+            if type(item) is not dict:
+                raise DataError(f'{place}: {path[:-1]} must be an object with a "text", not {kind_of(item)}')
+            self.add_reference(item, place, path)
+        self.end()
+
+    def begin(self, record: Mapping[str, Any], place: str, default_id: str) -> None:
+        """Begin a segment; `add_reference` and `end` follow."""
+        given = id_field(record, place)
+        identity = default_id if given is None else given
+        if (first := self._places.setdefault(identity, place)) is not place:
+            raise DataError(
+                f"{place}: the id {shown(identity)} is already used at {first}; every segment needs its own"
+            )
+        self._messages.append(optional_text(record, "message", place))
+        self._contexts.append(context_field(record, place))
+
+    def add_reference(self, item: Mapping[str, Any], place: str, path: str = "") -> None:
+        """Add a reference to the segment that was begun."""
+        self._texts.append(text_field(item, "text", place, path))
+        self._origins.append(optional_text(item, "origin", place, path))
+        self._weights.append(weight_field(item, place, path))
+        self._weighted = self._weighted or "weight" in item or "ratings" in item
+
+    def end(self) -> None:
+        """End the segment that was begun."""
+        self._ends.append(len(self._texts))
+
+    def columns(self) -> Columns:
+        """Return all that was added."""
+        return Columns(
+            self._texts,
+            np.array(self._ends, dtype=np.int64),
+            np.array(self._weights, dtype=np.float64) if self._weighted else None,
+            tuple(self._places),
+            unless_all_none(self._origins),
+            unless_all_none(self._messages),
+            unless_all_none(self._contexts),
+            self._source,
+        )
+
+
+def _items(record: Mapping[str, Any], place: str) -> list[Any]:
+    items = record.get("references")
+    if type(items) is not list:
+        if "references" not in record:
+            raise DataError(f"{place}: the field references is missing; add an array of objects, each with a text")
+        raise DataError(f"{place}: references must be an array of objects, each with a text, not {kind_of(items)}")
+    if not items:
+        raise DataError(f"{place}: references is empty; give every segment at least one reference or leave it out")
+    return items
+
+
+def unless_all_none(values: list[Any]) -> tuple[Any, ...] | None:
+    """Return a column, or None if there is nothing in it."""
+    return tuple(values) if any(value is not None for value in values) else None
+
+
+def read_references(lines: Iterable[str], name: str) -> Columns:
+    """Read the lines of a file of references (see `References.read`)."""
+    collector = SegmentCollector(name)
+    for place, record in parse_objects(lines, name):
+        collector.add(record, place, place)
+    return collector.columns()
+
+
+def write_references(path: PathLike, segments: Iterable[Segment], *, weighted: bool) -> None:
+    """Write segments as `read_references` reads them."""
+    with atomic_writer(path) as stream:
+        for segment in segments:
+            record: dict[str, Any] = {"id": segment.id}
+            if segment.context is not None:
+                record["context"] = segment.context
+            if segment.message is not None:
+                record["message"] = segment.message
+            items = []
+            for reference in segment.references:
+                item: dict[str, Any] = {"text": reference.text}
+                if weighted:
+                    item["weight"] = reference.weight
+                if reference.origin is not None:
+                    item["origin"] = reference.origin
+                items.append(item)
+            record["references"] = items
+            stream.write(json_line(record) + "\n")
+
+
+def usual_segments(frame: pl.DataFrame, source: str) -> Columns | None:
+    """Return the columns of a frame in either form (see `References.from_frame`), None if rows must be looked at."""
+    if "references" not in frame.columns:  # one row a reference
+        nested = _nest(frame)
+        if nested is None:
+            return None
+        frame = nested
+    if "id" in frame.columns and frame.schema["id"].is_integer():
+        frame = frame.with_columns(frame.get_column("id").cast(polars_module().String))
+    ids = _texts(frame, "id", required=True)
+    messages = _texts(frame, "message")
+    contexts = _contexts(frame)
+    items = _polars_items(frame)
+    if ids is None or messages is None or contexts is None or items is None or len(set(ids)) < len(ids):
+        return None
+    texts, origins = _texts(items, "text", required=True), _texts(items, "origin")
+    weights = _polars_weights(items)
+    if texts is None or origins is None or weights is None:
+        return None
+    return Columns(
+        texts,
+        np.concatenate(([0], frame.get_column("references").list.len().to_numpy().cumsum())).astype(np.int64),
+        weights if {"weight", "ratings"} & set(items.columns) and items.height else None,
+        tuple(ids),
+        unless_all_none(origins),
+        unless_all_none(messages),
+        unless_all_none(contexts),
+        source,
+    )
+
+
+def _nest(frame: pl.DataFrame) -> pl.DataFrame | None:
+    """Turn one row a reference into one row a segment, if nothing is said of a segment that its rows could dispute."""
+    polars = polars_module()
+    if not {"id", "text"} <= set(frame.columns) or {"message", "context"} & set(frame.columns):
+        return None
+    fields = [name for name in frame.columns if name != "id"]
+    return frame.group_by("id", maintain_order=True).agg(polars.struct(fields).alias("references"))
+
+
+def _polars_items(frame: pl.DataFrame) -> pl.DataFrame | None:
+    """Return the references of all segments, one a row, if each segment has some."""
+    polars = polars_module()
+    column = frame.get_column("references")
+    if not isinstance(column.dtype, polars.List) or not isinstance(column.dtype.inner, polars.Struct):
+        return None
+    if column.null_count() or (frame.height and column.list.len().min() == 0):
+        return None
+    items = column.explode()
+    return None if items.null_count() else items.struct.unnest()
+
+
+def _texts(frame: pl.DataFrame, name: str, *, required: bool = False) -> list[Any] | None:
+    """Return a column of strings, all None if it is not there; no column if it holds anything else."""
+    polars = polars_module()
+    if name not in frame.columns:
+        return None if required else [None] * frame.height
+    column = frame.get_column(name)
+    if column.dtype == polars.Null and not required:
+        return column.to_list()
+    if column.dtype != polars.String or (required and column.null_count()):
+        return None
+    return column.to_list()
+
+
+def _contexts(frame: pl.DataFrame) -> list[tuple[str, ...] | None] | None:
+    """Return the turns before each message, None instead of one that is not known; no column if a turn is null."""
+    polars = polars_module()
+    if "context" not in frame.columns:
+        return [None] * frame.height
+    column = frame.get_column("context")
+    if column.dtype != polars.List(polars.String) or column.list.eval(polars.element().is_null()).list.any().any():
+        return None
+    return [None if context is None else tuple(context) for context in column.to_list()]
+
+
+def _polars_weights(items: pl.DataFrame) -> NDArray[np.float64] | None:
+    """Return weights, NaN where there is none; no column if one may be wrong or ratings may disagree with it."""
+    polars = polars_module()
+    if "ratings" in items.columns and items.get_column("ratings").null_count() < items.height:
+        return None
+    if "weight" not in items.columns:
+        return np.full(items.height, np.nan)
+    column = items.get_column("weight")
+    if not (column.dtype.is_float() or column.dtype.is_integer() or column.dtype == polars.Null):
+        return None
+    numbers = column.cast(polars.Float64)
+    if numbers.is_nan().any() or (numbers.abs() > 1).any():
+        return None
+    weights: NDArray[np.float64] = numbers.fill_null(np.nan).to_numpy()
+    return weights
+
+
+Kind: TypeAlias = Literal["polars", "pandas"]
+KINDS: tuple[Kind, ...] = ("polars", "pandas")
+
+#: What a table of references may hold: fields of a segment, its references, and the fields of a reference.
+SEGMENT_FIELDS = ("id", "context", "message")
+REFERENCE_FIELDS = ("text", "weight", "ratings", "origin")
+WANTED = (*SEGMENT_FIELDS, "references", *REFERENCE_FIELDS)
+
+
+def segments_from_table(table: Table) -> Columns:
+    """Make references of a table in either form (see `References.from_frame`)."""
+    if table.polars is not None and (usual := usual_segments(table.polars, table.source)) is not None:
+        return usual
+    if "references" in table.columns:
+        return _from_nested(table)
+    if "text" in table.columns:
+        return _from_long(table)
+    raise DataError(
+        f"{table.source}: a column references (one row a segment) or text (one row a reference) must be there; "
+        f"columns found: {some(table.names) or 'none'}"
+    )
+
+
+def _from_nested(table: Table) -> Columns:
+    collector = SegmentCollector(table.source)
+    for row, record in enumerate(table.rows()):
+        collector.add(record, table.place(row), table.default_id(row))
+    return collector.columns()
+
+
+def _from_long(table: Table) -> Columns:
+    table.require("id")
+    groups: dict[str, list[int]] = {}
+    for row, value in enumerate(table.columns["id"]):
+        identity = id_field({"id": value}, table.place(row))
+        if identity is None:
+            raise DataError(f"{table.place(row)}: id is null; every row names the segment that its text belongs to")
+        groups.setdefault(identity, []).append(row)
+    names = [name for name in REFERENCE_FIELDS if name in table.columns]
+    items = list(zip(*(table.columns[name] for name in names), strict=True))
+    collector = SegmentCollector(table.source)
+    for identity, rows in groups.items():
+        record = {name: _common(table, name, rows) for name in SEGMENT_FIELDS[1:] if name in table.columns}
+        collector.begin(record | {"id": identity}, table.place(rows[0]), identity)
+        for row in rows:
+            collector.add_reference(dict(zip(names, items[row], strict=True)), table.place(row))
+        collector.end()
+    return collector.columns()
+
+
+def _common(table: Table, name: str, rows: Sequence[int]) -> Any:
+    """Return what the rows of a segment say of it; those that leave it out agree with any other."""
+    column = table.columns[name]
+    given = [row for row in rows if column[row] is not None]
+    for row in given:
+        if column[row] != column[given[0]]:
+            raise DataError(
+                f"{table.place(row)}: {name} is not that of row {given[0] + 1}, which has the same id; "
+                "give all rows of a segment the same, or null"
+            )
+    return column[given[0]] if given else None
+
+
+def segments_to_frame(segments: FlatSegments, kind: Kind, *, long: bool) -> Frame:
+    """Make a frame of references (see `References.to_frame`)."""
+    check_kind(kind)
+    _check_storable(segments)
+    return (_to_polars if kind == "polars" else _to_pandas)(segments, long)
+
+
+def _to_polars(segments: FlatSegments, long: bool) -> pl.DataFrame:
+    polars = polars_module()
+    owners = np.repeat(np.arange(len(segments)), segments.reference_counts())
+    heads = {"id": polars.Series(segments.ids, dtype=polars.String)}
+    if segments.contexts is not None:
+        turns = [None if context is None else list(context) for context in segments.contexts]
+        heads["context"] = polars.Series(turns, dtype=polars.List(polars.String))
+    if segments.messages is not None:
+        heads["message"] = polars.Series(segments.messages, dtype=polars.String)
+    items = {"text": polars.Series(segments.texts, dtype=polars.String)}
+    if segments.weights is not None:
+        items["weight"] = polars.Series(segments.weights, dtype=polars.Float64).fill_nan(None)
+    if segments.origins is not None:
+        items["origin"] = polars.Series(segments.origins, dtype=polars.String)
+    frame: pl.DataFrame = polars.DataFrame(heads)
+    if long:
+        return frame.select(polars.all().gather(owners)).hstack(list(polars.DataFrame(items)))
+    # Every segment has a reference, so grouping gives a row for each of them, in their order.
+    nested = polars.DataFrame({"owner": owners, "references": polars.DataFrame(items).to_struct()})
+    return frame.with_columns(nested.group_by("owner", maintain_order=True).agg("references").get_column("references"))
+
+
+def _to_pandas(segments: FlatSegments, long: bool) -> pd.DataFrame:
+    heads: dict[str, Sequence[Any]] = {"id": segments.ids}
+    if segments.contexts is not None:
+        heads["context"] = [None if context is None else list(context) for context in segments.contexts]
+    if segments.messages is not None:
+        heads["message"] = segments.messages
+    items: dict[str, Sequence[Any]] = {"text": segments.texts}
+    if segments.weights is not None:
+        weights = segments.weights.tolist()
+        items["weight"] = weights if long else [None if weight != weight else weight for weight in weights]
+    if segments.origins is not None:
+        items["origin"] = segments.origins
+    if long:
+        counts = segments.reference_counts().tolist()
+        columns = {name: list(chain.from_iterable(map(repeat, values, counts))) for name, values in heads.items()}
+        return pandas_module().DataFrame(columns | {name: list(values) for name, values in items.items()})
+    records = [dict(zip(items, values, strict=True)) for values in zip(*items.values(), strict=True)]
+    references = [records[start:end] for start, end in pairwise(segments.offsets.tolist())]
+    columns = {name: list(values) for name, values in heads.items()}
+    return pandas_module().DataFrame(columns | {"references": references})
+
+
+def _check_storable(segments: FlatSegments) -> None:
+    turns = chain.from_iterable(context or () for context in segments.contexts or ())
+    check_storable(segments.texts, "reference")
+    for values, what in ((segments.ids, "id"), (segments.origins, "origin"), (segments.messages, "message")):
+        check_storable(values or (), what)
+    check_storable(turns, "turn")
+
+
+def check_kind(kind: str) -> None:
+    """Refuse a kind of frame that there is not."""
+    if kind not in KINDS:
+        raise UsageError(f"there is no frame of the kind {shown(kind)}; {nearest(str(kind), KINDS)}")
+
+
+def check_storable(values: Iterable[str | None], what: str) -> None:
+    """Refuse strings that have no UTF-8, which is all that tables can hold."""
+    for number, value in enumerate(values, 1):
+        if value is None or value.isascii():
+            continue
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise DataError(
+                f"{what} {number} ({shown(value)}) holds half of a surrogate pair, which only JSON lines can hold; "
+                "write a .jsonl file or repair it"
+            ) from None
+
+
+def read_any(path: PathLike) -> Columns:
+    """Read one file of references, whichever form it has (see `References.read`)."""
+    name = name_of(path)
+    with open_bytes(path) as stream:
+        if is_parquet(stream, name):
+            return segments_from_table(read_parquet(stream, name, WANTED))
+        lines = chain.from_iterable(split_lines(stream, name))
+        first = next(lines, None)
+        if first is None:
+            return Columns([], np.zeros(1, dtype=np.int64), source=name)
+        lines = chain([first], lines)
+        if is_json_name(name) or is_references_record(first):
+            return read_references(lines, name)
+        texts = list(lines)
+    return Columns(texts, np.arange(len(texts) + 1), source=name)
+
+
+def is_references_record(line: str) -> bool:
+    """Return whether a line is one segment as JSON, though the file's name does not say so."""
+    return line.lstrip().startswith("{") and '"references"' in line
+
+
+def check_plain(name: str, lines: Sequence[str] = ()) -> None:
+    """Refuse a file that is not one reference a line, by its name or its first line."""
+    structured = is_json_name(name) or name.endswith((".parquet", ".pq", ".tbp"))
+    if structured or (len(lines) and is_references_record(lines[0])):
+        raise DataError(f"{name} holds whole segments, not one reference a line; give it with --refs (References.read)")
+
+
+def read_parallel(references: Sequence[PathLike], weights: Sequence[PathLike] = ()) -> Columns:
+    """Read parallel files of references and of weights (see `References.read_parallel`)."""
+    for paths in (references, weights):
+        # A string is a sequence of strings to every type checker, so only this says it.
+        if isinstance(paths, str):
+            raise DataError(f"files must be given as a list, not as the string {shown(paths)}; wrap it in a list")
+    if not references:
+        raise DataError("there are no files of references; give at least one")
+    if weights and len(weights) != len(references):
+        raise DataError(
+            f"there are {len(references)} files of references but {len(weights)} of weights "
+            f"({some(map(name_of, weights))}); give one for each or none at all"
+        )
+    check_standard_input_once([*references, *weights])
+    for path in references:
+        check_plain(name_of(path))  # by the name, before a table is taken for text that is no UTF-8
+    names, weight_names = [name_of(path) for path in references], [name_of(path) for path in weights]
+    columns, weight_columns = (
+        [read_text_lines(path) for path in references],
+        [read_text_lines(path) for path in weights],
+    )
+    for name, column in zip(names, columns, strict=True):
+        check_plain(name, column)
+        check_length(name, len(column), names[0], len(columns[0]))
+    for weight_name, column, name in zip(weight_names, weight_columns, names, strict=False):
+        check_length(weight_name, len(column), name, len(columns[0]))
+    return parallel_columns(columns, weight_columns, names, weight_names)
+
+
+def parallel_columns(
+    columns: Sequence[list[str]],
+    weights: Sequence[list[str]],
+    names: Sequence[str],
+    weight_names: Sequence[str],
+    before: int = 0,
+) -> Columns:
+    """Lay parallel lines flat, all columns being of one length; ``before`` is the number of lines that went before."""
+    segments = len(columns[0])
+    source = ", ".join(names)
+    texts = columns[0] if len(columns) == 1 else list(chain.from_iterable(zip(*columns, strict=True)))
+    if not weights:
+        return Columns(texts, np.arange(segments + 1) * len(columns), source=source)
+    table = np.empty((segments, len(columns)))
+    for index, (name, lines) in enumerate(zip(weight_names, weights, strict=True)):
+        table[:, index] = _weight_column(lines, name, before)
+    there = ~np.isnan(table)
+    counts = there.sum(axis=1)
+    empty = np.flatnonzero(counts == 0)
+    if len(empty):
+        word = "line" if len(empty) == 1 else "lines"
+        raise DataError(
+            f"{some(weight_names)}: no reference has a weight on {word} {some((empty + before + 1).tolist())}; "
+            "give each segment at least one or leave the line out everywhere"
+        )
+    offsets = np.concatenate(([0], np.cumsum(counts)))
+    return Columns(list(compress(texts, there.ravel().tolist())), offsets, table[there], source=source)
+
+
+def _weight_column(lines: list[str], name: str, before: int) -> NDArray[np.float64]:
+    """Return one weight a line, NaN for an empty line; ``before`` is the number of lines that went before."""
+    try:
+        weights = np.fromiter((float(line) if line else np.nan for line in lines), np.float64, len(lines))
+    except ValueError:
+        weights = None
+    # A line "nan" is a number to float() but not a weight, so NaN must come from empty lines alone.
+    if weights is not None and np.count_nonzero(np.abs(weights) <= 1) + lines.count("") == len(lines):
+        return weights
+    return np.array([_weight(line, f"{name}:{number}") for number, line in enumerate(lines, before + 1)])
+
+
+def _weight(line: str, place: str) -> float:
+    if not line.strip():
+        return float("nan")
+    try:
+        weight = float(line)
+    except ValueError:
+        raise DataError(
+            f"{place}: a weight must be a number from -1 to 1, not {shown(line)}; "
+            "leave the line empty where there is no reference"
+        ) from None
+    if problem := weight_problem(weight, "leave the line empty if there is no reference"):
+        raise DataError(f"{place}: a weight {problem}")
+    return weight
+
+
+def check_length(name: str, length: int, other: str, expected: int) -> None:
+    """Refuse a file that does not have as many lines as another one."""
+    if length != expected:
+        raise DataError(f"{name} has {length} lines but {other} has {expected}; every file needs one line a segment")

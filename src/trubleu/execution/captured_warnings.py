@@ -1,0 +1,100 @@
+"""Warnings captured while parts of the work run, merged, and raised once at the end."""
+
+from __future__ import annotations
+
+import builtins
+import warnings
+from collections import Counter
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from trubleu.errors import CountedWarning, TrubleuWarning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+
+class HeldWarnings:
+    """Holds warnings back until all parts are done, and says each once with the cases of all parts together."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._others: dict[str, warnings.WarningMessage] = {}
+
+    @contextmanager
+    def of_part(self) -> Iterator[None]:
+        """Hold back what is warned of while one part is scored."""
+        caught: list[warnings.WarningMessage] = []
+        try:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                yield
+        finally:
+            here: dict[str, int] = {}
+            for warning in caught:
+                if isinstance(warning.message, CountedWarning):
+                    # Every system and metric meets the same cases of one part again.
+                    here[warning.message.what] = max(here.get(warning.message.what, 0), warning.message.count)
+                else:
+                    self._others.setdefault(str(warning.message), warning)
+            self._counts.update(here)
+
+    def merge(self, other: HeldWarnings) -> None:
+        """Add what was held back elsewhere, about other parts."""
+        self._counts.update(other._counts)
+        for text, warning in other._others.items():
+            self._others.setdefault(text, warning)
+
+    def plain(self) -> dict[str, Any]:
+        """Return all as plain values, ready for JSON."""
+        return {"counts": dict(self._counts), "others": {text: _name(each) for text, each in self._others.items()}}
+
+    @classmethod
+    def from_plain(cls, values: Mapping[str, Any]) -> HeldWarnings:
+        """Return what `plain` made plain; a warning that is neither ours nor Python's becomes a UserWarning."""
+        held = cls()
+        held._counts.update(values["counts"])
+        for text, name in values["others"].items():
+            category = _category(name)
+            held._others[text] = warnings.WarningMessage(category(text), category, __file__, 1)
+        return held
+
+    def tell(self) -> None:
+        """Say it all."""
+        for warning in self._others.values():
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+        for what, count in self._counts.items():
+            warnings.warn(CountedWarning(what, count), stacklevel=3)
+
+
+def _name(warning: warnings.WarningMessage) -> str:
+    return (TrubleuWarning if issubclass(warning.category, TrubleuWarning) else warning.category).__name__
+
+
+def _category(name: str) -> type[Warning]:
+    found = getattr(builtins, name, UserWarning)
+    if name == TrubleuWarning.__name__:
+        return TrubleuWarning
+    return found if isinstance(found, type) and issubclass(found, Warning) else UserWarning
+
+
+CATEGORIES: Final = {
+    each.__name__: each
+    for each in (*vars(builtins).values(), TrubleuWarning, CountedWarning)
+    if isinstance(each, type) and issubclass(each, Warning)
+}
+"""Warnings that can be kept: Python's and ours."""
+
+
+class Warned(NamedTuple):
+    """A warning, as it is sent."""
+
+    message: Any
+    category: type[Warning]
+    filename: str
+    line: int
+
+    @property
+    def what(self) -> tuple[object, ...]:
+        """What two of the same kind have in common; messages are never equal."""
+        return self.category, str(self.message), self.filename, self.line

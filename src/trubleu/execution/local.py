@@ -1,0 +1,340 @@
+"""Engines on this machine: in this process, or in worker processes with a pipe each."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+import time
+from collections import Counter, deque
+from contextlib import suppress
+from multiprocessing.connection import wait
+from typing import TYPE_CHECKING, Any, Final
+
+from trubleu.errors import EngineError, UsageError
+from trubleu.execution.base import TRIES, Engine, Partition, Result, Run, Status
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+    from trubleu.execution.base import Work
+
+
+class InThisProcess(Engine):
+    """Works on one partition at a time and holds one result.
+
+    Parameters
+    ----------
+    threads
+        How many threads a partition may use; None for as many as there are cores.
+    """
+
+    def __init__(self, threads: int | None = None) -> None:
+        self._threads = threads
+
+    @property
+    def workers(self) -> int:
+        """One."""
+        return 1
+
+    @property
+    def threads(self) -> int | None:
+        """As many as were asked for."""
+        return self._threads
+
+    def close(self) -> None:
+        """Do nothing: there is nothing to stop."""
+
+    def _run(self, work: Work[Partition, Any, Result]) -> Run[Partition, Result]:
+        return _InTurn(work)
+
+
+class _InTurn(Run[Partition, Result]):
+    def __init__(self, work: Work[Partition, Any, Result]) -> None:
+        self._work = work
+        self._waiting: list[tuple[int, Partition]] = []
+        self._results: dict[int, Any] = {}
+
+    @property
+    def room(self) -> int:
+        return 1
+
+    def begin(self, number: int, partition: Partition) -> None:
+        self._waiting.append((number, partition))
+
+    def finished(self) -> list[tuple[int, Status]]:
+        number, partition = self._waiting.pop(0)
+        status, self._results[number] = self._work(partition)
+        return [(number, status)]
+
+    def take(self, number: int) -> Result:
+        result: Result = self._results.pop(number)
+        return result
+
+    def close(self) -> None:
+        self._results.clear()
+
+
+RESULTS_A_WORKER: Final = 3
+"""How many partitions a worker may be ahead of the one that is waited for."""
+
+_SECONDS_TO_END: Final = 5.0
+
+# Not forked: threads and locks of this process would be copied in whatever state they are.
+_CONTEXT: Final = multiprocessing.get_context("spawn")
+
+
+class Processes(Engine):
+    """A number of processes, started when they are first needed and kept from one map to the next.
+
+    Parameters
+    ----------
+    workers
+        How many.
+    threads
+        How many threads each may use.
+    """
+
+    def __init__(self, workers: int, threads: int = 1) -> None:
+        self._workers = workers
+        self._threads = threads
+        self._idle: list[_Worker] = []
+        self._busy: dict[_Worker, int] = {}
+        self._maps = 0
+        self._current: Run[Any, Any] | None = None
+
+    @property
+    def workers(self) -> int:
+        """As many as were asked for."""
+        return self._workers
+
+    @property
+    def threads(self) -> int | None:
+        """As many as were asked for."""
+        return self._threads
+
+    def close(self) -> None:
+        """End all processes."""
+        workers = [*self._idle, *self._busy]
+        self._idle.clear()
+        self._busy.clear()
+        self._current = None
+        _end(workers)
+
+    def _run(self, work: Work[Partition, Any, Result]) -> Run[Partition, Result]:
+        if self._current is not None:
+            raise UsageError("the processes are busy with another map; finish it first, or make a second engine")
+        self._maps += 1
+        self._current = dispatch = _Dispatch(self, work, self._maps)
+        return dispatch
+
+    def worker(self) -> _Worker | None:
+        """Return a process that has nothing to do, a new one if need be; None if all are busy."""
+        if self._idle:
+            return self._idle.pop()
+        return _Worker() if len(self._busy) < self._workers else None
+
+    def hire(self, worker: _Worker, number: int) -> None:
+        """Note what a process is busy with."""
+        self._busy[worker] = number
+
+    def busy(self) -> dict[_Worker, int]:
+        """Return what each process is busy with."""
+        return self._busy
+
+    def release(self, worker: _Worker) -> None:
+        """Note that a process has nothing to do."""
+        del self._busy[worker]
+        self._idle.append(worker)
+
+    def bury(self, worker: _Worker) -> None:
+        """Let go of a process that is dead."""
+        del self._busy[worker]
+        _end([worker])
+
+    def leave(self, run: Run[Any, Any]) -> None:
+        """End the processes that are busy with a map that nobody goes on with."""
+        if self._current is run:
+            self._current = None
+            workers = list(self._busy)
+            self._busy.clear()
+            _end(workers)
+
+
+class _Worker:
+    """A process and our end of its pipe."""
+
+    def __init__(self) -> None:
+        self.connection, theirs = _CONTEXT.Pipe()
+        self.process = _CONTEXT.Process(target=_serve, args=(theirs,), daemon=True, name="trubleu-worker")
+        self.process.start()
+        theirs.close()  # or nobody would notice that the process is gone
+        self.map = 0
+        self.answered = False
+
+    def stop(self) -> None:
+        self.connection.close()
+        self.process.terminate()
+
+    def join(self, seconds: float) -> None:
+        self.process.join(seconds)
+        if self.process.is_alive():
+            self.process.kill()
+            self.process.join()
+
+
+def _end(workers: list[_Worker]) -> None:
+    """End processes, all at the same time: each may have files to clear away."""
+    for worker in workers:
+        worker.stop()
+    last = time.monotonic() + _SECONDS_TO_END
+    for worker in workers:
+        worker.join(max(0.0, last - time.monotonic()))
+
+
+class _Dispatch(Run[Partition, Result]):
+    """Hands partitions to processes that have nothing to do."""
+
+    def __init__(self, engine: Processes, work: Work[Partition, Any, Result], number: int) -> None:
+        self._engine = engine
+        self._map = number
+        self._work = _pickled(work, "the function")
+        self._partitions: dict[int, tuple[str, bytes]] = {}
+        self._waiting: deque[int] = deque()
+        self._deaths: Counter[int] = Counter()
+        self._results: dict[int, Any] = {}
+        self._found: list[tuple[int, Status]] = []
+
+    @property
+    def room(self) -> int:
+        return RESULTS_A_WORKER * self._engine.workers
+
+    def begin(self, number: int, partition: Partition) -> None:
+        self._partitions[number] = (str(partition), _pickled(partition, str(partition)))
+        self._waiting.append(number)
+        self._receive(0)  # whoever takes results, one after the other, must keep nobody waiting for more work
+        self._hand_out()
+
+    def finished(self) -> list[tuple[int, Status]]:
+        while not self._found:
+            self._hand_out()
+            self._receive(None)
+        self._hand_out()
+        found, self._found = self._found, []
+        return found
+
+    def _receive(self, seconds: float | None) -> None:
+        busy = self._engine.busy()
+        by_connection = {worker.connection: worker for worker in busy}
+        for ready in wait(list(by_connection), seconds):
+            worker = by_connection[ready]  # type: ignore[index]
+            number = busy[worker]
+            try:
+                status, result = worker.connection.recv()
+            except (EOFError, OSError):  # OSError if it died in the middle of a result
+                self._died(worker, number)
+                continue
+            worker.answered = True
+            self._engine.release(worker)
+            del self._partitions[number]
+            self._results[number] = result
+            self._found.append((number, status))
+
+    def take(self, number: int) -> Result:
+        result: Result = self._results.pop(number)
+        return result
+
+    def close(self) -> None:
+        self._engine.leave(self)
+
+    def _hand_out(self) -> None:
+        while self._waiting and (worker := self._engine.worker()) is not None:
+            number = self._waiting.popleft()
+            self._engine.hire(worker, number)
+            try:
+                if worker.map != self._map:
+                    worker.connection.send(("work", self._work))
+                    worker.map = self._map
+                worker.connection.send(("partition", self._partitions[number][1]))
+            except OSError:
+                self._died(worker, number)
+
+    def _died(self, worker: _Worker, number: int) -> None:
+        self._engine.bury(worker)
+        self._deaths[number] += 1
+        code = worker.process.exitcode
+        how = ended(code)
+        name = self._partitions[number][0]
+        if self._deaths[number] >= TRIES:
+            hint = "try fewer workers if memory is short"
+            if not worker.answered and how.startswith("left"):
+                hint = "in a script, start the work under if __name__ == '__main__':"
+            raise EngineError(f"{name}: {TRIES} workers died of it, the last one {how}; {hint}")
+        self._waiting.appendleft(number)
+
+
+def ended(code: int | None) -> str:
+    """Say how a process ended, by the code that it left.
+
+    Examples
+    --------
+    >>> ended(-9), ended(143), ended(1)
+    ('killed by SIGKILL', 'killed by SIGTERM', 'left with code 1')
+    """
+    number = -code if code is not None and code < 0 else (code or 0) - 128  # as shells count, and `_leave` here
+    with suppress(ValueError):
+        return f"killed by {signal.Signals(number).name}"
+    return f"left with code {code}"
+
+
+def _pickled(thing: object, what: str) -> bytes:
+    try:
+        return pickle.dumps(thing, protocol=pickle.HIGHEST_PROTOCOL)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise UsageError(
+            f"{what} cannot be sent to another process: {error}; use functions and classes that can be imported"
+        ) from error
+
+
+def _serve(connection: Connection) -> None:
+    """Work on what comes through the pipe until it is closed."""
+    # Ctrl-C in a terminal reaches all processes; the one that people look at decides.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _leave)  # as an exception, so that files that are being written are cleared away
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    work: Any = None
+    with suppress(EOFError, OSError):
+        while True:
+            kind, content = connection.recv()
+            try:
+                thing = pickle.loads(content)  # noqa: S301 - from our own parent, through a pipe of its own
+            except Exception as error:
+                thing, work = None, _unreadable(error)
+            if kind == "work":
+                work = thing if thing is not None else work
+                continue
+            status, result = work(thing)
+            try:
+                answer = pickle.dumps((status, result), protocol=pickle.HIGHEST_PROTOCOL)
+            except Exception as error:
+                status = Status("failed", f"its result cannot be sent: {error}", type(error).__name__)
+                answer = pickle.dumps((status, None))
+            connection.send_bytes(answer)
+
+
+def _leave(number: int, _frame: object) -> None:
+    raise SystemExit(128 + number)
+
+
+def _unreadable(error: Exception) -> Any:
+    status = Status("failed", f"what was sent cannot be read: {error}", type(error).__name__)
+    return lambda _partition: (status, None)
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)

@@ -1,0 +1,263 @@
+"""Output written by partition: workers write parts, and a manifest is written last.
+
+Whoever reads such a folder goes by its manifest, so that it sees the whole result or none. A part is named by what it
+holds, and never changed: the same work writes the same file again, other work another one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from trubleu.errors import DataError, EngineError
+from trubleu.files import paths
+from trubleu.files.lines import open_bytes
+from trubleu.files.paths import name_of
+from trubleu.files.writer import atomic_writer, check_writable, named_writer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from trubleu.files.paths import PathLike
+
+MANIFEST: Final = "manifest.json"
+SCHEMA: Final = 1
+
+_DIGITS: Final = 16  # of a hash in a name
+_BLOCK: Final = 1 << 20
+_SECONDS_UNTIL_OLD: Final = 24 * 60 * 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenPart:
+    """A part that is there.
+
+    Attributes
+    ----------
+    name
+        The file in the folder.
+    rows, bytes
+        How many lines and bytes it has.
+    checksum
+        BLAKE2b of 32 bytes, in hexadecimal digits.
+    """
+
+    name: str
+    rows: int
+    bytes: int
+    checksum: str
+
+
+@dataclass(frozen=True, slots=True)
+class PartsFolder:
+    """A folder for the parts of one result; workers must find it under the same path.
+
+    Attributes
+    ----------
+    folder
+        Where it is.
+    what
+        What it holds, in words.
+    job
+        What tells this work from other work: a hash in hexadecimal digits.
+    """
+
+    folder: str
+    what: str
+    job: str
+
+    @classmethod
+    def of(cls, folder: PathLike, what: str, job: str) -> PartsFolder:
+        """Make one, ``job`` being all that tells this work from other work, in any words."""
+        return cls(paths.absolute(folder), what, hashlib.blake2b(job.encode(), digest_size=8).hexdigest())
+
+    def prepare(self) -> None:
+        """Make the folder, and refuse one that other work has written to.
+
+        Raises
+        ------
+        DataError
+            If it cannot be made, or holds anything that is not of this work.
+        """
+        prepare_folder(self.folder)
+        try:
+            files = self._files()
+        except OSError as error:
+            raise DataError(f"the folder {self.folder} cannot be listed: {error.strerror or error}") from error
+        if MANIFEST in files and read_manifest(self.folder)["job"] != self.job:
+            raise DataError(
+                f"{self.folder} holds the finished result of other work; name another folder, or remove this one"
+            )
+        if other := next((name for name in files if name != MANIFEST and not self._is_own(name)), None):
+            raise DataError(
+                f"{self.folder} is not empty: {other} is not of this work; name another folder, or empty this one"
+            )
+
+    @contextmanager
+    def part(self, number: int) -> Iterator[PartWriter]:
+        """Open a part of this number, which appears whole or not at all when the block ends.
+
+        Raises
+        ------
+        EngineError
+            If it cannot be written, which says nothing about the data: no part may be left out for that.
+        """
+        of_block: DataError | None = None
+        try:
+            with named_writer(self.folder, lambda: part.name) as stream:
+                part = PartWriter(f"part-{number:08}-{self.job}", stream.write)
+                try:
+                    yield part
+                except DataError as error:
+                    of_block = error
+                    raise
+        except DataError as error:
+            if error is of_block:
+                raise
+            raise EngineError(str(error)) from error
+
+    def holds(self, part: WrittenPart) -> bool:
+        """Return whether a part that was written is still there, whole."""
+        path = paths.joined(self.folder, part.name)
+        return paths.is_file(path) and paths.byte_size(path) == part.bytes
+
+    def commit(self, parts: Sequence[WrittenPart], about: Mapping[str, Any]) -> None:
+        """Let all parts be seen, in this order, and remove what this work wrote besides.
+
+        Raises
+        ------
+        DataError
+            If a part is gone, and nothing is seen then.
+        """
+        files = self._files()
+        listed = {part.name for part in parts}
+        if gone := sorted(listed - files.keys()):
+            raise DataError(f"{gone[0]} has gone from {self.folder} while others were written; begin again")
+        manifest = {
+            "schema": SCHEMA,
+            "what": self.what,
+            "job": self.job,
+            **about,
+            "rows": sum(part.rows for part in parts),
+            "parts": [asdict(part) for part in parts],
+        }
+        with atomic_writer(paths.joined(self.folder, MANIFEST)) as stream:
+            json.dump(manifest, stream, ensure_ascii=False, indent=1)
+            stream.write("\n")
+        for name in files.keys() - listed:
+            if self._is_own(name):
+                paths.remove(files[name])
+        if not paths.is_remote(self.folder):
+            _clear_away(Path(self.folder))
+
+    def _files(self) -> dict[str, str]:
+        """Return the files that are there by their paths inside; an address without any is no folder yet."""
+        found = paths.files_below(self.folder) if paths.is_folder(self.folder) else []
+        return {file.removeprefix(f"{self.folder.rstrip('/')}/"): file for file in found}
+
+    def _is_own(self, name: str) -> bool:
+        return name.startswith("part-") and f"-{self.job}-" in name
+
+
+def _clear_away(folder: Path) -> None:
+    """Remove what workers that were killed have left; what is not old may be somebody's who still writes."""
+    for half in folder.glob(".trubleu-*.tmp"):
+        with suppress(OSError):
+            if time.time() - half.stat().st_mtime > _SECONDS_UNTIL_OLD:
+                half.unlink()
+
+
+class PartWriter:
+    """Takes the lines of a part.
+
+    Parameters
+    ----------
+    name
+        How the name of its file begins.
+    write
+        Takes bytes.
+    """
+
+    def __init__(self, name: str, write: Callable[[bytes], object]) -> None:
+        self._begin = name
+        self._write = write
+        self._rows = self._bytes = 0
+        self._checksum = hashlib.blake2b(digest_size=32)
+
+    @property
+    def name(self) -> str:
+        """Its file, by all that was written."""
+        return f"{self._begin}-{self._checksum.hexdigest()[:_DIGITS]}.jsonl"
+
+    def write(self, lines: Sequence[str]) -> None:
+        """Take lines, each with its end."""
+        data = "".join(lines).encode()
+        self._write(data)
+        self._checksum.update(data)
+        self._rows += len(lines)
+        self._bytes += len(data)
+
+    def finish(self) -> WrittenPart:
+        """Return what was written; it is there when the block of `PartsFolder.part` ends."""
+        return WrittenPart(name=self.name, rows=self._rows, bytes=self._bytes, checksum=self._checksum.hexdigest())
+
+
+def prepare_folder(folder: PathLike) -> None:
+    """Make a folder unless it is there, and refuse one that cannot be written to, before work is spent on it.
+
+    Raises
+    ------
+    DataError
+        If it cannot be made or written to.
+    """
+    try:
+        paths.make_folder(folder)
+    except OSError as error:
+        raise DataError(f"the folder {folder} cannot be made: {error.strerror or error}; check the path") from error
+    check_writable(paths.joined(folder, MANIFEST))
+
+
+def read_manifest(folder: PathLike) -> dict[str, Any]:
+    """Return what the manifest of a folder says.
+
+    Raises
+    ------
+    DataError
+        If there is none, as the work was not finished, or it cannot be read.
+    """
+    path = paths.joined(folder, MANIFEST)
+    if not paths.exists(path):
+        raise DataError(f"{name_of(folder)} has no {MANIFEST}: what is written there is not finished; finish it first")
+    try:
+        with open_bytes(path) as stream:
+            manifest = json.loads(stream.read())
+        parts = [WrittenPart(**part) for part in manifest["parts"]]
+        return {**manifest, "job": str(manifest["job"]), "parts": parts}
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{path} is no manifest, or damaged; make the folder again") from error
+
+
+def lines_of_parts(folder: PathLike) -> Iterator[str]:
+    """Yield the lines of all parts of a finished folder, in order; each part is checked as it ends.
+
+    Raises
+    ------
+    DataError
+        If the folder is not finished, or a part is not what was written.
+    """
+    for part in read_manifest(folder)["parts"]:
+        checksum = hashlib.blake2b(digest_size=32)
+        waiting = b""
+        path = paths.joined(folder, part.name)
+        with open_bytes(path) as stream:
+            while block := stream.read(_BLOCK):
+                checksum.update(block)
+                *lines, waiting = (waiting + block).split(b"\n")
+                yield from (line.decode("utf-8", "replace") for line in lines)
+        if checksum.hexdigest() != part.checksum:
+            raise DataError(f"{path} is not what was written; copy it again, or make the folder again")

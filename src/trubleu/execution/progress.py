@@ -1,0 +1,82 @@
+"""Progress bars for work that takes longer than two seconds, and warnings printed once, as sentences."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Self
+
+from trubleu.errors import TrubleuWarning
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+DELAY_SECONDS = 2.0
+
+
+class Bars:
+    """One bar at a time on standard error; none if that is no terminal."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+        self._bar: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._close()
+
+    def stage(self, name: str, total: int | None, unit: str = "it") -> Callable[[int], object]:
+        """Begin a stage of so many steps, if that is known, and return what is told of steps done."""
+        self._close()
+        if self._quiet or not sys.stderr.isatty():
+            return lambda _done: None
+        from tqdm import tqdm
+
+        self._bar = tqdm(
+            total=total, desc=name, unit=unit, unit_scale=True, delay=DELAY_SECONDS, leave=False, file=sys.stderr
+        )
+        update: Callable[[int], object] = self._bar.update
+        return update
+
+    def note(self, text: str) -> None:
+        """Show something beside the bar."""
+        if self._bar is not None:
+            self._bar.set_postfix_str(text, refresh=False)
+
+    def _close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+
+@contextmanager
+def told_once(*, quiet: bool) -> Iterator[None]:
+    """Print each of our warnings once, as a sentence without the place in the code; leave others' alone."""
+    told: set[str] = set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", TrubleuWarning)
+        usual = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
+            if not issubclass(category, TrubleuWarning):
+                usual(message, category, *place)
+            elif not quiet and str(message) not in told:
+                told.add(str(message))
+                sys.stderr.write(f"trubleu: warning: {message}\n")
+
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield
+
+
+Steps = Callable[[str, int], Callable[[int], object]]
+"""Opens a stage of work with its name and number of steps, and returns what is told of steps done."""
+
+
+def no_steps(_name: str, _total: int) -> Callable[[int], object]:
+    """Take no notice."""
+    return lambda _done: None

@@ -1,0 +1,198 @@
+"""The connection to a Ray cluster, in a process of its own, so that a lost cluster cannot end this one."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import tempfile
+import warnings
+from contextlib import contextmanager, suppress
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from trubleu._version import __version__
+from trubleu.errors import EngineError, MissingExtraError, TrubleuWarning, UsageError
+from trubleu.execution.base import Engine, Partition, Result, Run, Status
+from trubleu.execution.hashing import sources_digest
+from trubleu.execution.local import ended
+from trubleu.execution.ray_tasks import NOTHING_LOST
+from trubleu.execution.ray_worker import loaded, pickled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from trubleu.execution.base import Work
+
+# -P: nothing that lies in the user's folder may pass for a module.
+DRIVER: Final = ("-P", "-m", "trubleu.execution.ray_driver")
+"""What the other process runs."""
+
+_ERRORS: Final = {error.__name__: error for error in (EngineError, MissingExtraError, UsageError)}
+_SECONDS_TO_END: Final = 10.0
+_SHOWN_OF_LOG: Final = 4000
+
+
+class RayProcess(Engine):
+    """An engine on Ray in a process of its own, which is started at once and ends with this engine.
+
+    Parameters
+    ----------
+    address
+        ``ray://HOST:PORT``; None for what Ray itself finds, a cluster that is started here if there is nothing else.
+    threads
+        How many cores a partition takes.
+    """
+
+    def __init__(self, address: str | None, *, threads: int = 1) -> None:
+        self._threads = threads
+        self._maps = count()
+        self._waits = False
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the engine
+        self._pipe, theirs = multiprocessing.Pipe()
+        command = [sys.executable, *DRIVER, str(theirs.fileno())]
+        # Not of our group: Ctrl-C in a terminal is for us alone.
+        self._process: subprocess.Popen[bytes] | None = subprocess.Popen(  # noqa: S603
+            command,
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=self._log,
+            stderr=self._log,
+            start_new_session=True,
+        )
+        theirs.close()  # or nobody would notice that the process is gone
+        try:
+            begun_here = self.ask(address, threads, (__version__, sources_digest()), _script())
+        except BaseException:
+            self.close()
+            raise
+        if begun_here:
+            warnings.warn(
+                "there is no Ray cluster here, so that one was started on this machine, for this work only; to use "
+                "another, name it with ray://HOST:PORT or in RAY_ADDRESS",
+                TrubleuWarning,
+                stacklevel=3,
+            )
+
+    @property
+    def workers(self) -> int:
+        """How many partitions the cluster has cores for."""
+        found: int = self.ask("workers", 0)
+        return found
+
+    @property
+    def threads(self) -> int | None:
+        """As many as the cores that a partition takes."""
+        return self._threads
+
+    def close(self) -> None:
+        """Leave the cluster, which ends what still runs of ours there."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        self._pipe.close()
+        if self._waits:
+            process.terminate()  # it is busy with the question that we left
+        try:
+            process.wait(_SECONDS_TO_END)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        self._log.close()
+
+    def tell(self, *content: object) -> None:
+        """Send something that needs no answer."""
+        with self._whole():
+            self._pipe.send(content)
+
+    def ask(self, *content: object) -> Any:
+        """Send something and wait for what comes of it."""
+        with self._whole():
+            self._pipe.send(content)
+            kind, answer = self._pipe.recv()
+            if kind == "bytes":
+                answer = self._pipe.recv_bytes()
+        if kind == "error":
+            name, message = answer
+            raise _ERRORS.get(name, EngineError)(message)
+        return answer
+
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """Note what is broken off: half of it may be in the pipe, or its answer still to come."""
+        if self._process is None:
+            raise EngineError("the engine was closed; make a new one")
+        if self._waits:
+            raise EngineError("the engine was interrupted in the middle of its work; make a new one")
+        self._waits = True
+        try:
+            yield
+        except (EOFError, OSError) as error:
+            self._waits = False
+            raise self._gone() from error
+        self._waits = False  # not if we are interrupted
+
+    def stop(self) -> None:
+        """End the process at once if it was left in the middle of something, which ends its work on the cluster."""
+        if self._waits and self._process is not None:
+            self._process.terminate()
+
+    def answers(self) -> bool:
+        """Tell whether something can be asked."""
+        return self._process is not None and not self._waits
+
+    def _run(self, work: Work[Partition, Any, Result]) -> Run[Partition, Result]:
+        return _Remote(self, next(self._maps), work)
+
+    def _gone(self) -> EngineError:
+        code = None
+        if self._process is not None:
+            with suppress(subprocess.TimeoutExpired):
+                code = self._process.wait(_SECONDS_TO_END)
+        how = "does not answer" if code is None else ended(code)
+        error = EngineError(
+            "the connection to the Ray cluster is lost, maybe as its head or the node of this machine ended "
+            f"(the process that held it: {how}); {NOTHING_LOST}"
+        )
+        with suppress(OSError, ValueError):
+            self._log.seek(0)
+            error.add_note(self._log.read().decode(errors="replace")[-_SHOWN_OF_LOG:])
+        return error
+
+
+class _Remote(Run[Partition, Result]):
+    def __init__(self, engine: RayProcess, number: int, work: Work[Partition, Any, Result]) -> None:
+        self._engine = engine
+        self._number = number
+        self._room: int = engine.ask("open", number, pickled(work, "the function"), str(Path.cwd()))
+
+    @property
+    def room(self) -> int:
+        return self._room
+
+    def begin(self, number: int, partition: Partition) -> None:
+        name = str(partition)
+        self._engine.tell("begin", self._number, number, name, pickled(partition, name))
+
+    def finished(self) -> list[tuple[int, Status]]:
+        found, self._room = self._engine.ask("finished", self._number)
+        return [(number, Status(*status)) for number, status in found]
+
+    def take(self, number: int) -> Result:
+        result: Result = loaded(self._engine.ask("take", self._number, number))
+        return result
+
+    def close(self) -> None:
+        if self._engine.answers():
+            with suppress(EngineError):  # a cluster that is gone has nothing left to stop
+                self._engine.ask("close", self._number)
+        else:
+            self._engine.stop()
+
+
+def _script() -> str | None:
+    """Return the script that runs, if what lies beside it can be imported."""
+    script = Path(sys.argv[0]).resolve()
+    return str(script) if script.is_file() and str(script.parent) in map(os.path.realpath, sys.path) else None

@@ -1,0 +1,367 @@
+"""Ray tasks: the cluster finds a worker for each, and restarts those whose worker or node dies.
+
+Tasks rather than actors: a node that joins gets some at once, and one that leaves needs no book-keeping here. What a
+worker keeps from one partition to the next lies in `trubleu.execution.ray_worker`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import socket
+import sys
+import tempfile
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from trubleu._version import __version__
+from trubleu.errors import EngineError, UsageError
+from trubleu.execution.base import TRIES, Engine, Partition, Result, Run, Status
+from trubleu.execution.hashing import sources_digest
+from trubleu.execution.ray_worker import loaded, pickled
+from trubleu.optional_deps import needed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from trubleu.execution.base import Work
+
+NOTHING_LOST: Final = "no result was written, and what was kept with --resume need not be done again"
+
+RESULTS_A_CORE: Final = 2
+"""How many partitions are at the cluster for every one that it can work on: each worker has a next one at hand."""
+
+_SECONDS_BETWEEN_COUNTS: Final = 5.0
+_SECONDS_TO_ANSWER: Final = 10.0
+_SECONDS_WITHOUT_NODES: Final = 60.0
+_EXTRA: Final = "trubleu[ray]"
+_CLIENT_PORT: Final = 10001
+
+
+class OnRay(Engine):
+    """The cores of a Ray cluster, however many there are at the moment.
+
+    Parameters
+    ----------
+    address
+        ``ray://HOST:PORT``; None for what Ray itself finds, a cluster that is started here if there is nothing else.
+    threads
+        How many cores a partition takes.
+    same
+        The version and the digest of the code that workers must have, too; what is installed here if left out.
+
+    Attributes
+    ----------
+    begun_here
+        Whether no cluster was found and one was started.
+    """
+
+    def __init__(self, address: str | None, *, threads: int = 1, same: tuple[str, str] | None = None) -> None:
+        self._ray = needed("ray", "the engine ray", _EXTRA)
+        self._same = same
+        self._threads = threads
+        self._cores = 0.0
+        self._counted = float("-inf")
+        self.begun_here = False
+        # Somebody who connected before has reasons, and will want to go on after us.
+        self._ours = not self._ray.is_initialized()
+        if self._ours:
+            self._connect(_with_port(address or os.environ.get("RAY_ADDRESS")) or _current())
+
+    def _connect(self, address: str | None) -> None:
+        # A namespace of its own, so that nothing named in one job is seen by another.
+        options: dict[str, Any] = {"namespace": f"trubleu-{secrets.token_hex(8)}", "log_to_driver": False}
+        if passed := _environment():
+            options["runtime_env"] = {"env_vars": passed}
+        if address is not None and address.startswith("ray://"):
+            needed("grpc", "the engine ray://", _EXTRA)
+        else:
+            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+            options |= {"include_dashboard": False, "logging_level": "ERROR"}
+        if address not in {None, "auto", "local"}:
+            _check_answers(address, "check the address")
+        logging.getLogger("ray").setLevel(logging.ERROR)
+        try:
+            self._ray.init(address or "local", **options)
+        except self._ray.exceptions.AuthenticationError as error:
+            raise EngineError(_refused(address)) from error
+        # Ray has no class of its own for this: versions of Python or Ray that differ are a RuntimeError.
+        except (ConnectionError, RuntimeError, ValueError, OSError, self._ray.exceptions.RayError) as error:
+            where = address or "this machine"
+            reason = " ".join(str(error).split()).rstrip(".")
+            raise EngineError(
+                f"there is no Ray cluster to work with at {where}: {reason}; if it asks for a token, set RAY_AUTH_TOKEN"
+            ) from error
+        self.begun_here = address is None
+
+    @property
+    def workers(self) -> int:
+        """How many partitions the cluster has cores for."""
+        if time.monotonic() - self._counted > _SECONDS_BETWEEN_COUNTS:
+            with self.reaching():
+                self._cores = self._ray.cluster_resources().get("CPU", 0.0)
+            self._counted = time.monotonic()
+        return max(1, int(self._cores // self._threads))
+
+    @property
+    def threads(self) -> int | None:
+        """As many as the cores that a partition takes."""
+        return self._threads
+
+    def close(self) -> None:
+        """Leave the cluster, which ends what still runs of ours there."""
+        if self._ours:
+            self._ours = False
+            self._ray.shutdown()
+
+    def largest_node(self) -> int:
+        """Return how many cores the largest node has."""
+        with self.reaching():
+            nodes = self._ray.nodes()
+        return max((int(node["Resources"].get("CPU", 0)) for node in nodes if node["Alive"]), default=0)
+
+    @contextmanager
+    def reaching(self) -> Iterator[None]:
+        """Say it if the cluster is gone or refuses something; Ray itself tells the former only of one elsewhere."""
+        try:
+            yield
+        except (ConnectionError, self._ray.exceptions.LocalRayletDiedError) as error:
+            reason = " ".join(str(error).split())
+            raise EngineError(f"the connection to the Ray cluster is lost ({reason}); {NOTHING_LOST}") from error
+        except self._ray.exceptions.AuthenticationError as error:
+            raise EngineError(_refused(None)) from error
+        except self._ray.exceptions.RayError as error:
+            raise EngineError(f"the Ray cluster cannot go on ({said(error)}); {NOTHING_LOST}") from error
+
+    def tasks(self, work: bytes, folder: str) -> Tasks[Any]:
+        """Begin a map of what was pickled, from the folder that relative paths start from."""
+        if (largest := self.largest_node()) < self._threads and _seconds_to_wait() <= 0:
+            raise EngineError(
+                f"a partition takes {self._threads} of a node's cores, but the largest node of the Ray cluster has "
+                f"{largest}; ask for fewer threads, or if the cluster starts nodes when they are needed, set "
+                "TRUBLEU_RAY_WAIT to the seconds that this may take"
+            )
+        return Tasks(self, self._ray, work, folder, self._same or (__version__, sources_digest()))
+
+    def _run(self, work: Work[Partition, Any, Result]) -> Run[Partition, Result]:
+        tasks: Tasks[Partition] = self.tasks(pickled(work, "the function"), str(Path.cwd()))
+        return tasks
+
+
+def said(error: BaseException) -> str:
+    """Return what an error of Ray's is and the first line of what it says, which is followed by much else."""
+    cause = getattr(error, "cause", None)  # of an error in a task, whose own text begins with where it ran
+    told = cause if isinstance(cause, Exception) else error
+    return ": ".join([type(told).__name__, *str(told).strip().splitlines()[:1]]).rstrip(".")
+
+
+def _refused(address: str | None) -> str:
+    where = "" if address is None else f" at {address}"
+    return f"the Ray cluster{where} does not accept the token; set RAY_AUTH_TOKEN to the one of its nodes"
+
+
+def _with_port(address: str | None) -> str | None:
+    """Return an address with the port that Ray's client server has unless it is told another."""
+    if address is None or not address.startswith("ray://"):
+        return address
+    host = address.removeprefix("ray://").rstrip("/")
+    return f"ray://{host}" if ":" in host.rpartition("]")[2] else f"ray://{host}:{_CLIENT_PORT}"
+
+
+def _environment() -> dict[str, str]:
+    """Return the variables that workers are to get from here, by what TRUBLEU_WORKER_ENV names."""
+    names = [name.strip() for name in os.environ.get("TRUBLEU_WORKER_ENV", "").split(",") if name.strip()]
+    if missing := [name for name in names if name not in os.environ]:
+        raise UsageError(f"TRUBLEU_WORKER_ENV names {missing[0]}, which is not set; set it, or leave it out there")
+    return {name: os.environ[name] for name in names}
+
+
+def _seconds_to_wait() -> float:
+    """Return how long to wait for nodes, by what TRUBLEU_RAY_WAIT says."""
+    text = os.environ.get("TRUBLEU_RAY_WAIT", "0")
+    try:
+        return float(text)
+    except ValueError as error:
+        raise UsageError(f"TRUBLEU_RAY_WAIT is {text!r}, but must be a number of seconds") from error
+
+
+def _current() -> str | None:
+    """Return the cluster that ``ray start`` began here or joined; refuse one that ended without clearing up.
+
+    Ray would find it itself, and try for minutes to connect to one that is gone.
+    """
+    # Where Ray puts it: on macOS below /tmp, whatever TMPDIR says.
+    folder = tempfile.gettempdir() if sys.platform.startswith(("linux", "win")) else "/tmp"  # noqa: S108
+    path = Path(os.environ.get("RAY_TMPDIR") or folder, "ray", "ray_current_cluster")
+    try:
+        address = path.read_text().strip()
+    except OSError:
+        return None
+    _check_answers(address, f"remove {path}, which names it, or name another in RAY_ADDRESS")
+    return address
+
+
+def _check_answers(address: str, remedy: str) -> None:
+    """Refuse an address where nobody listens; Ray itself would try for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), _SECONDS_TO_ANSWER):
+            pass
+    except (OSError, ValueError) as error:
+        why = error if isinstance(error, OSError) else "it does not end in :PORT"
+        raise EngineError(f"there is no Ray cluster to work with at {address}: {why}; {remedy}") from error
+
+
+class Tasks(Run[Partition, Any]):
+    """One map in progress.
+
+    Parameters
+    ----------
+    engine, ray
+        Whose it is, and the package.
+    work
+        What is done with each partition, pickled.
+    folder
+        Where relative paths start from.
+    same
+        The version and the digest of the code that workers must have.
+    """
+
+    def __init__(self, engine: OnRay, ray: Any, work: bytes, folder: str, same: tuple[str, str]) -> None:
+        self._engine = engine
+        self._ray = ray
+        self._task = ray.remote(_task()).options(
+            num_cpus=engine.threads, max_retries=TRIES - 1, retry_exceptions=False, num_returns=2, name="trubleu"
+        )
+        self._same = same
+        self._token = secrets.token_hex(16)
+        self._folder = folder
+        with engine.reaching():
+            self._work = ray.put(work)
+        self._pending: dict[Any, int] = {}
+        self._results: dict[int, Any] = {}
+        self._names: dict[int, str] = {}
+
+    @property
+    def room(self) -> int:
+        """As many as keep every core busy."""
+        return RESULTS_A_CORE * self._engine.workers
+
+    def begin(self, number: int, partition: Partition) -> None:
+        """Hand a partition to the cluster."""
+        name = str(partition)
+        self.begin_pickled(number, name, pickled(partition, name))
+
+    def begin_pickled(self, number: int, name: str, partition: bytes) -> None:
+        """Hand a partition to the cluster that was pickled before."""
+        with self._engine.reaching():
+            # Two objects, so that the large one is not fetched before its turn.
+            status, result = self._task.remote(*self._same, self._token, self._folder, self._work, partition)
+        self._pending[status] = number
+        self._results[number] = result
+        self._names[number] = name
+
+    def finished(self) -> list[tuple[int, Status]]:
+        """Wait until something is finished, or there is no hope of it."""
+        found = []
+        for reference in self._ready(list(self._pending)):
+            number = self._pending.pop(reference)
+            status = Status(*self._got(reference, number))
+            if status.outcome != "done":
+                del self._results[number]
+            found.append((number, status))
+        return found
+
+    def take(self, number: int) -> Any:
+        """Return the result of a finished partition and let go of it."""
+        return loaded(self.take_pickled(number))
+
+    def take_pickled(self, number: int) -> bytes:
+        """Return it as the worker pickled it."""
+        reference = self._results.pop(number)
+        self._ready([reference])  # it may have been lost with its node, and must be made again then
+        result: bytes | None = self._got(reference, number)
+        name = self._names.pop(number)
+        if result is None:
+            raise EngineError(f"{name}: its result was lost with a node, and could not be made again; {NOTHING_LOST}")
+        return result
+
+    def close(self) -> None:
+        """Stop whatever still runs."""
+        for reference in self._pending:
+            with suppress(Exception):  # a cluster that is gone has nothing left to stop
+                self._ray.cancel(reference, force=True)
+        self._pending.clear()
+        self._results.clear()
+
+    def _ready(self, references: list[Any]) -> list[Any]:
+        patience = max(_SECONDS_WITHOUT_NODES, _seconds_to_wait())
+        last_seen = time.monotonic()
+        while True:
+            with self._engine.reaching():
+                ready, _ = self._ray.wait(references, num_returns=1, timeout=_SECONDS_BETWEEN_COUNTS)
+            if ready:
+                found: list[Any] = ready
+                return found
+            if self._engine.largest_node() >= (self._engine.threads or 1):
+                last_seen = time.monotonic()
+            elif time.monotonic() - last_seen > patience:
+                raise EngineError(
+                    f"for {patience:.0f} seconds no node of the Ray cluster has had the {self._engine.threads} cores "
+                    f"that a partition takes; add one, or set TRUBLEU_RAY_WAIT to more seconds; {NOTHING_LOST}"
+                )
+
+    def _got(self, reference: Any, number: int) -> Any:
+        exceptions = self._ray.exceptions
+        try:
+            return self._ray.get(reference)
+        except exceptions.OutOfMemoryError as error:
+            raise EngineError(
+                f"{self._names[number]}: its workers were stopped for want of memory; give each more threads, so that "
+                "fewer run on a node, or use nodes with more of it"
+            ) from error
+        except (exceptions.WorkerCrashedError, exceptions.NodeDiedError) as error:
+            what = type(error).__name__
+            raise EngineError(
+                f"{self._names[number]}: the cluster could not finish it in {TRIES} tries ({what})"
+            ) from error
+        except (ConnectionError, exceptions.LocalRayletDiedError, exceptions.AuthenticationError):
+            with self._engine.reaching():
+                raise
+        except exceptions.RayError as error:
+            raise EngineError(f"{self._names[number]}: the cluster could not finish it ({said(error)})") from error
+
+
+def _task() -> Callable[..., tuple[tuple[Any, ...], Any]]:
+    """Return the function that runs on the cluster.
+
+    A nested one is sent as it is, so that it can say what is wrong where another TruBLEU is installed, or none.
+    """
+
+    def task(version: str, digest: str, *rest: Any) -> tuple[tuple[Any, ...], Any]:
+        import socket  # again: only what stands in here is sent
+
+        node = socket.gethostname()
+        try:
+            from trubleu._version import __version__ as found
+        except ImportError:
+            return ("refused", f"TruBLEU is not installed on {node}; install {version} there", "UsageError"), None
+        if found != version:
+            what = f"TruBLEU {found} is installed on {node}, but {version} here; install the same version everywhere"
+            return ("refused", what, "UsageError"), None
+        try:
+            from trubleu.execution.hashing import sources_digest
+            from trubleu.execution.ray_worker import work_on
+
+            same = sources_digest() == digest
+        except ImportError:
+            same = False
+        if not same:
+            what = f"TruBLEU {found} on {node} has other code than {version} here; install the same files everywhere"
+            return ("refused", what, "UsageError"), None
+        return work_on(*rest)
+
+    return task

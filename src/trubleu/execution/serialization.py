@@ -1,0 +1,149 @@
+"""Results as files: plain values, arrays and a few known classes; nothing is unpickled.
+
+::
+
+    value      JSON, in UTF-8: None, a truth value, a whole number or a text as it is; all else is a list of what it is
+               and its parts, such as ["tuple", 1, "a"]
+    numbers    the bytes of floats and arrays, in the order in which they come in the value
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, fields, is_dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from trubleu.execution.cache import Packed
+
+_DTYPES: Final = ("|u1", "<i8", "<u8", "<f4", "<f8")
+_FLOAT: Final = np.dtype("<f8")
+_LARGEST: Final = 2**63
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """Packs results to the bit and unpacks them.
+
+    Attributes
+    ----------
+    records
+        The dataclasses and named tuples that may be in a result.
+
+    Examples
+    --------
+    >>> packing = Packing()
+    >>> header, arrays = packing.pack({"scores": [0.1, None]})
+    >>> packing.unpack(header, arrays.__getitem__)
+    {'scores': [0.1, None]}
+    >>> packing.pack({1, 2})
+    """
+
+    records: tuple[type[Any], ...] = ()
+
+    def pack(self, result: object) -> Packed | None:
+        """Return a result as a file holds it; None if there is something else in it, so that it cannot be kept."""
+        numbers: list[bytes] = []
+        try:
+            value = json.dumps(self._plain(result, numbers), ensure_ascii=False, separators=(",", ":"))
+        except _UnknownError:
+            return None
+        return {}, {
+            "value": np.frombuffer(value.encode("utf-8", "surrogatepass"), np.uint8),
+            "numbers": np.frombuffer(b"".join(numbers), np.uint8),
+        }
+
+    def unpack(self, _header: dict[str, Any], array: Callable[[str], NDArray[Any]]) -> Any:
+        """Return a result as it was.
+
+        Raises
+        ------
+        ValueError, LookupError, TypeError, RecursionError
+            If nobody packed it this way.
+        """
+        numbers = _Numbers(array("numbers").tobytes())
+        found = self._thing(json.loads(array("value").tobytes().decode("utf-8", "surrogatepass")), numbers)
+        numbers.check_end()
+        return found
+
+    def _plain(self, thing: Any, numbers: list[bytes]) -> Any:
+        kind = type(thing)
+        if thing is None or kind is bool or kind is str or (kind is int and -_LARGEST <= thing < _LARGEST):
+            return thing
+        if kind is float:
+            numbers.append(np.array(thing, _FLOAT).tobytes())
+            return ["float"]
+        if kind is np.ndarray and thing.dtype.str in _DTYPES:
+            order = "F" if thing.flags.fnc else "C"
+            numbers.append(thing.tobytes(order))
+            return ["array", thing.dtype.str, order, *thing.shape]
+        if kind is list or kind is tuple:
+            return [kind.__name__, *(self._plain(each, numbers) for each in thing)]
+        if kind is dict:
+            return ["dict", *(self._plain(each, numbers) for item in thing.items() for each in item)]
+        if kind in self.records:
+            return [kind.__name__, *(self._plain(getattr(thing, name), numbers) for name in _names(kind))]
+        raise _UnknownError
+
+    def _thing(self, plain: Any, numbers: _Numbers) -> Any:
+        if plain is None or isinstance(plain, bool | str) or (type(plain) is int and -_LARGEST <= plain < _LARGEST):
+            return plain
+        if not isinstance(plain, list):
+            raise TypeError("this is no value")
+        what, *parts = plain
+        if what == "float":
+            return numbers.take("<f8", "C", *parts).item()
+        if what == "array":
+            return numbers.take(*parts)
+        found = [self._thing(each, numbers) for each in parts]
+        match what:
+            case "list":
+                return found
+            case "tuple":
+                return tuple(found)
+            case "dict":
+                return dict(zip(found[::2], found[1::2], strict=True))
+        (record,) = (each for each in self.records if each.__name__ == what)
+        return record(**dict(zip(_names(record), found, strict=True)))
+
+
+class _UnknownError(Exception):
+    """Something that is not to be kept."""
+
+
+class _Numbers:
+    """Takes arrays off the beginning of some bytes."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+        self._first = 0
+
+    def take(self, dtype: Any, order: Any, *shape: Any) -> NDArray[Any]:
+        if (
+            dtype not in _DTYPES
+            or order not in ("C", "F")
+            or not all(type(each) is int and each >= 0 for each in shape)
+        ):
+            raise ValueError("there can be no such array")
+        count = math.prod(shape)
+        flat = np.frombuffer(self._content, dtype, count, self._first) if count else np.zeros(0, dtype)
+        self._first += flat.nbytes
+        return flat.reshape(shape, order=order).copy(order)
+
+    def check_end(self) -> None:
+        if self._first != len(self._content):
+            raise ValueError("there are more numbers than values")
+
+
+def _names(record: type[Any]) -> Iterator[str]:
+    if is_dataclass(record):
+        return (field.name for field in fields(record))
+    names: tuple[str, ...] = record._fields
+    return iter(names)

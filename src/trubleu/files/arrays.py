@@ -1,0 +1,307 @@
+"""A container for NumPy arrays that is memory-mapped: opens at once, however large it is.
+
+::
+
+    bytes
+     0 –  7   what kind of file it is
+     8 – 15   checksum of all bytes from 16 to the end of the header
+    16 – 19   version of the format
+    20 – 23   length of the header
+    24 –      header: a JSON object with "arrays", which says of each its name, dtype, length, offset and checksum
+              the arrays, one after the other
+
+All numbers are little-endian. The header and every array are filled up with zeros to a multiple of 64 bytes, checksums
+cover these zeros (so every byte of the file is covered by one), and offsets count from the end of the header. Checksums
+are made by `trubleu.native.kernels.checksum`.
+
+Opening looks at the header and at the size of the file. An array's checksum is compared when the array is first used.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import math
+import mmap
+import os
+import struct
+import sys
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from trubleu.errors import DataError
+from trubleu.files.paths import first_bytes, is_file, is_remote, local_copy, name_of, unreadable
+from trubleu.files.writer import atomic_writer
+from trubleu.native import kernels
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import BinaryIO
+
+    from numpy.typing import NDArray
+
+    from trubleu.files.paths import PathLike
+
+ALIGNMENT: Final = 64
+"""Every part begins at a multiple of it: a cache line, and more than any kernel asks for."""
+
+_START: Final = struct.Struct("<8sQII")
+_LONGEST_HEADER: Final = 1 << 20
+_BLOCK: Final = 1 << 24  # bytes written at once; in between Ctrl-C is heard and progress is told
+_DTYPES: Final = ("|u1", "<u4", "<u8", "<f2", "<f4", "<f8")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """A kind of file.
+
+    Attributes
+    ----------
+    magic
+        Its first eight bytes.
+    version
+        The version of the format that is written and read.
+    name
+        What messages call such a file, with its article.
+    remedy
+        What to do about a file that cannot be used, to end a message with.
+    """
+
+    magic: bytes
+    version: int
+    name: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where an array lies, and what it is."""
+
+    name: str
+    dtype: str
+    length: int
+    offset: int
+    checksum: str
+
+    @property
+    def size(self) -> int:
+        """How many bytes the array takes, without the zeros behind it."""
+        return self.length * np.dtype(self.dtype).itemsize
+
+
+def begins_with(path: PathLike, magic: bytes) -> bool:
+    """Return whether a file begins with these bytes; a pipe, which could not be read again, is left alone."""
+    try:
+        return (is_remote(path) or is_file(path)) and first_bytes(path, len(magic)) == magic
+    except (OSError, ValueError) as error:
+        # Whoever reads the file says what is the matter with it; but nobody should wait for a dead server twice.
+        if is_remote(path) and isinstance(error, OSError) and error.errno == errno.EIO:
+            raise DataError(unreadable(name_of(path), error)) from error
+        return False
+
+
+def write_arrays(
+    path: PathLike,
+    kind: Kind,
+    header: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
+    progress: Callable[[float], object] | None = None,
+) -> None:
+    """Write a file that appears whole or not at all.
+
+    Parameters
+    ----------
+    path
+        The file.
+    kind
+        What it is.
+    header
+        What else `ArrayFile.header` is to hold; plain values.
+    arrays
+        The arrays by name, in the order in which they are written.
+    progress
+        Told which share of the file has been written.
+    """
+    _check_byte_order(kind)
+    entries, parts, end = [], [], 0
+    for name, array in arrays.items():
+        data = np.ascontiguousarray(array).view(np.uint8)
+        entries.append(Entry(name, array.dtype.str, len(array), end, f"{kernels.checksum(data):016x}"))
+        parts.append(data)
+        end += _aligned(len(data))
+    text = json.dumps({**header, "arrays": [asdict(entry) for entry in entries]}, ensure_ascii=False).encode()
+    rest = struct.pack("<II", kind.version, len(text)) + text
+    rest += bytes(_aligned(_START.size + len(text)) - _START.size - len(text))
+    written = 0
+    with atomic_writer(path, "wb") as stream:
+        stream.write(kind.magic + struct.pack("<Q", kernels.checksum(np.frombuffer(rest, np.uint8))) + rest)
+        for data in parts:
+            for first in range(0, len(data), _BLOCK):
+                written += stream.write(data[first : first + _BLOCK].data)
+                if progress:
+                    progress(written / end)
+            written += stream.write(bytes(_aligned(len(data)) - len(data)))
+        if progress:
+            progress(1.0)
+
+
+class ArrayFile:
+    """A file of arrays, mapped into memory.
+
+    Opening it takes no longer for a large file than for a small one. As long as it is in use nobody may write into the
+    file itself; replacing it by another one, as `write_arrays` does, is fine.
+
+    Attributes
+    ----------
+    name
+        The file, as messages show it.
+    header
+        What `write_arrays` was given.
+    lengths
+        The length of each array.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, is not of this kind or version, or is not whole.
+    """
+
+    def __init__(self, path: PathLike, kind: Kind) -> None:
+        _check_byte_order(kind)
+        self.name = name_of(path)
+        self._kind = kind
+        try:
+            with local_copy(path).open("rb") as stream:
+                size = os.fstat(stream.fileno()).st_size
+                text, first = self._read_header(stream, size)
+                self.header, self._entries = self._parse(text)
+                self._check_size(size - first)
+                self._bytes = np.frombuffer(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)[first:]
+        except OSError as error:
+            raise DataError(unreadable(self.name, error)) from error
+        self.lengths = {name: entry.length for name, entry in self._entries.items()}
+        self._found: dict[str, NDArray[Any]] = {}
+
+    def array(self, name: str) -> NDArray[Any]:
+        """Return an array, a read-only view of the file, once its checksum has been compared.
+
+        Whoever needs only a little of a large array takes `unchecked`.
+
+        Raises
+        ------
+        DataError
+            If its bytes are not those that were written.
+        """
+        if name not in self._found:
+            entry = self._entries[name]
+            whole = self._bytes[entry.offset : entry.offset + _aligned(entry.size)]
+            if f"{kernels.checksum(whole):016x}" != entry.checksum:
+                raise self.altered(f"the checksum of {name} does not fit")
+            self._found[name] = self.unchecked(name)
+        return self._found[name]
+
+    def unchecked(self, name: str) -> NDArray[Any]:
+        """Return an array, a read-only view of the file, without reading it; who uses it has checks of its own."""
+        entry = self._entries[name]
+        return self._bytes[entry.offset : entry.offset + entry.size].view(entry.dtype)
+
+    @property
+    def content(self) -> str:
+        """Eight hexadecimal digits that differ if an array does, from the checksums in the header."""
+        sums = ",".join(f"{entry.name}:{entry.dtype}:{entry.checksum}" for entry in self._entries.values())
+        return f"{kernels.checksum(np.frombuffer(sums.encode(), np.uint8)):016x}"[:8]
+
+    def dtype(self, name: str) -> str:
+        """Return the type of an array's numbers, as NumPy writes it."""
+        return self._entries[name].dtype
+
+    def altered(self, what: str) -> DataError:
+        """Return the error for contents that nobody wrote this way."""
+        return DataError(f"{self.name} was altered or damaged ({what}); copy it again, or {self._kind.remedy}")
+
+    def _read_header(self, stream: BinaryIO, size: int) -> tuple[bytes, int]:
+        """Return the header and where it ends."""
+        kind = self._kind
+        start = stream.read(_START.size)
+        if not start.startswith(kind.magic):
+            raise DataError(f"{self.name} is not {kind.name}; {kind.remedy}")
+        if len(start) < _START.size:
+            raise self._cut_off()
+        _, checksum, version, length = _START.unpack(start)
+        if version != kind.version:
+            age = "a newer" if version > kind.version else "an older"
+            raise DataError(
+                f"{self.name} was made by {age} TruBLEU (its format is {version}, this one reads {kind.version}); "
+                f"use that one, or {kind.remedy}"
+            )
+        first = _aligned(_START.size + length)
+        if length > _LONGEST_HEADER:
+            raise self.altered("its header is too long")
+        if first > size:
+            raise self._cut_off()
+        rest = start[16:] + stream.read(first - _START.size)
+        if kernels.checksum(np.frombuffer(rest, np.uint8)) != checksum:
+            raise self.altered("the checksum of its header does not fit")
+        return rest[8 : 8 + length], first
+
+    def _parse(self, text: bytes) -> tuple[dict[str, Any], dict[str, Entry]]:
+        """Return the header and its table of arrays; who made the file may have put anything there."""
+        try:
+            header = json.loads(text)
+            entries = {item["name"]: Entry(**item) for item in header.pop("arrays")}
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            raise self.altered("its header cannot be read") from None
+        for entry in entries.values():
+            whole = type(entry.length) is int and type(entry.offset) is int and entry.length >= 0
+            if not whole or entry.dtype not in _DTYPES:
+                raise self.altered("its header has an array that cannot be")
+        return header, entries
+
+    def _check_size(self, there: int) -> None:
+        ends = [0]
+        for entry in self._entries.values():
+            if entry.offset != ends[-1]:
+                raise self.altered("its arrays do not follow each other")
+            ends.append(entry.offset + _aligned(entry.size))
+        if there < ends[-1]:
+            raise self._cut_off()
+        if there > ends[-1]:
+            raise self.altered("there is something behind its end")
+
+    def _cut_off(self) -> DataError:
+        return DataError(f"{self.name} ends early; copy it again, or {self._kind.remedy}")
+
+
+def shares_as_counts(total: int, progress: Callable[[int], object]) -> Callable[[float], object]:
+    """Return what turns shares of the whole into steps of ``total``, and tells how many more there are each time.
+
+    Examples
+    --------
+    >>> seen = []
+    >>> tell = shares_as_counts(10, seen.append)
+    >>> _ = tell(0.55), tell(1.0)
+    >>> seen
+    [5, 5]
+    """
+    done = 0
+
+    def tell(share: float) -> None:
+        nonlocal done
+        now = math.floor(share * total)
+        progress(now - done)
+        done = now
+
+    return tell
+
+
+def _aligned(size: int) -> int:
+    return -(-size // ALIGNMENT) * ALIGNMENT
+
+
+def _check_byte_order(kind: Kind) -> None:
+    if sys.byteorder != "little":
+        raise DataError(
+            f"{kind.name} holds little-endian numbers, which this machine does not use; use JSON lines here"
+        )

@@ -1,0 +1,166 @@
+"""Compressed files: told by their first bytes when they are read, by their names when they are written."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from contextlib import contextmanager
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+from trubleu.errors import DataError
+from trubleu.optional_deps import zstandard_module
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SUFFIXES = (".gz", ".zst")
+
+_MAGIC = 4  # bytes to look at before anything is known about a file
+_GZIP = b"\x1f\x8b"
+# A file may also begin with a frame to be skipped, as those of pzstd do; its last four bits are free.
+_ZSTD = (b"\x28\xb5\x2f\xfd", *(bytes([low, 0x2A, 0x4D, 0x18]) for low in range(0x50, 0x60)))
+_PIECE = 1 << 14  # compressed bytes at once: even 32,768 times as much when they are unpacked fits into memory
+# zstd itself stops at 2**27 unless it is told --long=31, with which large public collections of dialogues are packed.
+_WINDOW = 1 << 31
+
+
+def without_suffix(name: str) -> str:
+    """Return a file's name without what says that it is compressed.
+
+    Examples
+    --------
+    >>> without_suffix("refs.jsonl.zst"), without_suffix("s3://bucket/refs.txt.gz"), without_suffix(".gz")
+    ('refs.jsonl', 's3://bucket/refs.txt', '.gz')
+    """
+    suffix = PurePath(name).suffix
+    return name.removesuffix(suffix) if suffix.lower() in SUFFIXES else name
+
+
+def is_packed(head: bytes) -> bool:
+    """Return whether the first bytes of a file say that it is compressed.
+
+    Examples
+    --------
+    >>> import gzip
+    >>> is_packed(gzip.compress(b"hello")), is_packed(b"hello")
+    (True, False)
+    """
+    return head.startswith((_GZIP, *_ZSTD))
+
+
+@contextmanager
+def unpacked(stream: BinaryIO, name: str) -> Iterator[io.BufferedReader]:
+    """Give what a stream holds, decompressed if its first bytes say that it is compressed.
+
+    What ``peek`` shows before anything is read are the first four bytes, if there are as many.
+
+    Raises
+    ------
+    DataError
+        While reading, if compressed data is damaged or ends early.
+    MissingExtraError
+        If it is compressed with zstd, and the package for that is missing.
+    """
+    head, whole = _peeked(stream)
+    if head.startswith(_ZSTD):
+        yield _peeked(io.BufferedReader(_ZstdReader(whole, name)))[1]
+    elif head.startswith(_GZIP):
+        try:
+            with gzip.GzipFile(fileobj=whole, mode="rb") as content:
+                yield _peeked(content)[1]
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise DataError(_damaged(name, "gzip")) from error
+    else:
+        yield whole
+
+
+def _peeked(stream: Any) -> tuple[bytes, io.BufferedReader]:
+    head = stream.read(_MAGIC)
+    return head, io.BufferedReader(_Rejoined(head, stream))
+
+
+def check_packable(name: str) -> None:
+    """Refuse a name that asks for a compression whose package is missing."""
+    if name.lower().endswith(".zst"):
+        zstandard_module()
+
+
+def packed(stream: BinaryIO, name: str) -> BinaryIO:
+    """Return a stream that compresses as the name says what is written to it; ``stream`` itself if it says nothing.
+
+    It must be closed, which leaves ``stream`` open.
+    """
+    if name.lower().endswith(".gz"):
+        # No name and no time inside: the same text gives the same bytes. Level 9 is slow for no gain.
+        return cast("BinaryIO", gzip.GzipFile(filename="", fileobj=stream, mode="wb", compresslevel=6, mtime=0))
+    if name.lower().endswith(".zst"):
+        # Checksums are not written by default, though without one damage can pass for text.
+        return cast(
+            "BinaryIO", zstandard_module().ZstdCompressor(write_checksum=True).stream_writer(stream, closefd=False)
+        )
+    return stream
+
+
+class _Rejoined(io.RawIOBase):
+    """A stream whose first bytes were taken to look at, whole again: a pipe cannot seek back."""
+
+    def __init__(self, head: bytes, rest: Any) -> None:
+        self._head = memoryview(head)
+        self._rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._head:
+            count: int = self._rest.readinto(buffer)
+            return count
+        size = min(len(buffer), len(self._head))
+        buffer[:size] = self._head[:size]
+        self._head = self._head[size:]
+        return size
+
+
+class _ZstdReader(io.RawIOBase):
+    """What all zstd frames of a stream hold, one after the other.
+
+    The package's own reader takes a stream that is cut off for one that ends there.
+    """
+
+    def __init__(self, stream: BinaryIO, name: str) -> None:
+        zstandard = zstandard_module()
+        self._new_frame = zstandard.ZstdDecompressor(max_window_size=_WINDOW).decompressobj
+        self._error: type[Exception] = zstandard.ZstdError
+        self._stream = stream
+        self._name = name
+        self._frame: Any = None
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            rest = self._frame.unused_data if self._frame is not None and self._frame.eof else b""
+            data = rest or self._stream.read(_PIECE)
+            between = self._frame is None or self._frame.eof
+            if not data:
+                if not between:
+                    raise DataError(_damaged(self._name, "zstd"))
+                return 0
+            if between:
+                self._frame = self._new_frame()
+            try:
+                self._ready = memoryview(self._frame.decompress(data))
+            except self._error as error:
+                raise DataError(_damaged(self._name, "zstd")) from error
+        size = min(len(buffer), len(self._ready))
+        buffer[:size] = self._ready[:size]
+        self._ready = self._ready[size:]
+        return size
+
+
+def _damaged(name: str, kind: str) -> str:
+    return f"{name}: the {kind} data is damaged or ends early; copy or compress the file again"

@@ -1,0 +1,178 @@
+"""Tables as text: rows of CSV and TSV with their lines, and cells that must be numbers."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from itertools import chain, islice
+from typing import TYPE_CHECKING
+
+from trubleu.errors import DataError, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+_WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*", re.ASCII)
+_NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*", re.ASCII)
+_AT_ONCE = 1 << 10  # lines at once: they stay in the cache, and millions of strings never live together
+_RUN = re.compile(
+    "'*[=+\\-@\\t\\r\\n\uff1d\uff0b\uff0d\uff20]"
+)  # what a spreadsheet may take for a formula, guarded or not
+_MOST_DIGITS = 18  # more are no count and no rating, and Python refuses to read thousands
+
+
+def delimited_rows(lines: Iterable[str], name: str, delimiter: str, first: int = 1) -> Iterator[tuple[int, list[str]]]:
+    """Yield rows with the line in which they begin, leaving out blank lines; ``first`` is the number of the first line.
+
+    Raises
+    ------
+    DataError
+        If a line is not CSV, or TSV.
+    """
+    reader = csv.reader(lines, delimiter=delimiter, strict=True)
+    while True:
+        begin = reader.line_num + first
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            kind = "CSV" if delimiter == "," else "TSV"
+            raise DataError(f"{name}:{begin}: this is not {kind}: {error}; write the file again") from error
+        if row is None:
+            return
+        if row:
+            yield begin, row
+
+
+def delimited_columns(
+    lines: Iterator[str], name: str, delimiter: str
+) -> tuple[int, list[str], Iterator[tuple[Sequence[int], list[Sequence[str]]]]]:
+    """Read a large table piece by piece, several times as fast as row by row where nothing is in quotation marks.
+
+    Parameters
+    ----------
+    lines
+        With their ends.
+    name
+        Of the file, for messages.
+    delimiter
+        What is between two fields.
+
+    Returns
+    -------
+    line, header, pieces
+        The first row with its line, none in an empty file, and then pieces: the lines of some rows, and their columns.
+
+    Raises
+    ------
+    DataError
+        If a line is not CSV, or TSV, or has more or fewer fields than the first; also while pieces are read.
+    """
+    first = next(lines, "")
+    if '"' in first or not first.strip():
+        rows = delimited_rows(chain([first], lines), name, delimiter)
+        line, header = next(rows, (1, []))
+        return line, header, _pieces_of_rows(rows, header, name)
+    header = next(csv.reader([first], delimiter=delimiter))
+    return 1, header, _pieces_of_lines(lines, header, name, delimiter)
+
+
+def _pieces_of_lines(
+    lines: Iterator[str], header: Sequence[str], name: str, delimiter: str
+) -> Iterator[tuple[Sequence[int], list[Sequence[str]]]]:
+    width = len(header)
+    begin = 2
+    while piece := list(islice(lines, _AT_ONCE)):
+        text = "".join(piece).replace("\r\n", "\n")
+        if '"' in text or "\r" in text or any(line.count(delimiter) != width - 1 for line in piece):
+            rows = delimited_rows(chain(piece, lines), name, delimiter, begin)
+            yield from _pieces_of_rows(rows, header, name)
+            return
+        cells = text.removesuffix("\n").replace("\n", delimiter).split(delimiter)
+        yield range(begin, begin + len(piece)), [cells[column::width] for column in range(width)]
+        begin += len(piece)
+
+
+def _pieces_of_rows(
+    rows: Iterator[tuple[int, list[str]]], header: Sequence[str], name: str
+) -> Iterator[tuple[Sequence[int], list[Sequence[str]]]]:
+    while piece := list(islice(rows, _AT_ONCE)):
+        for number, row in piece:
+            check_width(row, header, f"{name}:{number}")
+        yield [number for number, _ in piece], list(zip(*(row for _, row in piece), strict=True))
+
+
+def check_width(row: Sequence[str], header: Sequence[str], place: str) -> None:
+    """Refuse a row that has more or fewer fields than the first line names."""
+    if len(row) != len(header):
+        raise DataError(
+            f"{place}: this line has {len(row)} fields but the first has {len(header)}; "
+            "put a field that holds the separator into quotation marks"
+        )
+
+
+def guarded(text: str) -> str:
+    """Return a text that no spreadsheet runs as a formula: an apostrophe goes first if it begins like one.
+
+    `unguarded` gives the text back, whatever it is.
+
+    Examples
+    --------
+    >>> [guarded(text) for text in ("=1+1", "-5", "'=1+1", "it's", "'tis")]
+    ["'=1+1", "'-5", "''=1+1", "it's", "'tis"]
+    """
+    return f"'{text}" if _RUN.match(text) else text
+
+
+def unguarded(text: str) -> str:
+    """Return the text that `guarded` was given.
+
+    Examples
+    --------
+    >>> [unguarded(text) for text in ("'=1+1", "=1+1", "'tis")]
+    ['=1+1', '=1+1', "'tis"]
+    """
+    return text[1:] if text.startswith("'") and _RUN.match(text) else text
+
+
+def whole(text: str) -> int | str:
+    """Return an integer, or the text as it is, for the message that refuses it.
+
+    Examples
+    --------
+    >>> whole(" +4 "), whole("4.0"), whole("1_0")
+    (4, '4.0', '1_0')
+    """
+    return int(text) if len(text) <= _MOST_DIGITS and _WHOLE.fullmatch(text) else text
+
+
+def finite(text: str) -> float | None:
+    """Return the finite number that a text is, or None.
+
+    Examples
+    --------
+    >>> finite("-1.5e-3"), finite("nan"), finite("1e999"), finite("1_0")
+    (-0.0015, None, None, None)
+    """
+    if _NUMBER.fullmatch(text) and math.isfinite(number := float(text)):
+        return number
+    return None
+
+
+def finite_numbers(texts: Sequence[str], what: str, place: Callable[[int], str]) -> list[float]:
+    """Return finite numbers, or refuse the first text that is none.
+
+    Parameters
+    ----------
+    texts
+        One for each row.
+    what
+        What messages call the number.
+    place
+        Names a row in messages.
+    """
+    found = [finite(text) for text in texts]
+    if None in found:
+        row = found.index(None)
+        raise DataError(f"{place(row)}: {what} must be a finite number, not {shown(texts[row])}")
+    return found  # type: ignore[return-value]

@@ -1,0 +1,382 @@
+"""Lines of text files: read whole, in blocks, or from any line on.
+
+Files are UTF-8, plain or compressed with gzip or zstd, local or at an address such as ``s3://bucket/key``. Lines end at
+``\\n`` and nowhere else: Python's own ``splitlines`` would also cut at U+2028, U+0085 or a form feed inside a sentence,
+and shift every line after it.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+import numpy as np
+
+from trubleu.errors import DataError
+from trubleu.files.compression import unpacked
+from trubleu.files.paths import PathLike as PathLike
+from trubleu.files.paths import byte_size, identity, is_file, is_standard, name_of, open_binary, unreadable
+
+if TYPE_CHECKING:
+    import io
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+
+_BLOCK = 1 << 24  # bytes read at once: large enough for C speed, small enough never to matter beside the lines
+BOM = b"\xef\xbb\xbf"
+
+
+def iterate_lines(path: PathLike) -> Iterator[str]:
+    r"""Yield the lines of a text file one by one, without their ends, in little memory.
+
+    The same rules as in `read_text_lines`; errors come when the iteration reaches them.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "hello.txt"
+    >>> _ = path.write_bytes(b"hello\r\nworld\xe2\x80\xa8still world")
+    >>> list(iterate_lines(path))
+    ['hello', 'world\u2028still world']
+    """
+    for lines in line_blocks(path):
+        yield from lines
+
+
+def read_text_lines(path: PathLike) -> list[str]:
+    r"""Read the lines of a text file, without their ends.
+
+    Parameters
+    ----------
+    path
+        A UTF-8 file, plain or compressed with gzip or zstd (told apart by its first bytes, whatever its name), or ``-``
+        for standard input.
+
+    Returns
+    -------
+    list of str
+        Lines end at ``\n`` only; one ``\r`` before it and a byte order mark at the start of the file are dropped. A
+        last line without ``\n`` counts. An empty file has no lines.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read, is damaged, or is not UTF-8 (with the line and the offset of the first wrong byte,
+        counted after decompression).
+    MissingExtraError
+        If it is compressed with zstd, and the package for that is missing.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "hello.txt"
+    >>> _ = path.write_bytes(b"hello\n\nworld")
+    >>> read_text_lines(path)
+    ['hello', '', 'world']
+    """
+    lines: list[str] = []
+    for block in line_blocks(path):
+        lines += block
+    return lines
+
+
+def line_blocks(path: PathLike) -> Iterator[list[str]]:
+    """Yield the lines of a text file in lists of no particular length, as they come from the disk."""
+    with open_bytes(path) as stream:
+        yield from split_lines(stream, name_of(path))
+
+
+def split_lines(stream: BinaryIO, name: str, *, keep_ends: bool = False) -> Iterator[list[str]]:
+    """Yield the lines of an open file as `line_blocks` does; with ``keep_ends``, each with its end."""
+    return lines_of_blocks(iter(partial(stream.read, _BLOCK), b""), name, keep_ends=keep_ends)
+
+
+def lines_of_blocks(
+    blocks: Iterable[bytes], name: str, *, offset: int = 0, number: int = 0, keep_ends: bool = False
+) -> Iterator[list[str]]:
+    """Yield the lines of blocks that begin so many bytes and lines into a file."""
+    pieces: list[bytes] = []  # of a line that has not ended yet; joined once, so that one huge line stays linear
+    for block in blocks:
+        cut = block.rfind(b"\n") + 1
+        if cut:
+            data = b"".join([*pieces, block[:cut]])
+            lines = decode_lines(data, name, offset, number, keep_ends)
+            offset += len(data)
+            number += len(lines)
+            pieces = []
+            yield lines
+        pieces.append(block[cut:])
+    if last := b"".join(pieces):
+        yield decode_lines(last, name, offset, number, keep_ends)
+
+
+def decode_lines(data: bytes, name: str, offset: int, number: int, keep_ends: bool) -> list[str]:
+    """Split whole lines of bytes; ``offset`` and ``number`` are the bytes and lines before them."""
+    start = len(BOM) if offset == 0 and data.startswith(BOM) else 0
+    try:
+        text = data[start:].decode() if start else data.decode()
+    except UnicodeDecodeError as error:
+        at = start + error.start
+        line = number + data.count(b"\n", 0, at) + 1
+        raise DataError(
+            f"{name}:{line}: byte {offset + at} (0x{data[at]:02x}) is not valid UTF-8; convert the file to UTF-8"
+        ) from error
+    lines = text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    if keep_ends:
+        return [line + "\n" for line in lines]
+    if "\r" in text:
+        lines = [line.removesuffix("\r") for line in lines]
+    return lines
+
+
+def byte_blocks(path: PathLike) -> Iterator[bytes]:
+    """Yield what a file holds, decompressed, in blocks."""
+    with open_bytes(path) as stream:
+        while block := stream.read(_BLOCK):
+            yield block
+
+
+@contextmanager
+def open_bytes(path: PathLike, name: str | None = None) -> Iterator[io.BufferedReader]:
+    """Open a file, or standard input, to read what it holds, decompressed; messages may call it by another name.
+
+    What ``peek`` shows before anything is read are the first four bytes, if there are as many.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read or is damaged, also while reading.
+    MissingExtraError
+        If it is compressed with zstd, and the package for that is missing.
+    """
+    name = name_of(path) if name is None else name
+    try:
+        with ExitStack() as stack:
+            stream = _standard_input() if is_standard(path) else stack.enter_context(open_binary(path))
+            yield stack.enter_context(unpacked(stream, name))
+    except OSError as error:
+        raise DataError(unreadable(name, error)) from error
+
+
+def _standard_input() -> BinaryIO:
+    stream = getattr(sys.stdin, "buffer", None)
+    if stream is None:
+        raise DataError("standard input is closed, so - cannot be read; give a file instead")
+    return cast("BinaryIO", stream)
+
+
+if TYPE_CHECKING:
+    Line = str | None  # None: it is not UTF-8
+    Size = int | Callable[[], int]
+
+_READ_BLOCK = 1 << 22  # bytes read at once
+_COMPARED_SLICE = 1 << 16  # bytes compared at once
+
+
+def check_once(files: Sequence[str]) -> None:
+    """Refuse a file that is given twice, be it by two names.
+
+    Raises
+    ------
+    DataError
+        If there is one.
+    """
+    seen: set[str] = set()
+    for file in files:
+        if is_standard(file):
+            continue
+        if (real := identity(file)) in seen:
+            raise DataError(f"{file} is given twice, so that every triple in it would count twice; give it once")
+        seen.add(real)
+
+
+def size_of(file: str) -> int | None:
+    """Return a file's size, None if it has none before it is read, such as a pipe."""
+    return None if is_standard(file) or not is_file(file) else byte_size(file)
+
+
+def total_size(files: Sequence[str]) -> int | None:
+    """Return the size of all files, None if that of one is not known."""
+    sizes = [size for file in files if (size := size_of(file)) is not None]
+    return sum(sizes) if len(sizes) == len(files) else None
+
+
+@contextmanager
+def opened(path: str, name: str | None = None) -> Iterator[tuple[io.BufferedReader, BinaryIO | None]]:
+    """Open a file, decompressed, and as it is: how far that has been read says how much is left, except in a pipe.
+
+    Messages may call it by another name.
+    """
+    name = name_of(path) if name is None else name
+    if size_of(path) is None:
+        with open_bytes(path, name) as stream:
+            yield stream, None
+        return
+    try:
+        with open_binary(path) as raw, unpacked(raw, name) as stream:
+            yield stream, raw
+    except OSError as error:
+        raise DataError(unreadable(name, error)) from error
+
+
+class LineReader:
+    """The lines of an open file in batches, from any line on; what is passed over is neither decoded nor split.
+
+    Parameters
+    ----------
+    stream, name
+        The file, and what messages call it.
+    lenient
+        Whether a line that is not UTF-8 becomes None instead of an error.
+    offset, number
+        How many bytes and lines of the file lie before what the stream gives.
+
+    Attributes
+    ----------
+    taken
+        How many bytes have been read.
+    """
+
+    def __init__(self, stream: BinaryIO, name: str, *, lenient: bool, offset: int = 0, number: int = 0) -> None:
+        self._stream = stream
+        self._name = name
+        self._lenient = lenient
+        self._offset = offset
+        self._number = number
+        self._ready: list[bytes] = []
+        self.taken = 0
+
+    def first(self) -> str:
+        """Return the first line, which `batches` will give again."""
+        while block := self._read():
+            self._ready.append(block)
+            if b"\n" in block:
+                break
+        head, _, _ = b"".join(self._ready).partition(b"\n")
+        lines = self._decoded(head, 0, 0)
+        return (lines[0] if lines else None) or ""
+
+    def head(self, count: int) -> list[str]:
+        """Return the first lines, ``count`` at most, which `batches` will give again; what is no UTF-8 is replaced."""
+        ends = sum(block.count(b"\n") for block in self._ready)
+        while ends < count and (block := self._read()):
+            self._ready.append(block)
+            ends += block.count(b"\n")
+        lines = b"".join(self._ready).split(b"\n", count)[:count]
+        return [line.decode("utf-8-sig", "replace").removesuffix("\r") for line in lines]
+
+    def batches(self, size: Size, passed: int, count: int | None = None) -> Iterator[list[Line]]:
+        """Yield lines in lists of ``size``, the last one shorter, after the first ``passed`` ones.
+
+        Parameters
+        ----------
+        size
+            How many lines a list has; a function is asked before each.
+        passed
+            How many lines to pass over.
+        count
+            How many lines to read, all that follow if left out. What comes after them is not looked at.
+
+        Raises
+        ------
+        DataError
+            If a line is not UTF-8, or there are fewer lines than are to be passed over or read.
+        """
+        room = size if callable(size) else lambda: size
+        waiting: list[Line] = []
+        begin = 0
+        for lines in self._lines(passed, count):
+            waiting, begin = (waiting[begin:] + lines if begin < len(waiting) else lines), 0
+            while begin + (step := room()) <= len(waiting):
+                yield waiting[begin : begin + step]
+                begin += step
+        if begin < len(waiting):
+            yield waiting[begin:]
+
+    def _lines(self, passed: int, left: int | None) -> Iterator[list[Line]]:
+        if left == 0:
+            return
+        offset, number = self._offset, self._number + passed
+        pieces: list[bytes] = []  # of a line that has not ended yet; joined once, so that one huge line stays linear
+        last = b"\n"
+        for block in self._blocks():
+            last = block[-1:]
+            rest = block
+            if passed:
+                ends = newlines_in(block)
+                at = after_line(block, passed) if ends >= passed else len(block)
+                passed -= min(ends, passed)
+                offset += at
+                rest = block[at:]
+                if not rest:
+                    continue
+            if left is not None and newlines_in(rest) >= left:
+                yield self._decoded(b"".join([*pieces, rest[: after_line(rest, left)]]), offset, number)
+                return
+            cut = rest.rfind(b"\n") + 1
+            if cut:
+                data = b"".join([*pieces, rest[:cut]])
+                lines = self._decoded(data, offset, number)
+                offset += len(data)
+                number += len(lines)
+                left = None if left is None else left - len(lines)
+                pieces = []
+                yield lines
+            pieces.append(rest[cut:])
+        end = b"".join(pieces)
+        if passed > (last != b"\n") or (left is not None and left > bool(end)):
+            raise DataError(
+                f"{self._name} has fewer rows than have been read from it before; it must have changed, so begin anew"
+            )
+        if end:
+            yield self._decoded(end, offset, number)
+
+    def _blocks(self) -> Iterator[bytes]:
+        yield from self._ready
+        self._ready = []
+        while block := self._read():
+            yield block
+
+    def _read(self) -> bytes:
+        block = self._stream.read(_READ_BLOCK)
+        self.taken += len(block)
+        return block
+
+    def _decoded(self, data: bytes, offset: int, number: int) -> list[Line]:
+        try:
+            return list(decode_lines(data, self._name, offset, number, keep_ends=False))
+        except DataError:
+            if not self._lenient:
+                raise
+        lines: list[Line] = []
+        for line in data.removesuffix(b"\n").split(b"\n"):
+            try:
+                lines += decode_lines(line, self._name, offset, number, keep_ends=False) or [""]
+            except DataError:
+                lines.append(None)
+            offset += len(line) + 1
+        return lines
+
+
+def newlines_in(block: bytes) -> int:
+    """Count line ends, several times as fast as bytes do it.
+
+    Examples
+    --------
+    >>> newlines_in(b"one\\ntwo\\n")
+    2
+    """
+    data = np.frombuffer(block, np.uint8)
+    # In slices, as what is compared at once should stay in the cache.
+    return sum(
+        int(np.count_nonzero(data[at : at + _COMPARED_SLICE] == 10)) for at in range(0, len(data), _COMPARED_SLICE)
+    )
+
+
+def after_line(block: bytes, count: int) -> int:
+    """Return where the line after the ``count``-th line end begins."""
+    return int(np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))[count - 1]) + 1

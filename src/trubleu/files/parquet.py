@@ -1,0 +1,179 @@
+"""Frames (Polars, pandas) and Parquet files as plain columns."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from trubleu.errors import DataError, shown, some
+from trubleu.files.paths import format_of
+from trubleu.files.writer import atomic_writer
+from trubleu.optional_deps import polars_module
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+
+    import pandas as pd
+    import polars as pl
+
+    from trubleu.files.paths import PathLike
+
+    Frame: TypeAlias = pl.DataFrame | pd.DataFrame
+
+FRAME = "frame"  # what messages call a frame, which has no name
+
+PARQUET_MAGIC = b"PAR1"
+
+
+class _Columns(Mapping[str, "Sequence[Any]"]):
+    """Columns that become lists when they are first asked for."""
+
+    def __init__(self, names: Iterable[str], values: Callable[[str], list[Any]]) -> None:
+        self._names = tuple(names)
+        self._values = values
+        self._lists: dict[str, list[Any]] = {}
+
+    def __getitem__(self, name: str) -> list[Any]:
+        if name not in self._lists:
+            if name not in self._names:
+                raise KeyError(name)
+            self._lists[name] = self._values(name)
+        return self._lists[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Some columns of a frame or a Parquet file, as lists of plain Python values.
+
+    Attributes
+    ----------
+    columns
+        The columns that were asked for and are there; None stands for a missing value.
+    polars
+        The same as a Polars frame, if that is where they come from.
+    names
+        The names of all columns there are.
+    height
+        How many rows there are.
+    source
+        The file's name, or ``frame``.
+    """
+
+    columns: Mapping[str, Sequence[Any]]
+    polars: pl.DataFrame | None
+    names: tuple[str, ...]
+    height: int
+    source: str
+
+    def place(self, row: int) -> str:
+        """Name a row, counted from 0 here and from 1 in messages."""
+        return f"{self.source}: row {row + 1}"
+
+    def default_id(self, row: int) -> str:
+        """Return the id of a row that has none: FILE:ROW, or the number of the row if there is no file."""
+        return str(row + 1) if self.source == FRAME else f"{self.source}:{row + 1}"
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield every row as a record."""
+        names = tuple(self.columns)
+        if not names:
+            return ({} for _ in range(self.height))
+        return (dict(zip(names, values, strict=True)) for values in zip(*self.columns.values(), strict=True))
+
+    def require(self, *names: str) -> None:
+        """Refuse a table without these columns, naming those that are missing."""
+        if missing := [name for name in names if name not in self.columns]:
+            columns = "column" if len(missing) == 1 else "columns"
+            there = some(self.names) or "none"
+            raise DataError(f"{self.source}: the {columns} {some(missing)} must be there; columns found: {there}")
+
+
+def table_of(frame: Frame, wanted: Collection[str], source: str = FRAME) -> Table:
+    """Take some columns out of a Polars or pandas frame.
+
+    In a pandas frame NaN stands for a missing value, in a Polars frame it is a number like any other.
+
+    Raises
+    ------
+    DataError
+        If it is no such frame, or has a column twice.
+    """
+    # Whoever passes a frame has imported its library already, so nothing is imported here.
+    polars, pandas = sys.modules.get("polars"), sys.modules.get("pandas")
+    if polars is not None and isinstance(frame, polars.DataFrame):
+        names = [name for name in frame.columns if name in wanted]
+        columns = _Columns(names, lambda name: frame.get_column(name).to_list())
+        return Table(columns, frame.select(names), tuple(frame.columns), frame.height, source)
+    if pandas is not None and isinstance(frame, pandas.DataFrame):
+        names = [name for name in frame.columns if isinstance(name, str)]
+        for name in wanted:
+            if names.count(name) > 1:
+                raise DataError(f"{source}: there are {names.count(name)} columns {name}; leave only one of them")
+        columns = _Columns([name for name in names if name in wanted], lambda name: _pandas_values(frame[name]))
+        return Table(columns, None, tuple(map(str, frame.columns)), len(frame), source)
+    hint = "; call its collect() first" if polars is not None and isinstance(frame, polars.LazyFrame) else ""
+    raise DataError(f"a frame must be a Polars or pandas DataFrame, not {shown(type(frame).__name__)}{hint}")
+
+
+def _pandas_values(series: Any) -> list[Any]:
+    gone = series.isna().tolist()
+    return [None if missing else _plain(value) for value, missing in zip(series.tolist(), gone, strict=True)]
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of a column of objects without NumPy's types, which pandas reads nested columns into."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    return value
+
+
+def is_parquet(stream: io.BufferedReader, name: str) -> bool:
+    """Return whether an open file, of which nothing has been read yet, is Parquet by its name or its first bytes."""
+    return format_of(name) == "parquet" or stream.peek().startswith(PARQUET_MAGIC)
+
+
+def read_parquet(stream: io.BufferedReader, name: str, wanted: Collection[str]) -> Table:
+    """Read some columns of a Parquet file.
+
+    Raises
+    ------
+    DataError
+        If it is no Parquet file, or damaged.
+    MissingExtraError
+        If Polars is not installed.
+    """
+    polars = polars_module()
+    data = stream.read()
+    if not data.startswith(PARQUET_MAGIC):
+        raise DataError(f"{name} is not a Parquet file, though its name says so; rename it or write it again")
+    try:
+        # From memory: a path would be taken for a pattern of several files, and a pipe cannot be read twice.
+        names = tuple(polars.read_parquet_schema(io.BytesIO(data)))
+        frame = polars.read_parquet(io.BytesIO(data), columns=[each for each in names if each in wanted])
+    except (polars.exceptions.PolarsError, polars.exceptions.PanicException, OSError) as error:
+        raise DataError(f"{name}: the Parquet data is damaged or ends early; copy or write the file again") from error
+    return replace(table_of(frame, wanted, name), names=names)
+
+
+def write_parquet(path: PathLike, frame: pl.DataFrame) -> None:
+    """Write a Polars frame as a Parquet file that appears whole or not at all."""
+    with atomic_writer(path, "wb") as stream:
+        frame.write_parquet(stream)

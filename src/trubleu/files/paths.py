@@ -1,0 +1,376 @@
+"""Paths on this machine and addresses such as ``s3://bucket/key``; ``-`` for standard streams; formats by file name.
+
+Whoever reads what users bring asks here instead of `pathlib`. Addresses go through fsspec, which is imported when the
+first one is met; paths go straight to the operating system. Both raise the same kinds of `OSError`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, BinaryIO, Final, Literal, TypeAlias
+
+from trubleu.errors import DataError
+from trubleu.files.compression import SUFFIXES, without_suffix
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from types import ModuleType
+
+
+PathLike: TypeAlias = str | os.PathLike[str]
+
+# One letter is the drive of a Windows path.
+_ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+
+
+class NoBucketError(FileNotFoundError):
+    """There is no such bucket, let alone a file in it."""
+
+
+def unreadable(name: str, error: OSError) -> str:
+    """Say why a file cannot be read, and what to do.
+
+    Examples
+    --------
+    >>> unreadable("refs.txt", FileNotFoundError())
+    'refs.txt: there is no such file; check the path'
+    """
+    match error:
+        case NoBucketError():
+            return f"{name}: {error.strerror}; check the path"
+        case FileNotFoundError():
+            return f"{name}: there is no such file; check the path"
+        case IsADirectoryError():
+            return f"{name} is a folder, but a file is needed"
+        case PermissionError():
+            return f"{name} may not be read; check its permissions"
+    return f"{name} cannot be read: {error.strerror or error}"
+
+
+def is_remote(path: PathLike) -> bool:
+    """Return whether a path is an address of another file system.
+
+    Examples
+    --------
+    >>> is_remote("s3://bucket/refs.txt"), is_remote("refs.txt"), is_remote("-"), is_remote("C://refs.txt")
+    (True, False, False, False)
+    """
+    return _ADDRESS.match(os.fspath(path)) is not None
+
+
+def absolute(path: PathLike) -> str:
+    """Return a path as others find it, who work in another folder or on another machine.
+
+    Examples
+    --------
+    >>> absolute("s3://bucket/refs.txt"), absolute("/data/refs.txt")
+    ('s3://bucket/refs.txt', '/data/refs.txt')
+    """
+    return os.fspath(path) if is_remote(path) else str(Path(path).absolute())
+
+
+def joined(folder: PathLike, name: str) -> str:
+    """Return the path of a file in a folder.
+
+    Examples
+    --------
+    >>> joined("s3://bucket/index/", "manifest.json"), joined("index", "manifest.json")
+    ('s3://bucket/index/manifest.json', 'index/manifest.json')
+    """
+    return f"{os.fspath(folder).rstrip('/')}/{name}" if is_remote(folder) else str(Path(folder, name))
+
+
+def parent(path: PathLike) -> str:
+    """Return the folder in which a file is.
+
+    Examples
+    --------
+    >>> parent("s3://bucket/index/manifest.json"), parent("s3://bucket/refs.txt"), parent("refs.txt")
+    ('s3://bucket/index', 's3://bucket', '.')
+    """
+    if not is_remote(path):
+        return str(Path(path).parent)
+    scheme, _, rest = os.fspath(path).partition("://")
+    return f"{scheme}://{rest.rstrip('/').rpartition('/')[0] or rest}"
+
+
+def base_name(path: PathLike) -> str:
+    """Return the last part of a path, the name without its folder.
+
+    Examples
+    --------
+    >>> base_name("s3://bucket/outputs/first.txt.gz"), base_name("outputs/first.txt.gz")
+    ('first.txt.gz', 'first.txt.gz')
+    """
+    return os.fspath(path).rstrip("/").rpartition("/")[2] if is_remote(path) else Path(path).name
+
+
+def same_file(one: PathLike, other: PathLike) -> bool:
+    """Return whether two paths lead to one file that is there; addresses are compared as they are written.
+
+    Examples
+    --------
+    >>> same_file("s3://bucket/refs.txt", "refs.txt"), same_file("s3://bucket/a//b", "s3://bucket/a//b")
+    (False, True)
+    """
+    if is_remote(one) or is_remote(other):
+        return identity(one) == identity(other)
+    return exists(one) and exists(other) and Path(one).samefile(other)
+
+
+def identity(path: PathLike) -> str:
+    """Return what is equal for two names of one file: the path behind all links, or the address without a last slash.
+
+    Examples
+    --------
+    >>> identity("s3://bucket/folder/")
+    's3://bucket/folder'
+    """
+    return os.fspath(path).rstrip("/") if is_remote(path) else os.path.realpath(path)
+
+
+def open_binary(path: PathLike) -> BinaryIO:
+    """Open a file for reading; it can be read from any byte on, and of an address only what is asked for is fetched.
+
+    Raises
+    ------
+    OSError
+        As `pathlib.Path.open` raises it, for both kinds; also while reading.
+    """
+    return _remote().open_binary(os.fspath(path)) if is_remote(path) else Path(path).open("rb")
+
+
+def first_bytes(path: PathLike, count: int) -> bytes:
+    """Return the first bytes of a file, fetching no more than these.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    """
+    if is_remote(path):
+        found: bytes = _remote().first_bytes(os.fspath(path), count)
+        return found
+    with Path(path).open("rb") as stream:
+        return stream.read(count)
+
+
+def byte_size(path: PathLike) -> int:
+    """Return how large a file is.
+
+    Raises
+    ------
+    OSError
+        If it is not there or may not be seen.
+    """
+    return _remote().byte_size(os.fspath(path)) if is_remote(path) else Path(path).stat().st_size
+
+
+def exists(path: PathLike) -> bool:
+    """Return whether there is a file or a folder; what cannot be asked for, such as too long a name, is not there."""
+    # Unlike these, what pathlib answers may be an exception.
+    return _remote().kind(os.fspath(path)) is not None if is_remote(path) else os.path.exists(path)  # noqa: PTH110
+
+
+def is_file(path: PathLike) -> bool:
+    """Return whether there is a file, and neither a folder nor a pipe."""
+    return _remote().kind(os.fspath(path)) == "file" if is_remote(path) else os.path.isfile(path)  # noqa: PTH113
+
+
+def is_folder(path: PathLike) -> bool:
+    """Return whether there is a folder: where there are none, as on S3, whether some file lies below."""
+    return _remote().is_folder(os.fspath(path)) if is_remote(path) else os.path.isdir(path)  # noqa: PTH112
+
+
+def files_below(folder: PathLike, *, hidden: bool = False) -> list[str]:
+    """Return all files in a folder and the folders in it, sorted by name.
+
+    What begins with a dot or an underscore is left out unless it is asked for, be it a file or a folder: hidden files,
+    and what others write beside data, such as ``_SUCCESS``.
+
+    Raises
+    ------
+    OSError
+        If the folder cannot be listed.
+    """
+    inside = _remote().names_below(os.fspath(folder)) if is_remote(folder) else _local_names(os.fspath(folder))
+    parts = (name.split("/") for name in inside)
+    return [joined(folder, "/".join(each)) for each in sorted(parts) if hidden or not any(map(_is_hidden, each))]
+
+
+def modified(path: PathLike) -> int | str:
+    """Return what changes when a file is written: the time in nanoseconds, or the tag that the other system gives it.
+
+    Raises
+    ------
+    OSError
+        If it is not there or may not be seen.
+    """
+    return _remote().modified(os.fspath(path)) if is_remote(path) else Path(path).stat().st_mtime_ns
+
+
+def remove(path: PathLike) -> None:
+    """Remove a file if it is there.
+
+    Raises
+    ------
+    OSError
+        If it may not be removed.
+    """
+    if is_remote(path):
+        _remote().remove(os.fspath(path))
+    else:
+        Path(path).unlink(missing_ok=True)
+
+
+def make_folder(path: PathLike) -> None:
+    """Make a folder unless it is there; where there are none, as on S3, there is nothing to do.
+
+    Raises
+    ------
+    OSError
+        If it cannot be made, for example because the folder around it is missing.
+    """
+    if is_remote(path):
+        _remote().make_folder(os.fspath(path))
+    else:
+        Path(path).mkdir(exist_ok=True)
+
+
+def local_copy(path: PathLike) -> Path:
+    """Return a path of this machine, for what must be mapped into memory: the path itself, or a copy of an address.
+
+    A copy is made once a process, again if the original has changed, and removed when the process ends.
+
+    Raises
+    ------
+    OSError
+        If it cannot be copied.
+    """
+    if not is_remote(path):
+        return Path(path)
+    from trubleu.files.remote import copied
+
+    return copied(os.fspath(path))
+
+
+def forget(path: PathLike) -> None:
+    """Remove the copy of an address that `local_copy` made, if there is one; what is open of it can still be read."""
+    if is_remote(path):
+        from trubleu.files.remote import forget as forget_copy
+
+        forget_copy(os.fspath(path))
+
+
+def _is_hidden(name: str) -> bool:
+    return name.startswith((".", "_"))
+
+
+def _local_names(folder: str) -> list[str]:
+    found: list[str] = []
+    seen: set[str] = set()
+    for place, folders, names in os.walk(folder, followlinks=True, onerror=_raise):
+        real = os.path.realpath(place)
+        if real in seen:  # a link may lead back to where it lies
+            folders[:] = []
+            continue
+        seen.add(real)
+        folders[:] = [each for each in folders if not _is_hidden(each)]
+        found += [Path(place, each).relative_to(folder).as_posix() for each in names]
+    return found
+
+
+def _raise(error: OSError) -> None:
+    raise error
+
+
+def _remote() -> ModuleType:
+    from trubleu.files import remote
+
+    return remote
+
+
+STDIN = "<stdin>"
+
+
+def is_standard(path: PathLike) -> bool:
+    """Return whether a path means standard input or output."""
+    return os.fspath(path) == "-"
+
+
+def name_of(path: PathLike) -> str:
+    """Return a path as messages show it.
+
+    Examples
+    --------
+    >>> name_of("refs.txt"), name_of("-")
+    ('refs.txt', '<stdin>')
+    """
+    return STDIN if is_standard(path) else os.fspath(path) or "''"
+
+
+def check_standard_input_once(paths: Iterable[PathLike]) -> None:
+    """Refuse ``-`` for more than one input: the second reader would find nothing left.
+
+    Raises
+    ------
+    DataError
+        If ``-`` is there twice.
+    """
+    if sum(map(is_standard, paths)) > 1:
+        raise DataError(
+            "- (standard input) is given more than once but can be read only once; put the others into files"
+        )
+
+
+Format: TypeAlias = Literal["jsonl", "parquet", "csv", "tsv"]
+
+_ENDINGS: dict[Format, tuple[str, ...]] = {
+    "jsonl": (".jsonl", ".ndjson", ".json"),
+    "parquet": (".parquet", ".pq"),
+    "csv": (".csv",),
+    "tsv": (".tsv", ".tab"),
+}
+
+
+def format_of(name: str) -> Format | None:
+    """Return the format that a file's name tells, compressed or not; None if it tells nothing.
+
+    Examples
+    --------
+    >>> format_of("refs.jsonl.zst"), format_of("refs.PQ"), format_of("refs.en")
+    ('jsonl', 'parquet', None)
+    """
+    ending = PurePath(without_suffix(name)).suffix.lower()
+    return next((form for form, endings in _ENDINGS.items() if ending in endings), None)
+
+
+def format_to_write(path: PathLike, allowed: Sequence[Format]) -> Format:
+    """Return the format that a path asks for; standard output gets JSON lines.
+
+    Raises
+    ------
+    DataError
+        If its name tells none of the allowed formats.
+
+    Examples
+    --------
+    >>> format_to_write("refs.jsonl.gz", ["jsonl", "parquet"])
+    'jsonl'
+    >>> format_to_write("refs.doc", ["jsonl", "parquet"])
+    Traceback (most recent call last):
+    trubleu.errors.DataError: refs.doc: the name does not tell a format; let it end in .jsonl or .parquet
+    """
+    if is_standard(path):
+        return "jsonl"
+    name = name_of(path)
+    form = format_of(name)
+    if form is None or form not in allowed:
+        endings = [_ENDINGS[each][0] for each in allowed]
+        choices = f"{', '.join(endings[:-1])} or {endings[-1]}"
+        raise DataError(f"{name}: the name does not tell a format; let it end in {choices}")
+    if form == "parquet" and name.lower().endswith(SUFFIXES):
+        raise DataError(f"{name}: Parquet is compressed inside; leave {PurePath(name).suffix} off its name")
+    return form

@@ -1,0 +1,221 @@
+"""Atomic writes: a file appears whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import secrets
+import stat
+import sys
+import tempfile
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Literal, TextIO, cast, overload
+
+from trubleu.errors import DataError
+from trubleu.files.compression import check_packable, packed
+from trubleu.files.paths import PathLike as PathLike
+from trubleu.files.paths import base_name, is_remote, is_standard, joined
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+
+_FULL = {errno.ENOSPC, errno.EDQUOT}  # raised by writing, which knows no file name
+
+
+def check_writable(path: PathLike) -> None:
+    """Refuse a path that could not be written, before hours of work are spent on what goes there.
+
+    Raises
+    ------
+    DataError
+        If the path is a folder, its folder or bucket does not exist, or either may not be written.
+    MissingExtraError
+        If its name ends in ``.zst`` or it is an address, and the package for that is missing.
+
+    Examples
+    --------
+    >>> check_writable("no/such/out.json")
+    Traceback (most recent call last):
+    trubleu.errors.DataError: no/such/out.json cannot be written: there is no folder no/such; create it first
+    """
+    if is_standard(path):
+        return
+    shown = os.fspath(path) or "''"
+    check_packable(shown)
+    if is_remote(path):
+        from trubleu.files.remote import check_target
+
+        check_target(shown)
+        return
+    try:
+        _check_target(shown, Path(path).parent, _target(path))
+    except OSError as error:  # such as a name that is too long
+        raise DataError(f"{shown} cannot be written: {error.strerror or error}") from error
+
+
+def _check_target(shown: str, folder: Path, target: Path) -> None:
+    if target.is_dir():
+        raise DataError(f"{shown} cannot be written: it is a folder; give the name of a file")
+    if not target.parent.is_dir():
+        raise DataError(f"{shown} cannot be written: there is no folder {folder}; create it first")
+    # The file itself would be replaced, which needs no right to write to it; but who took that right away meant it.
+    if target.exists() and not os.access(target, os.W_OK):
+        raise DataError(f"{shown} may not be written; check its permissions")
+    if not _is_special(target) and not os.access(target.parent, os.W_OK | os.X_OK):
+        raise DataError(f"{shown} cannot be written: the folder {folder} may not be written; check its permissions")
+
+
+@overload
+def atomic_writer(path: PathLike, mode: Literal["w"] = "w") -> AbstractContextManager[TextIO]: ...
+@overload
+def atomic_writer(path: PathLike, mode: Literal["wb"]) -> AbstractContextManager[BinaryIO]: ...
+def atomic_writer(path: PathLike, mode: Literal["w", "wb"] = "w") -> AbstractContextManager[TextIO | BinaryIO]:
+    r"""Open a file that appears whole or not at all.
+
+    What is written goes to a temporary file in the same folder, which takes the place of the target when the block ends
+    without an exception. Otherwise, Ctrl-C included, it is removed and an older file stays as it was. What goes to
+    an address is written to a temporary file of this machine and sent when the block ends.
+
+    Parameters
+    ----------
+    path
+        The target, or ``-`` for standard output. A link is followed. A device or a pipe is written to directly.
+    mode
+        ``"w"`` for text: UTF-8, ``\n`` as given, compressed if the name ends in ``.gz`` or ``.zst``. ``"wb"`` for bytes
+        as they are.
+
+    Raises
+    ------
+    DataError
+        If the target cannot be written (see `check_writable`) or the disk is full.
+    MissingExtraError
+        If its name ends in ``.zst`` or it is an address, and the package for that is missing.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "numbers.txt"
+    >>> with atomic_writer(path) as stream:
+    ...     _ = stream.write("1\n")
+    >>> path.read_text()
+    '1\n'
+    """
+    if is_standard(path):
+        return _standard_output(mode)
+    if is_remote(path):
+        check_packable(os.fspath(path))
+        return _sent(lambda: os.fspath(path), mode, base_name(path))
+    check_writable(path)
+    target = _target(path)
+    if _is_special(target):
+        return _opened(target, "wb", mode)
+    return _replacing(target.parent, lambda: target, os.fspath(path), mode, target.name)
+
+
+def named_writer(folder: PathLike, name: Callable[[], str]) -> AbstractContextManager[BinaryIO]:
+    """Open a file for bytes that appears in a folder when all is written, and is asked for its name only then.
+
+    Raises
+    ------
+    DataError
+        If the folder cannot be written (see `check_writable`) or the disk is full.
+    """
+    if is_remote(folder):
+        return cast("AbstractContextManager[BinaryIO]", _sent(lambda: joined(folder, name()), "wb"))
+    check_writable(joined(folder, "part"))
+    inside = Path(os.path.realpath(folder))
+    shown = f"a file in {os.fspath(folder)}"
+    return cast("AbstractContextManager[BinaryIO]", _replacing(inside, lambda: inside / name(), shown, "wb"))
+
+
+@contextmanager
+def _replacing(
+    folder: Path, name: Callable[[], Path], shown: str, mode: str, packed_as: str = ""
+) -> Iterator[TextIO | BinaryIO]:
+    # Not tempfile: it makes files private (0600), whereas a new file here should get the rights the umask gives.
+    temporary = folder / f".trubleu-{secrets.token_hex(8)}.tmp"
+    try:
+        with _opened(temporary, "xb", mode, packed_as=packed_as) as stream:
+            yield stream
+        target = name()
+        with temporary.open("r+b") as written:
+            os.fsync(written.fileno())
+        if target.exists():
+            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+        temporary.replace(target)
+    except BaseException as error:
+        with suppress(OSError):  # whatever hinders the removal must not hide the first error
+            temporary.unlink()
+        # Only what is about this file: the block may have failed with some other one.
+        if isinstance(error, OSError) and (error.errno in _FULL or str(error.filename) == str(temporary)):
+            raise DataError(f"{shown} cannot be written: {error.strerror}; nothing was changed") from error
+        raise
+
+
+@contextmanager
+def _sent(name: Callable[[], str], mode: str, packed_as: str = "") -> Iterator[TextIO | BinaryIO]:
+    from trubleu.files.remote import send, unwritable
+
+    with tempfile.TemporaryDirectory(prefix="trubleu-") as folder:
+        temporary = Path(folder, "whole")
+        try:
+            with _opened(temporary, "xb", mode, packed_as=packed_as) as stream:
+                yield stream
+        except OSError as error:
+            if error.errno in _FULL:
+                raise DataError(
+                    f"{name()} cannot be written: {error.strerror} in {folder}, where it is put together; "
+                    "set TMPDIR to a folder with more room"
+                ) from error
+            raise
+        address = name()
+        try:
+            send(str(temporary), address)
+        except OSError as error:
+            raise DataError(f"{unwritable(address, error)}; nothing was changed") from error
+
+
+@contextmanager
+def _opened(path: Path, flags: str, mode: str, packed_as: str = "") -> Iterator[TextIO | BinaryIO]:
+    with ExitStack() as stack:
+        binary = cast("BinaryIO", stack.enter_context(path.open(flags)))
+        if mode == "wb":
+            yield binary
+            return
+        content = packed(binary, packed_as)
+        if content is not binary:
+            stack.enter_context(content)
+        yield stack.enter_context(io.TextIOWrapper(content, encoding="utf-8", newline="\n"))
+
+
+@contextmanager
+def _standard_output(mode: str) -> Iterator[TextIO | BinaryIO]:
+    if sys.stdout is None:
+        raise DataError("standard output is closed, so - cannot be written; give a file instead")
+    sys.stdout.flush()  # what was printed before comes first
+    binary = getattr(sys.stdout, "buffer", None)
+    if mode == "wb" and binary is not None:
+        yield binary
+        binary.flush()
+    elif binary is not None:
+        # A data file is UTF-8 whatever the terminal speaks.
+        text = io.TextIOWrapper(binary, encoding="utf-8", newline="\n")
+        try:
+            yield text
+        finally:
+            text.detach()
+    else:
+        yield sys.stdout
+
+
+def _target(path: PathLike) -> Path:
+    # The file behind a link, so that the link stays; but behind /dev/stdout there may be a pipe without a path.
+    return Path(path) if _is_special(Path(path)) else Path(os.path.realpath(path))
+
+
+def _is_special(target: Path) -> bool:
+    """Whether a path is a device or a pipe, such as /dev/null, which must be written to and never replaced."""
+    return target.exists() and not target.is_file() and not target.is_dir()

@@ -1,0 +1,234 @@
+"""Human ratings laid beside the segments: mean ratings of outputs as exact numbers."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from trubleu.errors import DataError, UsageError, counted, nearest, shown, some
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from fractions import Fraction
+
+    from numpy.typing import NDArray
+
+    from trubleu.data import Ratings, References
+    from trubleu.judge.replicates import Notes
+
+_EXACT: Final = 2**53
+"""Up to here sums of whole numbers are exact in floating point."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opinions:
+    """Mean ratings by system and segment.
+
+    Attributes
+    ----------
+    systems
+        The names of the systems.
+    means
+        For a pair's name (None where ratings do not depend on the pair) and a system's place, means by segment.
+    counts
+        How many ratings each system's outputs got.
+    scale
+        The lowest and the highest rating.
+    """
+
+    systems: tuple[str, ...]
+    means: Mapping[str | None, Sequence[Mapping[int, Fraction]]]
+    counts: Sequence[int]
+    scale: tuple[int, int]
+
+    @classmethod
+    def of(cls, ratings: Ratings, systems: Sequence[str], references: References, notes: Notes) -> Opinions:
+        """Sort ratings by system and segment; those of unknown ones are counted, named and left out.
+
+        Where some ratings were given side by side, in a pair, those that were not are left out as well.
+
+        Raises
+        ------
+        DataError
+            If no rating is of a system and a segment that are known.
+        """
+        if not len(ratings):
+            raise DataError(f"{ratings.source} has no ratings; give one a row")
+        _tell_unknown(ratings, systems, references, notes)
+        names = {name: place for place, name in enumerate(systems)}
+        positions = references.positions()
+
+        def sort(means: Mapping[tuple[str, str], Fraction]) -> list[dict[int, Fraction]]:
+            sorted_means: list[dict[int, Fraction]] = [{} for _ in systems]
+            for (item, system), mean in means.items():
+                if system in names and item in positions:
+                    sorted_means[names[system]][positions[item]] = mean
+            return sorted_means
+
+        means: dict[str | None, list[dict[int, Fraction]]] = {None: sort(ratings.item_means())}
+        for pair in dict.fromkeys(ratings.pair or ()):
+            if pair is not None:
+                means[pair] = sort(ratings.item_means(pair=pair))
+        if not any(means[None]):
+            raise DataError(
+                f"{ratings.source} rates no output that is known; systems there: {some(ratings.systems())}, "
+                f"here: {some(systems)}; items there: {some(ratings.items())}, here: {some(references.ids)}"
+            )
+        known = Counter(system for item, system in zip(ratings.item, ratings.system, strict=True) if item in positions)
+        _tell_of_raters(ratings, notes)
+        return cls(systems=tuple(systems), means=means, counts=[known[name] for name in systems], scale=ratings.scale)
+
+    def of_pair(self, a: int, b: int) -> tuple[Mapping[int, Fraction], Mapping[int, Fraction]]:
+        """Return both systems' means by segment: as rated side by side where ratings say so, else all."""
+        first, second = self.systems[a], self.systems[b]
+        for name in (f"{first}:{second}", f"{second}:{first}"):
+            if name in self.means:
+                return self.means[name][a], self.means[name][b]
+        if len(self.means) > 1:
+            return {}, {}  # rated in pairs, though not in this one
+        return self.means[None][a], self.means[None][b]
+
+    def weights(self) -> dict[tuple[int, int], float]:
+        """Return the weight of each rated output as a reference: its mean rating moved onto −1 to 1."""
+        low, high = self.scale
+        return {
+            (system, segment): float((2 * mean - low - high) / (high - low))
+            for system, means in enumerate(self.means[None])
+            for segment, mean in means.items()
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Two systems and the segments on which both were rated.
+
+    Attributes
+    ----------
+    a, b
+        Places of the systems.
+    segments
+        Places of the segments, rising.
+    opinion
+        Rating of A less rating of B, times a number that makes all of them whole.
+    rating_a, rating_b
+        Mean ratings.
+    """
+
+    a: int
+    b: int
+    segments: NDArray[np.int64]
+    opinion: NDArray[np.float64]
+    rating_a: NDArray[np.float64]
+    rating_b: NDArray[np.float64]
+
+
+def lay_out_pairs(
+    opinions: Opinions, pairs: Sequence[tuple[int, int]], usable: Sequence[NDArray[np.bool_]]
+) -> tuple[list[Pair], int]:
+    """Return the pairs with their segments, and the number that differences of opinions were multiplied by.
+
+    Parameters
+    ----------
+    opinions
+        What people think.
+    pairs
+        Places of systems.
+    usable
+        For each pair, which segments may be used at all.
+    """
+    rated = []
+    for (a, b), may in zip(pairs, usable, strict=True):
+        means_a, means_b = opinions.of_pair(a, b)
+        segments = [segment for segment in sorted(means_a.keys() & means_b.keys()) if may[segment]]
+        rated.append((segments, [means_a[each] for each in segments], [means_b[each] for each in segments]))
+    common = math.lcm(*{mean.denominator for _, first, second in rated for mean in (*first, *second)})
+    largest = max((abs(x - y) for _, first, second in rated for x, y in zip(first, second, strict=True)), default=0)
+    # A replicate may put one segment into a unit again and again.
+    most = max((len(segments) for segments, _, _ in rated), default=0) * largest
+    if most * common >= _EXACT:
+        # So many different numbers of raters that sums of fractions cannot be exact: as fine as sums can be.
+        common = 2 ** (_EXACT.bit_length() - 1 - math.ceil(most).bit_length())
+    laid_out = []
+    for (a, b), (segments, first, second) in zip(pairs, rated, strict=True):
+        differences = [round((x - y) * common) for x, y in zip(first, second, strict=True)]
+        laid_out.append(
+            Pair(
+                a=a,
+                b=b,
+                segments=np.array(segments, dtype=np.int64),
+                opinion=np.array(differences, dtype=np.float64),
+                rating_a=np.array(first, dtype=np.float64),
+                rating_b=np.array(second, dtype=np.float64),
+            )
+        )
+    return laid_out, common
+
+
+def parse_pairs(written: str | Iterable[tuple[str, str]] | None, systems: Sequence[str]) -> list[tuple[int, int]]:
+    """Return places of systems from ``all``, ``A:B,A:C`` or pairs of names.
+
+    Examples
+    --------
+    >>> parse_pairs("all", ["A", "B", "C"]), parse_pairs("C:A", ["A", "B", "C"])
+    ([(0, 1), (0, 2), (1, 2)], [(2, 0)])
+    """
+    if len(systems) < 2:
+        raise UsageError(f"judging needs at least two systems to compare, not {len(systems)}; name another one")
+    if written is None or written == "all":
+        return [(a, b) for a in range(len(systems)) for b in range(a + 1, len(systems))]
+    names = {name: place for place, name in enumerate(systems)}
+    given = [_split_pair(part.strip(), names) for part in written.split(",")] if isinstance(written, str) else written
+    pairs: list[tuple[int, int]] = []
+    for first, second in given:
+        for name in (first, second):
+            if name not in names:
+                raise UsageError(f"the pair {first}:{second} names no system {name!r}; {nearest(name, names)}")
+        if first == second:
+            raise UsageError(f"the pair {first}:{second} is one system twice; write two different ones")
+        pair = names[first], names[second]
+        if pair in pairs or pair[::-1] in pairs:
+            raise UsageError(f"the pair {first}:{second} is given twice; give it once")
+        pairs.append(pair)
+    return pairs
+
+
+def _split_pair(text: str, names: Mapping[str, int]) -> tuple[str, str]:
+    # Names may hold a colon themselves.
+    places = [place for place, character in enumerate(text) if character == ":"]
+    ways = [(text[:place], text[place + 1 :]) for place in places]
+    if not ways:
+        raise UsageError(f"{text!r} is no pair; write A:B, and several as A:B,A:C")
+    return next((way for way in ways if way[0] in names and way[1] in names), ways[0])
+
+
+def _tell_unknown(ratings: Ratings, systems: Sequence[str], references: References, notes: Notes) -> None:
+    outputs, positions = set(systems), references.positions()
+    unknown_systems = Counter(name for name in ratings.system if name not in outputs)
+    unknown_items = Counter(item for item in ratings.item if item not in positions)
+    for what, unknown, remedy in (
+        ("systems that are not among the outputs", unknown_systems, "name their outputs to judge them, too"),
+        ("items that are not among the references", unknown_items, "check the ids"),
+    ):
+        if unknown:
+            notes.warn(
+                f"{ratings.source} has {counted(unknown.total(), 'rating')} of {what}, left out: "
+                f"{some(shown(name) for name in unknown)}; {remedy}"
+            )
+
+
+def _tell_of_raters(ratings: Ratings, notes: Notes) -> None:
+    alone = sum(pair is None for pair in ratings.pair or ())
+    if alone:
+        notes.warn(
+            f"{counted(alone, 'rating')} in {ratings.source} name no pair while others do, and are left out; "
+            "give each a pair, or none"
+        )
+    if ratings.raters() == 1:
+        notes.warn(f"all ratings in {ratings.source} come from one rater, whose taste and slips nobody balances")
+    counts = ratings.counts().values()
+    if min(counts) != max(counts):
+        notes.add(f"outputs have from {min(counts)} to {max(counts)} ratings each")

@@ -1,0 +1,364 @@
+"""The ΔBLEU protocol: does a metric's preference between two systems agree with people's?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from trubleu.errors import some
+from trubleu.execution import engine as engine_named
+from trubleu.execution.captured_warnings import HeldWarnings
+from trubleu.execution.progress import no_steps
+from trubleu.judge.pairs.conditions import (
+    CONDITIONS,
+    given_scores,
+    large_enough,
+    parse_conditions,
+    systems_named,
+    tell_of_references,
+    usable_segments,
+)
+from trubleu.judge.pairs.human_scores import Opinions, lay_out_pairs, parse_pairs
+from trubleu.judge.pairs.inference import Replicates, cloud_of, compare_measures, correlation_row, evidence_of
+from trubleu.judge.pairs.observations import Observer
+from trubleu.judge.pairs.reference_pool import Library
+from trubleu.judge.pairs.results import PairRow, PairsReport, Protocol, Setting, SystemRow, SystemScoreRow
+from trubleu.judge.pairs.scoring import Scoring
+from trubleu.judge.pairs.sweeps import Sweeps
+from trubleu.judge.parallel import Where
+from trubleu.judge.replicates import Notes
+from trubleu.signature import make_signature
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from trubleu.data import Ratings, References, SegmentScores
+    from trubleu.execution import Engine
+    from trubleu.execution.progress import Steps
+    from trubleu.files.paths import PathLike
+    from trubleu.judge.pairs.conditions import Condition
+    from trubleu.judge.pairs.observations import Column
+    from trubleu.judge.pairs.scoring import GivenScores
+    from trubleu.metrics import Metric
+
+MANY_EQUAL: Final = 0.05
+"""The share of outputs equal to a reference from which on it is warned of."""
+
+
+def judge_pairs(
+    systems: Mapping[str, Sequence[str]],
+    references: References,
+    ratings: Ratings,
+    metrics: Mapping[str, Metric],
+    *,
+    pairs: str | Iterable[tuple[str, str]] | None = None,
+    conditions: Sequence[str] = CONDITIONS,
+    protocol: Protocol | None = None,
+    pool_outputs: bool = False,
+    drop_equal: Sequence[str] = (),
+    scores: Sequence[SegmentScores] = (),
+    lower_is_better: Sequence[str] = (),
+    threads: int | None = None,
+    engine: Engine | None = None,
+    keep: PathLike | None = None,
+    steps: Steps = no_steps,
+) -> PairsReport:
+    """Measure how well metrics agree with people, by the protocol of the ΔBLEU paper.
+
+    Segments of a pair of systems are put into units at random. A unit is one observation: the difference of the two
+    systems' scores on it, and the difference of their mean ratings. Both coefficients are averaged over many draws;
+    intervals come from the bootstrap over segments. Every unit enters with both signs, so that it does not matter
+    which system is called A.
+
+    Parameters
+    ----------
+    systems
+        The outputs of each system, one for each segment of the references.
+    references
+        With weights, unless no metric uses them; none unrated.
+    ratings
+        Of outputs; their items are ids of segments.
+    metrics
+        By the name they have in the report.
+    pairs
+        ``"all"``, ``"A:B,A:C"`` or pairs of names.
+    conditions
+        Which references count: ``single``, ``w>=0.6``, ``all``, ``given``. Sweeps over unit sizes and orders run under
+        the last one.
+    protocol
+        Units, draws, seed.
+    pool_outputs
+        Let rated outputs of the other systems join the references, weighted by their ratings. For a pair neither its
+        own outputs do.
+    drop_equal
+        Systems for which references that equal the output being scored are left out; ``["all"]`` for all.
+    scores
+        Segment scores of metrics from elsewhere.
+    lower_is_better
+        Those of them that are error rates; ones with the name of ours, such as ``ter``, are known.
+    threads
+        How many threads to use; None for all cores. It never changes a number.
+    engine
+        Where units are drawn and points of sweeps are scored, such as ``trubleu.execution.engine("local:8")``; no
+        number depends on it. This process, if none is given. It is left open.
+    keep
+        A folder for what comes of each slice of draws and each point, all workers': those that are found there by what
+        they and all else hold are not made again, whatever the engine.
+    steps
+        Told of every stage of work, for a progress bar.
+
+    Raises
+    ------
+    DataError, UsageError
+        If there is nothing to judge, or an option cannot be used.
+
+    Examples
+    --------
+    >>> import trubleu
+    >>> from trubleu.data import Ratings
+    >>> words = ["red", "blue", "green", "grey", "pink", "black", "white", "gold"]
+    >>> references = trubleu.References.from_lists([[word] for word in words])
+    >>> systems = {"good": [f"{word} !" for word in words], "bad": ["grey", *words[:7]]}
+    >>> marks = {"good": [5, 5, 4, 5, 4, 4, 5, 5], "bad": [5, 1, 2, 1, 1, 2, 2, 1]}
+    >>> rows = [(str(i + 1), name, who, mark) for name in marks for i, mark in enumerate(marks[name]) for who in "xy"]
+    >>> report = judge_pairs(
+    ...     systems, references, Ratings(*zip(*rows)), {"bleu-1": trubleu.metric("bleu-1")},
+    ...     conditions=["all"], protocol=Protocol(unit=1, draws=1, resamples=100, sweeps=()))
+    >>> round(report.correlations[0].spearman, 2)
+    0.86
+    """
+    protocol = protocol or Protocol()
+    names = list(systems)
+    chosen = parse_conditions(conditions, pool_outputs=pool_outputs)
+    wanted = parse_pairs(pairs, names)
+    dropping = systems_named(drop_equal, names)
+    where = Where.of(engine or engine_named(threads=threads), keep)
+    held = HeldWarnings()
+    try:
+        with held.of_part():
+            notes = Notes()
+            opinions = Opinions.of(ratings, names, references, notes)
+            judged = frozenset(place for pair in wanted for place in pair)
+            given = given_scores(scores, lower_is_better, names, judged, references, metrics, notes)
+            library = Library.build(references, systems, opinions.weights() if pool_outputs else None)
+            usable = usable_segments(library, wanted, chosen, given, opinions, dropping, pool_outputs, notes)
+            laid_out, common = lay_out_pairs(opinions, wanted, usable)
+            kept = large_enough(laid_out, protocol, names, notes)
+            tell_of_references(library, kept, chosen, dropping, pool_outputs, names, notes)
+            scoring = Scoring(
+                library=library,
+                outputs=list(systems.values()),
+                pairs=kept,
+                pooled=pool_outputs,
+                drop_equal=dropping,
+                threads=threads,
+            )
+            study = _Study(
+                names=names,
+                metrics=metrics,
+                conditions=chosen,
+                protocol=protocol,
+                scoring=scoring,
+                given=given,
+                observer=Observer(pairs=kept, where=where),
+                steps=steps,
+                notes=notes,
+                common=common,
+            )
+            return study.report(opinions)
+    finally:
+        held.tell()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Study:
+    """All that is settled before numbers are made."""
+
+    names: Sequence[str]
+    metrics: Mapping[str, Metric]
+    conditions: Sequence[Condition]
+    protocol: Protocol
+    scoring: Scoring
+    given: Sequence[GivenScores]
+    observer: Observer
+    steps: Steps
+    notes: Notes
+    common: int
+
+    def report(self, opinions: Opinions) -> PairsReport:
+        columns, system_scores = self._scored()
+        protocol = self.protocol
+        shuffles, replicates = protocol.shuffles(), protocol.replicates()
+        advance = self.steps("draws", shuffles.draws * len(columns))
+        drawn, _ = self.observer.coefficients(columns, shuffles, progress=advance)
+        advance = self.steps("bootstrap", replicates.draws * len(columns))
+        over_segments, over_systems = self.observer.coefficients(
+            columns, replicates, pair_counts=self._pair_counts(replicates.draws), progress=advance
+        )
+        units = len(self.observer.units(shuffles))
+        tried = [
+            Replicates(
+                measure=column.measure,
+                drawn=drawn[place],
+                over_segments=over_segments[place],
+                over_systems=over_systems[place] if over_systems else None,
+            )
+            for place, column in enumerate(columns)
+        ]
+        rows = [
+            correlation_row(each, protocol.unit, units, protocol.confidence, self._signature(each.measure.metric, each))
+            for each in tried
+        ]
+        self._tell_undefined(tried)
+        return PairsReport(
+            correlations=tuple(rows),
+            comparisons=tuple(compare_measures(tried, protocol.confidence)),
+            sweeps=tuple(self._sweeps(columns).rows()),
+            systems=tuple(self._systems(opinions)),
+            system_scores=tuple(system_scores),
+            pairs=tuple(
+                PairRow(
+                    a=self.names[pair.a],
+                    b=self.names[pair.b],
+                    segments=len(pair.segments),
+                    units=shuffles.units(len(pair.segments)),
+                )
+                for pair in self.observer.pairs
+            ),
+            setting=Setting(
+                unit=protocol.unit,
+                draws=protocol.draws,
+                resamples=protocol.resamples,
+                sweep_draws=protocol.sweep_draws,
+                sweep_resamples=protocol.sweep_resamples,
+                confidence=protocol.confidence,
+                seed=protocol.seed,
+                partial=protocol.partial,
+                pool_outputs=self.scoring.pooled,
+                drop_equal=tuple(self.names[place] for place in sorted(self.scoring.drop_equal)),
+            ),
+            notes=self.notes.all(),
+            metrics=self.metrics,
+            cloud=cloud_of(self.observer, columns, protocol.shuffles(draws=1), self.common),
+            evidence=evidence_of(self.scoring, columns, self.conditions),
+        )
+
+    def _scored(self) -> tuple[list[Column], list[SystemScoreRow]]:
+        """Score every metric under every condition; metrics come first in the order of the columns."""
+        count = 2 * sum(len(pair.segments) for pair in self.scoring.pairs)
+        if not self.scoring.pooled:
+            systems = {system for pair in self.scoring.pairs for system in (pair.a, pair.b)}
+            count = sum(len(self.scoring.segments_of(system)) for system in systems)
+        advance = self.steps("score", count * len(self.metrics) * len(self.conditions))
+        found: dict[tuple[str, int], Column] = {}
+        rows: list[SystemScoreRow] = []
+        for place, condition in enumerate(self.conditions):
+            for name, metric in self.metrics.items():
+                found[name, place] = self.scoring.column(name, metric, condition, advance)
+                rows += self._system_scores(name, str(condition), self.scoring.corpus_scores(metric, condition))
+        columns = [found[name, place] for name in self.metrics for place in range(len(self.conditions))]
+        for given in self.given:
+            columns.append(self.scoring.given_column(given))
+            judged = [given.table[system, self.scoring.segments_of(system)] for system in range(len(self.names))]
+            means = {system: float(values.mean()) for system, values in enumerate(judged) if len(values)}
+            rows += self._system_scores(given.name, None, means)
+        return columns, rows
+
+    def _system_scores(self, name: str, condition: str | None, scores: Mapping[int, float]) -> list[SystemScoreRow]:
+        return [
+            SystemScoreRow(system=system, metric=name, condition=condition, score=scores.get(place))
+            for place, system in enumerate(self.names)
+        ]
+
+    def _pair_counts(self, replicates: int) -> NDArray[np.int64] | None:
+        """Return how often each pair enters where systems are drawn with replacement, too; None for two systems."""
+        systems = sorted({system for pair in self.observer.pairs for system in (pair.a, pair.b)})
+        if len(systems) < 3:
+            return None
+        generator = np.random.default_rng([self.protocol.seed, len(systems)])
+        drawn = generator.multinomial(len(systems), np.full(len(systems), 1 / len(systems)), size=replicates)
+        firsts = [systems.index(pair.a) for pair in self.observer.pairs]
+        seconds = [systems.index(pair.b) for pair in self.observer.pairs]
+        counts: NDArray[np.int64] = drawn[:, firsts] * drawn[:, seconds]
+        return counts
+
+    def _signature(self, name: str, tried: Replicates) -> str:
+        protocol = self.protocol
+        signature = self.metrics[name].signature() if name in self.metrics else make_signature(name, scores="given")
+        settings: dict[str, object] = {} if tried.measure.condition is None else {"refs": tried.measure.condition}
+        settings |= {"unit": protocol.unit, "draws": protocol.draws}
+        if self.scoring.pooled:
+            settings["pool"] = True
+        if self.scoring.drop_equal:
+            settings["dropequal"] = ",".join(self.names[place] for place in sorted(self.scoring.drop_equal))
+        if protocol.partial:
+            settings["partial"] = True
+        settings |= {"ci": protocol.confidence, "bs": protocol.resamples, "seed": protocol.seed}
+        return str(signature.extended(**settings))
+
+    def _sweeps(self, columns: Sequence[Column]) -> Sweeps:
+        condition = self.conditions[-1]
+        return Sweeps(
+            metrics=self.metrics,
+            condition=condition,
+            columns=[column for column in columns if column.measure.condition in (str(condition), None)],
+            protocol=self.protocol,
+            scoring=self.scoring,
+            observer=self.observer,
+            steps=self.steps,
+            notes=self.notes,
+        )
+
+    def _systems(self, opinions: Opinions) -> list[SystemRow]:
+        rows = []
+        for place, name in enumerate(self.names):
+            segments = self.scoring.segments_of(place)
+            means = opinions.means[None][place]
+            rated = [means[segment] for segment in segments.tolist() if segment in means]
+            equal, share = self.scoring.library.share_equal(place, segments)
+            if share >= MANY_EQUAL:
+                say = self.notes.add if place in self.scoring.drop_equal else self.notes.warn
+                say(
+                    f"{100 * share:.0f} % of the outputs of {name} equal a reference; a system that answers from where "
+                    "references come from looks better to a metric than to people"
+                )
+            rows.append(
+                SystemRow(
+                    system=name,
+                    rated=len(segments),
+                    ratings=opinions.counts[place],
+                    mean_rating=float(sum(rated) / len(rated)) if rated else None,
+                    equal=equal,
+                    equal_share=share,
+                )
+            )
+        return rows
+
+    def _tell_undefined(self, tried: Sequence[Replicates]) -> None:
+        never = [str(each.measure) for each in tried if each.undefined == len(each.drawn.spearman)]
+        if never:
+            self.notes.warn(
+                f"no correlation for {some(never)}: every pair of systems gets the same score from it, "
+                "or the same rating from people, in every unit"
+            )
+        for each in tried:
+            if 0 < each.undefined < len(each.drawn.spearman):
+                self.notes.warn(
+                    f"the correlation of {each.measure} is undefined in {each.undefined} of {len(each.drawn.spearman)} "
+                    "draws, which are left out of its mean"
+                )
+        for each in tried:
+            lost = int(np.isnan(each.over_segments.spearman).sum())
+            if each.undefined < len(each.drawn.spearman) and lost:
+                self.notes.add(
+                    f"the correlation of {each.measure} is undefined in {lost} of {len(each.over_segments.spearman)} "
+                    "bootstrap replicates, which its interval leaves out"
+                )
+        turned = [name for name, metric in self.metrics.items() if not metric.higher_is_better]
+        turned += [scores.name for scores in self.given if scores.sign < 0]
+        if turned:
+            self.notes.add(f"error rates are turned round, so that agreement is above 0: {some(turned)}")

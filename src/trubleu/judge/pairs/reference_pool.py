@@ -1,0 +1,179 @@
+"""All references that any output may be compared with, and which of them it is compared with.
+
+References, and where it is asked for the rated outputs of all systems, lie in one table. What differs from pair to
+pair and from condition to condition is only which of its rows count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trubleu.data import References
+from trubleu.judge.pairs.conditions import SEED_ORIGIN, Shelf
+from trubleu.text import words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from trubleu.judge.pairs.conditions import Condition
+
+NOBODY = -1
+
+
+def sameness(text: str) -> tuple[str, ...]:
+    """Return what two texts must share to be equal: their words and punctuation, whatever the case and the spaces.
+
+    Examples
+    --------
+    >>> sameness("Hello , you!") == sameness("hello, you !")
+    True
+    """
+    return tuple(words.split(text.lower()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Library:
+    """The table of references, and what each row is.
+
+    Attributes
+    ----------
+    references
+        All of them; outputs of systems, if they joined, behind the given ones of their segment.
+    owner
+        For each reference the place of the system that wrote it; −1 for given ones.
+    kind_of_text
+        A number for each reference, equal where texts are.
+    output_kinds
+        The same numbers for what systems wrote: ``int64[systems, segments]``; −1 for a text that is no reference.
+    shelf
+        The columns that conditions look at.
+    """
+
+    references: References
+    owner: NDArray[np.int64]
+    kind_of_text: NDArray[np.int64]
+    output_kinds: NDArray[np.int64]
+    shelf: Shelf
+
+    @classmethod
+    def build(
+        cls,
+        references: References,
+        systems: Mapping[str, Sequence[str]],
+        weights: Mapping[tuple[int, int], float] | None = None,
+    ) -> Library:
+        """Lay out the table.
+
+        Parameters
+        ----------
+        references
+            The given ones; without weights they weigh 1.
+        systems
+            The outputs of each system.
+        weights
+            By system and segment, the weights of outputs that join the references.
+        """
+        whole = references if weights is None else _with_outputs(references, systems, weights)
+        names = {f"system:{name}": place for place, name in enumerate(systems)}
+        owner = np.full(whole.count, NOBODY, dtype=np.int64)
+        if weights is not None and whole.origins is not None:
+            # Given references may say that they come from a system as well; those stay given.
+            joined = np.repeat(references.reference_counts(), whole.reference_counts()) <= _ranks(whole)
+            for place in np.flatnonzero(joined).tolist():
+                owner[place] = names[whole.origins[place] or ""]
+        kinds: dict[tuple[str, ...], int] = {}
+        kind_of_text = np.fromiter(
+            (kinds.setdefault(sameness(text), len(kinds)) for text in whole.texts), np.int64, whole.count
+        )
+        output_kinds = np.array(
+            [[kinds.get(sameness(text), NOBODY) for text in texts] for texts in systems.values()], dtype=np.int64
+        ).reshape(len(systems), len(whole))
+        origins = whole.origins or (None,) * whole.count
+        shelf = Shelf(
+            whole.offsets,
+            np.ones(whole.count) if whole.weights is None else whole.weights,
+            np.fromiter((origin == SEED_ORIGIN for origin in origins), bool, whole.count),
+            owner != NOBODY,
+        )
+        return cls(references=whole, owner=owner, kind_of_text=kind_of_text, output_kinds=output_kinds, shelf=shelf)
+
+    def equal_to_output(self, system: int) -> NDArray[np.bool_]:
+        """Return for each reference whether it says what the system does."""
+        said = np.repeat(self.output_kinds[system], self.references.reference_counts())
+        equal: NDArray[np.bool_] = self.kind_of_text == said
+        return equal
+
+    def share_equal(self, system: int, segments: NDArray[np.int64]) -> tuple[int, float]:
+        """Return how many of a system's outputs equal a given reference of their segment, and their share."""
+        equal = self.shelf.any_of(self.equal_to_output(system) & ~self.shelf.pooled)[segments]
+        return int(equal.sum()), float(equal.mean()) if len(equal) else 0.0
+
+    def available(self, without: Iterable[int], drop_equal_to: int | None = None) -> NDArray[np.bool_]:
+        """Return which references may be used where some systems' outputs may not.
+
+        Parameters
+        ----------
+        without
+            The systems whose outputs are left out.
+        drop_equal_to
+            A system such that references equal to its output are left out, too.
+        """
+        kept = ~np.isin(self.owner, list(without))
+        if drop_equal_to is not None:
+            kept &= ~self.equal_to_output(drop_equal_to)
+        return kept
+
+    def positive(self, condition: Condition, available: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Return the segments that have a reference of positive weight under a condition."""
+        return self.shelf.best(condition.choose(self.shelf, available)) > 0
+
+    def chosen(self, condition: Condition, available: NDArray[np.bool_], segments: NDArray[np.int64]) -> References:
+        """Return the references of some segments that count under a condition."""
+        return self.references.take(segments, condition.choose(self.shelf, available))
+
+
+def _ranks(references: References) -> NDArray[np.int64]:
+    """Return the place of each reference within its segment."""
+    counts = references.reference_counts()
+    return np.arange(references.count) - np.repeat(references.offsets[:-1], counts)
+
+
+def _with_outputs(
+    references: References, systems: Mapping[str, Sequence[str]], weights: Mapping[tuple[int, int], float]
+) -> References:
+    given_weights = np.ones(references.count) if references.weights is None else references.weights
+    origins = references.origins or (None,) * references.count
+    texts: list[str] = []
+    all_weights: list[float] = []
+    all_origins: list[str | None] = []
+    counts: list[int] = []
+    names = list(systems)
+    outputs = list(systems.values())
+    for segment in range(len(references)):
+        span = slice(int(references.offsets[segment]), int(references.offsets[segment + 1]))
+        before = len(texts)
+        texts += references.texts[span]
+        all_weights += given_weights[span].tolist()
+        all_origins += origins[span]
+        for place, name in enumerate(names):
+            weight = weights.get((place, segment))
+            if weight is not None:
+                texts.append(outputs[place][segment])
+                all_weights.append(weight)
+                all_origins.append(f"system:{name}")
+        counts.append(len(texts) - before)
+    return References(
+        texts,
+        np.concatenate(([0], np.cumsum(counts, dtype=np.int64))),
+        all_weights,
+        ids=references.ids,
+        origins=all_origins,
+        messages=references.messages,
+        contexts=references.contexts,
+        source=references.source,
+    )

@@ -1,0 +1,292 @@
+"""The metric interface: statistics that add up and a score of their sum; checks of the options that metrics share."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+
+import numpy as np
+
+from trubleu.data import PreparedReferences, References
+from trubleu.errors import DataError, UsageError, nearest
+from trubleu.native import MAX_ORDER
+from trubleu.results import html_record
+from trubleu.signature import number_text
+from trubleu.stats import total
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from trubleu.signature import Signature
+
+
+AnyReferences = References | PreparedReferences | Sequence[Sequence[str]]
+"""References, prepared references, or plain lists with the references of each segment."""
+
+Progress = Callable[[int], object]
+"""Told how many more segments are done."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """The score of a system and how it was made.
+
+    Attributes
+    ----------
+    metric
+        The metric's name, such as ``dbleu-2``.
+    score
+        The score, on the metric's usual scale: 0 to 100 for most. iBLEU may fall below 0, CIDEr ends at 10, and NIST
+        has no upper end.
+    segments
+        How many segments were scored.
+    signature
+        Every option that can change the number.
+    """
+
+    metric: str
+    score: float
+    segments: int
+    signature: Signature
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all fields as plain values, ready for JSON."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()} | {
+            "signature": str(self.signature)
+        }
+
+    def __str__(self) -> str:
+        return f"{self.metric} = {self.score:.2f}"
+
+    def _repr_html_(self) -> str:
+        return html_record(self)
+
+
+class Metric(ABC):
+    """Statistics per segment that add up, and a score of their sum.
+
+    A subclass says what its statistics are and how a sum of them is scored; corpus scores, segment scores, intervals
+    and tests follow. `score` takes any number of leading axes and returns one score for each row of statistics.
+
+    Attributes
+    ----------
+    name
+        What the metric is called in tables, with its order.
+    higher_is_better
+        False for error rates.
+    uses_weights
+        False for metrics to which all references are alike.
+    needs_source
+        Whether outputs are also compared with what they answer to, translate or shorten: `References.messages`.
+    learns
+        Whether the row of a segment depends on the references of other segments, too. `statistics` then learns from
+        all references that it is given: whoever scores a corpus part by part must hand it over whole, or take
+        `learned` of the whole first.
+    only_counting
+        Attributes that may be large, such as vectors, and that `score` never looks at; `scorer` does without them.
+    """
+
+    name: str
+    higher_is_better: ClassVar[bool] = True
+    uses_weights: ClassVar[bool] = True
+    needs_source: ClassVar[bool] = False
+    only_counting: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def learns(self) -> bool:
+        """Whether the row of a segment depends on the references of other segments, too."""
+        return False
+
+    def learned(self, references: References | PreparedReferences) -> Metric:  # noqa: ARG002
+        """Return the metric with what it learns taken from these references, whichever it is given afterwards.
+
+        A metric that learns nothing is returned as it is.
+        """
+        if self.learns:
+            raise UsageError(
+                f"{self.name} learns from references, but does not say how to do so before it counts; "
+                "define its method learned, or score the corpus as a whole"
+            )
+        return self
+
+    @abstractmethod
+    def statistics(
+        self,
+        outputs: Sequence[str],
+        references: AnyReferences,
+        *,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> NDArray[np.float64]:
+        """Return ``float64[segments, k]``, a row of statistics for each segment.
+
+        Parameters
+        ----------
+        outputs
+            One text a segment.
+        references
+            The references of each segment.
+        threads
+            How many threads to use; None for all cores if there is enough to do. It never changes a number.
+        progress
+            Called with the number of segments done since the last call.
+        """
+
+    @abstractmethod
+    def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the score of each row of (summed) statistics: ``float64[..., k]`` to ``float64[...]``."""
+
+    def scorer(self) -> Self:
+        """Return a copy that can `score` sums and nothing else, small enough to be sent to other processes."""
+        light = copy(self)
+        for name in self.only_counting:
+            vars(light).pop(name, None)
+        # What a score depends on besides sums, such as a file, is told by no copy but by the signature.
+        vars(light)["made_from"] = str(self.signature())
+        return light
+
+    @abstractmethod
+    def signature(self, references: AnyReferences | None = None) -> Signature:
+        """Return how a number is made; with references, how many there are is part of it."""
+
+    def segments(
+        self, outputs: Sequence[str], references: AnyReferences, *, threads: int | None = None
+    ) -> NDArray[np.float64]:
+        """Return the score of each segment alone; NaN for one that the metric was told to skip."""
+        references = as_references(references, outputs)
+        return self.segment_scores(self.statistics(outputs, references, threads=threads), references)
+
+    def segment_scores(
+        self, statistics: NDArray[np.float64], references: References | PreparedReferences
+    ) -> NDArray[np.float64]:
+        """Return the score of each row alone; NaN for a segment that the metric was told to skip."""
+        scores = self.score(statistics)
+        scores[self.skipped(references)] = np.nan
+        return scores
+
+    def skipped(self, references: References | PreparedReferences) -> NDArray[np.int64]:  # noqa: ARG002
+        """Return the segments that the metric was told to skip; their statistics are 0."""
+        return np.zeros(0, dtype=np.int64)
+
+    def with_order(self, order: int) -> Metric | None:  # noqa: ARG002
+        """Return the same metric for n-grams of up to another length; None if there is no such one."""
+        return None
+
+    def corpus(self, outputs: Sequence[str], references: AnyReferences, *, threads: int | None = None) -> Result:
+        """Score a system."""
+        # Once, so that lists are looked through only once for the statistics and the signature.
+        references = as_references(references, outputs)
+        return self.result(self.statistics(outputs, references, threads=threads), references)
+
+    def result(self, statistics: NDArray[np.float64], references: AnyReferences | None = None) -> Result:
+        """Score a system from its statistics."""
+        return Result(
+            metric=self.name,
+            score=float(self.score(total(statistics))),
+            segments=len(statistics),
+            signature=self.signature(references),
+        )
+
+    def __repr__(self) -> str:
+        return f"<{self.signature()}>"
+
+
+def as_references(references: AnyReferences, outputs: Sequence[str]) -> References | PreparedReferences:
+    """Return references as an object, and make sure that there is one output for each segment."""
+    if isinstance(outputs, str):
+        raise DataError("outputs is one string; pass a list with one text for each segment")
+    if not isinstance(references, References | PreparedReferences):
+        references = References.from_lists(references, outputs_count=len(outputs))
+    if len(references) != len(outputs):
+        raise DataError(
+            f"there are {len(outputs)} outputs but references for {len(references)} segments; "
+            "give one output for each segment"
+        )
+    return references
+
+
+def whole_references(references: References | PreparedReferences) -> References:
+    """Return the references themselves, for those who count in texts."""
+    return references.references if isinstance(references, PreparedReferences) else references
+
+
+def reference_number(references: AnyReferences | None) -> str | None:
+    """Return how many references each segment has, or ``var`` where that differs, for a signature.
+
+    A string is such a number already: that of a corpus which was never seen as a whole.
+    """
+    if references is None or isinstance(references, str):
+        return references
+    if isinstance(references, References | PreparedReferences):
+        references = whole_references(references)
+    counts = references.reference_counts() if isinstance(references, References) else list(map(len, references))
+    if len(counts) == 0:
+        return "0"
+    low, high = np.min(counts), np.max(counts)
+    return str(low) if low == high else "var"
+
+
+SMOOTHING_VALUES: Final[dict[str, float | None]] = {"exp": None, "none": None, "floor": 0.1, "add-k": 1.0}
+"""Kinds of smoothing and the value that each takes if none is given, as in sacreBLEU."""
+
+REFERENCE_LENGTHS: Final = ("closest", "shortest", "longest", "average")
+
+
+def check_order(order: int) -> int:
+    """Return the order if n-grams of that length can be counted."""
+    if not isinstance(order, int) or isinstance(order, bool) or not 1 <= order <= MAX_ORDER:
+        raise UsageError(f"the order is {order}, but must be a whole number from 1 to {MAX_ORDER}")
+    return order
+
+
+def check_choice(option: str, value: str, choices: Iterable[str]) -> str:
+    """Return the value if it is one of the choices."""
+    choices = list(choices)
+    if value not in choices:
+        raise UsageError(f"{option}={value} is not known; {nearest(str(value), choices)}")
+    return value
+
+
+def check_flag(option: str, value: bool) -> bool:
+    """Return the value if it is True or False; 0, 1 and words are usually a slip."""
+    if not isinstance(value, bool):
+        raise UsageError(f"{option}={value!r} must be true or false")
+    return value
+
+
+def check_share(option: str, value: float) -> float:
+    """Return the value if it is a number from 0 to 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise UsageError(f"{option}={value} must be a number from 0 to 1")
+    return float(value)
+
+
+def check_smoothing(smoothing: str, value: float | None) -> tuple[str, float | None]:
+    """Return the kind of smoothing and its value, the usual one if none is given."""
+    check_choice("smoothing", smoothing, SMOOTHING_VALUES)
+    usual = SMOOTHING_VALUES[smoothing]
+    if value is None:
+        return smoothing, usual
+    if usual is None:
+        raise UsageError(f"smoothing={smoothing} takes no value; leave smoothing_value out, or use floor or add-k")
+    if not math.isfinite(value) or value < 0:
+        raise UsageError(f"smoothing_value={value} must be a number that is not below 0")
+    return smoothing, float(value)
+
+
+def smoothing_text(smoothing: str, value: float | None) -> str:
+    """Return smoothing as it stands in a signature.
+
+    Examples
+    --------
+    >>> smoothing_text("floor", 0.1), smoothing_text("exp", None)
+    ('floor[0.1]', 'exp')
+    """
+    return smoothing if value is None else f"{smoothing}[{number_text(value)}]"

@@ -1,0 +1,8 @@
+"""bleu2vec (Tättar & Fishel 2017) and ΔBLEU with near misses."""
+
+from __future__ import annotations
+
+from trubleu.metrics.bleu2vec.bleu2vec import Bleu2Vec
+from trubleu.metrics.bleu2vec.dbleu2vec import DeltaBleu2Vec
+
+__all__ = ["Bleu2Vec", "DeltaBleu2Vec"]

@@ -1,0 +1,238 @@
+"""Stems by Snowball's rules, and synonyms from the files of a WordNet."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sys
+import zipfile
+import zlib
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from trubleu.errors import DataError, MissingExtraError, UsageError, nearest
+from trubleu.optional_deps import needed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+class Stemmer:
+    """A Snowball stemmer that remembers what it was asked; two of one name are equal.
+
+    Parameters
+    ----------
+    name
+        Such as ``porter`` or ``german``.
+    purpose
+        What needs it, for the message if it is not installed.
+
+    Examples
+    --------
+    >>> Stemmer("porter", "an example")("sleeping")
+    'sleep'
+    """
+
+    def __init__(self, name: str, purpose: str) -> None:
+        self.name, self.purpose = name, purpose
+        package = needed("snowballstemmer", purpose, "trubleu[meteor]")
+        languages = package.algorithms()
+        if name not in languages:
+            raise UsageError(f"stemmer={name} is not known; {nearest(str(name), [*languages, 'none'])}")
+        # Not package.stemmer, which would take another package's stemmers, of another version, if that is installed.
+        module = needed(f"snowballstemmer.{name}_stemmer", f"stemmer={name}", "trubleu[meteor]")
+        self._stem_word: Callable[[str], str] = getattr(module, f"{name.title().replace('_', '')}Stemmer")().stemWord
+        self._known: dict[str, str] = {}
+
+    def __call__(self, word: str) -> str:
+        """Return the stem of a word."""
+        stem = self._known.get(word)
+        if stem is None:
+            stem = self._known[word] = self._stem_word(word)
+        return stem
+
+    def signature(self) -> str:
+        """Return what stands for it in a signature: package, version and name."""
+        from importlib.metadata import version
+
+        return f"snowball-{version('snowballstemmer')}-{self.name}"
+
+    # What is counted with a stemmer is kept with references, and other metrics may use it.
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Stemmer) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash((Stemmer, self.name))
+
+    def __reduce__(self) -> tuple[type[Stemmer], tuple[str, str]]:
+        return Stemmer, (self.name, self.purpose)
+
+
+PARTS: Final = ("noun", "verb", "adj", "adv")
+
+# How inflected forms end and what the base form has there, from WordNet's manual (morphy).
+_ENDINGS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
+    "noun": (
+        ("s", ""),
+        ("ses", "s"),
+        ("xes", "x"),
+        ("zes", "z"),
+        ("ches", "ch"),
+        ("shes", "sh"),
+        ("men", "man"),
+        ("ies", "y"),
+    ),
+    "verb": (
+        ("s", ""),
+        ("ies", "y"),
+        ("es", "e"),
+        ("es", ""),
+        ("ed", "e"),
+        ("ed", ""),
+        ("ing", "e"),
+        ("ing", ""),
+    ),
+    "adj": (("er", ""), ("est", ""), ("er", "e"), ("est", "e")),
+    "adv": (),
+}
+
+
+class WordNet:
+    """The words of a WordNet with the synsets that each belongs to.
+
+    Parameters
+    ----------
+    folder
+        A folder, or a zip file as NLTK downloads it, with ``index.noun``, ``index.verb``, ``index.adj`` and
+        ``index.adv``; lists of irregular forms (``noun.exc``, …) are used if they are there.
+
+    Attributes
+    ----------
+    name
+        What stands for it in a signature: its version if its files tell, and a checksum of what was read.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self._synsets: dict[str, dict[str, tuple[str, ...]]] = {}
+        self._irregular: dict[str, dict[str, list[str]]] = {}
+        self._found: dict[str, frozenset[str]] = {}
+        checksum = hashlib.sha256()
+        version = ""
+        root = _opened(Path(folder))
+        for part in PARTS:
+            text = _text(root / f"index.{part}")
+            checksum.update(text.encode())
+            if told := re.search(r"WordNet (\d+(?:\.\d+)*) Copyright", text[:4000]):
+                version = f"{told[1]}-"
+            self._synsets[part] = dict(_index(text, part, f"{folder}/index.{part}"))
+            exceptions = root / f"{part}.exc"
+            text = _text(exceptions) if exceptions.is_file() else ""
+            checksum.update(text.encode())
+            forms = self._irregular[part] = defaultdict(list)
+            for line in text.splitlines():
+                form, *bases = line.split() or [""]
+                forms[form] += bases
+        self.name = f"wordnet-{version}{checksum.hexdigest()[:8]}"
+
+    def synsets(self, word: str) -> frozenset[str]:
+        """Return the synsets of a word, in any form and as any part of speech.
+
+        Parameters
+        ----------
+        word
+            A word in lower case.
+        """
+        found = self._found.get(word)
+        if found is None:
+            found = self._found[word] = frozenset(
+                synset
+                for part, words in self._synsets.items()
+                for base in self._bases(word, part)
+                for synset in words.get(base, ())
+            )
+        return found
+
+    def _bases(self, word: str, part: str) -> Iterator[str]:
+        yield word
+        if word in self._irregular[part]:
+            yield from self._irregular[part][word]
+            return
+        for ending, base in _ENDINGS[part]:
+            if word.endswith(ending):
+                yield word[: -len(ending)] + base
+
+
+def installed() -> WordNet:
+    """Read the WordNet that ``WNSEARCHDIR`` names, or that of Debian's package wordnet-base, or of NLTK's data.
+
+    Raises
+    ------
+    DataError
+        If ``WNSEARCHDIR`` names none.
+    MissingExtraError
+        If there is none; the message says how to install one.
+    """
+    if named := os.environ.get("WNSEARCHDIR"):
+        if not Path(named).exists():
+            raise DataError(f"WNSEARCHDIR names {named}, and there is no such folder; correct it, or leave it out")
+        return WordNet(named)
+    for place in _places():
+        if place.is_file() or (place / f"index.{PARTS[0]}").is_file():  # an empty folder is no WordNet
+            return WordNet(place)
+    raise MissingExtraError(
+        "synonyms=wordnet needs a WordNet and none is installed; install one with: apt-get install wordnet-base, or "
+        "python -m nltk.downloader wordnet, or give a folder with its index files: synonyms=FOLDER"
+    )
+
+
+def _places() -> Iterator[Path]:
+    yield Path("/usr/share/wordnet")
+    roots = [Path(root) for root in os.environ.get("NLTK_DATA", "").split(os.pathsep) if root]
+    roots += [
+        Path("~/nltk_data").expanduser(),
+        *(Path(sys.prefix, *place) for place in (["nltk_data"], ["share", "nltk_data"])),
+    ]
+    roots += [Path("/usr/share/nltk_data"), Path("/usr/local/share/nltk_data"), Path("/usr/local/lib/nltk_data")]
+    for root in roots:
+        yield root / "corpora" / "wordnet"
+        yield root / "corpora" / "wordnet.zip"
+
+
+def _opened(folder: Path) -> Path | zipfile.Path:
+    if folder.is_dir():
+        return folder
+    if not folder.exists():
+        raise DataError(f"there is no folder {folder} for the WordNet; give one with index.noun in it")
+    try:
+        inside = zipfile.Path(folder)
+    except zipfile.BadZipFile:
+        raise DataError(f"{folder} is neither a folder nor a zip file; give a WordNet's folder") from None
+    nested = inside / "wordnet"
+    return nested if nested.is_dir() else inside
+
+
+def _text(path: Path | zipfile.Path) -> str:
+    if not path.is_file():
+        raise DataError(f"{path} is missing, so that its folder is no WordNet; give one with index.noun in it")
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise DataError(f"{path} is no text in UTF-8; give a WordNet's folder") from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OSError) as error:  # RuntimeError: a password
+        raise DataError(f"{path} cannot be read: {error}; fetch the WordNet again, or give another one") from error
+
+
+def _index(text: str, part: str, source: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield words and their synsets: a line has word, part, number of synsets, pointers, …, and last the synsets."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith(" ") or not line:  # the licence
+            continue
+        fields = line.split()
+        if len(fields) < 3 or not fields[2].isdecimal() or not 0 < int(fields[2]) <= len(fields) - 3:
+            raise DataError(
+                f"{source}:{number} is no line of a WordNet's index: word, part, number of synsets, …, synsets"
+            )
+        if "_" not in fields[0]:  # what is several words never equals one
+            yield fields[0], tuple(part + synset for synset in fields[-int(fields[2]) :])

@@ -1,0 +1,134 @@
+"""TER (Snover et al. 2006), and what metrics share whose statistics sacreBLEU counts."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import cached_property
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import numpy as np
+
+from trubleu.data import PreparedReferences
+from trubleu.metrics.base import AnyReferences, Metric, Progress, as_references, check_flag, reference_number
+from trubleu.metrics.matching import check_texts, warn_of_empty
+from trubleu.signature import Signature, make_signature
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+
+SLICE: Final = 64
+"""Segments between two reports of progress."""
+
+
+class SacreMetric(Metric):
+    """A metric whose statistics sacreBLEU computes; ours is the score of their sum, for any number of sums at once."""
+
+    uses_weights: ClassVar[bool] = False
+
+    columns: int
+
+    @cached_property
+    @abstractmethod
+    def _peer(self) -> Any:
+        """sacreBLEU's metric, which notes what it meets."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Copies, also those in other processes, are the same whatever was counted before.
+        return {name: value for name, value in vars(self).items() if name != "_peer"}
+
+    def statistics(
+        self,
+        outputs: Sequence[str],
+        references: AnyReferences,
+        *,
+        threads: int | None = None,  # noqa: ARG002 - sacreBLEU is pure Python
+        progress: Progress | None = None,
+    ) -> NDArray[np.float64]:
+        """Return sacreBLEU's statistics of each segment."""
+        references = as_references(references, outputs)
+        if isinstance(references, PreparedReferences):
+            references = references.references
+        warn_of_empty(references)
+        outputs = tuple(outputs)
+        check_texts(outputs)
+        rows = np.zeros((len(outputs), self.columns))
+        bounds = references.offsets.tolist()
+        for first in range(0, len(outputs), SLICE):
+            last = min(first + SLICE, len(outputs))
+            # sacreBLEU takes one stream a reference, with None where a segment has fewer.
+            segments = (references.texts[bounds[i] : bounds[i + 1]] for i in range(first, last))
+            streams = list(zip_longest(*segments))
+            rows[first:last] = self._peer._extract_corpus_statistics(outputs[first:last], streams)  # noqa: SLF001
+            if progress:
+                progress(last - first)
+        return rows
+
+    @abstractmethod
+    def signature(self, references: AnyReferences | None = None) -> Signature:
+        """Return how a number is made."""
+
+
+class Ter(SacreMetric):
+    """TER (Snover et al. 2006): edits and shifts for each word of the reference; lower is better.
+
+    Parameters
+    ----------
+    normalized, no_punct, asian_support, case_sensitive
+        As in sacreBLEU.
+
+    Examples
+    --------
+    >>> Ter().corpus(["the cat sat"], [["the cat sat down"]]).score
+    25.0
+    """
+
+    higher_is_better = False
+
+    def __init__(
+        self,
+        *,
+        normalized: bool = False,
+        no_punct: bool = False,
+        asian_support: bool = False,
+        case_sensitive: bool = False,
+    ) -> None:
+        self.name = "ter"
+        self.columns = 2
+        self.normalized = check_flag("normalized", normalized)
+        self.no_punct = check_flag("no_punct", no_punct)
+        self.asian_support = check_flag("asian_support", asian_support)
+        self.case_sensitive = check_flag("case_sensitive", case_sensitive)
+
+    @cached_property
+    def _peer(self) -> Any:
+        from sacrebleu.metrics.ter import TER
+
+        return TER(self.normalized, self.no_punct, self.asian_support, self.case_sensitive)
+
+    def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return TER in percent for each row of summed statistics: 100 for words against an empty reference."""
+        edits, length = statistics[..., 0], statistics[..., 1]
+        without_reference = np.where(edits > 0, 1.0, 0.0)
+        return 100 * np.divide(edits, length, out=without_reference, where=length > 0)
+
+    def signature(self, references: AnyReferences | None = None) -> Signature:
+        """Return how a number is made."""
+        return make_signature(
+            self.name,
+            nrefs=reference_number(references),
+            case="mixed" if self.case_sensitive else "lc",
+            norm=self.normalized,
+            punct=not self.no_punct,
+            asian=self.asian_support,
+            sacrebleu=_peer_version(),
+        )
+
+
+def _peer_version() -> str:
+    import sacrebleu
+
+    return str(sacrebleu.__version__)

@@ -1,0 +1,459 @@
+"""Building shards: where a corpus is cut into parts, and how a worker turns a part into shards.
+
+Where it is cut follows from the files and the options. Rows are gathered, also across files, until a shard is full;
+skipped ones count, so that nobody need read the rows before. A compressed file is read from its beginning by one
+worker, which fills one shard after the other; small ones go together.
+
+A shard appears whole or not at all, and then a small record that it is finished, under the name of the part's content:
+whoever is given the same rows again goes on after it. Nothing of all this is an index before the manifest lists it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import asdict, astuple, dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from trubleu.data.triple_formats import go_over_to
+from trubleu.data.triple_ranges import read_range
+from trubleu.data.triples import TripleBatch, TripleRows
+from trubleu.errors import DataError, UsageError, some
+from trubleu.execution.hashing import code_digest
+from trubleu.files.paths import is_remote, joined, open_binary
+from trubleu.mining.checksummed_json import SealedKind, altered, read_sealed, write_sealed
+from trubleu.mining.manifest import ListedShard, record, shard_name, whole
+from trubleu.mining.shard import Shard, ShardWriter
+from trubleu.text import tokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from trubleu.data.triple_ranges import SurveyedFile, TripleRange
+    from trubleu.files.paths import PathLike
+    from trubleu.mining.manifest import IndexOptions
+    from trubleu.text import Tokenizer
+
+
+PACKED_BYTES: Final = 32 * 2**20
+"""Bytes of compressed files that make one part; a larger file is one by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Rows that one worker makes shards of.
+
+    Attributes
+    ----------
+    number
+        Its place in the index.
+    ranges
+        Its rows.
+    key
+        What differs if its shards would.
+    piece
+        Which of the pieces, from 1 on, of the part with this number, if that was taken apart.
+    """
+
+    number: int
+    ranges: tuple[TripleRange, ...]
+    key: str
+    piece: int = 0
+
+    def __str__(self) -> str:
+        return some(self.ranges, 3)
+
+    @property
+    def size(self) -> int:
+        """About how many bytes of files it is."""
+        return sum(each.size for each in self.ranges)
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows it has; None if that is not known."""
+        counts = [each.count for each in self.ranges]
+        return None if None in counts else sum(count or 0 for count in counts)
+
+
+class Planner:
+    """Cuts a corpus into parts.
+
+    Parameters
+    ----------
+    files
+        The files, in their order.
+    options
+        What the index is made with.
+    first
+        The number of the first part.
+    columns
+        What tab-separated columns hold, if that was said.
+    """
+
+    def __init__(
+        self,
+        files: Iterable[SurveyedFile],
+        options: IndexOptions,
+        *,
+        first: int,
+        columns: Sequence[str] | None = None,
+    ) -> None:
+        self._files = {file.number: file for file in files}
+        self._options = options
+        self._first = first
+        self._columns = columns
+
+    def parts(self) -> list[Part]:
+        """Return all parts, in the order of the corpus."""
+        groups: list[list[TripleRange]] = []
+        room = 0  # rows that fit into the last group
+        packed = 0  # bytes of compressed files in the last group, if it is of these
+        for file in self._files.values():
+            if file.rows is None:
+                if not packed or packed + file.size > PACKED_BYTES:
+                    groups.append([])
+                    packed = 0
+                groups[-1].append(file.whole())
+                packed += max(1, file.size)
+                room = 0
+                continue
+            at = 0
+            while at < file.rows:
+                if not room:
+                    groups.append([])
+                    room = self._options.shard_triples
+                count = min(room, file.rows - at)
+                groups[-1].append(file.some(at, count))
+                at, room, packed = at + count, room - count, 0
+        return [self._part(number, group) for number, group in enumerate(groups, self._first)]
+
+    def apart(self, part: Part) -> list[Part]:
+        """Return the ranges of a part as parts."""
+        return [self._part(part.number, [each], piece) for piece, each in enumerate(part.ranges, 1)]
+
+    def _part(self, number: int, ranges: Iterable[TripleRange], piece: int = 0) -> Part:
+        ranges = tuple(ranges)
+        model = tokenizer(self._options.tokenize).model
+        how = [code_digest(), model, number, piece, asdict(self._options), self._columns]
+        depends = hashlib.blake2b(json.dumps(how).encode(), digest_size=16)
+        for each in ranges:
+            form = None if each.form is None else astuple(each.form)
+            content = self._files[each.file].content(each)
+            rows = [each.first, each.count, each.byte, each.skip]
+            depends.update(json.dumps([each.name, rows, form, content]).encode())
+        return Part(number, ranges, depends.hexdigest(), piece)
+
+
+KIND: Final = SealedKind(what="a record of a finished shard", version=1, remedy="remove it")
+RECORD_NAME: Final = re.compile(r"built-[0-9a-f]{32}-\d{5,}\.json")
+"""The names of records."""
+
+BATCH: Final = 1024
+"""Rows that are read at once: enough to be quick, and few enough where a text is as long as a book."""
+
+MOST_MEMORY: Final = 768 * 2**20
+"""Bytes at which a shard is written though it has room for more triples: texts may be long."""
+
+_CHECKSUM: Final = slice(8, 16)  # of the header of an array file, which has the checksums of all arrays
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """What came of some rows of a part that follow each other.
+
+    Attributes
+    ----------
+    shard
+        What they became; None if all of them were left out.
+    triples
+        How many there are of each file, as pairs of its number and theirs.
+    bad, empty
+        How many rows were left out.
+    place
+        Where to go on: in which range of the part, and after how many rows of that.
+    rows
+        How many rows of the part have been read so far.
+    last
+        Whether the part is done.
+    """
+
+    shard: ListedShard | None
+    triples: tuple[tuple[int, int], ...]
+    bad: int
+    empty: int
+    place: tuple[int, int]
+    rows: int
+    last: bool
+
+    @property
+    def count(self) -> int:
+        """How many triples there are."""
+        return sum(triples for _, triples in self.triples)
+
+    def write(self, path: str) -> None:
+        """Write it as a file."""
+        write_sealed(path, KIND, asdict(self))
+
+    @classmethod
+    def read(cls, path: str) -> Made:
+        """Read it.
+
+        Raises
+        ------
+        DataError
+            If it is not there, or not what was written.
+        """
+        found, _ = read_sealed(path, KIND)
+        try:
+            made = cls(
+                shard=None if found["shard"] is None else record(ListedShard, found["shard"]),
+                triples=tuple((whole(file), whole(triples)) for file, triples in found["triples"]),
+                bad=whole(found["bad"]),
+                empty=whole(found["empty"]),
+                place=(whole(found["place"][0]), whole(found["place"][1])),
+                rows=whole(found["rows"]),
+                last=bool(found["last"]),
+            )
+        except (ValueError, TypeError, LookupError, AttributeError):
+            raise altered(path, KIND, "it has fields that cannot be") from None
+        if made.count != (made.shard.triples if made.shard else 0):
+            raise altered(path, KIND, "its fields do not fit each other")
+        return made
+
+
+class Step(NamedTuple):
+    """A batch, how many rows were read for it and how many of them left out, and the place after it."""
+
+    batch: TripleBatch
+    rows: int
+    bad: int
+    empty: int
+    place: tuple[int, int] = (0, 0)
+
+
+class Cutter:
+    """Puts batches of rows into shards.
+
+    Parameters
+    ----------
+    folder
+        Where shards are written.
+    options
+        What they are made with.
+    how
+        The tokenizer.
+    part, piece, rows
+        The part's number, which piece of it this is, and how many rows that has if that is known.
+    done
+        What is finished of it.
+    """
+
+    def __init__(
+        self,
+        folder: str,
+        options: IndexOptions,
+        how: Tokenizer,
+        *,
+        part: int,
+        piece: int = 0,
+        rows: int | None = None,
+        done: Sequence[Made] = (),
+    ) -> None:
+        self._folder = folder
+        self._options = options
+        self._part = part
+        self._piece = piece
+        self._all = rows
+        self._rows = done[-1].rows if done else 0
+        self._shards = sum(made.shard is not None for made in done)
+        self._place = done[-1].place if done else (0, 0)
+        self._writer = ShardWriter(how, lowercase=options.lowercase, stop_words=options.stop_words)
+        self._triples: Counter[int] = Counter()
+        self._bad = self._empty = 0
+
+    def room(self) -> int:
+        """Return how many rows to read next at most, so that a shard ends where it must."""
+        most = self._options.shard_triples
+        return min(BATCH, most - self._rows % most)
+
+    def cut(self, steps: Iterable[Step]) -> Iterator[Made]:
+        """Write shards, and yield what came of the rows as soon as one is written, the last time at their end."""
+        ended = False
+        for step in steps:
+            if len(step.batch):
+                self._writer.add(step.batch)
+                self._triples[step.batch.file] += len(step.batch)
+            self._rows += step.rows
+            self._bad += step.bad
+            self._empty += step.empty
+            self._place = step.place
+            full = self._rows % self._options.shard_triples == 0 or self._writer.memory >= MOST_MEMORY
+            if full and self._writer.triples:
+                ended = self._rows == self._all
+                yield self._made(last=ended)
+        if not ended:
+            yield self._made(last=True)
+
+    def _made(self, *, last: bool) -> Made:
+        shard = self._written() if self._writer.triples else None
+        made = Made(
+            shard=shard,
+            triples=tuple(sorted(self._triples.items())),
+            bad=self._bad,
+            empty=self._empty,
+            place=self._place,
+            rows=self._rows,
+            last=last,
+        )
+        self._triples.clear()
+        self._bad = self._empty = 0
+        return made
+
+    def _written(self) -> ListedShard:
+        name = shard_name(self._part, self._shards, self._options, self._writer.info, piece=self._piece)
+        path = joined(self._folder, name)
+        with _refused(path):
+            info = self._writer.write(path)
+            checksum = header_checksum(path)
+        self._shards += 1
+        return ListedShard(
+            file=name,
+            checksum=checksum,
+            triples=info.triples,
+            message_words=info.message_words,
+            response_words=info.response_words,
+            content=info.content,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShardMaker:
+    """Makes the shards of a part; mapped over parts by an engine, with the tokenizer as state.
+
+    Attributes
+    ----------
+    folder
+        Where the index is, as workers find it.
+    options
+        What it is made with.
+    skip_bad
+        Whether rows that cannot be used are counted instead of an error.
+    tell
+        Told how many bytes of the part have been read, where somebody in this process listens.
+    """
+
+    folder: str
+    options: IndexOptions
+    skip_bad: bool
+    columns: tuple[str, ...] | None
+    tell: Callable[[int], object] | None = None
+
+    def __call__(self, part: Part, how: Tokenizer) -> tuple[Made, ...]:
+        """Return what came of a part: what others have finished before, and the rest.
+
+        Raises
+        ------
+        DataError
+            If its rows cannot be used.
+        UsageError
+            If a shard cannot be written, which is no fault of the rows.
+        """
+        done = self._finished(part)
+        if done and done[-1].last:
+            return tuple(done)
+        cutter = Cutter(self.folder, self.options, how, part=part.number, piece=part.piece, rows=part.rows, done=done)
+        place = done[-1].place if done else (0, 0)
+        for made in cutter.cut(self._steps(part, cutter.room, *place)):
+            path = self._record(part, len(done))
+            with _refused(path):
+                made.write(path)
+            done.append(made)
+        return tuple(done)
+
+    def _finished(self, part: Part) -> list[Made]:
+        done: list[Made] = []
+        try:
+            while not done or not done[-1].last:
+                made = Made.read(self._record(part, len(done)))
+                if made.shard is not None:
+                    self._check(made.shard)
+                if made.bad and not self.skip_bad:
+                    break
+                done.append(made)
+        except DataError:  # it was not finished, or is damaged and made again
+            pass
+        return done
+
+    def _check(self, shard: ListedShard) -> None:
+        check_listed(self.folder, shard, "")
+        # Where files are mapped they may have been cut off; at an address there is the whole of one, or nothing.
+        if not is_remote(self.folder):
+            Shard.open(joined(self.folder, shard.file))
+
+    def _steps(self, part: Part, room: Callable[[], int], start: int, passed: int) -> Iterator[Step]:
+        read = sum(each.size for each in part.ranges[:start])
+        for number, each in enumerate(part.ranges[start:], start):
+            rows = TripleRows(each.name, contexts=False, skip_bad=self.skip_bad)
+            before = each.first + passed
+            bad = empty = within = 0
+
+            def told(more: int) -> None:
+                nonlocal within
+                within += more
+
+            go_over_to(each.path)
+            for end in read_range(each, rows, room, passed=passed, columns=self.columns, tell=told):
+                batch = TripleBatch(*rows.taken(), file=each.file, end=end)
+                yield Step(batch, end - before, rows.bad - bad, rows.empty - empty, (number, end - each.first))
+                before, bad, empty = end, rows.bad, rows.empty
+                if self.tell is not None:
+                    self.tell(read + (each.size * (end - each.first) // each.count if each.count else within))
+            read += each.size
+            passed = 0
+
+    def _record(self, part: Part, number: int) -> str:
+        return joined(self.folder, f"built-{part.key}-{number:05}.json")
+
+
+def tokenizer_of(options: IndexOptions) -> Tokenizer:
+    """Return an index's tokenizer, which may take its time to load."""
+    return tokenizer(options.tokenize)
+
+
+def header_checksum(path: PathLike) -> str:
+    """Return the checksum of a shard's header, by which the manifest recognises the file, or nothing if it has none."""
+    with open_binary(path) as stream:
+        return stream.read(_CHECKSUM.stop)[_CHECKSUM].hex()
+
+
+@contextmanager
+def _refused(path: str) -> Iterator[None]:
+    """Say what cannot be written; a fault of no rows, so that nothing should be skipped because of it."""
+    try:
+        yield
+    except DataError as error:
+        raise UsageError(str(error)) from error
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+def check_listed(folder: PathLike, shard: ListedShard, remedy: str) -> None:
+    """Refuse a shard that is not the one that was listed.
+
+    Raises
+    ------
+    DataError
+        If it is missing, or another one.
+    """
+    file = joined(folder, shard.file)
+    try:
+        same = header_checksum(file) == shard.checksum
+    except FileNotFoundError:
+        raise DataError(f"{file} is missing; {remedy}") from None
+    except OSError as error:
+        raise DataError(f"{file} cannot be read: {error.strerror or error}; {remedy}") from error
+    if not same:
+        raise DataError(f"{file} is not the shard that was written there; {remedy}")

@@ -1,0 +1,218 @@
+"""Creating the folder of a study, completely or not at all, and keeping its items in step with its settings."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from dataclasses import replace
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import func, select
+from sqlalchemy.engine import URL
+
+from trubleu.errors import DataError, UsageError
+from trubleu.rating import raters
+from trubleu.rating.config import StudyConfig, config_text, gold_lines, parse_config
+from trubleu.rating.items import check_items
+from trubleu.rating.quota import settle
+from trubleu.rating.raters import KEY, note
+from trubleu.rating.scheduler import SHUFFLES
+from trubleu.rating.store.database import Store, get_meta, lock_study, put_meta
+from trubleu.rating.store.schema import items
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from sqlalchemy import Connection, Row
+
+    from trubleu.rating.items import Item
+
+
+_AT_ONCE = 5000
+
+
+def add_items(connection: Connection, config: StudyConfig, added: Iterable[Item], *, first_position: int = 0) -> None:
+    """Add items in their order, each with a random place in the order of assignment."""
+    draw = Random(f"{config.seed}/items/{first_position}")  # noqa: S311 - an order, not a secret
+    rows: list[dict[str, Any]] = []
+    for position, item in enumerate(added, first_position):
+        rows.append(
+            {
+                "key": item.key,
+                "position": position,
+                "role": item.role,
+                "payload": item.to_json(),
+                "parts": len(item.texts),
+                "wanted": config.raters if item.role == "item" else 0,
+                "counted": 0,
+                "load": 0,
+                "shuffle": draw.randrange(SHUFFLES),
+            }
+        )
+        if len(rows) == _AT_ONCE:
+            connection.execute(items.insert(), rows)
+            rows = []
+    if rows:
+        connection.execute(items.insert(), rows)
+
+
+def in_step(connection: Connection, config: StudyConfig) -> bool:
+    """Return whether the store has what the settings say."""
+    return get_meta(connection, "raters") == str(config.raters) and _wanted(config) == _present(connection)
+
+
+def _wanted(config: StudyConfig) -> list[tuple[str, str, int]]:
+    return [(item.key, item.to_json(), at) for at, item in enumerate((*config.practice, *config.gold.items))]
+
+
+def _present(connection: Connection) -> list[tuple[str, str, int]]:
+    return [(row.key, row.payload, row.position) for row in _examples(connection) if row.role != "retired"]
+
+
+def _examples(connection: Connection) -> list[Row[Any]]:
+    return list(connection.execute(select(items).where(items.c.role != "item").order_by(items.c.position, items.c.id)))
+
+
+def bring_in_step(connection: Connection, config: StudyConfig, *, now: int) -> None:
+    """Bring the store in step with the settings: how many ratings are wanted, practice and gold items.
+
+    Raises
+    ------
+    DataError
+        If the settings ask for less than is there already.
+    """
+    lock_study(connection)
+    if in_step(connection, config):
+        return
+    _sync_wanted(connection, config, now)
+    _sync_examples(connection, config)
+
+
+def _sync_wanted(connection: Connection, config: StudyConfig, now: int) -> None:
+    before = int(get_meta(connection, "raters") or 0)
+    if before == config.raters:
+        return
+    most = connection.execute(select(func.max(items.c.load)).where(items.c.role == "item")).scalar() or 0
+    if config.raters < before and most > config.raters:
+        raise DataError(
+            f"study.yaml asks for {config.raters} raters an item, but some items have {most} already; "
+            f"write raters: {before} again"
+        )
+    connection.execute(items.update().where(items.c.role == "item").values(wanted=config.raters))
+    put_meta(connection, "raters", str(config.raters))
+    note(connection, "raters", None, now, str(config.raters))
+    settle(connection, connection.execute(select(items.c.id).where(items.c.role == "item")).scalars().all(), now=now)
+
+
+def _sync_examples(connection: Connection, config: StudyConfig) -> None:
+    """Add, change and retire practice and gold items; answers to retired ones stay."""
+    there = {row.key: row for row in _examples(connection)}
+    wanted = {item.key: (item, at) for at, item in enumerate((*config.practice, *config.gold.items))}
+    for key, row in there.items():
+        if key not in wanted and row.role != "retired":
+            connection.execute(items.update().where(items.c.id == row.id).values(role="retired"))
+    for key, (item, at) in wanted.items():
+        if key not in there:
+            add_items(connection, config, [item], first_position=at)
+        else:
+            connection.execute(
+                items.update()
+                .where(items.c.id == there[key].id)
+                .values(role=item.role, payload=item.to_json(), position=at)
+            )
+
+
+SETTINGS, DATABASE, ADDRESS, LEAD, GOLD = "study.yaml", "store.db", "store.url", "lead.token", "gold.jsonl"
+
+
+def found(
+    target: Path,
+    config: StudyConfig,
+    items: Sequence[Item],
+    *,
+    store_url: str | None,
+    also: Callable[[Connection], object] | None = None,
+) -> None:
+    """Make the folder and the database of a study (see `Study.create`); if ``also`` fails, neither is made."""
+    check_items(items, config.parts)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise UsageError(f"{target} is there already; name a folder that does not exist yet")
+    # All is made beside the target and moved there at the end: there is a whole study or none.
+    making = target.parent / f".trubleu-{secrets.token_hex(8)}.tmp"
+    try:
+        making.mkdir(0o700)  # it will hold what identifies people
+        config = _write_settings(making, config)
+        parse_config((making / SETTINGS).read_text("utf-8"), SETTINGS, making)  # what cannot be read is not made
+        url = store_url or _in_file(making)
+        if store_url is None:
+            os.close(os.open(making / DATABASE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        else:
+            _write_private(making / ADDRESS, store_url)
+
+        def fill(connection: Connection) -> None:
+            _fill(connection, config, items)
+            if also is not None:
+                also(connection)
+
+        Store.create(url, fill).close()
+        making.replace(target)
+    except OSError as error:
+        raise DataError(f"{target} cannot be made: {error.strerror or error}; check the path") from error
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
+
+
+def _in_file(folder: Path) -> URL:
+    return URL.create("sqlite", database=str(folder / DATABASE))  # as text, a ? in the path would end it
+
+
+def store_url_of(folder: Path) -> str | URL:
+    """Return the address of a study's database."""
+    address = folder / ADDRESS
+    if not address.exists():
+        return _in_file(folder)
+    try:
+        return address.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{address} cannot be read: {error}; check its permissions") from error
+
+
+def check_kind(store: Store, config: StudyConfig, folder: Path) -> None:
+    """Refuse settings of another kind than the study was made as."""
+    kind = store.get("kind")
+    if kind != config.kind:
+        raise DataError(
+            f"{folder / SETTINGS} says kind: {config.kind}, but the study was made as {kind}; change it back"
+        )
+
+
+def _write_settings(folder: Path, config: StudyConfig) -> StudyConfig:
+    if config.gold.file is not None:
+        config = replace(config, gold=replace(config.gold, file=GOLD))
+        (folder / GOLD).write_text(gold_lines(config.gold.items), "utf-8", newline="\n")
+    (folder / SETTINGS).write_text(config_text(config), "utf-8", newline="\n")
+    _write_private(folder / LEAD, raters.new_token())
+    return config
+
+
+def _write_private(path: Path, text: str) -> None:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
+        stream.write(text + "\n")
+
+
+def _fill(connection: Connection, config: StudyConfig, items: Sequence[Item]) -> None:
+    settings: dict[str, Any] = {
+        "study": secrets.token_hex(8),
+        "kind": config.kind,
+        "secret": secrets.token_urlsafe(32),
+        KEY: secrets.token_urlsafe(32),
+        "state": "running",
+        "raters": config.raters,
+    }
+    for key, value in settings.items():
+        put_meta(connection, key, str(value))
+    add_items(connection, config, items)
+    add_items(connection, config, [*config.practice, *config.gold.items])

@@ -1,0 +1,432 @@
+"""Exports of a study: references with weights, ratings of outputs, the log."""
+
+from __future__ import annotations
+
+import csv
+import json
+import warnings
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
+
+from trubleu.data.ratings import Ratings
+from trubleu.data.reference_files import check_storable
+from trubleu.data.seeds import SEED_SYSTEM
+from trubleu.data.weights import weight_from_ratings
+from trubleu.errors import DataError, TrubleuWarning, UsageError, nearest
+from trubleu.files.delimited import guarded
+from trubleu.files.jsonl import json_line
+from trubleu.files.parquet import write_parquet
+from trubleu.files.paths import format_to_write
+from trubleu.files.writer import atomic_writer
+from trubleu.optional_deps import polars_module
+from trubleu.rating import raters as people
+from trubleu.rating.raters import pseudonym
+from trubleu.rating.store import queries
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from sqlalchemy import Connection
+
+    from trubleu.files.paths import Format, PathLike
+    from trubleu.rating.items import Item
+    from trubleu.rating.raters import Rater
+    from trubleu.rating.store.queries import RatingRow, StoredItem
+    from trubleu.rating.study import Study
+
+
+_TEXTS: Final = ("origin", "source", "source_message")
+_SCORES: Final = ("score", "message", "response")
+
+
+def write_log(path: PathLike, form: Format, columns: Mapping[str, Sequence[Any]]) -> None:
+    """Write a log in one of the formats; cells of CSV and TSV are safe from spreadsheets."""
+    if form == "parquet":
+        write_parquet(path, _log_frame(columns))
+        return
+    rows = zip(*columns.values(), strict=True)
+    with atomic_writer(path) as stream:
+        if form == "jsonl":
+            for row in rows:
+                stream.write(json_line(dict(zip(columns, row, strict=True))) + "\n")
+            return
+        # Everything in quotation marks: also a carriage return inside, which older versions of Python leave bare.
+        writer = csv.writer(
+            stream, delimiter="\t" if form == "tsv" else ",", lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC
+        )
+        writer.writerow(columns)
+        writer.writerows([_cell(value) for value in row] for row in rows)
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, bool | list):
+        return json.dumps(value)
+    return guarded(value) if isinstance(value, str) else value
+
+
+def _log_frame(columns: Mapping[str, Sequence[Any]]) -> Any:
+    polars = polars_module()
+    types = {
+        "id": polars.Int64, "at": polars.Int64, "kind": polars.String, "rater": polars.String, "item": polars.String,
+        "scores": polars.List(polars.Int64), "counted": polars.Boolean, "milliseconds": polars.Int64,
+        "answered_at": polars.Int64, "flipped": polars.Boolean, "note": polars.String,
+    }  # fmt: skip
+    return polars.DataFrame(dict(columns), schema=types)
+
+
+def write_references(path: PathLike, form: Format, records: Sequence[Mapping[str, Any]]) -> None:
+    """Write segments with their references as JSON lines or Parquet."""
+    if form == "parquet":
+        write_parquet(path, _references_frame(records))
+        return
+    with atomic_writer(path) as stream:
+        for record in records:
+            stream.write(json_line(dict(record)) + "\n")
+
+
+def _references_frame(records: Sequence[Mapping[str, Any]]) -> Any:
+    """Return a frame with a row a segment; what has no column of its own is JSON in the field ``extra``."""
+    polars = polars_module()
+    text = polars.String
+    references = [[_flat_reference(each) for each in record["references"]] for record in records]
+    for record in records:
+        check_storable((record["id"], record.get("message"), *record["context"]), "segment")
+        check_storable((each["text"] for each in record["references"]), "reference")
+    fields = {
+        "id": text, "text": text, "weight": polars.Float64, "ratings": polars.List(polars.Int64),
+        **dict.fromkeys(_TEXTS, text), "rank": polars.Int64,
+        "scores": polars.Struct(dict.fromkeys(_SCORES, polars.Float64)), "short": polars.Boolean, "extra": text,
+    }  # fmt: skip
+    types = {
+        "id": text,
+        "context": polars.List(text),
+        "message": text,
+        "references": polars.List(polars.Struct(fields)),
+    }
+    columns = {
+        "id": [record["id"] for record in records],
+        "context": [record["context"] for record in records],
+        "message": [record.get("message") for record in records],
+        "references": references,
+    }
+    return polars.DataFrame(columns, schema=types)
+
+
+def _flat_reference(reference: Mapping[str, Any]) -> dict[str, Any]:
+    known: dict[str, Any] = {name: reference.get(name) for name in ("id", "text", "weight", "ratings")}
+    known |= {name: value if isinstance(value := reference.get(name), str) else None for name in _TEXTS}
+    rank = reference.get("rank")
+    known["rank"] = rank if type(rank) is int and abs(rank) < 2**63 else None
+    known["scores"] = _scores(reference.get("scores"))
+    known["short"] = reference.get("short", False)
+    rest = {name: value for name, value in reference.items() if name not in known or known[name] != value}
+    known["extra"] = json.dumps(rest) if rest else None
+    check_storable((known[name] for name in ("id", *_TEXTS)), "reference")
+    return known
+
+
+def _scores(given: object) -> dict[str, float | None] | None:
+    """Return the scores of a mined candidate, None if they are anything else."""
+    if not isinstance(given, dict) or set(given) != set(_SCORES):
+        return None
+    if not all(value is None or type(value) in (int, float) for value in given.values()):
+        return None
+    return {name: given[name] for name in _SCORES}
+
+
+What: TypeAlias = Literal["references", "ratings", "raw", "mturk-tasks"]
+
+WHATS: Final[tuple[What, ...]] = get_args(What)
+
+FORMATS: Final[dict[What, tuple[Format, ...]]] = {
+    "references": ("jsonl", "parquet"),
+    "ratings": ("csv", "tsv", "jsonl", "parquet"),
+    "raw": ("csv", "tsv", "jsonl", "parquet"),
+    "mturk-tasks": ("csv",),
+}
+"""What each can be written as."""
+
+UNKNOWN_SYSTEM: Final = "reference"
+"""Who wrote a text of which the study knows neither the system nor the origin."""
+
+_LOG: Final = (
+    "id", "at", "kind", "rater", "item", "scores", "counted", "milliseconds", "answered_at", "flipped", "note",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What was written.
+
+    Attributes
+    ----------
+    rows
+        Segments, ratings, entries of the log or tasks.
+    ratings
+        Ratings that count, as far as they are part of it.
+    items
+        Items of the study.
+    short, unrated
+        How many of these have fewer ratings than was asked for, and how many of those none.
+    """
+
+    rows: int
+    ratings: int
+    items: int
+    short: int
+    unrated: int
+
+
+def export_study(study: Study, what: What, path: PathLike, *, labels: bool = False) -> Exported:
+    """Write what a study has; the file appears whole or not at all, and the same study gives the same bytes.
+
+    Ratings of excluded raters, gold and practice items are left out everywhere but in the log.
+
+    Parameters
+    ----------
+    study
+        The study.
+    what
+        ``references``: weighted references, as every metric reads them. ``ratings``: one row a rating, as
+        `trubleu.data.Ratings` reads them. ``raw``: the log. ``mturk-tasks``: what is still to be rated, for Mechanical
+        Turk.
+    path
+        The name tells the format. ``-`` is standard output, which gets JSON lines (tasks: CSV).
+    labels
+        Call raters by their labels, where they have some, instead of by their numbers.
+
+    Raises
+    ------
+    UsageError
+        If there is no such export, or it does not fit the kind of study.
+    DataError
+        If the name tells no format, or the file cannot be written.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from trubleu.data import References
+    >>> from trubleu.rating import Imported, Item, Study, StudyConfig, import_answers
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> items = [Item("7#1", ("fine",), message="how are you?", segment="7", reference="1")]
+    >>> study = Study.create(folder / "study", StudyConfig("Answers", "response", raters=2), items)
+    >>> _ = import_answers(study, [Imported("7#1", "ann", (4,)), Imported("7#1", "bob", (5,))], source="doctest")
+    >>> export_study(study, "references", folder / "refs.jsonl")
+    Exported(rows=1, ratings=2, items=1, short=0, unrated=0)
+    >>> References.read(folder / "refs.jsonl")[0].references[0].weight
+    0.75
+    >>> study.close()
+    """
+    if what not in WHATS:
+        raise UsageError(f"there is no export of {what!r}; {nearest(str(what), WHATS)}")
+    form = check_export(study, what, path)
+    there = study.store.read(_Contents.of)
+    match what:
+        case "references":
+            records = _reference_records(there)
+            write_references(path, form, records)
+            rows = len(records)
+        case "ratings":
+            ratings = _output_ratings(there, study, labels)
+            ratings.write(path)
+            rows = len(ratings)
+        case "raw":
+            columns = log_columns(study, labels=labels)
+            write_log(path, form, columns)
+            rows = len(columns["id"])
+        case "mturk-tasks":
+            from trubleu.rating.mturk import write_tasks
+
+            rows = write_tasks(study, path)
+    made = _counts(there, rows)
+    if what in ("references", "ratings") and made.short:
+        marked = '; they are marked "short"' if what == "references" else ""
+        warnings.warn(
+            f"items with fewer ratings than asked for: {made.short:,} of {made.items:,}, {made.unrated:,} of them "
+            f"without any{marked}",
+            TrubleuWarning,
+            stacklevel=2,
+        )
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class _Contents:
+    """A study at one moment: items in the order of their file, ratings that count in that order, then by raters."""
+
+    items: list[StoredItem]
+    given: list[RatingRow]
+    raters: list[Rater]
+
+    @classmethod
+    def of(cls, connection: Connection) -> _Contents:
+        items = [item for item in queries.stored_items(connection) if item.role == "item"]
+        given = [row for row in queries.table(connection) if row.role == "item" and row.counted and not row.excluded]
+        return cls(items, given, people.all_raters(connection))
+
+
+def _counts(there: _Contents, rows: int) -> Exported:
+    number = Counter(row.item.id for row in there.given if row.part == 0)
+    short = [item for item in there.items if number[item.id] < item.wanted]
+    return Exported(rows, number.total(), len(there.items), len(short), sum(not number[item.id] for item in short))
+
+
+def check_export(study: Study, what: What, path: PathLike) -> Format:
+    """Refuse what could not be exported, and return the format that the path asks for."""
+    if what == "references" and study.config.kind != "response":
+        raise UsageError(
+            f"{study.folder} compares outputs in pairs, so it has no weights of references; export --as ratings"
+        )
+    if what == "mturk-tasks" and str(path) == "-":
+        return "csv"
+    form = format_to_write(path, FORMATS[what])
+    if form == "parquet":
+        polars_module()
+    return form
+
+
+def reference_records(study: Study) -> list[dict[str, Any]]:
+    """Return the segments of a study with their references: weight, ratings, and what was known of them before.
+
+    An item with fewer ratings than were asked for has ``"short": true``; without any, its weight is None.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from trubleu.rating import Item, Study, StudyConfig
+    >>> folder = pathlib.Path(tempfile.mkdtemp()) / "study"
+    >>> study = Study.create(folder, StudyConfig("Answers", "response"), [Item("7", ("fine",), segment="7")])
+    >>> reference_records(study)[0]["references"]
+    [{'text': 'fine', 'weight': None, 'ratings': [], 'origin': 'seed', 'short': True}]
+    >>> study.close()
+    """
+    return _reference_records(study.store.read(_Contents.of))
+
+
+def _reference_records(there: _Contents) -> list[dict[str, Any]]:
+    scores: dict[int, list[int]] = defaultdict(list)
+    for row in there.given:
+        scores[row.item.id].append(row.score)
+    segments: dict[str, dict[str, Any]] = {}
+    for stored in there.items:
+        item = stored.item
+        segment = item.segment or item.key
+        head = _segment(item, segment)
+        if segments.setdefault(segment, head | {"references": []}) | head != segments[segment]:
+            raise DataError(
+                f"two pieces of conversation have the id {segment!r}, so their references cannot be told apart; "
+                "export --as ratings"
+            )
+        segments[segment]["references"].append(_reference(item, scores[stored.id], stored.wanted))
+    return list(segments.values())
+
+
+def _segment(item: Item, name: str) -> dict[str, Any]:
+    record: dict[str, Any] = {"id": name, "context": list(item.context)}
+    if item.message is not None:
+        record["message"] = item.message
+    return record
+
+
+def _reference(item: Item, scores: Sequence[int], wanted: int) -> dict[str, Any]:
+    record: dict[str, Any] = {} if item.reference is None else {"id": item.reference}
+    record |= {
+        "text": item.texts[0],
+        "weight": weight_from_ratings(scores) if scores else None,
+        "ratings": list(scores),
+    }
+    if item.reference is None:  # a triple's own response
+        record["origin"] = SEED_SYSTEM
+    record |= {name: value for name, value in item.extra.items() if name not in ("short", *record)}
+    if len(scores) < wanted:
+        record["short"] = True
+    return record
+
+
+def output_ratings(study: Study, *, labels: bool = False) -> Ratings:
+    """Return the ratings of a study that count, one row each.
+
+    In a study of pairs the item is the segment, and system and pair are named. Otherwise the item is that of the study
+    (the id of a triple, or SEGMENT#REFERENCE) and the system is the origin of the text: ``seed`` for triples.
+
+    Parameters
+    ----------
+    study
+        The study.
+    labels
+        Call raters by their labels, where they have some.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from trubleu.rating import Imported, Item, Study, StudyConfig, import_answers
+    >>> folder = pathlib.Path(tempfile.mkdtemp()) / "study"
+    >>> study = Study.create(folder, StudyConfig("Answers", "response"), [Item("7", ("fine",), segment="7")])
+    >>> _ = import_answers(study, [Imported("7", "ann", (4,))], source="doctest")
+    >>> ratings = output_ratings(study, labels=True)
+    >>> ratings.item, ratings.rater, ratings.score
+    (('7',), ('ann',), (4,))
+    >>> study.close()
+    """
+    return _output_ratings(study.store.read(_Contents.of), study, labels)
+
+
+def _output_ratings(there: _Contents, study: Study, labels: bool) -> Ratings:
+    names = rater_names(there.raters, study.id, labels=labels)
+    columns: dict[str, Any] = {name: [] for name in ("item", "system", "rater", "score", "pair")}
+    for row in there.given:
+        item = row.item.item
+        columns["item"].append(item.segment if item.systems else item.key)
+        columns["system"].append(item.systems[row.part] if item.systems else _origin(item))
+        columns["rater"].append(names[row.rater])
+        columns["score"].append(row.score)
+        columns["pair"].append(":".join(item.systems) or None)
+    return Ratings(**columns, source=str(study.folder))
+
+
+def _origin(item: Item) -> str:
+    if item.reference is None:
+        return SEED_SYSTEM
+    origin = item.extra.get("origin")
+    return origin if isinstance(origin, str) and origin.strip() else UNKNOWN_SYSTEM
+
+
+def rater_names(raters: Iterable[Rater], study: str, *, labels: bool = False) -> dict[int, str]:
+    """Return what to call each rater of a study in a file: ``rater NUMBER of MARK``, or if asked for the label.
+
+    No two have the same name, and nobody whose identity was erased has a label.
+    """
+    plain = {rater.id: (rater.label if labels else None) or pseudonym(rater.id, study) for rater in raters}
+    often = Counter(plain.values())
+    names: dict[int, str] = {}
+    taken = {name for name, number in often.items() if number == 1}
+    for rater, name in plain.items():
+        if often[name] > 1:
+            tries = (f"{name} ({rater}{again * '*'})" for again in count())
+            name = next(each for each in tries if each not in taken)
+            taken.add(name)
+        names[rater] = name
+    return names
+
+
+def log_columns(study: Study, *, labels: bool = False) -> dict[str, list[Any]]:
+    """Return the log of a study as columns; see `LogRow` for what they mean."""
+
+    def everything(connection: Connection) -> tuple[list[StoredItem], list[Rater], list[queries.LogRow]]:
+        return queries.stored_items(connection), people.all_raters(connection), list(queries.log_rows(connection))
+
+    items, raters, rows = study.store.read(everything)
+    keys = {item.id: item.item.key for item in items}
+    names = rater_names(raters, study.id, labels=labels)
+    columns: dict[str, list[Any]] = {name: [] for name in _LOG}
+    for row in rows:
+        values = {
+            "rater": None if row.rater is None else names[row.rater],
+            "item": None if row.item is None else keys[row.item],
+            "scores": None if row.scores is None else list(row.scores),
+        }
+        for name, column in columns.items():
+            column.append(values[name] if name in values else getattr(row, name))
+    return columns

@@ -1,0 +1,230 @@
+"""Importing answers that were given outside of a study."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlalchemy import select
+
+from trubleu.errors import DataError, UsageError, shown
+from trubleu.rating.carry import Carried
+from trubleu.rating.export import rater_names
+from trubleu.rating.insert_answers import TakenAnswer, answers_there, items_by_key, take_answers
+from trubleu.rating.items import POINTS
+from trubleu.rating.raters import (
+    CARRIED,
+    all_raters,
+    check_name,
+    derived_token,
+    is_of,
+    note,
+    parse_pseudonym,
+    pseudonym,
+    recall,
+    remember,
+    token_hash,
+)
+from trubleu.rating.store.database import add_row, get_meta, lock_study
+from trubleu.rating.store.schema import raters
+from trubleu.rating.study import time_now
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from sqlalchemy import Connection
+
+    from trubleu.rating.study import Study
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """An answer that was given outside of the study.
+
+    Attributes
+    ----------
+    key
+        The item's key.
+    rater
+        The rater's id outside.
+    scores
+        From 1 to 5, one for each text in the item's order.
+    answered_at
+        When, in milliseconds since 1970; None if not known.
+    milliseconds
+        How long it took; None if not known.
+    place
+        Where it stands, such as ``FILE:LINE``, for messages.
+    flipped
+        Whether the rater saw the texts of a pair in reverse order.
+    """
+
+    key: str
+    rater: str
+    scores: tuple[int, ...]
+    answered_at: int | None = None
+    milliseconds: int | None = None
+    place: str = ""
+    flipped: bool = False
+
+
+def import_answers(
+    study: Study, answers: Iterable[Imported], *, source: str, platform: str | None = None, now: int | None = None
+) -> Carried:
+    """Add answers that were given outside of the study; those that are there already are passed over.
+
+    Parameters
+    ----------
+    study
+        Where to.
+    answers
+        The answers. A rater's id makes one rater, who has no link. An id that an export of this study gave (``rater 3
+        of 1f2e9a0c``) is that rater; so is one of another study whose raters were carried over.
+    source
+        Where they come from, for the log.
+    platform
+        ``prolific`` or ``mturk`` if the ids are of there: who came in by such an id is the same rater.
+    now
+        The time.
+
+    Raises
+    ------
+    DataError
+        If an answer is about no item of the study, its scores do not fit, or its rater cannot be told from another,
+        with its place; nothing is then added.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from trubleu.rating import Item, Study, StudyConfig
+    >>> folder = pathlib.Path(tempfile.mkdtemp()) / "study"
+    >>> study = Study.create(folder, StudyConfig("Imported", "response"), [Item("7", ("fine",))])
+    >>> import_answers(study, [Imported("7", "worker 1", (4,))], source="results.csv")
+    Carried(items=1, answers=1, counted=1, raters=1, changed=(), different=0)
+    >>> import_answers(study, [Imported("7", "worker 1", (4,))], source="results.csv").answers
+    0
+    >>> study.close()
+    """
+    if platform not in (None, "prolific", "mturk"):
+        raise UsageError(f"there is no platform {platform!r}; known: prolific, mturk")
+    given = list(answers)
+    parts = study.config.parts
+    for answer in given:
+        check_name(answer.rater, f"{answer.place}: the id of a rater")
+        if len(answer.scores) != parts:
+            raise DataError(f"{answer.place}: there are {len(answer.scores)} scores, but the study has {parts} an item")
+        for score in answer.scores:
+            if type(score) is not int or not 1 <= score <= POINTS:
+                raise DataError(f"{answer.place}: a score must be a whole number from 1 to {POINTS}, not {score!r}")
+    at = time_now() if now is None else now
+    return study.store.write(lambda connection: _import(connection, given, source, platform, at))
+
+
+def _import(connection: Connection, given: Sequence[Imported], source: str, platform: str | None, now: int) -> Carried:
+    lock_study(connection)
+    here = items_by_key(connection)
+    people = _People(connection, platform, now)
+    there = answers_there(connection)
+    answers: dict[tuple[int, int], TakenAnswer] = {}
+    different = 0
+    for answer in given:
+        if answer.key not in here:
+            raise DataError(f"{answer.place}: {answer.key!r} is no item of this study; check the ids")
+        item = here[answer.key][0]
+        if (labelled := people.labelled(answer.rater)) is not None:
+            # Most likely an export of this study, of which nothing is new; anything else might be somebody else.
+            if len(labelled) != 1 or there.get((item, labelled[0])) != answer.scores:
+                raise DataError(people.ambiguous(answer, labelled))
+            continue
+        pair = (item, people.number(answer))
+        if pair in there:
+            different += there[pair] not in (None, answer.scores)
+        elif pair not in answers:
+            when = now if answer.answered_at is None else answer.answered_at
+            answers[pair] = TakenAnswer(*pair, answer.scores, answer.flipped, when, answer.milliseconds)
+    counted = take_answers(connection, list(answers.values()), kind="imported", source=source, now=now)
+    return Carried(len({item for item, _ in answers}), len(answers), counted, people.added, different=different)
+
+
+class _People:
+    """Finds raters by the names that a file has for them, and adds who is not there."""
+
+    def __init__(self, connection: Connection, platform: str | None, now: int) -> None:
+        self.added = 0
+        self._connection = connection
+        self._platform = platform
+        self._now = now
+        self._study = get_meta(connection, "study") or ""
+        self._numbers: dict[str, int] = {}
+        self._labels: defaultdict[str, set[int]] = defaultdict(set)
+        everybody = all_raters(connection)
+        for number, name in rater_names(everybody, self._study, labels=True).items():
+            self._labels[name].add(number)
+        for rater in everybody:
+            if rater.label:
+                self._labels[rater.label].add(rater.id)
+
+    def labelled(self, name: str) -> list[int] | None:
+        """Return the raters whose label a name is, None if it names somebody in another way or is new."""
+        if name in self._numbers or parse_pseudonym(name) is not None or name not in self._labels:
+            return None
+        if self._known(name) is not None:
+            return None
+        return sorted(self._labels[name])
+
+    def ambiguous(self, answer: Imported, numbers: Sequence[int]) -> str:
+        """Say that a name is the label of raters, and how to say who is meant."""
+        whose = " or ".join(f"{pseudonym(number, self._study)!r}" for number in numbers)
+        return (
+            f"{answer.place}: {shown(answer.rater)} is the label of a rater of this study; write {whose} if that is "
+            "who rated, or another name if it is somebody else"
+        )
+
+    def number(self, answer: Imported) -> int:
+        """Return the number of the rater of an answer."""
+        name = answer.rater
+        if name not in self._numbers:
+            self._numbers[name] = self._found(answer)
+        return self._numbers[name]
+
+    def _found(self, answer: Imported) -> int:
+        name = answer.rater
+        marked = parse_pseudonym(name)
+        if marked is not None and is_of(marked[1], self._study):
+            number, _ = marked
+            if self._connection.execute(select(raters.c.id).where(raters.c.id == number)).first() is None:
+                raise DataError(
+                    f"{answer.place}: this study has no {shown(name)}; was the file exported from a later state of it?"
+                )
+            return number
+        found = None if marked is None else recall(self._connection, CARRIED, name)
+        if found is None:
+            found = self._known(name)
+        if found is None:
+            found = self._add(name)
+        return found
+
+    def _known(self, name: str) -> int | None:
+        found = recall(self._connection, "import", name)
+        if found is None and self._platform is not None:
+            found = recall(self._connection, self._platform, name)
+        return found
+
+    def _add(self, name: str) -> int:
+        hashed = token_hash(derived_token(get_meta(self._connection, "secret") or "", "import", name))
+        values = {
+            "token_hash": hashed,
+            "entry": "import",
+            "external": name,
+            "label": name,
+            "practice_done": True,
+            "created_at": self._now,
+        }
+        number = add_row(self._connection, raters, values)
+        note(self._connection, "joined", number, self._now, "import")
+        for entry in ("import", self._platform):
+            if entry is not None:
+                remember(self._connection, number, entry, name)
+        self.added += 1
+        return number

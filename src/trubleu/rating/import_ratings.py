@@ -1,0 +1,209 @@
+"""Importing ratings from a table or from Mechanical Turk, under the study's own rules."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+
+from trubleu.data.rating_files import read_ratings
+from trubleu.data.ratings import FIVE_POINTS, checked_labels, checked_names, checked_scores
+from trubleu.errors import DataError, TrubleuWarning, UsageError, counted, nearest, shown
+from trubleu.files.paths import name_of
+from trubleu.rating.import_answers import Imported, import_answers
+from trubleu.rating.mturk import ANSWER, read_results
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from trubleu.files.paths import PathLike
+    from trubleu.rating.items import Item
+    from trubleu.rating.study import Study
+
+Layout: TypeAlias = Literal["table", "mturk"]
+
+LAYOUTS: tuple[Layout, ...] = get_args(Layout)
+
+_NOBODY = ""  # the system of a rating that names none
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedRatings:
+    """What became of a file of ratings.
+
+    Attributes
+    ----------
+    answers
+        Answers in the file; one to both texts of a pair is one.
+    added, counted
+        How many of them are new, and how many of these count.
+    items, raters
+        Items that got new answers, and raters who are new.
+    repeated
+        Answers that were there already.
+    different
+        Of these, how many have another score in the file; the first stays.
+    rejected, blank
+        For Mechanical Turk: assignments that were rejected or have no answer, and were left out.
+    """
+
+    answers: int
+    added: int
+    counted: int
+    items: int
+    raters: int
+    repeated: int
+    different: int
+    rejected: int = 0
+    blank: int = 0
+
+
+def import_ratings(
+    study: Study, path: PathLike, *, layout: Layout = "table", answer: str = ANSWER, now: int | None = None
+) -> ImportedRatings:
+    """Add the ratings of a file to a study: all of them, or none if one cannot be used. A second time changes nothing.
+
+    Parameters
+    ----------
+    study
+        The study.
+    path
+        A table with the columns ``item``, ``rater`` and ``score`` (in a study of pairs also ``system``, and ``pair``
+        unless the item names it) in CSV, TSV, JSON lines or Parquet, as `Ratings.read` takes them; or the results of
+        Mechanical Turk in CSV.
+    layout
+        ``table`` or ``mturk``.
+    answer
+        What the form on Mechanical Turk calls an answer.
+    now
+        The time in milliseconds since 1970.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read or used, with the line and the column.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from trubleu.rating import Item, Study, StudyConfig
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "ratings.csv").write_text("item,rater,score\\n7,ann,4\\n7,bob,5\\n")
+    >>> study = Study.create(folder / "study", StudyConfig("Answers", "response"), [Item("7", ("fine",))])
+    >>> found = import_ratings(study, folder / "ratings.csv")
+    >>> found.added, found.counted, found.raters
+    (2, 2, 2)
+    >>> import_ratings(study, folder / "ratings.csv").added
+    0
+    >>> study.close()
+    """
+    if layout not in LAYOUTS:
+        raise UsageError(f"there is no layout {layout!r}; {nearest(str(layout), LAYOUTS)}")
+    rejected = blank = 0
+    if layout == "mturk":
+        results = read_results(path, parts=study.config.parts, answer=answer)
+        answers, rejected, blank = list(results.answers), results.rejected, results.blank
+    else:
+        answers = read_table(study, path)
+    source = f"{name_of(path)} {_digest(answers)}"
+    platform = "mturk" if layout == "mturk" else None
+    added = import_answers(study, answers, source=source, platform=platform, now=now)
+    if added.different:
+        warnings.warn(
+            f"{name_of(path)} has other scores for {counted(added.different, 'answer')} that the study has already; "
+            "those of the study stay",
+            TrubleuWarning,
+            stacklevel=2,
+        )
+    return ImportedRatings(
+        answers=len(answers),
+        added=added.answers,
+        counted=added.counted,
+        items=added.items,
+        raters=added.raters,
+        repeated=len(answers) - added.answers,
+        different=added.different,
+        rejected=rejected,
+        blank=blank,
+    )
+
+
+def _digest(answers: Sequence[Imported]) -> str:
+    content = repr([(each.key, each.rater, each.scores) for each in answers])
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def read_table(study: Study, path: PathLike) -> list[Imported]:
+    """Read a plain table of ratings (see `import_ratings`)."""
+    raw = read_ratings(path, system=_NOBODY)
+    place = raw.place
+    for row, aspect in enumerate(raw.columns.get("aspect", ())):
+        if aspect:
+            raise DataError(f"{place(row)}: a study knows no aspects; give a column score and none of aspects")
+    items = checked_names(raw.columns["item"], "item", place)
+    raters = checked_names(raw.columns["rater"], "rater", place)
+    scores = checked_scores(raw.columns["score"], FIVE_POINTS, place)
+    if study.config.kind == "response":
+        rows = [(items[row], 0, row) for row in range(len(items))]
+    else:
+        systems = checked_names([each or None for each in raw.columns["system"]], "system", place)
+        pairs = checked_labels(raw.columns.get("pair"), "pair", place) or (None,) * len(items)
+        by_key = {stored.item.key: stored.item for stored in study.items() if stored.role == "item"}
+        rows = [(*_part(by_key, items[row], systems[row], pairs[row], place(row)), row) for row in range(len(items))]
+    return _answers(rows, raters, scores, study.config.parts, place)
+
+
+def _part(items: dict[str, Item], item: str, system: str, pair: str | None, place: str) -> tuple[str, int]:
+    """Return the key of the item that a row is about, and which of its two texts."""
+    key = item
+    if pair is not None and item not in items:
+        named = (f"{item}#{pair}", *(f"{item}#{turned}" for turned in _turned(pair, system)))
+        key = next((each for each in named if each in items), named[0])
+    if key not in items:
+        raise DataError(
+            f"{place}: there is no item {shown(key)} in this study; an item is SEGMENT#A:B, or give a column pair"
+        )
+    if system not in items[key].systems:
+        raise DataError(f"{place}: {shown(system)} is no system of {shown(key)}; {nearest(system, items[key].systems)}")
+    return key, items[key].systems.index(system)
+
+
+def _turned(pair: str, system: str) -> list[str]:
+    """Return a pair the other way round; not split at the colon, as the name of a system may hold one."""
+    turned = []
+    if pair.startswith(f"{system}:"):
+        turned.append(f"{pair.removeprefix(f'{system}:')}:{system}")
+    if pair.endswith(f":{system}"):
+        turned.append(f"{system}:{pair.removesuffix(f':{system}')}")
+    return turned
+
+
+def _answers(
+    rows: Sequence[tuple[str, int, int]],
+    raters: Sequence[str],
+    scores: Sequence[int],
+    parts: int,
+    place: Callable[[int], str],
+) -> list[Imported]:
+    """Put the scores of each rater for each item together."""
+    found: dict[tuple[str, str], dict[int, int]] = {}
+    for key, part, row in rows:
+        mine = found.setdefault((key, raters[row]), {})
+        if part in mine:
+            raise DataError(
+                f"{place(row)}: {shown(raters[row])} has rated {shown(key)} already at {place(mine[part])}; "
+                "leave one of the two out"
+            )
+        mine[part] = row
+    answers = []
+    for (key, rater), mine in found.items():
+        first = place(min(mine.values()))
+        if len(mine) != parts:
+            raise DataError(
+                f"{first}: {shown(rater)} has rated only one of the two texts of {shown(key)}; "
+                "add the other, or leave it out"
+            )
+        given = tuple(scores[mine[part]] for part in range(parts))
+        answers.append(Imported(key, rater, given, place=first))
+    return answers

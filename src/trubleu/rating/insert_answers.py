@@ -1,0 +1,130 @@
+"""Inserting answers that were given elsewhere into the store."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlalchemy import select
+
+from trubleu.rating.items import Item
+from trubleu.rating.quota import batches, settle
+from trubleu.rating.store.schema import assignments, items, log, raters, ratings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sqlalchemy import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class TakenAnswer:
+    """An answer as the store keeps it; the scores are None where nothing could be judged."""
+
+    item: int
+    rater: int
+    scores: tuple[int, ...] | None
+    flipped: bool
+    answered_at: int
+    milliseconds: int | None
+
+
+def items_by_key(connection: Connection) -> dict[str, tuple[int, Item]]:
+    """Return the items that count, with their numbers."""
+    rows = connection.execute(select(items.c.id, items.c.key, items.c.payload).where(items.c.role == "item"))
+    return {row.key: (row.id, Item.from_json(row.key, row.payload)) for row in rows}
+
+
+def answers_there(connection: Connection) -> dict[tuple[int, int], tuple[int, ...] | None]:
+    """Return the scores that raters gave items, by the numbers of both; None where they have the item without one."""
+    there: dict[tuple[int, int], tuple[int, ...] | None] = {
+        (row.item, row.rater): None for row in connection.execute(select(assignments.c.item, assignments.c.rater))
+    }
+    given = select(ratings.c.item, ratings.c.rater, ratings.c.score).order_by(ratings.c.part)
+    for row in connection.execute(given):
+        there[row.item, row.rater] = (*(there.get((row.item, row.rater)) or ()), row.score)
+    return there
+
+
+def take_answers(connection: Connection, answers: Sequence[TakenAnswer], *, kind: str, source: str, now: int) -> int:
+    """Add answers, uncounted at first, then let those count that there is room for; return how many do."""
+    if not answers:
+        return 0
+    connection.execute(
+        assignments.insert(),
+        [
+            {
+                "item": answer.item,
+                "rater": answer.rater,
+                "state": "unable" if answer.scores is None else "answered",
+                "flipped": answer.flipped,
+                "turn": 0,
+                "lease_until": answer.answered_at,
+                "created_at": answer.answered_at,
+            }
+            for answer in answers
+        ],
+    )
+    given = [
+        {
+            "item": answer.item,
+            "rater": answer.rater,
+            "part": part,
+            "score": score,
+            "counted": False,
+            "answered_at": answer.answered_at,
+            "milliseconds": answer.milliseconds,
+        }
+        for answer in answers
+        for part, score in enumerate(answer.scores or ())
+    ]
+    if given:
+        connection.execute(ratings.insert(), given)
+    connection.execute(
+        log.insert(),
+        [
+            {
+                "at": now,
+                "kind": kind,
+                "rater": answer.rater,
+                "item": answer.item,
+                "scores": None if answer.scores is None else json.dumps(answer.scores),
+                "flipped": answer.flipped,
+                "milliseconds": answer.milliseconds,
+                "answered_at": answer.answered_at,
+                "counted": False,
+                "note": source,
+            }
+            for answer in answers
+        ],
+    )
+    _count_tasks(connection, answers)
+    touched = sorted({answer.item for answer in answers})
+    settle(connection, touched, now=now)
+    pairs = {(answer.item, answer.rater) for answer in answers}
+    return sum(
+        (row.item, row.rater) in pairs
+        for some_items in batches(touched)
+        for row in connection.execute(
+            select(ratings.c.item, ratings.c.rater).where(
+                ratings.c.item.in_(some_items), ratings.c.counted, ratings.c.part == 0
+            )
+        )
+    )
+
+
+def _count_tasks(connection: Connection, answers: Sequence[TakenAnswer]) -> None:
+    given: dict[int, list[bool]] = {}
+    for answer in answers:
+        given.setdefault(answer.rater, []).append(answer.scores is not None)
+    for rater, rated in sorted(given.items()):
+        connection.execute(
+            raters.update()
+            .where(raters.c.id == rater)
+            .values(
+                had=raters.c.had + len(rated),
+                answered=raters.c.answered + len(rated),
+                rated=raters.c.rated + sum(rated),
+            )
+        )

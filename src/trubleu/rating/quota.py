@@ -1,0 +1,137 @@
+"""The quota of each item: which ratings count, of raters who are not excluded.
+
+Those that count already go on counting; what room is left goes to the oldest of the others.
+
+Whoever changes an item holds its row until the transaction ends. In PostgreSQL the order is: the study, one rater, then
+items by their numbers; so that no two transactions wait for each other.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+from sqlalchemy import bindparam, func, select
+
+from trubleu.rating.store.schema import assignments, items, log, raters, ratings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from sqlalchemy import Connection
+
+_AT_ONCE = 500  # numbers in one statement; SQLite takes 999 in every build
+
+_LOCK = (
+    select(items.c.id, items.c.role, items.c.wanted)
+    .where(items.c.id.in_(bindparam("items", expanding=True)))
+    .order_by(items.c.id)
+    .with_for_update(key_share=True)
+)
+# Both parts of a pair count or do not: the first stands for them.
+_ANSWERS = (
+    select(ratings.c.id, ratings.c.item, ratings.c.rater, ratings.c.counted, raters.c.excluded)
+    .join(raters, raters.c.id == ratings.c.rater)
+    .where(ratings.c.item.in_(bindparam("items", expanding=True)), ratings.c.part == 0)
+    .order_by(ratings.c.item, ratings.c.id)
+)
+_LEASES = (
+    select(assignments.c.item, func.count())
+    .where(assignments.c.item.in_(bindparam("items", expanding=True)), assignments.c.state == "leased")
+    .group_by(assignments.c.item)
+)
+_SET_RATING = (
+    ratings.update()
+    .where(ratings.c.item == bindparam("of_item"), ratings.c.rater == bindparam("of_rater"))
+    .values(counted=bindparam("now_counted"))
+)
+_SET_ITEM = (
+    items.update()
+    .where(items.c.id == bindparam("of_item"))
+    .values(counted=bindparam("now_counted"), load=bindparam("now_load"))
+)
+
+
+class Answer(NamedTuple):
+    """An answer to an item, as far as counting goes."""
+
+    id: int
+    item: int
+    rater: int
+    counted: bool
+    excluded: bool
+
+
+def chosen(answers: Sequence[Answer], wanted: int) -> set[int]:
+    """Return the raters whose answers to an item count.
+
+    Who counts goes on counting as long as there is room; what room is left goes to the oldest of the others.
+
+    Examples
+    --------
+    >>> answers = [Answer(1, 7, 1, True, True), Answer(2, 7, 2, True, False), Answer(3, 7, 3, False, False)]
+    >>> chosen(answers, wanted=2)
+    {2, 3}
+    """
+    allowed = [answer for answer in answers if not answer.excluded]
+    by_right = sorted(allowed, key=lambda answer: (not answer.counted, answer.id))
+    return {answer.rater for answer in by_right[:wanted]}
+
+
+def settle(connection: Connection, numbers: Iterable[int], *, now: int) -> None:
+    """Make right which answers to some items count, and the numbers of the items; log each answer that changes.
+
+    Parameters
+    ----------
+    connection
+        In a transaction that writes.
+    numbers
+        The items.
+    now
+        The time in milliseconds.
+    """
+    for some_items in batches(sorted(set(numbers))):
+        _settle(connection, some_items, now)
+
+
+def lock_items(connection: Connection, numbers: Iterable[int]) -> None:
+    """Keep others from changing some items until the transaction ends."""
+    for some_items in batches(sorted(set(numbers))):
+        connection.execute(_LOCK, {"items": some_items}).all()
+
+
+def batches(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
+    """Yield numbers in lists that fit into one statement."""
+    for start in range(0, len(numbers), _AT_ONCE):
+        yield numbers[start : start + _AT_ONCE]
+
+
+def _settle(connection: Connection, numbers: Sequence[int], now: int) -> None:
+    rows = connection.execute(_LOCK, {"items": numbers}).all()
+    answers: defaultdict[int, list[Answer]] = defaultdict(list)
+    for row in connection.execute(_ANSWERS, {"items": numbers}):
+        answers[row.item].append(Answer(*row))
+    leases = {item: count for item, count in connection.execute(_LEASES, {"items": numbers})}  # noqa: C416 - rows, not pairs
+    changed_ratings, changed_items, entries = [], [], []
+    for item in rows:
+        counts = chosen(answers[item.id], item.wanted) if item.role == "item" else set()
+        for answer in answers[item.id]:
+            if answer.counted == (answer.rater in counts):
+                continue
+            counted = not answer.counted
+            changed_ratings.append({"of_item": item.id, "of_rater": answer.rater, "now_counted": counted})
+            entries.append(
+                {
+                    "at": now,
+                    "kind": "counted" if counted else "uncounted",
+                    "rater": answer.rater,
+                    "item": item.id,
+                    "counted": counted,
+                }
+            )
+        load = len(counts) + leases.get(item.id, 0) if item.role == "item" else 0
+        changed_items.append({"of_item": item.id, "now_counted": len(counts), "now_load": load})
+    if changed_ratings:
+        connection.execute(_SET_RATING, changed_ratings)
+        connection.execute(log.insert(), entries)
+    connection.execute(_SET_ITEM, changed_items)

@@ -1,0 +1,390 @@
+"""Raters: how they join, how far they are, who is excluded, and recognising them after their data was erased.
+
+A store keeps keyed checksums of ids, never the ids of who was erased. With the key, which is in the store too, it can
+be checked whether an id that is known belongs to a rater; nobody can read an id out of it.
+
+Of a link's token only the SHA-256 is kept: whoever reads the store cannot use it. The log knows raters by their numbers
+alone, so that what identifies a person can be erased while the ratings stay. Ids from elsewhere leave a keyed checksum,
+so that who was erased is not taken for somebody new.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import re
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import bindparam, func, select
+
+from trubleu.errors import UsageError
+from trubleu.rating.items import unstorable
+from trubleu.rating.quota import lock_items, settle
+from trubleu.rating.store.database import add_row, get_meta, lock_study, put_meta
+from trubleu.rating.store.schema import assignments, known, log, meta, raters
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy import Connection, Row
+
+
+KEY = "identity"
+CARRIED = "carried"  # as a way in: raters of another study, by their pseudonyms there
+_OTHERS = "identity of "
+_MARK = 8
+_PSEUDONYM = re.compile(r"rater ([1-9][0-9]{0,17}) of ([0-9a-f]{8})")
+
+
+def pseudonym(number: int, study: str) -> str:
+    """Return what exports call a rater: by number, and by a mark of the study, as others have the same numbers.
+
+    Examples
+    --------
+    >>> pseudonym(3, "1f2e9a0c77d1b2a4")
+    'rater 3 of 1f2e9a0c'
+    """
+    return f"rater {number} of {study[:_MARK]}"
+
+
+def parse_pseudonym(name: str) -> tuple[int, str] | None:
+    """Return the number and the mark that a pseudonym holds, None if it is another name.
+
+    Examples
+    --------
+    >>> parse_pseudonym("rater 3 of 1f2e9a0c"), parse_pseudonym("rater 3")
+    ((3, '1f2e9a0c'), None)
+    """
+    found = _PSEUDONYM.fullmatch(name)
+    return None if found is None else (int(found[1]), found[2])
+
+
+def is_of(mark: str, study: str) -> bool:
+    """Return whether a mark is that of a study."""
+    return study[:_MARK] == mark
+
+
+def remember(connection: Connection, rater: int, entry: str, external: str) -> None:
+    """Recognise an id from elsewhere from now on, unless it is somebody's already."""
+    hashed = _hash(get_meta(connection, KEY) or "", entry, external)
+    _add(connection, hashed, rater)
+
+
+def recall(connection: Connection, entry: str, external: str) -> int | None:
+    """Return the number of the rater who has an id elsewhere, erased or not; None if nobody is known by it."""
+    hashes = [_hash(key, entry, external) for key in keys(connection).values()]
+    return connection.execute(select(known.c.rater).where(known.c.hash.in_(hashes)).order_by(known.c.rater)).scalar()
+
+
+def keys(connection: Connection) -> dict[str, str]:
+    """Return the keys of checksums by the studies that these come from, this one first."""
+    own = get_meta(connection, "study") or ""
+    found = {own: get_meta(connection, KEY) or ""}
+    rows = connection.execute(select(meta).where(meta.c.key.startswith(_OTHERS)).order_by(meta.c.key))
+    return found | {row.key.removeprefix(_OTHERS): row.value for row in rows}
+
+
+def checksums(connection: Connection) -> dict[str, int]:
+    """Return the raters by their checksums."""
+    return {row.hash: row.rater for row in connection.execute(select(known).order_by(known.c.hash))}
+
+
+def adopt(
+    connection: Connection, theirs: Mapping[str, int], their_keys: Mapping[str, str], numbers: Mapping[int, int]
+) -> None:
+    """Recognise whom another study recognises; ``numbers`` has the raters' numbers here by those there."""
+    there = keys(connection)
+    for study, key in their_keys.items():
+        if study not in there:
+            connection.execute(meta.insert().values(key=f"{_OTHERS}{study}", value=key))
+    for hashed, rater in theirs.items():
+        _add(connection, hashed, numbers[rater])
+
+
+def _add(connection: Connection, hashed: str, rater: int) -> None:
+    if connection.execute(select(known.c.rater).where(known.c.hash == hashed)).first() is None:
+        connection.execute(known.insert().values(hash=hashed, rater=rater))
+
+
+def _hash(key: str, entry: str, external: str) -> str:
+    return hmac.digest(key.encode(), f"{entry}:{external}".encode(), "sha256").hex()
+
+
+_LONGEST = 200
+ENTRIES = ("link", "open", "prolific", "mturk", "import")
+
+
+class RatersChangedError(UsageError):
+    """Raters were added since somebody looked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rater:
+    """Somebody who rates.
+
+    Attributes
+    ----------
+    id
+        The rater's number, the same in every table.
+    label
+        What the lead calls them, None after erasure.
+    entry
+        How they came in: ``link``, ``open``, ``prolific``, ``mturk`` or ``import``.
+    external
+        Their id elsewhere, None if there is none and after erasure.
+    consented_at, instructed_at
+        When they agreed and when they had read the instructions, in milliseconds since 1970; None if not yet.
+    practice_done
+        Whether practice is behind them.
+    excluded, reason
+        Whether their ratings are left out, and why.
+    created_at, erased_at
+        When they were added, and when their identity was erased.
+    answered
+        How many tasks they have answered, gold items included, practice not.
+    can_undo
+        Whether they have a last answer that can be taken back.
+    """
+
+    id: int
+    label: str | None
+    entry: str
+    external: str | None
+    consented_at: int | None
+    instructed_at: int | None
+    practice_done: bool
+    excluded: bool
+    reason: str | None
+    created_at: int
+    erased_at: int | None
+    answered: int
+    can_undo: bool
+
+    @property
+    def name(self) -> str:
+        """What to call them in a table: the label, or ``rater NUMBER``."""
+        return self.label or f"rater {self.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class NewRater:
+    """A rater and the token of their link, which is known only now."""
+
+    rater: Rater
+    token: str
+
+
+_BY_HASH = select(raters).where(raters.c.token_hash == bindparam("token_hash"))
+_ALL = select(raters).order_by(raters.c.id)
+
+
+def token_hash(token: str) -> str:
+    """Return what is kept of a token.
+
+    Examples
+    --------
+    >>> token_hash("secret")[:8]
+    '2bb80d53'
+    """
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def new_token() -> str:
+    """Return a token that nobody can guess."""
+    return secrets.token_urlsafe(24)
+
+
+def derived_token(secret: str, entry: str, external: str) -> str:
+    """Return the token of somebody who comes from elsewhere: the same each time, but only for who knows the secret.
+
+    Examples
+    --------
+    >>> derived_token("s", "prolific", "p1") == derived_token("s", "prolific", "p1")
+    True
+    >>> derived_token("s", "prolific", "p1") == derived_token("t", "prolific", "p1")
+    False
+    """
+    digest = hmac.digest(secret.encode(), f"{entry}:{external}".encode(), "sha256")
+    return base64.urlsafe_b64encode(digest[:24]).decode()
+
+
+def rater_of(row: Row[Any]) -> Rater:
+    """Make a rater from a row of their table."""
+    return Rater(
+        row.id,
+        row.label,
+        row.entry,
+        row.external,
+        row.consented_at,
+        row.instructed_at,
+        row.practice_done,
+        row.excluded,
+        row.reason,
+        row.created_at,
+        row.erased_at,
+        row.answered,
+        row.last is not None,
+    )
+
+
+def find_rater(connection: Connection, token: str) -> Rater | None:
+    """Return the rater with a token (see `Study.find_rater`)."""
+    row = connection.execute(_BY_HASH, {"token_hash": token_hash(token)}).first()
+    return None if row is None else rater_of(row)
+
+
+def all_raters(connection: Connection) -> list[Rater]:
+    """Return all raters in the order in which they were added."""
+    return [rater_of(row) for row in connection.execute(_ALL)]
+
+
+def get_rater(connection: Connection, rater: int, *, lock: bool = False) -> Row[Any]:
+    """Return the row of a rater, and keep it from changing if asked to.
+
+    Raises
+    ------
+    UsageError
+        If there is no such rater.
+    """
+    query = select(raters).where(raters.c.id == rater)
+    row = connection.execute(query.with_for_update(key_share=True) if lock else query).first()
+    if row is None:
+        raise UsageError(f"there is no rater {rater} in this study; trubleu rate status lists them")
+    return row
+
+
+def add_rater(
+    connection: Connection,
+    *,
+    token: str,
+    label: str | None,
+    entry: str,
+    external: str | None,
+    practice_done: bool = False,
+    now: int,
+) -> NewRater:
+    """Add a rater."""
+    row = {
+        "token_hash": token_hash(token),
+        "label": label,
+        "entry": entry,
+        "external": external,
+        "practice_done": practice_done,
+        "created_at": now,
+    }
+    number = add_row(connection, raters, row)
+    note(connection, "joined", number, now, entry)
+    return NewRater(rater_of(get_rater(connection, number)), token)
+
+
+def check_links(connection: Connection, links: int) -> None:
+    """Refuse to go on if another number of raters has links, and keep it as it is until the transaction ends."""
+    lock_study(connection)
+    number = select(func.count()).select_from(raters).where(raters.c.entry == "link")
+    if connection.execute(number).scalar() != links:
+        raise RatersChangedError("raters were added meanwhile; look who is there")
+
+
+def enter(connection: Connection, *, entry: str, external: str | None, label: str | None, now: int) -> NewRater:
+    """Let somebody in, or in again (see `Study.enter`)."""
+    if external is None:
+        return add_rater(connection, token=new_token(), label=label, entry=entry, external=None, now=now)
+    # Two requests of one person at once: the second waits here and finds what the first added.
+    lock_study(connection)
+    secret = get_meta(connection, "secret") or ""
+    token = derived_token(secret, entry, external)
+    known = connection.execute(select(raters).where(raters.c.entry == entry, raters.c.external == external)).first()
+    if known is None and (number := recall(connection, entry, external)) is not None:
+        known = get_rater(connection, number)
+        if known.erased_at is not None:
+            # As somebody new they would get again what they have rated.
+            raise UsageError("whoever has this id was here before and was erased since, so they cannot rate again")
+    if known is None:
+        new = add_rater(connection, token=token, label=label, entry=entry, external=external, now=now)
+        remember(connection, new.rater.id, entry, external)
+        return new
+    if known.token_hash != token_hash(token):
+        connection.execute(raters.update().where(raters.c.id == known.id).values(token_hash=token_hash(token)))
+    return NewRater(rater_of(known), token)
+
+
+def check_name(text: str | None, what: str) -> None:
+    """Refuse a name or an id from elsewhere that cannot be kept."""
+    if text is None:
+        return
+    if not text.strip() or len(text) > _LONGEST:
+        raise UsageError(f"{what} must have 1 to {_LONGEST} characters, not {len(text)}")
+    if problem := unstorable(text):
+        raise UsageError(f"{what} {problem}; leave it out")
+
+
+def new_link(connection: Connection, rater: int, *, now: int) -> str:
+    """Give a rater a new token in place of the old one (see `Study.new_link`)."""
+    person = get_rater(connection, rater, lock=True)
+    if person.erased_at is not None:
+        raise UsageError(f"the identity of rater {rater} was erased, so there can be no new link; add a rater instead")
+    token = new_token()
+    connection.execute(raters.update().where(raters.c.id == rater).values(token_hash=token_hash(token)))
+    note(connection, "new link", rater, now)
+    return token
+
+
+def mark(connection: Connection, rater: int, step: str, *, now: int) -> Rater:
+    """Note that a rater has agreed or read the instructions, the first time."""
+    column = {"consented": raters.c.consented_at, "instructed": raters.c.instructed_at}[step]
+    person = get_rater(connection, rater, lock=True)
+    if getattr(person, column.name) is None:
+        connection.execute(raters.update().where(raters.c.id == rater).values({column: now}))
+        note(connection, step, rater, now)
+    return rater_of(get_rater(connection, rater))
+
+
+def set_excluded(connection: Connection, rater: int, excluded: bool, *, reason: str, now: int) -> Rater:
+    """Leave a rater's ratings out, or take them in again (see `Study.exclude`)."""
+    lock_study(connection)
+    person = get_rater(connection, rater, lock=True)
+    if person.excluded != excluded:
+        connection.execute(raters.update().where(raters.c.id == rater).values(excluded=excluded, reason=reason))
+        note(connection, "excluded" if excluded else "readmitted", rater, now, reason)
+        _give_back_and_settle(connection, rater, give_back=excluded, now=now)
+    return rater_of(get_rater(connection, rater))
+
+
+def erase(connection: Connection, rater: int, *, now: int) -> Rater:
+    """Forget who a rater is (see `Study.erase`)."""
+    lock_study(connection)
+    person = get_rater(connection, rater, lock=True)
+    if person.erased_at is None:
+        nobody = {"token_hash": None, "label": None, "external": None, "erased_at": now, "last": None}
+        connection.execute(raters.update().where(raters.c.id == rater).values(nobody))
+        note(connection, "erased", rater, now)
+        _give_back_and_settle(connection, rater, give_back=True, now=now)
+    return rater_of(get_rater(connection, rater))
+
+
+def _give_back_and_settle(connection: Connection, rater: int, *, give_back: bool, now: int) -> None:
+    touched = connection.execute(select(assignments.c.item).where(assignments.c.rater == rater)).scalars().all()
+    if give_back:
+        lock_items(connection, touched)
+        connection.execute(
+            assignments.update()
+            .where(assignments.c.rater == rater, assignments.c.state == "leased")
+            .values(state="expired")
+        )
+    settle(connection, touched, now=now)
+
+
+def set_state(connection: Connection, state: str, *, now: int) -> None:
+    """Pause or resume a study."""
+    lock_study(connection)
+    if get_meta(connection, "state") != state:
+        put_meta(connection, "state", state)
+        note(connection, "paused" if state == "paused" else "resumed", None, now)
+
+
+def note(connection: Connection, kind: str, rater: int | None, now: int, text: str | None = None) -> None:
+    """Add something that is no answer to the log. The text must not identify anybody: it stays for ever."""
+    connection.execute(log.insert(), {"at": now, "kind": kind, "rater": rater, "note": text})

@@ -1,0 +1,517 @@
+"""The scheduler: tasks are assigned, answered, undone, reassigned when they expire; when a rater is done."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, replace
+from random import Random
+from typing import TYPE_CHECKING, Any, Literal
+
+from sqlalchemy import bindparam, exists, func, select
+
+from trubleu.errors import UsageError
+from trubleu.rating.items import POINTS, Item
+from trubleu.rating.quota import batches, lock_items, settle
+from trubleu.rating.raters import get_rater
+from trubleu.rating.store.database import add_row, get_meta
+from trubleu.rating.store.schema import assignments, items, log, raters, ratings
+from trubleu.rating.store.updates import set_assignment, set_item, set_rater
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Row
+
+    from trubleu.rating.config import StudyConfig
+
+
+SHUFFLES = 2**31 - 1  # orders are drawn below this
+
+ITEM_LOCKED = select(items).where(items.c.id == bindparam("item")).with_for_update(key_share=True)
+_NOT_HAD = ~exists().where(assignments.c.item == items.c.id, assignments.c.rater == bindparam("rater"))
+_LEAST = (
+    select(items.c.load)
+    .where(
+        items.c.role == "item",
+        items.c.wanted > items.c.load,
+        items.c.load < bindparam("most"),  # bounds the part of the index that is read
+        _NOT_HAD,
+    )
+    .order_by(items.c.load, items.c.shuffle)
+    .limit(1)
+)
+_AT_LEVEL = (
+    select(items)
+    .where(items.c.role == "item", items.c.load == bindparam("level"), items.c.wanted > items.c.load, _NOT_HAD)
+    .order_by(items.c.shuffle)
+    .limit(1)
+)
+_FROM = _AT_LEVEL.where(items.c.shuffle >= bindparam("start"))
+_BELOW = _AT_LEVEL.where(items.c.shuffle < bindparam("start"))
+_FROM_FREE = _FROM.with_for_update(key_share=True, skip_locked=True)
+_BELOW_FREE = _BELOW.with_for_update(key_share=True, skip_locked=True)
+_NOT_HAD_OF_ROLE = (
+    select(items).where(items.c.role == bindparam("role"), _NOT_HAD).order_by(items.c.position, items.c.id)
+)
+FIRST_OF_ROLE = _NOT_HAD_OF_ROLE.limit(1)
+
+
+def gold_item(connection: Connection, config: StudyConfig, rater: int, draw: Random) -> Row[Any] | None:
+    """Take a gold item that a rater has not had, as often as the settings say."""
+    if not config.gold.items or draw.random() >= config.gold.share:
+        return None
+    left = connection.execute(_NOT_HAD_OF_ROLE, {"role": "gold", "rater": rater}).all()
+    return draw.choice(left) if left else None
+
+
+def least_loaded(connection: Connection, config: StudyConfig, rater: int, draw: Random) -> Row[Any] | None:
+    """Take an item at random among those with the fewest ratings and leases, and keep others from changing it.
+
+    An item that another transaction holds is passed over at first: waiting for it would make raters queue up. Only if
+    nothing else is left is it waited for, because it may still have room afterwards.
+    """
+    open_to = {"rater": rater, "most": config.raters, "start": draw.randrange(SHUFFLES)}
+    while (level := connection.execute(_LEAST, open_to).scalar()) is not None:
+        here = {**open_to, "level": level}
+        for free in (_FROM_FREE, _BELOW_FREE):
+            if (item := connection.execute(free, here).first()) is not None:
+                return item
+        held = connection.execute(_FROM, here).first() or connection.execute(_BELOW, here).first()
+        if held is not None:
+            item = connection.execute(ITEM_LOCKED, {"item": held.id}).one()
+            if item.role == "item" and item.load < item.wanted:
+                return item
+    return None
+
+
+_LONGEST_KEY = 100
+_ANSWERED = ("answered", "unable")
+_FOR_EVER = 2**62  # practice is taken from nobody
+
+
+class TooEarlyError(UsageError):
+    """An answer came before the least time that a task takes.
+
+    Attributes
+    ----------
+    milliseconds_left
+        How long to wait.
+    """
+
+    def __init__(self, milliseconds_left: int) -> None:
+        super().__init__(f"the answer came too early; wait another {milliseconds_left / 1000:.1f} seconds")
+        self.milliseconds_left = milliseconds_left
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What a rater is to do next.
+
+    Attributes
+    ----------
+    assignment
+        Its number, to be sent with the answer.
+    item
+        What to show: texts in the order in which this rater sees them, and nothing that gives away where they are from
+        or which answer is right.
+    answered
+        How many tasks this rater has answered, practice apart.
+    practice
+        Whether this is for practice.
+    client_key
+        To be sent with the answer, which counts once however often it is sent.
+    flipped
+        Whether the texts of a pair have changed places.
+    """
+
+    assignment: int
+    item: Item
+    answered: int
+    practice: bool
+    client_key: str
+    flipped: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of an answer.
+
+    Attributes
+    ----------
+    counted
+        Whether it is one of the ratings that the item needed.
+    repeated
+        Whether it was there already, so that nothing was done.
+    practice
+        Whether it was for practice.
+    right
+        For practice, whether the scores were accepted, if it is known which are.
+    feedback
+        For practice, what the rater is to read, as Markdown.
+    """
+
+    counted: bool
+    repeated: bool
+    practice: bool = False
+    right: bool | None = None
+    feedback: str = ""
+
+
+_RATER = select(raters).where(raters.c.id == bindparam("rater"))
+_RATER_LOCKED = _RATER.with_for_update(key_share=True)
+_LATE = (
+    select(assignments.c.id, assignments.c.item)
+    .where(assignments.c.state == "leased", assignments.c.lease_until < bindparam("now"))
+    .limit(500)
+)
+_FIRST_LATE = _LATE.limit(1)
+_HELD = (
+    select(assignments, items.c.key, items.c.payload, items.c.role)
+    .join(items, items.c.id == assignments.c.item)
+    .where(assignments.c.rater == bindparam("rater"), assignments.c.state == "leased", items.c.role != "retired")
+    # There is more than one only after an answer was undone; its task comes first.
+    .order_by((assignments.c.turn > 0).desc(), assignments.c.lease_until.desc(), assignments.c.id)
+    .limit(1)
+)
+_LOST = (
+    select(assignments, items.c.key, items.c.payload, items.c.role)
+    .join(items, items.c.id == assignments.c.item)
+    .where(
+        assignments.c.rater == bindparam("rater"),
+        assignments.c.state == "expired",
+        (items.c.role == "gold") | ((items.c.role == "item") & (items.c.load < items.c.wanted)),
+    )
+    .order_by(assignments.c.id)
+    .limit(1)
+)
+_ITEM_OF_LOCKED = (
+    select(items)
+    .where(
+        items.c.id
+        == select(assignments.c.item)
+        .where(assignments.c.id == bindparam("assignment"), assignments.c.rater == bindparam("rater"))
+        .scalar_subquery()
+    )
+    .with_for_update(key_share=True)
+)
+_ASSIGNMENT = select(assignments).where(assignments.c.id == bindparam("assignment"))
+_BY_KEY = select(log.c.assignment, log.c.counted).where(log.c.client_key == bindparam("key"))
+_COUNTED = select(ratings.c.counted).where(
+    ratings.c.item == bindparam("item"), ratings.c.rater == bindparam("rater"), ratings.c.part == 0
+)
+_ADD_RATINGS = ratings.insert()
+_ADD_LOG = log.insert()
+
+
+def release_late(connection: Connection, *, now: int) -> int:
+    """Give tasks that were not answered in time to others, and return how many these are."""
+    released = 0
+    for some_rows in batches([row.id for row in connection.execute(_LATE, {"now": now})]):
+        held = connection.execute(select(assignments.c.item).where(assignments.c.id.in_(some_rows))).scalars().all()
+        lock_items(connection, held)
+        released += connection.execute(
+            assignments.update()
+            .where(assignments.c.id.in_(some_rows), assignments.c.state == "leased", assignments.c.lease_until < now)
+            .values(state="expired")
+        ).rowcount
+        settle(connection, held, now=now)
+    return released
+
+
+def assign(connection: Connection, config: StudyConfig, rater: int, *, now: int) -> Task | Literal["late"] | None:
+    """Hand out a rater's next task (see `Study.assign`), or say that late ones are to be released first.
+
+    These need a transaction of their own: it holds many items, and nobody who does may wait for another one.
+    """
+    if connection.execute(_FIRST_LATE, {"now": now}).first() is not None:
+        return "late"
+    person = _person(connection, rater)
+    if person.excluded or person.erased_at is not None or get_meta(connection, "state") == "paused":
+        return None
+    lease = now + round(config.lease_minutes * 60_000)
+    held = connection.execute(_HELD, {"rater": rater}).first()
+    if held is not None:
+        return _renewed(connection, held, person, now, lease)
+    if not person.practice_done:
+        if (item := connection.execute(FIRST_OF_ROLE, {"role": "practice", "rater": rater}).first()) is not None:
+            return _handed_out(connection, config, item, person, now, lease)
+        set_rater(connection, person, practice_done=True)
+        person = _person(connection, rater)
+    if config.most_ratings_per_rater is not None and person.rated >= config.most_ratings_per_rater:
+        return None
+    lost = connection.execute(_LOST, {"rater": rater}).first()
+    if lost is not None and (task := _found_again(connection, lost, person, lease)) is not None:
+        return task
+    draw = Random(f"{config.seed}/{rater}/{person.had}")  # noqa: S311 - an order, not a secret
+    item = gold_item(connection, config, rater, draw)
+    if item is None:
+        item = least_loaded(connection, config, rater, draw)
+    if item is None:
+        return None
+    return _handed_out(connection, config, item, person, now, lease)
+
+
+def _person(connection: Connection, rater: int) -> Row[Any]:
+    person = connection.execute(_RATER_LOCKED, {"rater": rater}).first()
+    if person is None:
+        raise UsageError(f"there is no rater {rater} in this study")
+    return person
+
+
+def _renewed(connection: Connection, held: Row[Any], person: Row[Any], now: int, lease: int) -> Task:
+    # Not on every look at the page: a lease that is fresh enough need not reach the disk again.
+    if held.lease_until - now < (lease - now) // 2:
+        item = connection.execute(ITEM_LOCKED, {"item": held.item}).one()
+        fresh = connection.execute(_ASSIGNMENT, {"assignment": held.id}).one()
+        if fresh.state == "expired" and item.role == "item":
+            set_item(connection, item, load=item.load + 1)
+        set_assignment(connection, fresh, state="leased", lease_until=lease)
+    return _task(held, person.answered)
+
+
+def _found_again(connection: Connection, lost: Row[Any], person: Row[Any], lease: int) -> Task | None:
+    """Hand out again what this rater was given before and did not answer in time, if it still has room."""
+    item = connection.execute(ITEM_LOCKED, {"item": lost.item}).one()
+    if item.role == "item":
+        if item.load >= item.wanted:
+            return None
+        set_item(connection, item, load=item.load + 1)
+    set_assignment(connection, lost, state="leased", lease_until=lease)
+    return _task(lost, person.answered)
+
+
+def _handed_out(
+    connection: Connection, config: StudyConfig, item: Row[Any], person: Row[Any], now: int, lease: int
+) -> Task:
+    draw = Random(f"{config.seed}/{person.id}/{person.had}/{item.id}")  # noqa: S311
+    flipped = item.parts == 2 and draw.random() < 0.5
+    row = {
+        "item": item.id,
+        "rater": person.id,
+        "state": "leased",
+        "flipped": flipped,
+        "turn": 0,
+        "lease_until": _FOR_EVER if item.role == "practice" else lease,
+        "created_at": now,
+    }
+    number = add_row(connection, assignments, row)
+    if item.role == "item":
+        set_item(connection, item, load=item.load + 1, shuffle=draw.randrange(SHUFFLES))
+    if item.role != "practice":
+        set_rater(connection, person, had=person.had + 1)
+    return _shown(number, item, flipped, 0, person.answered)
+
+
+def _task(held: Row[Any], answered: int) -> Task:
+    return _shown(held.id, held, held.flipped, held.turn, answered)
+
+
+def _shown(assignment: int, item: Row[Any], flipped: bool, turn: int, answered: int) -> Task:
+    whole = Item.from_json(item.key, item.payload)
+    practice = item.role == "practice"
+    texts = whole.texts[::-1] if flipped else whole.texts
+    # Gold items look like all others.
+    role = whole.role if practice else "item"
+    blind = replace(whole, texts=texts, systems=(), accepted=None, feedback="", role=role, extra={})
+    return Task(assignment, blind, answered, practice, f"{assignment}-{turn}", flipped)
+
+
+def answer(
+    connection: Connection,
+    config: StudyConfig,
+    rater: int,
+    assignment: int,
+    scores: tuple[int, ...] | None,
+    *,
+    key: str,
+    milliseconds: int | None,
+    now: int,
+) -> Outcome:
+    """Keep an answer (see `Study.answer`)."""
+    person = _person(connection, rater)
+    # Keys belong to their rater: nobody can use up somebody else's.
+    own_key = f"{rater}:{key}"
+    before = connection.execute(_BY_KEY, {"key": own_key}).first()
+    item = connection.execute(_ITEM_OF_LOCKED, {"assignment": assignment, "rater": rater}).first()
+    if item is None:
+        raise UsageError(f"there is no task {assignment} for this rater; take the next one")
+    task = connection.execute(_ASSIGNMENT, {"assignment": assignment}).one()
+    if scores is not None and len(scores) != item.parts:
+        raise UsageError(f"task {assignment} needs {item.parts} scores, not {len(scores)}")
+    true_order = scores[::-1] if scores is not None and task.flipped else scores
+    if before is not None:
+        if before.assignment != assignment:
+            raise UsageError(f"the answer to task {assignment} has the key of another answer; send it with its own")
+        return _outcome(item, true_order, counted=bool(before.counted), repeated=True)
+    if task.state in _ANSWERED:
+        counted = connection.execute(_COUNTED, {"item": item.id, "rater": rater}).scalar()
+        return _outcome(item, true_order, counted=bool(counted), repeated=True)
+    early = task.created_at + round(config.minimum_seconds * 1000) - now
+    if early > 0 and item.role != "practice":
+        raise TooEarlyError(early)
+    counted = true_order is not None and item.role == "item" and not person.excluded and item.counted < item.wanted
+    if true_order is not None:
+        connection.execute(
+            _ADD_RATINGS,
+            [
+                {
+                    "item": item.id,
+                    "rater": rater,
+                    "part": part,
+                    "score": score,
+                    "counted": counted,
+                    "answered_at": now,
+                    "milliseconds": milliseconds,
+                }
+                for part, score in enumerate(true_order)
+            ],
+        )
+    set_assignment(connection, task, state="unable" if true_order is None else "answered")
+    if item.role == "item":
+        load = item.load - (task.state == "leased") + counted
+        set_item(connection, item, load=load, counted=item.counted + counted)
+    if item.role != "practice":
+        rated = person.rated + (item.role == "item" and true_order is not None)
+        set_rater(connection, person, answered=person.answered + 1, rated=rated, last=assignment)
+    connection.execute(
+        _ADD_LOG,
+        {
+            "at": now,
+            "kind": "unable" if true_order is None else "answered",
+            "rater": rater,
+            "item": item.id,
+            "assignment": assignment,
+            "scores": None if true_order is None else json.dumps(true_order),
+            "flipped": task.flipped,
+            "milliseconds": milliseconds,
+            "client_key": own_key,
+            "counted": counted,
+        },
+    )
+    return _outcome(item, true_order, counted=counted, repeated=False)
+
+
+def check_answer(scores: tuple[int, ...] | None, key: str, milliseconds: int | None) -> None:
+    """Refuse what cannot be an answer, before a database is asked."""
+    for score in scores or ():
+        if type(score) is not int or not 1 <= score <= POINTS:
+            raise UsageError(f"a score must be a whole number from 1 to {POINTS}, not {score!r}")
+    if not key.isascii() or not key.isprintable() or not 1 <= len(key) <= _LONGEST_KEY:
+        raise UsageError(f"the key of an answer must be 1 to {_LONGEST_KEY} plain characters")
+    if milliseconds is not None and not 0 <= milliseconds < 2**53:
+        raise UsageError(f"the time that an answer took must be a number of milliseconds, not {milliseconds}")
+
+
+def _outcome(item: Row[Any], scores: tuple[int, ...] | None, *, counted: bool, repeated: bool) -> Outcome:
+    if item.role != "practice":
+        return Outcome(counted, repeated)
+    whole = Item.from_json(item.key, item.payload)
+    return Outcome(counted, repeated, practice=True, right=_is_right(whole, scores), feedback=whole.feedback)
+
+
+def _is_right(item: Item, scores: tuple[int, ...] | None) -> bool | None:
+    if item.accepted is None:
+        return None
+    if scores is None or len(scores) != len(item.accepted):
+        return False
+    return all(low <= score <= high for score, (low, high) in zip(scores, item.accepted, strict=True))
+
+
+def undo(connection: Connection, config: StudyConfig, rater: int, *, now: int) -> Task | None:
+    """Take back a rater's last answer (see `Study.undo`)."""
+    person = _person(connection, rater)
+    if person.excluded or person.erased_at is not None:
+        return None
+    if person.last is None:
+        undone = connection.execute(_HELD.where(assignments.c.turn > 0), {"rater": rater}).first()
+        return None if undone is None else _task(undone, person.answered)
+    item = connection.execute(_ITEM_OF_LOCKED, {"assignment": person.last, "rater": rater}).one()
+    task = connection.execute(_ASSIGNMENT, {"assignment": person.last}).one()
+    connection.execute(ratings.delete().where(ratings.c.item == item.id, ratings.c.rater == rater))
+    lease = now + round(config.lease_minutes * 60_000)
+    set_assignment(connection, task, state="leased", lease_until=lease, turn=task.turn + 1)
+    connection.execute(
+        _ADD_LOG,
+        {"at": now, "kind": "undone", "rater": rater, "item": item.id, "assignment": task.id, "flipped": task.flipped},
+    )
+    rated = person.rated - (item.role == "item" and task.state == "answered")
+    set_rater(connection, person, answered=person.answered - 1, rated=rated, last=None)
+    if item.role == "item":
+        settle(connection, [item.id], now=now)
+    return _shown(task.id, item, task.flipped, task.turn + 1, person.answered - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How it stands with a rater to whom no task can be given at the moment.
+
+    Attributes
+    ----------
+    finished
+        Whether they are done, and get the completion code.
+    judged
+        Whether they rated anything in this study: not for practice, not only "cannot judge", not in another study.
+    open
+        Whether tasks may still come: items lack ratings that this rater has not answered, but others have them now.
+    minutes_left
+        In how many minutes they are done even if tasks may still come, None if they are not or have rated nothing.
+    """
+
+    finished: bool
+    judged: bool
+    open: bool
+    minutes_left: int | None
+
+
+_OWN = assignments.c.rater == bindparam("rater")
+_JUDGED = (
+    select(assignments.c.id)
+    .join(items, items.c.id == assignments.c.item)
+    .where(
+        _OWN,
+        assignments.c.state == "answered",
+        items.c.role.in_(("item", "gold")),
+        # Of answers from another study or a file the time is that of the answer, as nobody was ever given a task.
+        assignments.c.lease_until > assignments.c.created_at,
+    )
+    .limit(1)
+)
+_OPEN = (
+    select(items.c.id)
+    .where(
+        items.c.role == "item",
+        items.c.counted < items.c.wanted,
+        ~exists().where(assignments.c.item == items.c.id, _OWN, assignments.c.state.in_(("answered", "unable"))),
+    )
+    .limit(1)
+)
+_LAST_AT = select(func.max(ratings.c.answered_at)).where(ratings.c.rater == bindparam("rater"))
+
+
+def standing(connection: Connection, config: StudyConfig, rater: int, *, now: int) -> Standing:
+    """Return how it stands with a rater who was just given no task.
+
+    Who rated something is done if they have rated as many items as the settings let them, if nothing is open to them,
+    or if others have had what is open for as long as a task is kept, counted from this rater's last rating: nobody has
+    to wait longer for people who do not go on.
+
+    Parameters
+    ----------
+    connection
+        To the store.
+    config
+        The settings.
+    rater
+        The rater's number.
+    now
+        The time in milliseconds since 1970.
+    """
+    who = {"rater": rater}
+    judged = connection.execute(_JUDGED, who).first() is not None
+    most = config.most_ratings_per_rater
+    reached = most is not None and get_rater(connection, rater).rated >= most
+    is_open = not reached and connection.execute(_OPEN, who).first() is not None
+    if not judged or not is_open:
+        return Standing(judged, judged, is_open, None)
+    last_at = connection.execute(_LAST_AT, who).scalar() or 0
+    left = last_at + round(config.lease_minutes * 60_000) - now
+    return Standing(left <= 0, True, True, max(1, math.ceil(left / 60_000)) if left > 0 else None)

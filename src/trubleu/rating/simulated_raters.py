@@ -1,0 +1,648 @@
+"""Simulated raters who answer a study over HTTP, as browsers without scripts do."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import ssl
+import threading
+import time
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import lru_cache
+from html import unescape
+from random import Random
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import httpx
+from sqlalchemy import func, select
+
+from trubleu.errors import UsageError
+from trubleu.optional_deps import needed
+from trubleu.rating.items import POINTS
+from trubleu.rating.store.schema import assignments, items
+from trubleu.rating.study import time_now
+from trubleu.rating.web.sanitize import visible
+from trubleu.simulate.raters import Habits, SimulatedRater, simulated_raters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from sqlalchemy import Connection
+
+    from trubleu.rating.items import Item
+    from trubleu.rating.study import Study
+
+
+if TYPE_CHECKING:
+    Quality: TypeAlias = Callable[[str, str], float]
+
+_BY_ORIGIN = {"seed": 4.3, "parrot": 1.5, "random": 1.4}
+_MINED_BEST, _MINED_WORST, _RANKS = 3.9, 2.1, 15
+_WITHIN = 0.7  # how far texts of one origin lie apart, either way
+
+
+def true_qualities(item: Item, *, seed: int = 1, quality: Quality | None = None) -> tuple[float, ...]:
+    """Return how good the texts of an item are taken to be, from 1 to 5.
+
+    Where the truth is known, ``quality`` tells it, but not for gold and practice items, which have answers of their
+    own. Otherwise a number ``quality`` beside the text in the file is taken as it is. Else what is known decides: gold
+    and practice items lie in the middle of what is accepted; the real answer of a conversation is good, mined ones are
+    the worse the lower their rank, parrots and random ones bad; systems of pairs differ. The rest is drawn.
+
+    Parameters
+    ----------
+    item
+        The item.
+    seed
+        Of what is drawn.
+    quality
+        Tells how good a text is, given the message and the text; items without a message have an empty one.
+
+    Examples
+    --------
+    >>> from trubleu.rating.items import Item
+    >>> true_qualities(Item("7#1", ("fine",), extra={"quality": 4.5}))
+    (4.5,)
+    >>> good, bad = (Item("7", ("fine",), extra={"origin": origin}) for origin in ("seed", "random"))
+    >>> true_qualities(good) > true_qualities(bad)
+    True
+    """
+    if quality is not None and item.accepted is None:
+        return tuple(quality(item.message or "", text) for text in item.texts)
+    given = item.extra.get("quality")
+    if isinstance(given, int | float) and 1 <= given <= POINTS:
+        return (float(given),) * len(item.texts)
+    if item.accepted is not None:
+        return tuple((low + high) / 2 for low, high in item.accepted)
+    drawn = [2 * _share(seed, item.key, part) - 1 for part in range(len(item.texts))]  # from −1 to 1
+    origin, rank = item.extra.get("origin"), item.extra.get("rank")
+    if origin in _BY_ORIGIN:
+        return tuple(_BY_ORIGIN[origin] + _WITHIN * each for each in drawn)
+    if origin == "mined" and isinstance(rank, int) and rank >= 1:
+        middle = _MINED_BEST - (_MINED_BEST - _MINED_WORST) * min(rank - 1, _RANKS) / _RANKS
+        return tuple(middle + _WITHIN * each for each in drawn)
+    if item.systems:
+        middles = [2.3 + 1.4 * _share(seed, "system", system) for system in item.systems]
+        return tuple(middle + 1.2 * each for middle, each in zip(middles, drawn, strict=True))
+    return tuple(3 + 2 * each for each in drawn)
+
+
+def _share(*what: object) -> float:
+    """Return a number from 0 to 1 that follows from what is given, in every process."""
+    digest = hashlib.sha256("/".join(map(str, what)).encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:6], "big") / 2**48
+
+
+_STATE = re.compile(r'<main [^>]*data-state="(\w+)"')
+_HIDDEN = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)">')
+_TURN = re.compile(r'<div class="turn" dir="auto">(.*?)</div>', re.DOTALL)
+_TEXT = re.compile(r'<div class="response" dir="auto" id="text-\d">(.*?)</div>', re.DOTALL)
+_SECONDS: Final = 60.0  # that an answer of the server may take
+
+
+@dataclass(slots=True)
+class Trouble:
+    """How often something went wrong, and was tried again.
+
+    Attributes
+    ----------
+    connections
+        The connection was lost, or the server not there.
+    not_saved
+        The server said that nothing was saved.
+    too_fast
+        The server asked to wait.
+    """
+
+    connections: int = 0
+    not_saved: int = 0
+    too_fast: int = 0
+
+    def add(self, other: Trouble) -> None:
+        """Add what went wrong elsewhere."""
+        self.connections += other.connections
+        self.not_saved += other.not_saved
+        self.too_fast += other.too_fast
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a browser got.
+
+    Attributes
+    ----------
+    status
+        Of HTTP.
+    html
+        The page.
+
+    Examples
+    --------
+    >>> page = Page(200, '<main id="main" data-state="task"><div class="turn" dir="auto">1 &lt; 2?</div></main>')
+    >>> page.state, page.turns
+    ('task', ('1 < 2?',))
+    """
+
+    status: int
+    html: str
+
+    @property
+    def state(self) -> str:
+        """Which page it is."""
+        found = _STATE.search(self.html)
+        return found.group(1) if found else ""
+
+    @property
+    def turns(self) -> tuple[str, ...]:
+        """The conversation."""
+        return tuple(map(unescape, _TURN.findall(self.html)))
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """What is to be rated."""
+        return tuple(map(unescape, _TEXT.findall(self.html)))
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """What the first form of the page sends by itself."""
+        form = self.html[self.html.find("<form") :].partition("</form>")[0]
+        return {name: unescape(value) for name, value in _HIDDEN.findall(form)}
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether there is a button that takes the last answer back."""
+        return "data-undo" in self.html
+
+
+class Browser:
+    """What one rater after another uses.
+
+    Parameters
+    ----------
+    urls
+        Where the study is served.
+    patience
+        For how many seconds a server that does not answer is tried again.
+    stopped
+        Is set when nobody needs an answer any more.
+
+    Attributes
+    ----------
+    url
+        The server that is being used.
+    trouble
+        What went wrong.
+    """
+
+    def __init__(self, urls: Sequence[str], *, patience: float, stopped: threading.Event) -> None:
+        self._urls = urls
+        self.trouble = Trouble()
+        self._patience = patience
+        self._stopped = stopped
+        self._cookies: dict[str, str] = {}
+        self.url = urls[0]
+        # Without a jar of its own: a browser has one for each rater, and theirs is handed over.
+        self._client = httpx.Client(verify=_certificates(), timeout=_SECONDS, trust_env=False)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def take_over(self, cookies: dict[str, str], number: int) -> None:
+        """Become the browser of somebody, at one of the servers."""
+        self._cookies = cookies
+        self.url = self._urls[number % len(self._urls)]
+
+    def enter(self, token: str) -> Page:
+        """Open somebody's link."""
+        if self._ask("GET", f"/r/{token}").status == 404:
+            raise UsageError(f"{self.url} does not know the raters of this study; does it serve another one?")
+        return self.open("/rate")
+
+    def open(self, path: str) -> Page:
+        """Open a page."""
+        return self._ask("GET", path)
+
+    def send(self, page: Page, path: str, fields: Mapping[str, str] | None = None) -> Page:
+        """Send the form of a page, as often as it takes to have it kept, and open what comes next."""
+        kept = self._ask("POST", path, {**page.fields, **(fields or {})})
+        return self.open("/rate") if kept.status == 303 else kept
+
+    def send_and_hang_up(self, page: Page, path: str, fields: Mapping[str, str]) -> None:
+        """Send the form of a page and lose the connection before the answer is there."""
+        wait = httpx.Timeout(_SECONDS, read=0.0001)
+        try:
+            self._request("POST", path, {**page.fields, **fields}, wait)
+        except httpx.TransportError:
+            self.trouble.connections += 1
+
+    def _request(self, method: str, path: str, fields: Mapping[str, str] | None, wait: object = None) -> httpx.Response:
+        self._client.cookies.clear()
+        headers = {"cookie": "; ".join(f"{name}={value}" for name, value in self._cookies.items())}
+        timeout = wait if isinstance(wait, httpx.Timeout) else httpx.USE_CLIENT_DEFAULT
+        response = self._client.request(
+            method, self.url + path, data=fields, headers=headers if self._cookies else None, timeout=timeout
+        )
+        self._cookies.update(response.cookies)
+        return response
+
+    def _ask(self, method: str, path: str, fields: Mapping[str, str] | None = None) -> Page:
+        until = time.monotonic() + self._patience
+        while not self._stopped.is_set():
+            try:
+                response = self._request(method, path, fields)
+            except httpx.InvalidURL as error:
+                raise UsageError(f"{self.url} is no address of a server; write http://HOST:PORT") from error
+            except httpx.TransportError as error:
+                self.trouble.connections += 1
+                if time.monotonic() > until:
+                    raise UsageError(f"{self.url} does not answer: {error}; start trubleu rate serve there") from error
+                self._stopped.wait(0.1)
+                continue
+            match response.status_code:
+                case 200 | 303 | 404 | 409:
+                    return Page(response.status_code, response.text)
+                case 429:
+                    self.trouble.too_fast += 1
+                    self._stopped.wait(_retry_after(response, 1.0))
+                    until = time.monotonic() + self._patience
+                case 503 if time.monotonic() < until:
+                    self.trouble.not_saved += 1
+                    self._stopped.wait(min(0.5, _retry_after(response, 0.5)))
+                case status:
+                    raise UsageError(f"{self.url} answers a simulated rater with status {status}; see what it prints")
+        raise UsageError("the simulation was stopped")
+
+
+def _retry_after(response: httpx.Response, usual: float) -> float:
+    try:
+        return float(response.headers.get("retry-after", usual))
+    except ValueError:
+        return usual
+
+
+@lru_cache(maxsize=1)
+def _certificates() -> ssl.SSLContext:
+    """Return what knows whom to trust; it takes long to make, so all browsers share one."""
+    return ssl.create_default_context()
+
+
+if TYPE_CHECKING:
+    _Shown: TypeAlias = Mapping[tuple[tuple[str, ...], frozenset[str]], Mapping[str, Mapping[str, float]]]
+
+LABEL = "simulated"
+_SESSION = 10  # tasks before somebody makes a break and comes back with the same cookie
+_LONGEST_WAIT = 60.0  # seconds for the tasks of those who left
+
+
+@dataclass(frozen=True, slots=True)
+class SentAnswer:
+    """An answer that the server said it has kept.
+
+    Attributes
+    ----------
+    rater
+        The rater's number in the study.
+    task
+        The number of the assignment.
+    scores
+        In the order in which the texts were shown; None for "cannot judge".
+    """
+
+    rater: int
+    task: int
+    scores: tuple[int, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """What simulated raters have done.
+
+    Attributes
+    ----------
+    raters
+        Their numbers in the study.
+    tokens
+        The tokens of their links.
+    answers
+        Every answer that the server said it has kept, practice and those taken back included.
+    taken_back
+        How many answers were taken back.
+    repeated
+        How often an answer was sent again though it had been kept.
+    late
+        Answers to tasks that were no longer there.
+    left
+        How many raters left for good.
+    trouble
+        How often the connection was lost, something was not saved at first, or a rater was too fast.
+    missing
+        How many ratings the study still lacks.
+    seconds
+        How long it took.
+    """
+
+    raters: tuple[int, ...]
+    tokens: tuple[str, ...] = field(repr=False)
+    answers: tuple[SentAnswer, ...] = field(repr=False)
+    taken_back: int
+    repeated: int
+    late: int
+    left: int
+    trouble: Trouble
+    missing: int
+    seconds: float
+
+
+def simulate(
+    study: Study,
+    raters: int,
+    *,
+    urls: Sequence[str],
+    habits: Habits | None = None,
+    at_once: int = 8,
+    seed: int = 1,
+    seconds: float = 0.0,
+    patience: float = 60.0,
+    quality: Quality | None = None,
+    progress: Callable[[int], object] = lambda _done: None,
+) -> Simulation:
+    """Let simulated raters answer a study until nothing is left for them.
+
+    They are added to the study under labels that begin with ``simulated``, and reach it as people do: with the cookie
+    of their link, through forms, in sessions between which others come.
+
+    Parameters
+    ----------
+    study
+        The study.
+    raters
+        How many.
+    urls
+        Where it is served; with several servers of one study, raters change between them.
+    habits
+        What they are like.
+    at_once
+        How many are there at the same time.
+    seed
+        Of all that is drawn. The same raters give the same scores to the same texts of the same items; who gets which
+        item also depends on who is faster.
+    seconds
+        How long a task takes on average; never less than the settings of the study ask for.
+    patience
+        For how many seconds a server that does not answer is tried again.
+    quality
+        Tells how good a text is from 1 to 5, given the message and the text, such as `trubleu.simulate.World.quality`;
+        without it, the truth is made up (see `trubleu.rating.simulated_raters.true_qualities`).
+    progress
+        Is told how many answers were kept since the last time.
+
+    Raises
+    ------
+    UsageError
+        If an option is wrong, a server does not answer, or it serves another study.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from trubleu.rating import Item, Study, StudyConfig
+    >>> from trubleu.rating.server_process import ServerProcess
+    >>> folder = pathlib.Path(tempfile.mkdtemp()) / "study"
+    >>> config = StudyConfig("Good answers", "response", raters=2)
+    >>> with Study.create(folder, config, [Item("7", ("fine",), message="how are you?")]) as study:
+    ...     with ServerProcess(folder) as server:
+    ...         done = simulate(study, 3, urls=[server.url])
+    ...     len(done.answers), done.missing, len(study.table())
+    (2, 0, 2)
+    """
+    needed("httpx", "simulating raters", "trubleu[rate]")
+    _check(raters, at_once, seconds, urls)
+    habits = Habits() if habits is None else habits
+    people = simulated_raters(raters, habits, seed=seed)
+    new = study.add_raters(raters, labels=[f"{LABEL} {number}" for number in range(1, raters + 1)])
+    pause = max(seconds, study.config.minimum_seconds)
+    shown = _by_what_is_shown((each.item for each in study.items()), seed, quality)
+    crowd = _Crowd(study, urls, shown=shown, pause=pause, patience=patience, progress=progress)
+    visitors = [
+        _Visitor(person, each.rater.id, each.token, Random(f"{person.name}/habits"))  # noqa: S311 - no secret
+        for person, each in zip(people, new, strict=True)
+    ]
+    began = time.monotonic()
+    crowd.rate(visitors, at_once)
+    return Simulation(
+        tuple(each.rater.id for each in new),
+        tuple(each.token for each in new),
+        tuple(crowd.answers),
+        crowd.taken_back,
+        crowd.repeated,
+        crowd.late,
+        sum(visitor.left for visitor in visitors),
+        crowd.trouble,
+        study.store.read(_missing),
+        time.monotonic() - began,
+    )
+
+
+def _check(raters: int, at_once: int, seconds: float, urls: Sequence[str]) -> None:
+    if not 1 <= raters <= 10_000:
+        raise UsageError(f"the number of simulated raters must be from 1 to 10,000, not {raters}")
+    if not 1 <= at_once <= 500:
+        raise UsageError(f"the number of raters at once must be from 1 to 500, not {at_once}")
+    if not 0 <= seconds <= 3600:
+        raise UsageError(f"the seconds that a task takes must be from 0 to 3,600, not {seconds:g}")
+    if not urls:
+        raise UsageError("simulated raters need the address of a server")
+
+
+@dataclass(slots=True)
+class _Visitor:
+    """A rater on the way: what their browser keeps, and which page they have open."""
+
+    person: SimulatedRater
+    number: int
+    token: str
+    draw: Random
+    cookies: dict[str, str] = field(default_factory=dict)
+    kept: Page | None = None
+    answered: int = 0
+    sessions: int = 0
+    done: bool = False
+    left: bool = False
+
+
+class _Crowd:
+    """All raters of a simulation, and what they have seen of the study."""
+
+    def __init__(
+        self,
+        study: Study,
+        urls: Sequence[str],
+        *,
+        shown: _Shown,
+        pause: float,
+        patience: float,
+        progress: Callable[[int], object],
+    ) -> None:
+        self.study = study
+        self.urls = [url.rstrip("/") for url in urls]
+        self.pause = pause
+        self.patience = patience
+        self.progress = progress
+        self.shown = shown
+        self.trouble = Trouble()
+        self.answers: list[SentAnswer] = []
+        self.taken_back = self.repeated = self.late = 0
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+        self._error: BaseException | None = None
+
+    def rate(self, visitors: Sequence[_Visitor], at_once: int) -> None:
+        """Let everybody rate until nothing is left for anybody."""
+        while True:
+            before = len(self.answers)
+            staying = [visitor for visitor in visitors if not visitor.left]
+            for visitor in staying:
+                visitor.done = False
+            self._round(staying, at_once)
+            if not self.study.store.read(_missing):
+                return
+            # What is left may be held by those who went away; else who gave a task back may have left it to others.
+            until = self.study.store.read(_next_lease_ends)
+            if until is not None:
+                wait = (until - time_now()) / 1000 + 0.05
+                if wait > _LONGEST_WAIT:
+                    return
+                time.sleep(max(0.0, wait))
+            elif len(self.answers) == before:
+                return
+
+    def _round(self, visitors: Sequence[_Visitor], at_once: int) -> None:
+        waiting = deque(visitors)
+
+        def work() -> None:
+            browser = Browser(self.urls, patience=self.patience, stopped=self._stopped)
+            try:
+                while not self._stopped.is_set():
+                    try:
+                        visitor = waiting.popleft()
+                    except IndexError:
+                        return
+                    self._session(visitor, browser)
+                    if not visitor.done and not visitor.left:
+                        waiting.append(visitor)
+            except BaseException as error:
+                with self._lock:  # those who are stopped because of it have errors of their own
+                    self._error = self._error or error
+                self._stopped.set()
+            finally:
+                browser.close()
+                with self._lock:
+                    self.trouble.add(browser.trouble)
+
+        threads = min(at_once, len(visitors))
+        with ThreadPoolExecutor(max(1, threads)) as pool:
+            working = [pool.submit(work) for _ in range(threads)]
+            try:
+                for each in working:
+                    each.result()
+            except BaseException:  # such as Ctrl-C
+                self._stopped.set()
+                raise
+        if self._error is not None:
+            raise self._error
+
+    def _session(self, visitor: _Visitor, browser: Browser) -> None:
+        browser.take_over(visitor.cookies, visitor.number + visitor.sessions)
+        visitor.sessions += 1
+        page, visitor.kept = visitor.kept, None
+        if page is None:
+            page = browser.open("/rate") if visitor.cookies else browser.enter(visitor.token)
+        for number in range(_SESSION):
+            match page.state:
+                case "consent" | "instructions":
+                    page = browser.send(page, "/consent" if page.state == "consent" else "/instructed")
+                case "task":
+                    if visitor.answered == visitor.person.leaves_after:
+                        visitor.left = True
+                        return
+                    if visitor.person.slow and number and visitor.draw.random() < 0.2:
+                        visitor.kept = page
+                        return
+                    page = self._answer(visitor, browser, page)
+                case "feedback":
+                    page = browser.open("/rate")
+                case "paused":
+                    raise UsageError(f"{self.study.folder} is paused; trubleu rate resume lets raters go on")
+                case "done" | "excluded":
+                    visitor.done = True
+                    return
+                case _:
+                    raise UsageError(f"{browser.url} shows a page that no study has; check the address")
+
+    def _answer(self, visitor: _Visitor, browser: Browser, page: Page) -> Page:
+        person, draw = visitor.person, visitor.draw
+        if self.pause:
+            least = self.study.config.minimum_seconds
+            self._stopped.wait(max(least, self.pause * draw.uniform(0.5, 1.5)))
+        clumsy = person.clumsy
+        scores = None if clumsy and draw.random() < 0.03 else self._scores(person, page, browser.url)
+        fields = {"unable": "1"} if scores is None else {f"score_{at}": str(each) for at, each in enumerate(scores, 1)}
+        if clumsy and draw.random() < 0.2:
+            browser.send_and_hang_up(page, "/answer", fields)
+        answer = browser.send(page, "/answer", fields)
+        if answer.status == 409:
+            with self._lock:
+                self.late += 1
+            return browser.open("/rate")
+        with self._lock:
+            self.answers.append(SentAnswer(visitor.number, int(page.fields["task"]), scores))
+            self.progress(1)
+        visitor.answered += 1
+        if clumsy and draw.random() < 0.2:
+            browser.send(page, "/answer", fields)
+            with self._lock:
+                self.repeated += 1
+        if clumsy and answer.can_undo and draw.random() < 0.05:
+            answer = browser.send(answer, "/undo")
+            with self._lock:
+                self.taken_back += 1
+        return answer
+
+    def _scores(self, person: SimulatedRater, page: Page, url: str) -> tuple[int, ...]:
+        by_key = self.shown.get((page.turns, frozenset(page.texts)))
+        if by_key is None:
+            raise UsageError(f"{url} shows a text that {self.study.folder} does not have; is it another study?")
+        # Pages do not say which item they show, and need not unless several look alike.
+        key = next(iter(by_key)) if len(by_key) == 1 else self._key(int(page.fields["task"]))
+        if key is None or key not in by_key:
+            raise UsageError(f"{url} shows another item than {self.study.folder} has there; is it another study?")
+        # From the item as well: a text that comes again in another pair is judged anew, with other luck.
+        return tuple(person.score(repr((key, page.turns, text)), by_key[key][text]) for text in page.texts)
+
+    def _key(self, task: int) -> str | None:
+        shown = select(items.c.key).join(assignments, items.c.id == assignments.c.item).where(assignments.c.id == task)
+        return self.study.store.read(lambda connection: connection.execute(shown).scalar())
+
+
+def _by_what_is_shown(all_items: Iterable[Item], seed: int, known: Quality | None) -> _Shown:
+    """Return how good the texts of items are, by what a page shows of an item and its key."""
+    found: dict[tuple[tuple[str, ...], frozenset[str]], dict[str, dict[str, float]]] = {}
+    for item in all_items:
+        turns = tuple(map(visible, (*item.context, *(() if item.message is None else (item.message,)))))
+        texts = tuple(map(visible, item.texts))
+        qualities = dict(zip(texts, true_qualities(item, seed=seed, quality=known), strict=True))
+        found.setdefault((turns, frozenset(texts)), {})[item.key] = qualities
+    return found
+
+
+def _missing(connection: Connection) -> int:
+    lacking = select(func.coalesce(func.sum(items.c.wanted - items.c.counted), 0)).where(items.c.role == "item")
+    return int(connection.execute(lacking).scalar_one())
+
+
+def _next_lease_ends(connection: Connection) -> int | None:
+    """Return when the first task that is out goes back to the pool."""
+    out = select(func.min(assignments.c.lease_until)).join(items, items.c.id == assignments.c.item)
+    return connection.execute(out.where(assignments.c.state == "leased", items.c.role == "item")).scalar()

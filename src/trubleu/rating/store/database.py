@@ -1,0 +1,334 @@
+"""The database of a study: opening it, and transactions that are retried where that can help."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from sqlalchemy import create_engine, event, inspect, select
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+
+from trubleu.errors import DataError, StoreBusyError, StoreError, StoreFullError, UsageError
+from trubleu.optional_deps import needed
+from trubleu.rating.store.schema import SCHEMA, meta, tables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from sqlalchemy import Connection, Engine, Table
+
+T = TypeVar("T")
+
+_WRITES = "trubleu_writes"
+_TRIES = 6
+_PATIENCE = 10.0  # seconds that a transaction waits for others before it gives up
+
+# By SQLite's primary result codes and by PostgreSQL's SQLSTATE.
+_SQLITE_BUSY = {5, 6}  # busy, locked
+_SQLITE_FULL = {13}
+_POSTGRES_AGAIN = {"40001", "40P01"}  # serialisation failure, deadlock
+_POSTGRES_FULL = {"53100"}
+
+
+class Store:
+    """The database of a study.
+
+    Make one with `Store.create` or `Store.open`; then `read` and `write` run functions in transactions.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> store = Store.create(f"sqlite:///{pathlib.Path(tempfile.mkdtemp()) / 'store.db'}")
+    >>> store.put("colour", "blue")
+    >>> store.get("colour"), store.get("size")
+    ('blue', None)
+    >>> store.close()
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        # SQLite has one writer at a time, and its own waiting is a sleep in steps: threads queue up here instead.
+        self._turn = threading.Lock() if engine.dialect.name == "sqlite" else None
+
+    @property
+    def dialect(self) -> str:
+        """Which database it is: ``sqlite`` or ``postgresql``."""
+        return self._engine.dialect.name
+
+    @property
+    def name(self) -> str:
+        """The database as messages show it, without a password."""
+        url = self._engine.url
+        return str(url.database) if self.dialect == "sqlite" else url.render_as_string(hide_password=True)
+
+    @classmethod
+    def create(cls, url: str | URL, fill: Callable[[Connection], object] | None = None) -> Store:
+        """Make the tables in an empty database, and fill them in the same transaction.
+
+        Parameters
+        ----------
+        url
+            ``sqlite:///PATH`` or ``postgresql+psycopg://USER:PASSWORD@HOST/DATABASE``.
+        fill
+            Puts into the tables what belongs there from the start.
+
+        Raises
+        ------
+        UsageError
+            If the URL is of neither kind, or the database already holds a study.
+        StoreError
+            If the database cannot be used.
+        """
+        store = cls(_engine(url))
+        try:
+            store.write(lambda connection: store._make_tables(connection, fill))
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    @classmethod
+    def open(cls, url: str | URL) -> Store:
+        """Open a database that holds a study.
+
+        Raises
+        ------
+        DataError
+            If there is no study in it, or one of another version.
+        StoreError
+            If the database cannot be used.
+        """
+        engine = _engine(url)
+        if engine.dialect.name == "sqlite" and not Path(str(engine.url.database)).is_file():
+            raise DataError(f"{engine.url.database}: there is no such file; check the path of the study")
+        store = cls(engine)
+        try:
+            store.read(store._check_version)
+        except BaseException:
+            store.close()
+            raise
+        return store
+
+    def _make_tables(self, connection: Connection, fill: Callable[[Connection], object] | None) -> None:
+        if inspect(connection).has_table("meta"):
+            raise UsageError(f"{self.name} already holds a study; give every study a database of its own")
+        tables.create_all(connection, checkfirst=False)
+        connection.execute(meta.insert().values(key="schema", value=str(SCHEMA)))
+        if fill is not None:
+            fill(connection)
+        # Without it PostgreSQL would plan for empty tables until it looks at them by itself.
+        connection.exec_driver_sql("ANALYZE")
+
+    def _check_version(self, connection: Connection) -> None:
+        if not inspect(connection).has_table("meta"):
+            raise DataError(f"{self.name} holds no study; make one with trubleu rate new")
+        found = connection.execute(select(meta.c.value).where(meta.c.key == "schema")).scalar()
+        if found is None or not found.isdecimal():
+            raise DataError(f"{self.name} does not say which version its tables have; restore it from a backup")
+        if int(found) != SCHEMA:
+            remedy = "update TruBLEU" if int(found) > SCHEMA else "finish the study with the TruBLEU that made it"
+            raise DataError(
+                f"{self.name} has tables of version {found}, and this TruBLEU reads version {SCHEMA}; {remedy}"
+            )
+
+    def read(self, work: Callable[[Connection], T]) -> T:
+        """Run a function that only reads, in one transaction, and return what it returns.
+
+        Raises
+        ------
+        StoreError
+            If the database cannot be used.
+        """
+        return self._run(work, writes=False)
+
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """Run a function in one transaction, and return what it returns once that is on the disk.
+
+        If the function raises, or the database fails, nothing of it stays. It may run several times (PostgreSQL may
+        ask for that), so it must not change anything outside the database.
+
+        Raises
+        ------
+        StoreBusyError
+            If the database stays locked, or cannot be reached.
+        StoreFullError
+            If its disk is full.
+        StoreError
+            If the database cannot be used for another reason.
+        """
+        return self._run(work, writes=True)
+
+    def _run(self, work: Callable[[Connection], T], *, writes: bool) -> T:
+        for tries_left in reversed(range(_TRIES)):
+            try:
+                with self._queue(writes), self._engine.connect() as plain:
+                    connection = plain.execution_options(**self._options(writes))
+                    with connection.begin():
+                        return work(connection)
+            except DBAPIError as error:
+                if tries_left and _sqlstate(error) in _POSTGRES_AGAIN:
+                    time.sleep(0.005 * (_TRIES - tries_left))
+                    continue
+                raise self._said(error) from error
+            except SQLAlchemyError as error:
+                # What is left is the pool of connections that has run dry.
+                raise StoreBusyError(f"{self.name} is busy: {error}; try again") from error
+        raise AssertionError  # the last try returns or raises
+
+    def _options(self, writes: bool) -> dict[str, Any]:
+        if self.dialect == "postgresql" and not writes:
+            # All that one function reads is of one moment.
+            return {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+        return {_WRITES: writes}
+
+    @contextmanager
+    def _queue(self, writes: bool) -> Iterator[None]:
+        if self._turn is None or not writes:
+            yield
+            return
+        if not self._turn.acquire(timeout=_PATIENCE):
+            raise StoreBusyError(f"{self.name} is busy: others are writing to it; try again")
+        try:
+            yield
+        finally:
+            self._turn.release()
+
+    def _said(self, error: DBAPIError) -> StoreError:
+        """Say what went wrong, so that whoever wants to try again knows whether that helps."""
+        cause = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
+        code = getattr(error.orig, "sqlite_errorcode", None)
+        if code is not None:
+            if code & 0xFF in _SQLITE_BUSY:
+                return StoreBusyError(f"{self.name} is locked by another program ({cause}); try again")
+            if code & 0xFF in _SQLITE_FULL:
+                return StoreFullError(f"{self.name} cannot grow: {cause}; make room on its disk and try again")
+            return StoreError(f"{self.name} cannot be used: {cause}; check the file and its permissions")
+        state = _sqlstate(error)
+        if state in _POSTGRES_FULL:
+            return StoreFullError(f"{self.name} cannot grow: {cause}; make room on its disk and try again")
+        if error.connection_invalidated or state is None or state[:2] in {"08", "40", "53", "55", "57"}:
+            return StoreBusyError(f"{self.name} cannot be reached at the moment: {cause}; try again")
+        return StoreError(f"{self.name} cannot be used: {cause}; check the database and the rights of its user")
+
+    def get(self, key: str) -> str | None:
+        """Return a setting of the study, None if there is none."""
+        return self.read(lambda connection: get_meta(connection, key))
+
+    def put(self, key: str, value: str) -> None:
+        """Keep a setting of the study."""
+        self.write(lambda connection: put_meta(connection, key, value))
+
+    def forget(self) -> None:
+        """Take what was erased also out of SQLite's journal, as far as nobody is reading it."""
+        if self._turn is None:
+            return
+        # Not through SQLAlchemy, which would begin a transaction first. Where another program reads at the moment, a
+        # later checkpoint does it.
+        with (
+            self._queue(True),
+            closing(self._engine.raw_connection()) as connection,
+            suppress(sqlite3.OperationalError),
+        ):
+            connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def close(self) -> None:
+        """Close all connections. The store opens new ones when it is used again."""
+        self._engine.dispose()
+
+
+def add_row(connection: Connection, table: Table, values: Mapping[str, object]) -> int:
+    """Insert a row, and return the number that it got."""
+    return cast("tuple[int]", connection.execute(table.insert(), values).inserted_primary_key)[0]
+
+
+def get_meta(connection: Connection, key: str) -> str | None:
+    """Return a setting of the study inside a transaction."""
+    return connection.execute(select(meta.c.value).where(meta.c.key == key)).scalar()
+
+
+def put_meta(connection: Connection, key: str, value: str) -> None:
+    """Keep a setting of the study inside a transaction."""
+    if not connection.execute(meta.update().where(meta.c.key == key).values(value=value)).rowcount:
+        connection.execute(meta.insert().values(key=key, value=value))
+
+
+def lock_study(connection: Connection) -> None:
+    """Let what concerns the whole study happen one after another, until the transaction ends."""
+    connection.execute(select(meta.c.value).where(meta.c.key == "schema").with_for_update(key_share=True))
+
+
+def _sqlstate(error: DBAPIError) -> str | None:
+    return getattr(error.orig, "sqlstate", None)
+
+
+def _engine(address: str | URL) -> Engine:
+    try:
+        url = make_url(address)
+    except ArgumentError as error:
+        raise UsageError("the store's URL cannot be read; write postgresql+psycopg://USER@HOST/DATABASE") from error
+    if url.drivername in {"postgresql", "postgres"}:
+        url = url.set(drivername="postgresql+psycopg")
+    match url.drivername:
+        case "sqlite":
+            return _sqlite(url)
+        case "postgresql+psycopg":
+            return _postgres(url)
+    raise UsageError(
+        f"a store cannot be kept in {url.drivername}; use SQLite (the default) or postgresql+psycopg://USER@HOST/DATABASE"
+    )
+
+
+def _sqlite(url: URL) -> Engine:
+    engine = create_engine(
+        url, pool_size=8, max_overflow=56, pool_timeout=_PATIENCE, connect_args={"timeout": _PATIENCE}
+    )
+
+    @event.listens_for(engine, "connect")
+    def _on_connect(connection: Any, _record: object) -> None:
+        # The driver's own way to begin is late: two readers that then both want to write would fail.
+        connection.isolation_level = None
+        cursor = connection.cursor()
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
+            cursor.execute(f"PRAGMA {pragma}")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def _on_begin(connection: Connection) -> None:
+        writes = connection.get_execution_options().get(_WRITES, True)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+def _postgres(url: URL) -> Engine:
+    needed("psycopg", "a store in PostgreSQL", "trubleu[postgres]")
+    try:
+        engine = create_engine(
+            url,
+            pool_size=10,
+            max_overflow=30,
+            pool_timeout=_PATIENCE,
+            pool_pre_ping=True,
+            isolation_level="READ COMMITTED",
+            connect_args={"connect_timeout": 10},
+        )
+    except (NoSuchModuleError, ImportError) as error:
+        raise UsageError(f"the store cannot be opened: {error}") from error
+
+    @event.listens_for(engine, "connect")
+    def _on_connect(connection: Any, _record: object) -> None:
+        # What was acknowledged must be on the disk, however the server is set up.
+        connection.autocommit = True
+        with connection.cursor() as cursor:
+            cursor.execute("SET synchronous_commit TO on")
+            cursor.execute(f"SET lock_timeout TO '{int(_PATIENCE)}s'")
+            # Plans that were kept from when tables were small would read all of them once they are large.
+            cursor.execute("SET plan_cache_mode TO force_custom_plan")
+        connection.autocommit = False
+
+    return engine

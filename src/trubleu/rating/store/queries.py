@@ -1,0 +1,215 @@
+"""Queries: what a study holds, as plain rows for summaries, exports and checks."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlalchemy import func, select
+
+from trubleu.rating.items import Item
+from trubleu.rating.store.schema import assignments, items, log, raters, ratings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlalchemy import Connection
+
+
+@dataclass(frozen=True, slots=True)
+class StoredItem:
+    """An item and how far it is.
+
+    Attributes
+    ----------
+    id
+        Its number in the store.
+    item
+        The item.
+    role
+        ``item``, ``gold``, ``practice``, or ``retired`` for gold and practice items that the settings no longer have.
+    position
+        Its place in the file that the study was made from, counted from 0.
+    wanted, counted
+        How many ratings it is to have, and has; one of both parts of a pair is one.
+    load
+        Counted ratings and tasks that somebody has before them now.
+    unable
+        How many raters could not judge it.
+    """
+
+    id: int
+    item: Item
+    role: str
+    position: int
+    wanted: int
+    counted: int
+    load: int
+    unable: int
+
+
+@dataclass(frozen=True, slots=True)
+class RatingRow:
+    """One score, with what it is about and who gave it.
+
+    Attributes
+    ----------
+    item
+        What was rated (see `StoredItem`).
+    part
+        Which text of the item, counted from 0; always 0 unless the study compares pairs.
+    rater
+        The rater's number.
+    rater_name
+        What to call the rater.
+    excluded
+        Whether the rater's ratings are left out.
+    score
+        From 1 to 5.
+    counted
+        Whether it is one of the ratings that the item needed; never for gold and practice.
+    answered_at
+        In milliseconds since 1970.
+    milliseconds
+        How long the answer took, None if not known.
+    flipped
+        Whether the rater saw the texts of a pair in reverse order.
+    """
+
+    item: StoredItem
+    part: int
+    rater: int
+    rater_name: str
+    excluded: bool
+    score: int
+    counted: bool
+    answered_at: int
+    milliseconds: int | None
+    flipped: bool
+
+    @property
+    def key(self) -> str:
+        """The item's key."""
+        return self.item.item.key
+
+    @property
+    def role(self) -> str:
+        """The item's role."""
+        return self.item.role
+
+    @property
+    def system(self) -> str | None:
+        """The system that wrote the text, in a study of pairs."""
+        systems = self.item.item.systems
+        return systems[self.part] if systems else None
+
+
+@dataclass(frozen=True, slots=True)
+class LogRow:
+    """One entry of the log.
+
+    Attributes
+    ----------
+    id
+        Its number; a later entry about the same item or rater has a larger one.
+    at
+        When, in milliseconds since 1970.
+    kind
+        ``answered``, ``unable``, ``undone``, ``counted`` and ``uncounted`` (an answer that was there begins or ceases
+        to count), ``carried`` and ``imported`` (an answer from elsewhere), ``excluded``, ``readmitted``, ``erased``,
+        ``joined``, ``new link``, ``consented``, ``instructed``, ``paused``, ``resumed``, ``raters``.
+    rater, item, assignment
+        Numbers of what it is about, None where there is none.
+    scores
+        In the order of the item's texts, None if it is no answer or nothing could be judged.
+    flipped
+        Whether the rater saw the texts in reverse order.
+    milliseconds
+        How long the answer took.
+    answered_at
+        When the answer was given, where that is not ``at``.
+    counted
+        Whether the answer counted at that time.
+    note
+        A reason, or where an answer came from.
+    """
+
+    id: int
+    at: int
+    kind: str
+    rater: int | None
+    item: int | None
+    assignment: int | None
+    scores: tuple[int, ...] | None
+    flipped: bool | None
+    milliseconds: int | None
+    answered_at: int | None
+    counted: bool | None
+    note: str | None
+
+
+def stored_items(connection: Connection) -> list[StoredItem]:
+    """Return all items: those to be rated in the order of the file, then practice and gold."""
+    given_up = select(assignments.c.item, func.count()).where(assignments.c.state == "unable")
+    unable = {item: count for item, count in connection.execute(given_up.group_by(assignments.c.item))}  # noqa: C416
+    rows = connection.execute(select(items).order_by(items.c.role != "item", items.c.position, items.c.id))
+    return [
+        StoredItem(
+            row.id,
+            Item.from_json(row.key, row.payload),
+            row.role,
+            row.position,
+            row.wanted,
+            row.counted,
+            row.load,
+            unable.get(row.id, 0),
+        )
+        for row in rows
+    ]
+
+
+def table(connection: Connection) -> list[RatingRow]:
+    """Return all scores that stand, in the order of the items, then of the raters, then of the texts."""
+    stored = stored_items(connection)
+    by_id = {item.id: item for item in stored}
+    place = {item.id: at for at, item in enumerate(stored)}
+    people = {row.id: row for row in connection.execute(select(raters.c.id, raters.c.label, raters.c.excluded))}
+    reversed_pairs = select(assignments.c.item, assignments.c.rater).where(assignments.c.flipped)
+    flipped = {(item, rater) for item, rater in connection.execute(reversed_pairs)}
+    rows = [
+        RatingRow(
+            by_id[row.item],
+            row.part,
+            row.rater,
+            people[row.rater].label or f"rater {row.rater}",
+            people[row.rater].excluded,
+            row.score,
+            row.counted,
+            row.answered_at,
+            row.milliseconds,
+            (row.item, row.rater) in flipped,
+        )
+        for row in connection.execute(select(ratings))
+    ]
+    rows.sort(key=lambda row: (place[row.item.id], row.rater, row.part))
+    return rows
+
+
+def log_rows(connection: Connection) -> Iterator[LogRow]:
+    """Yield the log from its beginning."""
+    for row in connection.execute(select(log).order_by(log.c.id)):
+        yield LogRow(
+            row.id,
+            row.at,
+            row.kind,
+            row.rater,
+            row.item,
+            row.assignment,
+            None if row.scores is None else tuple(json.loads(row.scores)),
+            row.flipped,
+            row.milliseconds,
+            row.answered_at,
+            row.counted,
+            row.note,
+        )

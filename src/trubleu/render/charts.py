@@ -1,0 +1,520 @@
+"""Charts of HTML pages: series, colours, markers, and the position of every element in pixels.
+
+Colours alone are not enough, for some readers and on some printers; each metric therefore has a marker too. The figures
+and the page draw from the same lists.
+
+The page draws its charts itself: no plotting library is needed to make it, the colours follow the reader's light or
+dark surroundings, and names from data pass through the template, which escapes them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from trubleu.judge.pairs.results import Cloud, Measure, PairsReport, SweepName, SweepRow
+
+
+# Hues that the common kinds of colour vision tell apart; each keeps a contrast of 3 with the page behind it (a test).
+LIGHT: Final = ("#0072b2", "#c8500a", "#00805d", "#aa3377", "#8a6a00", "#4b5ec7", "#55555e")
+DARK: Final = ("#5db7ee", "#f59b5b", "#3fce9f", "#ee9ccb", "#e3c04c", "#a3b0ff", "#c6c6d0")
+
+MARKERS: Final = ("circle", "square", "triangle", "diamond", "cross", "down", "plus", "star")
+"""One more than there are colours, so that their combinations repeat late."""
+
+DASHES: Final = ("", "6 3", "2 2.5", "8 3 2 3", "12 3")
+"""Lengths of strokes and gaps in pixels; nothing for a line without gaps."""
+
+_ROUNDING: Final = 1e-9
+
+TITLES: Final[dict[SweepName, str]] = {
+    "threshold": "least weight of references",
+    "unit": "segments a unit",
+    "order": "longest n-gram",
+}
+"""What each sweep varies, in the order in which they are drawn."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One line of a sweep.
+
+    Attributes
+    ----------
+    metric, condition
+        What it belongs to; no condition if that is what is varied, or if there is none.
+    hue
+        The place of its metric among all that are drawn, for colour and marker.
+    dash
+        The place of its condition among all that are drawn.
+    rows
+        Its points, from left to right.
+    """
+
+    metric: str
+    condition: str | None
+    hue: int
+    dash: int
+    rows: tuple[SweepRow, ...]
+
+    def __str__(self) -> str:
+        return self.metric if self.condition is None else f"{self.metric} ({self.condition})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweep:
+    """All lines over one thing that was varied."""
+
+    name: SweepName
+    lines: tuple[Line, ...]
+
+    @property
+    def title(self) -> str:
+        """What is varied, for people."""
+        return TITLES[self.name]
+
+    @property
+    def values(self) -> list[float]:
+        """The places on the axis, from left to right: thresholds fall, all else rises."""
+        return sorted({row.value for line in self.lines for row in line.rows}, reverse=self.name == "threshold")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweeps:
+    """Every sweep of a report that has rows, and what its lines are told apart by."""
+
+    metrics: tuple[str, ...]
+    conditions: tuple[str, ...]
+    sweeps: tuple[Sweep, ...]
+
+    @classmethod
+    def of(cls, report: PairsReport) -> Sweeps:
+        """Sort a report's rows into lines; all points of a line have one metric, and one condition unless it varies."""
+        metrics = tuple(dict.fromkeys(row.metric for row in report.sweeps))
+        conditions = tuple(
+            dict.fromkeys(row.condition for row in report.sweeps if row.sweep != "threshold" and row.condition)
+        )
+        sweeps = []
+        for name in TITLES:
+            found: dict[tuple[str, str | None], list[SweepRow]] = {}
+            for row in report.sweeps:
+                if row.sweep == name:
+                    found.setdefault((row.metric, None if name == "threshold" else row.condition), []).append(row)
+            lines = tuple(
+                Line(
+                    metric=metric,
+                    condition=condition,
+                    hue=metrics.index(metric),
+                    dash=0 if condition is None else conditions.index(condition),
+                    rows=tuple(sorted(rows, key=lambda row: -row.value if name == "threshold" else row.value)),
+                )
+                for (metric, condition), rows in found.items()
+            )
+            if lines:
+                sweeps.append(Sweep(name=name, lines=lines))
+        return cls(metrics=metrics, conditions=conditions, sweeps=tuple(sweeps))
+
+    def span(self) -> tuple[float, float]:
+        """Return the smallest and the largest of all coefficients and ends of intervals; 0 and 1 if there are none."""
+        numbers = [
+            number
+            for sweep in self.sweeps
+            for line in sweep.lines
+            for row in line.rows
+            for number in (row.spearman, row.spearman_low, row.spearman_high)
+            if number is not None
+        ]
+        return (min(numbers), max(numbers)) if numbers else (0.0, 1.0)
+
+
+def unbroken(rows: Sequence[SweepRow], *, interval: bool = False) -> Iterator[list[SweepRow]]:
+    """Yield stretches of neighbouring points that are defined: a line has a gap where one is not, never a 0.
+
+    Parameters
+    ----------
+    rows
+        The points of a line.
+    interval
+        Whether points without an interval are left out as well.
+    """
+
+    def drawn(row: SweepRow) -> bool:
+        return row.spearman is not None and not (interval and (row.spearman_low is None or row.spearman_high is None))
+
+    for able, group in groupby(rows, key=drawn):
+        if able:
+            yield list(group)
+
+
+def value_text(value: float) -> str:
+    """Return a place on an axis as people write it.
+
+    Examples
+    --------
+    >>> value_text(100.0), value_text(-0.2), value_text(0.6000000000000001), value_text(-0.0)
+    ('100', '−0.2', '0.6', '0')
+    """
+    return f"{round(value, 6) + 0.0:g}".replace("-", "−")
+
+
+def ticks(low: float, high: float, steps: int = 6) -> list[float]:
+    """Return round numbers with the same distance from just below one number to just above another.
+
+    Parameters
+    ----------
+    low, high
+        What they must reach around.
+    steps
+        How many distances fit between the two at most.
+
+    Examples
+    --------
+    >>> ticks(0.13, 0.58)
+    [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
+    >>> ticks(-3.0, 41.0)
+    [-10.0, 0.0, 10.0, 20.0, 30.0, 40.0, 50.0]
+    """
+    least = max(abs(low), abs(high), 1.0) * 1e-6  # so that one value alone has an axis too
+    span = max(high - low, least)
+    power = 10.0 ** math.floor(math.log10(span / steps))
+    step = next(power * factor for factor in (1, 2, 5, 10) if span / (power * factor) <= steps * (1 + _ROUNDING))
+    first, last = math.floor(low / step + _ROUNDING), math.ceil(high / step - _ROUNDING)
+    return [round(number * step, 12) + 0.0 for number in range(first, max(last, first + 1) + 1)]
+
+
+WIDTH: Final = 380
+HEIGHT: Final = 270
+LEFT, RIGHT, TOP, BOTTOM = 50, 12, 12, 44
+MOST_POINTS: Final = 2000
+"""Points of a scatter that are drawn; of more, every so many-th."""
+
+_LABEL_WIDTH: Final = 7.0  # of one character of a tick
+_MARKER: Final = 3.6
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A place on an axis and what stands there."""
+
+    at: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stroke:
+    """Something drawn: a path, its classes, and what it is."""
+
+    path: str
+    classes: str
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """Two axes and what is drawn between them.
+
+    Attributes
+    ----------
+    title
+        What stands above it.
+    description
+        What it shows, in words, for those who do not see it.
+    x_title, y_title
+        What the axes are.
+    x_ticks, y_ticks
+        Places in pixels.
+    zero_x, zero_y
+        Where 0 is, if it is inside.
+    bands, lines, marks
+        From the back to the front.
+    note
+        What stands below it.
+    """
+
+    title: str
+    description: str
+    x_title: str
+    y_title: str
+    x_ticks: Sequence[Tick]
+    y_ticks: Sequence[Tick]
+    zero_x: float | None = None
+    zero_y: float | None = None
+    bands: Sequence[Stroke] = ()
+    lines: Sequence[Stroke] = ()
+    marks: Sequence[Stroke] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One entry of a legend: a stroke to draw and its name."""
+
+    name: str
+    classes: str
+    marker: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strip:
+    """A coefficient and its interval on a small scale of their own; None where there is none."""
+
+    at: float | None
+    low: float | None
+    high: float | None
+    zero: float | None
+    text: str
+
+
+def sweep_charts(sweeps: Sweeps) -> list[Chart]:
+    """Return a chart for each sweep, all with the same vertical axis."""
+    levels = ticks(*sweeps.span(), 5)
+    return [_sweep_chart(sweep, levels) for sweep in sweeps.sweeps]
+
+
+def sweep_legend(sweeps: Sweeps) -> list[Key]:
+    """Return what the lines of all sweeps are: metrics, and conditions where there are several."""
+    shown = [Key(name, _hue(number), _marker(number, 14, 7)) for number, name in enumerate(sweeps.metrics)]
+    if len(sweeps.conditions) > 1:
+        shown += [Key(name, f"plain {_dash(number)}") for number, name in enumerate(sweeps.conditions)]
+    return shown
+
+
+def _sweep_chart(sweep: Sweep, levels: Sequence[float]) -> Chart:
+    x = _horizontal(sweep)
+    y = _scale(levels[0], levels[-1], HEIGHT - BOTTOM, TOP)
+    bands, lines, marks = [], [], []
+    for line in sweep.lines:
+        for rows in unbroken(line.rows, interval=True):
+            above = [(x(row.value), y(row.spearman_high or 0.0)) for row in rows]
+            below = [(x(row.value), y(row.spearman_low or 0.0)) for row in reversed(rows)]
+            if len(rows) > 1:
+                bands.append(Stroke(_polyline([*above, *below]) + "Z", _hue(line.hue)))
+            else:  # an interval with nothing beside it is no area
+                lines.append(Stroke(_polyline([above[0], below[0]]), _hue(line.hue)))
+        for rows in unbroken(line.rows):
+            points = [(x(row.value), y(row.spearman or 0.0)) for row in rows]
+            if len(points) > 1:
+                lines.append(Stroke(_polyline(points), f"{_hue(line.hue)} {_dash(line.dash)}"))
+            marks += [
+                Stroke(_marker(line.hue, *point), _hue(line.hue), _point_text(line, row.value, row.spearman or 0.0))
+                for point, row in zip(points, rows, strict=True)
+            ]
+    return Chart(
+        title=f"By {sweep.title}",
+        description=_sweep_text(sweep),
+        x_title=sweep.title,
+        y_title="Spearman’s ρ",
+        x_ticks=[Tick(x(value), value_text(value)) for value in labelled_values(sweep)],
+        y_ticks=[Tick(y(level), value_text(level)) for level in levels],
+        zero_y=y(0.0) if levels[0] < 0 < levels[-1] else None,
+        bands=bands,
+        lines=lines,
+        marks=marks,
+    )
+
+
+def labelled_values(sweep: Sweep) -> list[float]:
+    """Return the values of a sweep that have room for a label under the axis."""
+    x = _horizontal(sweep)
+    places = {x(value): value for value in sweep.values}
+    return [places[mark.at] for mark in _thinned([Tick(at, value_text(value)) for at, value in places.items()])]
+
+
+def scatter_chart(cloud: Cloud, measure: Measure, spearman: float | None) -> Chart:
+    """Return the units of a draw: rating differences from left to right, differences of scores from below to above."""
+    ratings, scores = defined_points(cloud, measure)
+    total = len(ratings)
+    if total > MOST_POINTS:
+        kept = np.linspace(0, total - 1, MOST_POINTS).round().astype(np.int64)
+        ratings, scores = ratings[kept], scores[kept]
+    across, up = _reach(ratings), _reach(scores)
+    x = _scale(-across, across, LEFT, WIDTH - RIGHT)
+    y = _scale(-up, up, HEIGHT - BOTTOM, TOP)
+    # A stroke of no length with round ends is a dot: one element for all of them.
+    dots = "".join(f"M{x(q):.1f} {y(m):.1f}h0" for q, m in zip(ratings.tolist(), scores.tolist(), strict=True))
+    coefficient = "undefined" if spearman is None else number_text(spearman)
+    some = f" ({len(ratings):,} are drawn)" if total > len(ratings) else ""
+    missing = len(cloud.rating) - total
+    note = f"ρ {coefficient}; {total:,} units{some}" + (f", {missing:,} more have no score" if missing else "")
+    return Chart(
+        title=str(measure),
+        description=f"Differences of scores against differences of ratings for {measure}: {note}",
+        x_title="difference of ratings, A − B",
+        y_title="difference of scores, A − B",
+        x_ticks=_thinned([Tick(x(value), value_text(value)) for value in _within(across)]),
+        y_ticks=[Tick(y(value), value_text(value)) for value in _within(up)],
+        zero_x=x(0.0),
+        zero_y=y(0.0),
+        marks=[Stroke(dots, "dots")] if dots else [],
+        note=note,
+    )
+
+
+def defined_points(cloud: Cloud, measure: Measure) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return rating differences and differences of scores of the units that have both."""
+    ratings, scores = cloud.rating, cloud.scores[measure]
+    able = np.isfinite(ratings) & np.isfinite(scores)
+    return ratings[able], scores[able]
+
+
+def strip(value: float | None, low: float | None, high: float | None, ends: tuple[float, float]) -> Strip:
+    """Return a coefficient on a scale between two ends, in percent of its length."""
+    x = _scale(ends[0], ends[1], 2.0, 98.0)
+    return Strip(
+        at=None if value is None else x(value),
+        low=None if low is None else x(low),
+        high=None if high is None else x(high),
+        zero=x(0.0) if ends[0] <= 0 <= ends[1] else None,
+        text="undefined" if value is None else interval_text(value, low, high),
+    )
+
+
+def number_text(value: float | None, digits: int = 3, *, signed: bool = False) -> str:
+    """Return a number for people; a dash for one that is undefined.
+
+    Examples
+    --------
+    >>> number_text(-0.25), number_text(None), number_text(0.5, 1, signed=True), number_text(-0.0001)
+    ('−0.250', '–', '+0.5', '0.000')
+    """
+    if value is None or not math.isfinite(value):
+        return "–"
+    return f"{value:{'+' if signed else '-'}z.{digits}f}".replace("-", "−")
+
+
+def bounds_text(low: float | None, high: float | None, digits: int = 3) -> str:
+    """Return an interval for people; a dash for none.
+
+    Examples
+    --------
+    >>> bounds_text(-0.1, 0.25), bounds_text(None, None)
+    ('[−0.100, 0.250]', '–')
+    """
+    return "–" if low is None or high is None else f"[{number_text(low, digits)}, {number_text(high, digits)}]"
+
+
+def interval_text(value: float | None, low: float | None, high: float | None, digits: int = 3) -> str:
+    """Return a number with its interval, if there is one.
+
+    Examples
+    --------
+    >>> interval_text(0.5, 0.25, 0.75), interval_text(0.5, None, None), interval_text(None, None, None)
+    ('0.500 [0.250, 0.750]', '0.500', '–')
+    """
+    shown = number_text(value, digits)
+    return shown if value is None or low is None or high is None else f"{shown} {bounds_text(low, high, digits)}"
+
+
+def series_style() -> str:
+    """Return a class for each colour and each kind of line: ``.c0`` …, ``.d0`` …, for light and dark surroundings."""
+    light, dark = (
+        "".join(f".c{number}{{--c:{colour}}}" for number, colour in enumerate(colours)) for colours in (LIGHT, DARK)
+    )
+    dashes = "".join(f".d{number}{{stroke-dasharray:{dash}}}" for number, dash in enumerate(DASHES) if dash)
+    return f"{light}{dashes}\n@media (prefers-color-scheme:dark){{{dark}}}\n"
+
+
+def _hue(number: int) -> str:
+    return f"c{number % len(LIGHT)}"
+
+
+def _dash(number: int) -> str:
+    return f"d{number % len(DASHES)}"
+
+
+def _marker(number: int, x: float, y: float) -> str:
+    """Return the outline of a metric's marker around a point."""
+    r = _MARKER
+    steps: dict[str, Sequence[tuple[float, float]]] = {
+        "square": ((-r, -r), (r, -r), (r, r), (-r, r)),
+        "triangle": ((0, -r * 1.3), (r * 1.2, r), (-r * 1.2, r)),
+        "down": ((0, r * 1.3), (r * 1.2, -r), (-r * 1.2, -r)),
+        "diamond": ((0, -r * 1.4), (r * 1.4, 0), (0, r * 1.4), (-r * 1.4, 0)),
+        "plus": tuple(_cross(r * 1.3, r * 0.45)),
+        "cross": tuple(_turned(_cross(r * 1.3, r * 0.45), 45)),
+        "star": tuple(_turned([(0.0, -r * (1.5 if corner % 2 == 0 else 0.6))], 36 * corner)[0] for corner in range(10)),
+    }
+    kind = MARKERS[number % len(MARKERS)]
+    if kind == "circle":
+        return f"M{x - r:.1f} {y:.1f}a{r} {r} 0 1 0 {2 * r} 0a{r} {r} 0 1 0 {-2 * r} 0Z"
+    return _polyline([(x + dx, y + dy) for dx, dy in steps[kind]]) + "Z"
+
+
+def _cross(arm: float, half: float) -> list[tuple[float, float]]:
+    quarter = [(-half, -arm), (half, -arm), (half, -half)]
+    return [corner for turn in range(4) for corner in _turned(quarter, 90 * turn)]
+
+
+def _turned(points: Sequence[tuple[float, float]], degrees: float) -> list[tuple[float, float]]:
+    cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    return [(x * cosine - y * sine, x * sine + y * cosine) for x, y in points]
+
+
+def _polyline(points: Sequence[tuple[float, float]]) -> str:
+    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+
+
+def _scale(low: float, high: float, start: float, end: float) -> Callable[[float], float]:
+    return lambda value: start + (value - low) / (high - low) * (end - start)
+
+
+def _horizontal(sweep: Sweep) -> Callable[[float], float]:
+    """Return where values stand: sizes of units by their logarithm, as each is a multiple of another."""
+    values = sweep.values
+    warp = math.log if sweep.name == "unit" and min(values) > 0 else float
+    inner = LEFT + 16, WIDTH - RIGHT - 16
+    if len(values) == 1:
+        return lambda _: (inner[0] + inner[1]) / 2
+    place = _scale(warp(values[0]), warp(values[-1]), *inner)
+    return lambda value: place(warp(value))
+
+
+def _reach(values: NDArray[np.float64]) -> float:
+    """Return how far an axis goes to both sides of 0, equally, as the order within a pair means nothing."""
+    return 1.06 * float(np.max(np.abs(values), initial=0.0)) or 1.0
+
+
+def _within(reach: float) -> list[float]:
+    """Return round numbers between −reach and +reach."""
+    return [value for value in ticks(-reach, reach, 6) if abs(value) <= reach]
+
+
+def _thinned(marks: Sequence[Tick]) -> list[Tick]:
+    """Keep every second label, or third, … where they would touch each other."""
+    for step in range(1, len(marks) + 1):
+        kept = list(marks[::step])
+        if all(
+            abs(one.at - other.at) >= (len(one.text) + len(other.text)) / 2 * _LABEL_WIDTH + 6
+            for one, other in pairwise(kept)
+        ):
+            return kept
+    return list(marks[:1])
+
+
+def _point_text(line: Line, value: float, spearman: float) -> str:
+    return f"{line}, {value_text(value)}: ρ {number_text(spearman)}"
+
+
+def _sweep_text(sweep: Sweep) -> str:
+    """Say in words what a chart shows: where each line begins and ends."""
+    said = []
+    for line in sweep.lines:
+        defined = [row for rows in unbroken(line.rows) for row in rows]
+        if defined:
+            first, last = defined[0], defined[-1]
+            said.append(
+                f"{line}: {number_text(first.spearman)} at {value_text(first.value)}"
+                + (f", {number_text(last.spearman)} at {value_text(last.value)}" if last is not first else "")
+            )
+        else:
+            said.append(f"{line}: undefined")
+    return f"Spearman’s ρ by {sweep.title}. " + "; ".join(said)

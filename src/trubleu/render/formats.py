@@ -1,0 +1,341 @@
+"""Tables as text, Markdown, LaTeX, HTML, CSV and JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+from trubleu.render.tables import MISSING, Bounds, Estimate, Shown, Table, joined, one_line, shown, width
+from trubleu.results import MOST_ROWS, SCHEMA, html_notes, html_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from trubleu.render.tables import Cell
+
+
+def render_text(tables: Sequence[Table], digits: int, notes: Sequence[str] = ()) -> str:
+    """Return tables under each other, each with its title and notes, and the notes on all of them at the end."""
+    blocks: list[str] = []
+    for table in tables:
+        body = aligned(table, digits)
+        blocks += [f"{one_line(table.title)}\n{body}" if table.title else body, _text_lines(table.notes)]
+    return joined([*blocks, _text_lines(notes)])
+
+
+def _text_lines(notes: Sequence[str]) -> str:
+    return "\n".join(map(one_line, notes))
+
+
+def aligned(table: Table, digits: int) -> str:
+    """Return the columns side by side: texts to the left, numbers to the right and under each other."""
+    columns = [
+        _text_column([shown(row[index], column, digits) for row in table.rows])
+        for index, column in enumerate(table.columns)
+    ]
+    padded: list[list[str]] = []
+    for column, cells in zip(table.columns, columns, strict=True):
+        heading = one_line(column.heading)
+        widest = max(map(width, (heading, *cells)))
+        lines = [heading, "-" * widest, *cells]
+        if column.kind == "text":
+            padded.append([line + " " * (widest - width(line)) for line in lines])
+        else:
+            padded.append([" " * (widest - width(line)) + line for line in lines])
+    return "\n".join("  ".join(line).rstrip() for line in zip(*padded, strict=True))
+
+
+def _text_column(cells: Sequence[Shown]) -> list[str]:
+    # Where some cells have a mark, all others keep its room free, so that numbers stand under each other.
+    room = max((len(cell.mark) for cell in cells), default=0)
+    return [plain(cell) + " " * (room - len(cell.mark)) for cell in cells]
+
+
+def plain(cell: Shown) -> str:
+    """Return a cell as it stands in a line.
+
+    Examples
+    --------
+    >>> plain(Shown("36.28", ("35.10", "37.56"), "*"))
+    '36.28 [35.10, 37.56]*'
+    """
+    if cell.interval is None:
+        return one_line(cell.text) + cell.mark
+    interval = f"[{cell.interval[0]}, {cell.interval[1]}]"
+    return (f"{one_line(cell.text)} {interval}" if cell.text else interval) + cell.mark
+
+
+_LINE_ENDS: Final = re.compile(r"\r\n|[\n\r\x0b\x0c\x85\u2028\u2029]")
+# An underscore inside a word marks nothing, and names of systems are full of them.
+_MARKDOWN_SPECIAL: Final = re.compile(r"[\\`*\[\]~$]|(?<![^\W_])_|_(?![^\W_])")
+_PLAIN_MARKDOWN: Final = re.compile(r"[A-Za-z0-9.,:+-]*")
+_MARKDOWN_HTML: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+
+
+def render_markdown(tables: Sequence[Table], digits: int, notes: Sequence[str] = ()) -> str:
+    """Return pipe tables, titles as headings and notes as lists."""
+    blocks: list[str] = []
+    for table in tables:
+        title = f"### {shown_as_it_is(one_line(table.title))}" if table.title else ""
+        blocks += [title, _markdown_table(table, digits), _markdown_list(table.notes)]
+    return joined([*blocks, _markdown_list(notes)])
+
+
+def _markdown_table(table: Table, digits: int) -> str:
+    lines = [
+        [escape_markdown(column.heading) for column in table.columns],
+        *(
+            [_markdown_cell(shown(cell, column, digits)) for cell, column in zip(row, table.columns, strict=True)]
+            for row in table.rows
+        ),
+    ]
+    rule = "".join(":--|" if column.kind == "text" else "--:|" for column in table.columns)
+    head, *body = (f"| {' | '.join(line)} |" for line in lines)
+    return "\n".join([head, f"|{rule}", *body])
+
+
+def _markdown_cell(cell: Shown) -> str:
+    if cell.interval is None:
+        return escape_markdown(cell.text) + escape_markdown(cell.mark)
+    interval = f"[{cell.interval[0]}, {cell.interval[1]}]"
+    return (f"{escape_markdown(cell.text)} {interval}" if cell.text else interval) + escape_markdown(cell.mark)
+
+
+def _markdown_list(notes: Sequence[str]) -> str:
+    return "\n".join(f"- {shown_as_it_is(one_line(note))}" for note in notes)
+
+
+def shown_as_it_is(text: str) -> str:
+    """Return a line that Markdown shows as it is, outside of tables."""
+    return _MARKDOWN_SPECIAL.sub(r"\\\g<0>", text.translate(_MARKDOWN_HTML))
+
+
+def escape_markdown(text: str) -> str:
+    r"""Return a text that Markdown shows as it is in a cell, where a pipe would end it and a line end the table.
+
+    Examples
+    --------
+    >>> escaped("sys_A *new* <b>|`x`\nsecond line")
+    'sys_A \\*new\\* &lt;b&gt;\\|\\`x\\`<br>second line'
+    """
+    if _PLAIN_MARKDOWN.fullmatch(text):  # most cells; the rest is slow for a million of them
+        return text
+    lines = (one_line(line).strip() for line in _LINE_ENDS.split(text))
+    return "<br>".join(shown_as_it_is(line).replace("|", "\\|") for line in lines)
+
+
+LATEX_PACKAGES: Final = r"% needs \usepackage{booktabs}"
+
+_LATEX_ESCAPES: Final = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    # In braces, or one at the start of a row would be an argument of the line end before it.
+    "[": "{[}",
+    "]": "{]}",
+    "*": "{*}",
+    # In braces, or two of them would become one.
+    "`": "{`}",
+    "'": "{'}",
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+    "–": r"\textendash{}",
+    "−": "$-$",
+    "↓": r"$\downarrow$",
+    "Δ": r"$\Delta$",
+    "…": r"\ldots{}",
+}
+_LATEX_TRANSLATION: Final = str.maketrans(_LATEX_ESCAPES)
+_LATEX_NUMBER: Final = re.compile(r"[+-][\d,]+(?:\.\d+)?")
+
+
+def render_latex(tables: Sequence[Table], digits: int, notes: Sequence[str] = ()) -> str:
+    """Return tabulars; notes become comments above what they are about."""
+    head = "\n".join([LATEX_PACKAGES, *map(_latex_comment, notes)])
+    first, *others = (_latex_table(table, digits) for table in tables)
+    return joined([f"{head}\n{first}", *others])
+
+
+def _latex_comment(note: str) -> str:
+    return f"% {one_line(note)}"
+
+
+def _latex_table(table: Table, digits: int) -> str:
+    rows = (
+        [_latex_cell(shown(cell, column, digits)) for cell, column in zip(row, table.columns, strict=True)]
+        for row in table.rows
+    )
+    lines = [
+        f"\\begin{{tabular}}{{{''.join('l' if column.kind == 'text' else 'r' for column in table.columns)}}}",
+        r"\toprule",
+        _latex_line([escape_latex(column.heading) for column in table.columns]),
+        r"\midrule",
+        *map(_latex_line, rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+    if table.title:
+        caption = f"\\caption{{{escape_latex(table.title)}}}"
+        lines = [r"\begin{table}", r"\centering", caption, *lines, r"\end{table}"]
+    return "\n".join([*map(_latex_comment, table.notes), *lines])
+
+
+def _latex_line(cells: Sequence[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def _latex_cell(cell: Shown) -> str:
+    text = _latex_number(cell.text) if cell.text else ""
+    if cell.interval is not None:
+        interval = f"{{\\footnotesize [{_latex_number(cell.interval[0])}, {_latex_number(cell.interval[1])}]}}"
+        text = f"{text} {interval}" if text else interval
+    return f"{text}$^{{{cell.mark}}}$" if cell.mark else text
+
+
+def _latex_number(text: str) -> str:
+    """Return a number with a sign in mathematics, where a minus is no hyphen; anything else escaped."""
+    if text == MISSING:
+        return "--"
+    return f"${text}$" if _LATEX_NUMBER.fullmatch(text) else escape_latex(text)
+
+
+def escape_latex(text: str) -> str:
+    r"""Return a text that LaTeX prints as it is.
+
+    Examples
+    --------
+    >>> print(escaped("50% of sys_A & {B}\\"))
+    50\% of sys\_A \& \{B\}\textbackslash{}
+    """
+    # Two hyphens would become a dash.
+    return re.sub("-(?=-)", "-{}", one_line(text).translate(_LATEX_TRANSLATION))
+
+
+def render_html(tables: Sequence[Table], digits: int, notes: Sequence[str] = ()) -> str:
+    """Return tables under each other, each with its title and notes, and the notes on all of them at the end."""
+    blocks = [_html_table(table, digits) for table in tables]
+    if notes:
+        blocks.append(html_notes([*map(one_line, notes)]))
+    return "\n".join(blocks) + "\n"
+
+
+def _html_table(table: Table, digits: int) -> str:
+    return html_table(
+        [one_line(column.heading) for column in table.columns],
+        [
+            [plain(shown(cell, column, digits)) for cell, column in zip(row, table.columns, strict=True)]
+            for row in table.rows[:MOST_ROWS]
+        ],
+        numbers=[column.kind != "text" for column in table.columns],
+        more=max(len(table.rows) - MOST_ROWS, 0),
+        title=one_line(table.title),
+        notes=[*map(one_line, table.notes)],
+    )
+
+
+Value: TypeAlias = str | int | float | None
+
+TABLE: Final = "table"
+"""The column of a CSV file that tells rows of several tables apart."""
+
+_PLAIN_FIELD: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:|-]*")
+_QUOTED_FIELD: Final = re.compile(r'[,"\r\n]|\A\s|\s\Z|\A\Z')
+_FORMULA: Final = re.compile(r"[=@\t\r]|[+-](?!\d+(?:\.\d+)?(?:[eE][+-]?\d+)?\Z)")
+
+
+class Flat(NamedTuple):
+    """A table with one plain value a field."""
+
+    names: list[str]
+    rows: list[list[Value]]
+
+
+def flat(table: Table) -> Flat:
+    """Return a table with intervals taken apart; a number that is not finite becomes nothing."""
+    names: list[str] = []
+    fields: list[list[Value]] = []
+    for index, column in enumerate(table.columns):
+        cells = [row[index] for row in table.rows]
+        names.append(column.name)
+        parts = [[_value(cell) for cell in cells]]
+        if any(_has_interval(cell) for cell in cells):
+            if all(isinstance(cell, Bounds) or cell is None for cell in cells):
+                names.pop()
+                parts.pop()
+            names += [f"{column.name}_low", f"{column.name}_high"]
+            parts += [[_end(cell, "low") for cell in cells], [_end(cell, "high") for cell in cells]]
+        fields += parts
+    return Flat(names, [list(row) for row in zip(*fields, strict=True)])
+
+
+def _has_interval(cell: Cell) -> bool:
+    return isinstance(cell, Bounds) or (isinstance(cell, Estimate) and cell.low is not None)
+
+
+def _value(cell: Cell) -> Value:
+    if isinstance(cell, Bounds):
+        return None
+    return _finite(cell.value if isinstance(cell, Estimate) else cell)
+
+
+def _end(cell: Cell, which: str) -> Value:
+    return _finite(getattr(cell, which)) if isinstance(cell, Bounds | Estimate) else None
+
+
+def _finite(value: Value) -> Value:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def render_json(tables: Sequence[Table]) -> str:
+    """Return one object: the schema, and the rows of each table under its name."""
+    document: dict[str, object] = {"schema": SCHEMA}
+    for table in tables:
+        if table.key in document:
+            raise ValueError(f"two tables are named {table.key!r}")
+        names, rows = flat(table)
+        document[table.key] = [{"schema": SCHEMA, **dict(zip(names, row, strict=True))} for row in rows]
+    return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+
+
+def render_csv(tables: Sequence[Table]) -> str:
+    """Return one rectangular table as RFC 4180 has it; rows of several tables follow each other."""
+    parts = [(table.key, flat(table)) for table in tables]
+    names = list(dict.fromkeys(name for _, part in parts for name in part.names))
+    several = len(parts) > 1
+    lines = [_csv_line([TABLE, *names] if several else names)]
+    for key, part in parts:
+        places = [part.names.index(name) if name in part.names else None for name in names]
+        first = [key] if several else []
+        lines += [_csv_line([*first, *(None if at is None else row[at] for at in places)]) for row in part.rows]
+    return "".join(lines)
+
+
+def _csv_line(values: Iterable[Value]) -> str:
+    return ",".join(map(csv_field, values)) + "\r\n"
+
+
+def csv_field(value: Value) -> str:
+    """Return a value as it stands in CSV: nothing for None, numbers in full, texts safe from spreadsheets.
+
+    Examples
+    --------
+    >>> [field(value) for value in (None, 0.1, 36.0, "a, b", "=1+1", "-5")]
+    ['', '0.1', '36.0', '"a, b"', "'=1+1", '-5']
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return float.__repr__(value)  # the shortest form that reads back to the same bits, also of NumPy's numbers
+    if isinstance(value, int):
+        return str(value)
+    if _PLAIN_FIELD.fullmatch(value):  # most texts; the rest is slow for a million of them
+        return value
+    # A text that a spreadsheet would run as a formula gets an apostrophe; a number with a sign is none.
+    text = f"'{value}" if _FORMULA.match(value) else value
+    return '"' + text.replace('"', '""') + '"' if _QUOTED_FIELD.search(text) else text

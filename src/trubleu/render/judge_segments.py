@@ -1,0 +1,346 @@
+"""The segments where a metric and people disagree most, as the judge page shows them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from trubleu.errors import UsageError
+from trubleu.explain.segment import explain, is_explainable
+from trubleu.judge.pairs.results import Measure
+from trubleu.render.charts import number_text
+from trubleu.render.explanation_page import (
+    ReferenceView,
+    RunView,
+    TokenView,
+    decisive_references,
+    minus,
+    output_view,
+    reference_view,
+    weight_classes,
+)
+from trubleu.render.explanation_text import matched_ngrams, weight_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from trubleu.data import References
+    from trubleu.data.references import Segment
+    from trubleu.explain.explanation import Explanation
+    from trubleu.judge.pairs.results import Evidence, PairsReport
+    from trubleu.metrics import Metric
+
+MOST_REFERENCES: Final = 40
+"""References of one side that are shown besides those that decide its score; there can be a thousand."""
+
+_SIDES: Final = {-1: "B", 0: "0", 1: "A"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """One segment under one pair of systems.
+
+    Attributes
+    ----------
+    evidence
+        The place of its pair in `PairsReport.evidence`.
+    place
+        Its place among the segments there.
+    metric, rating
+        What the metric and people think of A more than of B; below 0 where they prefer B.
+    disagreement
+        From 0 to 1, see `disagreements`.
+    """
+
+    evidence: int
+    place: int
+    metric: float
+    rating: float
+    disagreement: float
+
+    @property
+    def kind(self) -> str:
+        """Whom the metric prefers, then whom people prefer: ``A``, ``B``, or ``0`` for neither."""
+        return "".join(_SIDES[(value > 0) - (value < 0)] for value in (self.metric, self.rating))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """What is browsed: those with the largest disagreement, of how many, and how many have no score."""
+
+    measure: Measure
+    observations: tuple[Observation, ...]
+    total: int
+    unscored: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideView:
+    """What one system said, and what became of it."""
+
+    system: str
+    rating: str
+    score: str
+    output: Sequence[RunView]
+    decisive: Sequence[ReferenceView]
+    others: Sequence[ReferenceView]
+    hidden: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObservationView:
+    """One segment under one pair; ``search`` holds texts that a reader's words are looked for in."""
+
+    id: str
+    pair: int
+    kind: str
+    metric: float
+    rating: float
+    disagreement: str
+    verdict: str
+    message: str | None
+    context: Sequence[str]
+    search: str
+    sides: Sequence[SideView]
+    scores: Sequence[tuple[str, str, str]]
+
+
+def disagreements(metric: NDArray[np.float64], rating: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how far apart each observation stands among all by the metric and by people.
+
+    Both are turned into ranks, as a share of the observations; every observation enters with both signs, as it does in
+    the correlations, so that it does not matter which system of a pair comes first. Equal values share their mean rank.
+
+    Parameters
+    ----------
+    metric, rating
+        Differences between the systems of a pair, A − B, one for each observation.
+
+    Returns
+    -------
+    ndarray
+        From 0 (both rank it alike) to nearly 1.
+
+    Examples
+    --------
+    >>> disagreements(np.array([2.0, 1.0]), np.array([2.0, -1.0])).tolist()
+    [0.0, 0.25]
+    """
+    # Ranks are halves of whole numbers, so that their distance is exact and equal ones stay equal.
+    result: NDArray[np.float64] = np.abs(_ranks(metric) - _ranks(rating)) / max(2 * len(metric), 1)
+    return result
+
+
+def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    mirrored = np.concatenate([values, -values])
+    _, inverse, counts = np.unique(mirrored, return_inverse=True, return_counts=True)
+    middle = np.cumsum(counts) - (counts - 1) / 2
+    ranks: NDArray[np.float64] = middle[inverse[: len(values)]]
+    return ranks
+
+
+def default_measure(report: PairsReport) -> Measure | None:
+    """Return the measure to browse by: the best-agreeing one that can be explained, under all references if any is.
+
+    None if there is no measure.
+    """
+    best: tuple[tuple[bool, bool, float], Measure] | None = None
+    for row in report.correlations:
+        metric = report.metrics.get(row.metric)
+        able = metric is not None and row.condition is not None and is_explainable(metric)
+        rank = (able, row.condition == "all", -np.inf if row.spearman is None else row.spearman)
+        if best is None or rank > best[0]:
+            best = rank, Measure(metric=row.metric, condition=row.condition)
+    return None if best is None else best[1]
+
+
+def most_disagreeing(report: PairsReport, measure: Measure, count: int) -> Selection:
+    """Return the observations where a measure and people disagree most, of equal ones the first.
+
+    Raises
+    ------
+    UsageError
+        If the report does not hold the measure, or the count is below 0.
+    """
+    if count < 0:
+        raise UsageError(f"{count} observations cannot be browsed; ask for 0 or more")
+    if any(measure not in evidence.scores_a for evidence in report.evidence):
+        known = ", ".join(str(Measure(metric=row.metric, condition=row.condition)) for row in report.correlations)
+        raise UsageError(f"{measure} was not judged; browse by one of: {known}")
+    metric = report.metrics.get(measure.metric)
+    sign = 1.0 if metric is None or metric.higher_is_better else -1.0
+    pieces = [
+        (number, sign * (one.scores_a[measure] - one.scores_b[measure]), one.rating_a - one.rating_b)
+        for number, one in enumerate(report.evidence)
+    ]
+    owner = np.concatenate([np.full(len(rated), number) for number, _, rated in pieces] or [np.zeros(0, np.int64)])
+    place = np.concatenate([np.arange(len(rated)) for _, _, rated in pieces] or [np.zeros(0, np.int64)])
+    scored = np.concatenate([scores for _, scores, _ in pieces] or [np.zeros(0)])
+    rated = np.concatenate([rated for _, _, rated in pieces] or [np.zeros(0)])
+    able = np.isfinite(scored) & np.isfinite(rated)
+    owner, place, scored, rated = owner[able], place[able], scored[able], rated[able]
+    apart = disagreements(scored, rated)
+    chosen = np.argsort(-apart, kind="stable")[:count].tolist()
+    return Selection(
+        measure=measure,
+        observations=tuple(
+            Observation(
+                evidence=int(owner[index]),
+                place=int(place[index]),
+                metric=float(scored[index]),
+                rating=float(rated[index]),
+                disagreement=float(apart[index]),
+            )
+            for index in chosen
+        ),
+        total=len(scored),
+        unscored=int(np.count_nonzero(~able)),
+    )
+
+
+def observation_view(report: PairsReport, measure: Measure, observation: Observation) -> ObservationView:
+    """Return what the page shows of one observation."""
+    evidence = report.evidence[observation.evidence]
+    pair = report.pairs[evidence.pair]
+    at = observation.place
+    metric = report.metrics.get(measure.metric)
+    sides = []
+    segments = []
+    for system, output, rating, scores, references in (
+        (pair.a, evidence.outputs_a[at], evidence.rating_a[at], evidence.scores_a, evidence.references_a),
+        (pair.b, evidence.outputs_b[at], evidence.rating_b[at], evidence.scores_b, evidence.references_b),
+    ):
+        condition = measure.condition or list(references)[-1]  # scores from elsewhere saw none of ours
+        segment = references[condition].take([at])
+        segments.append(segment[0])
+        explained = metric if measure.condition is not None else None
+        sides.append(_side(system, output, float(rating), float(scores[measure][at]), explained, segment))
+    first = segments[0]
+    context = first.context or ()
+    return ObservationView(
+        id=first.id,
+        pair=evidence.pair,
+        kind=observation.kind,
+        metric=observation.metric,
+        rating=observation.rating,
+        disagreement=number_text(observation.disagreement, 2),
+        verdict=_verdict(observation.kind, pair.a, pair.b),
+        message=first.message,
+        context=context,
+        search=_searchable(segments, (evidence.outputs_a[at], evidence.outputs_b[at]), sides),
+        sides=sides,
+        scores=[
+            (str(other), number_text(float(evidence.scores_a[other][at]), 2), number_text(float(scores_b[at]), 2))
+            for other, scores_b in evidence.scores_b.items()
+            if other != measure
+        ],
+    )
+
+
+def _side(
+    system: str, output: str, rating: float, score: float, metric: Metric | None, references: References
+) -> SideView:
+    segment = references[0]
+    if metric is not None and is_explainable(metric):
+        explanation = explain(metric, output, references)
+        decisive = [place for place in explanation.by_weight() if place in decisive_references(explanation)]
+        grams = list(matched_ngrams(explanation))
+        shown = output_view(explanation, grams, by_rating=True)
+        views = [reference_view(explanation, place, grams, by_rating=True) for place in decisive]
+        rest = [place for place in explanation.by_weight() if place not in decisive]
+        others = [_plain(segment, place, _weight(explanation, place)) for place in rest[:MOST_REFERENCES]]
+    else:
+        shown = [RunView([TokenView(output)])] if output.strip() else []
+        weights = [reference.weight for reference in segment.references]
+        rest = sorted(range(len(weights)), key=lambda place: -(weights[place] or 0.0))
+        views = []
+        others = [_plain(segment, place, weights[place]) for place in rest[:MOST_REFERENCES]]
+    return SideView(
+        system=system,
+        rating=number_text(rating, 2),
+        score=number_text(score, 2),
+        output=shown,
+        decisive=views,
+        others=others,
+        hidden=len(rest) - len(others),
+    )
+
+
+def _weight(explanation: Explanation, place: int) -> float | None:
+    reference = explanation.references[place]
+    return reference.weight if explanation.weighted else reference.rated
+
+
+def _plain(segment: Segment, place: int, weight: float | None) -> ReferenceView:
+    """Return a reference as it was written; only those that decide the score are worth their marks."""
+    reference = segment.references[place]
+    return ReferenceView(
+        number=place + 1,
+        weight="" if weight is None else minus(weight_text(weight)),
+        classes="" if weight is None else weight_classes(weight),
+        runs=[RunView([TokenView(reference.text)])] if reference.text.strip() else [],
+        credit="",
+        notes=[] if reference.origin is None else [reference.origin],
+    )
+
+
+def _verdict(kind: str, a: str, b: str) -> str:
+    """Say who prefers whom.
+
+    Examples
+    --------
+    >>> _verdict("AB", "x", "y"), _verdict("0A", "x", "y")
+    ('the metric prefers x, people prefer y', 'the metric sees no difference, people prefer x')
+    >>> _verdict("BB", "x", "y"), _verdict("00", "x", "y")
+    ('the metric and people prefer y', 'neither the metric nor people see a difference')
+    """
+    names = {"A": a, "B": b}
+    metric, people = tuple(kind)
+    if metric == people:
+        return (
+            f"the metric and people prefer {names[metric]}"
+            if metric in names
+            else "neither the metric nor people see a difference"
+        )
+    ours = f"the metric prefers {names[metric]}" if metric in names else "the metric sees no difference"
+    theirs = f"people prefer {names[people]}" if people in names else "people see no difference"
+    return f"{ours}, {theirs}"
+
+
+def _searchable(segments: Sequence[Segment], outputs: Sequence[str], sides: Sequence[SideView]) -> str:
+    """Return what a reader may look for and the page does not hold as it was written, but cut into tokens."""
+    first = segments[0]
+    texts = [first.id, *(first.context or ()), first.message or "", *outputs]
+    for segment, side in zip(segments, sides, strict=True):
+        texts += [segment.references[view.number - 1].text for view in side.decisive]
+    return "\n".join(dict.fromkeys(texts)).lower()
+
+
+def kinds(observations: Sequence[Observation]) -> list[tuple[str, str, int]]:
+    """Return ways in which metric and people agree or not: the kinds of each, what it is called, how many there are."""
+    named = (
+        ("AB BA", "metric and people prefer different systems"),
+        ("AB", "metric prefers A, people prefer B"),
+        ("BA", "metric prefers B, people prefer A"),
+        ("A0 B0", "only the metric sees a difference"),
+        ("0A 0B", "only people see a difference"),
+        ("AA BB 00", "same preference, another strength"),
+    )
+    return [
+        (codes, name, count)
+        for codes, name in named
+        if (count := sum(observation.kind in codes.split() for observation in observations))
+    ]
+
+
+def pair_counts(evidence: Sequence[Evidence], observations: Sequence[Observation]) -> dict[int, int]:
+    """Return how many observations each pair has, by its place in the report, for those that have any."""
+    counts: dict[int, int] = {}
+    for observation in observations:
+        place = evidence[observation.evidence].pair
+        counts[place] = counts.get(place, 0) + 1
+    return dict(sorted(counts.items()))

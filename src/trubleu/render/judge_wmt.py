@@ -1,0 +1,193 @@
+"""A report of the WMT protocol as tables: one column per language pair for people, flat rows for programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from trubleu.judge.wmt.results import (
+    AVERAGE,
+    LEVELS,
+    AgreementRow,
+    DifferenceRow,
+    NoteRow,
+    SystemScoreRow,
+    WmtSetting,
+)
+from trubleu.judge.wmt.statistics import SEGMENT_STATISTICS, SYSTEM_STATISTICS
+from trubleu.judge.wmt.tau import VARIANTS
+from trubleu.render.tables import FOR_PROGRAMS, Bounds, Column, Estimate, Table, record_table, render_tables, stars
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from trubleu.judge.wmt.results import Level, WmtReport
+
+TITLES: Final[dict[Level, str]] = {
+    "system": "System level",
+    "rankings": "Segment level, ranked pairs",
+    "assessments": "Segment level, direct assessments",
+}
+
+STATISTICS: Final[dict[Level, tuple[str, ...]]] = {
+    "system": SYSTEM_STATISTICS,
+    "rankings": VARIANTS,
+    "assessments": SEGMENT_STATISTICS,
+}
+
+_NAMES: Final[dict[str, str]] = {
+    "pearson": "Pearson r",
+    "spearman": "Spearman ρ",
+    "kendall": "Kendall τ-b",
+    "accuracy": "pairwise accuracy",
+    **{variant: f"τ {variant}" for variant in VARIANTS},
+}
+
+_TESTS: Final = {
+    "williams": "Williams' test",
+    "permutation": "permutation of standardised scores",
+    "bootstrap": "paired bootstrap",
+}
+
+
+def render_wmt(report: WmtReport, format: str = "text", digits: int = 3) -> str:  # noqa: A002
+    """Return a report in one of the formats of `trubleu.render.tables.render_tables`.
+
+    Parameters
+    ----------
+    report
+        What `judge_wmt` returns.
+    format
+        ``text``, ``markdown`` and ``latex`` have a table a level with a row a metric and a column a language pair, then
+        the other statistics, differences between metrics, and how the numbers were made. ``json`` and ``csv`` have flat
+        rows with everything in them, as `WmtReport.to_dict`.
+    digits
+        Decimals for people.
+    """
+    if format in FOR_PROGRAMS:
+        return render_tables(record_tables(report), format, digits)
+    return render_tables(wmt_tables(report), format, digits, notes=tuple(wmt_notes(report)))
+
+
+def record_tables(report: WmtReport) -> list[Table]:
+    """Return flat rows: ``agreements``, ``differences``, ``systems``, ``setting`` (one row) and ``notes``."""
+    return [
+        record_table("agreements", AgreementRow, report.agreements),
+        record_table("differences", DifferenceRow, report.differences),
+        record_table("systems", SystemScoreRow, report.systems),
+        record_table("setting", WmtSetting, [report.setting]),
+        record_table("notes", NoteRow, report.note_rows()),
+    ]
+
+
+def wmt_tables(report: WmtReport) -> list[Table]:
+    """Return tables for people: two a level, and differences between metrics if there are any."""
+    tables: list[Table] = []
+    for level in LEVELS:
+        rows = [row for row in report.agreements if row.level == level]
+        if rows:
+            main = report.setting.tau if level == "rankings" else "pearson"
+            tables += [_main(level, main, rows), _others(level, main, rows)]
+    if report.differences:
+        tables.append(_differences(report.differences))
+    return tables
+
+
+def wmt_notes(report: WmtReport) -> Iterator[str]:
+    """Yield how the numbers were made and what was left out, one sentence each."""
+    setting = report.setting
+    drawn: dict[Level, dict[str, None]] = {}
+    for row in report.agreements:
+        if row.resampled is not None and row.language_pair != AVERAGE:
+            drawn.setdefault(row.level, {})[row.resampled] = None
+    if drawn:
+        share = f"{100 * setting.confidence:g} %"
+        what = "; ".join(f"{TITLES[level]}: {' or '.join(resampled)}" for level, resampled in drawn.items())
+        draws = f"{setting.resamples:,} resamples, seed {setting.seed}"
+        yield f"intervals: {share}, percentile bootstrap ({what}), {draws}, each language pair with draws of its own"
+    if any(row.level == "rankings" for row in report.agreements):
+        kept = "kept as they are" if setting.identical == "expanded" else "merged"
+        yield f"ranked pairs: systems that wrote the same text are {kept} (identical: {setting.identical})"
+    if report.differences:
+        made = dict.fromkeys(row.test for row in report.differences)
+        tests = ", ".join(text for test, text in _TESTS.items() if test in made)
+        yield (
+            f"differences: {tests}; two-sided p-values, corrected by Holm for all pairs of metrics in one level, "
+            "language pair and test; * p < 0.05, ** p < 0.01, *** p < 0.001"
+        )
+    yield from dict.fromkeys(f"{row.metric}: {row.signature}" for row in report.agreements if row.signature is not None)
+    yield from report.notes
+
+
+def _pairs(rows: Sequence[AgreementRow]) -> list[str]:
+    pairs = dict.fromkeys(row.language_pair for row in rows)
+    return [pair for pair in pairs if pair != AVERAGE] + [AVERAGE] * (AVERAGE in pairs)
+
+
+def _main(level: Level, statistic: str, rows: Sequence[AgreementRow]) -> Table:
+    cells = {
+        (row.metric, row.language_pair): Estimate(row.value, row.low, row.high)
+        for row in rows
+        if row.statistic == statistic
+    }
+    pairs = _pairs(rows)
+    return Table(
+        f"{TITLES[level]}: {_NAMES[statistic]}",
+        [Column("metric"), *(Column(f"pair {pair}", pair, "number") for pair in pairs)],
+        [
+            (metric, *(cells.get((metric, pair)) for pair in pairs))
+            for metric in dict.fromkeys(row.metric for row in rows)
+        ],
+        name=level,
+    )
+
+
+def _others(level: Level, main: str, rows: Sequence[AgreementRow]) -> Table:
+    others = [statistic for statistic in STATISTICS[level] if statistic != main]
+    cells = {(row.language_pair, row.metric, row.statistic): row for row in rows}
+    shown = [
+        (pair, metric, None if pair == AVERAGE else first.n, *(cells[pair, metric, other].value for other in others))
+        for pair in _pairs(rows)
+        for metric in dict.fromkeys(row.metric for row in rows)
+        if (first := cells.get((pair, metric, main))) is not None
+    ]
+    what = {"system": "systems", "rankings": "pairs", "assessments": "outputs"}[level]
+    return Table(
+        f"{TITLES[level]}: other statistics",
+        [
+            Column("language_pair", "language pair"),
+            Column("metric"),
+            Column("n", what, "count"),
+            *(Column(other, _NAMES[other], "number") for other in others),
+        ],
+        shown,
+        name=f"{level}_others",
+    )
+
+
+def _differences(rows: Sequence[DifferenceRow]) -> Table:
+    tests = [test for test in _TESTS if any(row.test == test for row in rows)]
+    found: dict[tuple[str, str, str, str], dict[str, DifferenceRow]] = {}
+    for row in rows:
+        found.setdefault((row.level, row.language_pair, row.metric_x, row.metric_y), {})[row.test] = row
+    shown: list[tuple[Any, ...]] = []
+    for (level, pair, x, y), by_test in found.items():
+        first = next(iter(by_test.values()))
+        ends = None if first.low is None or first.high is None else Bounds(first.low, first.high)
+        p_values = [by_test[test].p_holm if test in by_test else None for test in tests]
+        marked = [None if p is None else Estimate(p, mark=stars(p)) for p in p_values]
+        shown.append((level, pair, x, y, first.statistic, first.difference, ends, *marked))
+    return Table(
+        "Differences between metrics",
+        [
+            Column("level"),
+            Column("language_pair", "language pair"),
+            Column("x"),
+            Column("y"),
+            Column("statistic"),
+            Column("difference", "x − y", "signed"),
+            Column("interval", kind="signed"),
+            *(Column(test, f"p ({test})", "p") for test in tests),
+        ],
+        shown,
+        name="differences",
+    )

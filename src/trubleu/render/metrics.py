@@ -1,0 +1,100 @@
+"""The list of metrics, and the options of one, as tables."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from trubleu.metrics import describe, names
+from trubleu.render.tables import Column, Table
+
+_TAKES: Final = {
+    "tokenize": "13a, intl, char, zh, words, chat, none, …",
+    "smoothing": "exp, floor, add-k or none",
+    "smoothing_value": "a number, for floor (0.1) or add-k (1)",
+    "reference_length": "closest, shortest, longest or average",
+    "variant": "lin-och, nakov, nakov-all or sacrebleu",
+    "definition": "paper or fork2019",
+    "negative": "clamp, floor:E or error",
+    "length_references": "all or positive",
+    "no_positive": "error or skip",
+    "unrated_as": "a weight from -1 to 1",
+    "vectors": "ready, or the path of a store, a file or a folder",
+    "similarity": "raw, clamp or shift:S",
+    "oov": "a number from 0 to 1, or composed",
+    "credit": "earn, nearest or max",
+    "corpus": "a file of references to learn from",
+    "alpha": "a number from 0 to 1",
+    "threshold": "a number from 0 to 1",
+    "gamma": "a number from 0 to 1",
+    "sigma": "a number above 0",
+    "beta": "a number that is not below 0",
+    "char_order": "a whole number from 1 on",
+    "word_order": "a whole number from 0 on",
+    "stemmer": "porter, another of Snowball's (english, german, …) or none",
+    "synonyms": "none, wordnet, or the folder of one",
+}
+"""What options take that are not true or false."""
+
+_TAKES_HERE: Final = {
+    ("bleu2vec", "smoothing"): "lin-och, exp, floor, add-k or none",
+    ("dbleu2vec", "smoothing"): "lin-och, exp, floor, add-k or none",
+    ("bleu2vec", "definition"): "paper or release2017",
+    ("chrf", "beta"): "a whole number from 1 on",
+    ("chrf++", "beta"): "a whole number from 1 on",
+}
+"""By the metric, without -f."""
+
+
+def metric_table() -> Table:
+    """Return all metrics: what each is for and what it needs."""
+    return Table(
+        "",
+        [
+            Column("metric"),
+            Column("purpose", "what it is for"),
+            Column("order", "N", kind="count"),
+            Column("better"),
+            Column("needs"),
+        ],
+        [
+            (
+                found.name,
+                found.purpose,
+                found.order,
+                "higher" if found.higher_is_better else "lower",
+                ", ".join(found.needs) or None,
+            )
+            for found in describe()
+        ],
+        notes=[
+            "N: the longest n-grams if none are asked for; bleu-2 asks for 2, and 1 to 9 are possible",
+            "options of one metric: trubleu score --list-metrics NAME",
+        ],
+        name="metrics",
+    )
+
+
+def option_table(name: str) -> Table:
+    """Return the options of one metric."""
+    # An order may stand behind the name, but changes no option.
+    [found] = describe(name if name in names() else re.sub(r"-\d+$", "", name))
+    return Table(
+        "",
+        [Column("option"), Column("default", "if left out"), Column("takes", "what it takes")],
+        [(option, _shown(default), _taken(found.name, option, default)) for option, default in found.options.items()],
+        notes=[f"options stand in brackets: -m '{name}[option=value,…]'"],
+        name="options",
+    )
+
+
+def _taken(metric: str, option: str, default: object) -> str | None:
+    if isinstance(default, bool):
+        return "true or false"
+    return _TAKES_HERE.get((metric.removesuffix("-f"), option), _TAKES.get(option))
+
+
+def _shown(default: object) -> str | None:
+    if isinstance(default, bool):
+        return "true" if default else "false"
+    return None if default is None else str(default)

@@ -1,0 +1,140 @@
+"""What an index holds, what was mined, and how triples were counted, as tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from trubleu.errors import counted
+from trubleu.files import paths
+from trubleu.render.tables import Column, Table, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from trubleu.mining import Candidate, Candidates, Index
+
+
+def index_tables(index: Index, notes: list[str] | None = None) -> list[Table]:
+    """Return tables of what an index holds, how it was made and from what."""
+    manifest = index.manifest
+    columns = [
+        Column("name", "index"),
+        Column("triples", kind="count"),
+        Column("message_words", "words of messages", "count"),
+        Column("mean_message", "mean", "number"),
+        Column("response_words", "words of responses", "count"),
+        Column("mean_response", "mean", "number"),
+        Column("shards", kind="count"),
+        Column("bytes", kind="count"),
+    ]
+    size = sum(paths.byte_size(paths.joined(index.place, shard.file)) for shard in manifest.shards)
+    words = index.message_words, index.response_words
+    row: list[Any] = [index.place, len(index), words[0], words[0] / len(index), words[1], words[1] / len(index)]
+    row += [len(manifest.shards), size]
+    options = [
+        ("tokenize", index.tokenize),
+        ("case", "ignored" if index.lowercase else "kept"),
+        ("stop words", str(len(index.stop_words))),
+        ("triples in a shard", str(manifest.options.shard_triples)),
+        ("skipped as bad", str(manifest.bad)),
+        ("skipped as blank", str(manifest.empty)),
+        ("fingerprint", index.content),
+    ]
+    sources = [(one_line(source.name), source.triples) for source in manifest.sources]
+    return [
+        Table("", columns, [row], notes or [], name="index"),
+        Table("How it was made", [Column("option"), Column("value")], options, name="options"),
+        Table("Sources", [Column("name", "file"), Column("triples", kind="count")], sources, name="sources"),
+    ]
+
+
+def summary_table(found: Candidates, path: str) -> Table:
+    """Return how many candidates of each origin were written."""
+    origins = [each.origin for one in found for each in one.candidates]
+    rows = [(origin, origins.count(origin)) for origin in ("seed", "mined", "parrot", "random") if origin in origins]
+    notes = [f"{path}: candidates for {counted(len(found), 'seed')}", f"signature: {found.signature}"]
+    return Table("", [Column("origin"), Column("candidates", kind="count")], rows, notes, name="candidates")
+
+
+def candidate_tables(
+    found: Sequence[Candidate],
+    notes: list[str],
+    *,
+    by_message: bool,
+    explained: bool,
+    for_people: bool,
+    digits: int,
+) -> list[Table]:
+    """Return what a search found.
+
+    Parameters
+    ----------
+    found
+        The candidates.
+    notes
+        Notes below the table.
+    by_message
+        Whether there was no response to search for.
+    explained
+        Whether the words that made each score are shown.
+    for_people
+        False for programs, which get the words as rows of a table of their own.
+    digits
+        Decimals of the words' contributions.
+    """
+    columns = [
+        Column("rank", kind="count"),
+        Column("score", kind="number"),
+        Column("message_score", "of message", "number"),
+        Column("response_score", "of response", "number"),
+        Column("message"),
+        Column("response"),
+        Column("source"),
+    ]
+    rows: list[list[Any]] = [
+        [
+            each.rank,
+            each.score,
+            each.message_score,
+            each.response_score,
+            one_line(each.source_message or ""),
+            one_line(each.text),
+            each.source,
+        ]
+        for each in found
+    ]
+    if by_message:  # a score is that of the message, which need not be said twice
+        kept = [0, 1, *range(4, 7)] if for_people else [0, 1, 2, *range(4, 7)]
+        columns, rows = [columns[each] for each in kept], [[row[each] for each in kept] for row in rows]
+        notes = [
+            *notes,
+            "ranked by the message alone, as no --response was given; the score is BM25's of the messages",
+        ]
+    tables = [Table("", columns, rows, notes, name="candidates")]
+    if explained and for_people:
+        fields = ("message",) if by_message else ("message", "response")
+        columns += [Column(f"{field}_words", f"words of {field}") for field in fields]
+        for row, each in zip(rows, found, strict=True):
+            row += [_listed_words(getattr(each.words, field), digits) for field in fields]
+    elif explained:
+        names = [Column("rank", kind="count"), Column("field"), Column("word"), Column("contribution", kind="number")]
+        parts = [
+            (each.rank, field, word, contribution)
+            for each in found
+            if each.words is not None
+            for field, words in (("message", each.words.message), ("response", each.words.response))
+            for word, contribution in words
+        ]
+        tables.append(Table("", names, parts, name="words"))
+    return tables
+
+
+def _listed_words(words: Sequence[tuple[str, float]], digits: int) -> str:
+    return " · ".join(f"{word} {contribution:.{digits}f}" for word, contribution in words)
+
+
+def triples_table(counts: Mapping[str, int]) -> Table:
+    """Return how many triples were read, kept and left out, and why."""
+    titles = {"few": "too few raters", "low": "rated too low", "short": "too short"}
+    columns = [Column(name, titles.get(name, name), "count") for name in counts]
+    return Table("", columns, [tuple(counts.values())], name="triples")

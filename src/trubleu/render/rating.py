@@ -1,0 +1,163 @@
+"""The plan and the status of a study as tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from trubleu.errors import counted
+from trubleu.rating.plan import Plan
+from trubleu.render.tables import Column, Table, one_line, record_table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from trubleu.rating.summary import RaterSummary, Summary
+
+
+_TEXT = 60  # characters of a disputed text where people read
+
+
+def status_tables(found: Summary) -> list[Table]:
+    """Return how a study goes, for people."""
+    share = f" ({100 * found.counted / found.wanted:.1f} %)" if found.wanted else ""
+    left = f", {found.hours_left:,.1f} hours left at this pace" if found.hours_left else ""
+    alpha = found.alpha
+    interval = "" if alpha.low != alpha.low else f" [{alpha.low:.3f}, {alpha.high:.3f}]"
+    facts = [
+        ("state", "paused" if found.paused else "running"),
+        ("ratings", f"{found.counted:,} of {found.wanted:,}{share}"),
+        ("items complete", f"{found.complete:,} of {found.items:,}"),
+        ("ratings in the last hour", f"{found.last_hour:,}{left}"),
+        ("with raters now", f"{found.waiting:,}"),
+        ("could not judge", f"{found.unable:,}"),
+        ("not counted", f"{found.uncounted:,}"),
+        ("Krippendorff's α, ordinal", alpha.reason or f"{alpha.alpha:.3f}{interval} of {counted(alpha.items, 'text')}"),
+        (
+            "quadratic κ between raters",
+            "undefined"
+            if found.kappa is None
+            else f"{found.kappa:.3f}, mean of {counted(found.pairs, 'pair')} of raters, weighted by shared texts",
+        ),
+    ]
+    weights = [(f"{each.low:+.2f} to {each.high:+.2f}", each.count) for each in found.weights]
+    disputed = [
+        (_short(each.key), " ".join(map(str, each.scores)), each.spread, _short(each.message or ""), _short(each.text))
+        for each in found.disputed
+    ]
+    tables = [Table("", [Column("what", ""), Column("value", "")], facts, name="progress")]
+    if found.raters:
+        tables.append(_raters_table(found.raters))
+    if found.counted:
+        columns = [Column("weight"), Column("texts", kind="count")]
+        tables.append(Table("Weights", columns, weights))
+    if disputed:
+        names = [Column("item"), Column("scores"), Column("spread", kind="number"), Column("message"), Column("text")]
+        tables.append(Table("What raters disagree on most", names, disputed, name="disputed"))
+    return tables
+
+
+def _raters_table(raters: Sequence[RaterSummary]) -> Table:
+    columns = [
+        Column("number", kind="count"),
+        Column("name"),
+        Column("ratings", kind="count"),
+        Column("counted", kind="count"),
+        Column("seconds", "seconds each", kind="number", digits=1),
+        Column("scores", "scores 1 to 5"),
+        Column("mean", kind="number"),
+        Column("spread", kind="number"),
+        Column("gold"),
+        Column("kappa", "κ with the rest", kind="number"),
+        Column("shared", kind="count"),
+        Column("state", ""),
+    ]
+    rows = [
+        (
+            each.rater.id,
+            one_line(each.rater.name),
+            each.ratings,
+            each.counted,
+            each.seconds,
+            " ".join(map(str, each.scores)),
+            each.mean,
+            each.spread,
+            f"{each.gold_right} of {each.gold_total}" if each.gold_total else None,
+            each.agreement,
+            each.shared,
+            f"excluded: {one_line(each.rater.reason or '')}" if each.rater.excluded else "",
+        )
+        for each in raters
+    ]
+    return Table("Raters", columns, rows)
+
+
+def _short(text: str) -> str:
+    line = one_line(text[: 2 * _TEXT])
+    return line if len(line) <= _TEXT else line[: _TEXT - 1] + "…"
+
+
+def status_records(found: Summary) -> list[Table]:
+    """Return how a study goes, for programs."""
+    progress = (
+        "paused", "items", "complete", "wanted", "counted", "uncounted", "unable", "waiting", "last_hour", "hours_left",
+    )  # fmt: skip
+    agreement = (
+        "alpha", "low", "high", "level", "items", "ratings", "raters", "reason", "confidence", "resamples", "undefined",
+        "seed",
+    )  # fmt: skip
+    kappa = (*(getattr(found.alpha, name) for name in agreement), found.kappa, found.pairs)
+    person = ("id", "name", "entry", "excluded", "reason", "created_at", "erased_at")
+    own = (
+        "ratings",
+        "counted",
+        "seconds",
+        "mean",
+        "spread",
+        "gold_right",
+        "gold_total",
+        "agreement",
+        "shared",
+        "last_at",
+    )
+    raters = [
+        (*(getattr(each.rater, name) for name in person), *(getattr(each, name) for name in own), *each.scores)
+        for each in found.raters
+    ]
+    scores = [f"scores_{score}" for score in range(1, 6)]
+    disputed = [
+        (each.key, each.part, each.message, each.text, " ".join(map(str, each.scores)), each.spread)
+        for each in found.disputed
+    ]
+
+    def table(name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
+        return Table("", [*map(Column, columns)], rows, name=name)
+
+    return [
+        table("progress", progress, [[getattr(found, name) for name in progress]]),
+        table("agreement", (*agreement, "kappa", "pairs"), [kappa]),
+        table("raters", (*person, *own, *scores), raters),
+        table("weights", ("low", "high", "count"), [(each.low, each.high, each.count) for each in found.weights]),
+        table("disputed", ("item", "part", "message", "text", "scores", "spread"), disputed),
+        table("notes", ("note",), [(note,) for note in found.notes]),
+    ]
+
+
+def plan_table(made: Plan, *, for_people: bool) -> Table:
+    """Return what a study takes; for programs, a column for each field."""
+    if not for_people:
+        return record_table("plan", Plan, [made])
+    rows: list[tuple[str, str]] = [
+        ("items", f"{made.items:,}"),
+        ("ratings asked for", f"{made.wanted:,}"),
+        ("of these there already", f"{made.there:,}"),
+        ("ratings to be given", f"{made.missing:,}"),
+        ("gold items on top", f"{made.gold:,}"),
+        ("practice on top", f"{made.practice:,}"),
+        ("seconds a task", f"{made.seconds_per_item:g}"),
+        ("hours", f"{made.hours:,.2f}"),
+        ("people", f"{made.people:,}"),
+        ("items each, at most", f"{made.items_each:,}"),
+        ("minutes each, at most", f"{made.minutes_each:,.0f}"),
+        (f"cost at {made.per_hour:g} {made.currency} an hour", f"{made.cost:,.2f} {made.currency}"),
+    ]
+    return Table("", [Column("what", ""), Column("amount", "", kind="count")], rows, name="plan")

@@ -1,0 +1,153 @@
+"""Scores, tests and segments as tables: wide ones for people, flat rows for programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from trubleu.errors import counted, some
+from trubleu.render.tables import FOR_PROGRAMS, Bounds, Column, Estimate, Table, record_table, render_tables, stars
+from trubleu.scoring.accumulator import SegmentRow
+from trubleu.scoring.systems import LeftOutRow, ScoreRow, TestRow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from trubleu.scoring.systems import ScoreReport
+
+
+def render_scores(report: ScoreReport, format: str = "text", digits: int = 2) -> str:  # noqa: A002
+    """Return a report in one of the formats of `render_tables`.
+
+    Parameters
+    ----------
+    report
+        What `score_systems` returns.
+    format
+        ``text``, ``markdown`` and ``latex`` have a row a system and a column a metric, then tests, segments and how the
+        numbers were made. ``json`` and ``csv`` have flat rows with everything in them, as `ScoreReport.to_dict`.
+    digits
+        Decimals for people.
+
+    Examples
+    --------
+    >>> from trubleu import Bleu, References
+    >>> from trubleu.scoring import score_systems
+    >>> report = score_systems({"A": ["the cat"]}, References.from_lists([["the cat"]]), {"bleu-1": Bleu(1)})
+    >>> print(render(report, "csv").splitlines()[1].partition("|")[0])
+    A,bleu-1,100.0,,,bleu-1
+    """
+    if format in FOR_PROGRAMS:
+        return render_tables(record_tables(report), format, digits)
+    return render_tables(score_tables(report), format, digits, notes=tuple(score_notes(report)))
+
+
+def record_tables(report: ScoreReport) -> list[Table]:
+    """Return flat rows: ``scores``, and ``tests``, ``segments`` and ``left_out`` if there are any."""
+    tables = [record_table("scores", ScoreRow, report.scores)]
+    if report.tests:
+        tables.append(record_table("tests", TestRow, report.tests))
+    if report.segments:
+        tables.append(record_table("segments", SegmentRow, report.segments))
+    if report.left_out:
+        tables.append(record_table("left_out", LeftOutRow, report.left_out))
+    return tables
+
+
+def score_tables(report: ScoreReport) -> list[Table]:
+    """Return tables for people: systems by metrics, and tests and segments if there are any."""
+    tables = [_scores(report)]
+    if report.tests:
+        tables.append(_tests(report.tests))
+    if report.segments:
+        tables.append(_segments(report))
+    return tables
+
+
+def score_notes(report: ScoreReport) -> Iterator[str]:
+    """Yield how intervals, tests and scores were made, one sentence each."""
+    if report.resamples is not None and report.confidence is not None:
+        share = f"{100 * report.confidence:g} %"
+        if any(row.low is not None for row in report.scores):
+            draws = f"{report.resamples:,} resamples, seed {report.seed}"
+            drawn = f"{report.blocks:,} blocks of segments" if report.blocks else "segments"
+            yield f"intervals: {share}, percentile bootstrap of {drawn}, {draws}"
+        if report.tests:
+            kind = {"bootstrap": "paired bootstrap", "randomisation": "paired approximate randomisation"}
+            test = report.tests[0]
+            yield (
+                f"tests: {kind[test.test]}, {test.n:,} draws, seed {test.seed}, two-sided; p (Holm) is corrected for "
+                "all comparisons under one metric; * p < 0.05, ** p < 0.01, *** p < 0.001"
+            )
+    if report.left_out:
+        lines = sum(row.last - row.first + 1 for row in report.left_out)
+        where = some(f"{row.first:,} to {row.last:,}" for row in report.left_out)
+        yield f"left out, as they cannot be used: {counted(lines, 'line')} ({where})"
+    yield from dict.fromkeys(f"{row.metric}: {row.signature}" for row in report.scores)
+
+
+def _scores(report: ScoreReport) -> Table:
+    marks = {(test.a, test.metric): stars(test.p_holm) for test in report.tests} if report.baseline is not None else {}
+    cells = {
+        (row.system, row.metric): Estimate(row.score, row.low, row.high, marks.get((row.system, row.metric), ""))
+        for row in report.scores
+    }
+    return Table(
+        "",
+        [
+            Column("system"),
+            *(
+                Column(name, f"{name} ↓" if name in report.lower_is_better else name, "number")
+                for name in report.metrics
+            ),
+        ],
+        [
+            (
+                f"{system} (baseline)" if system == report.baseline else system,
+                *(cells[system, name] for name in report.metrics),
+            )
+            for system in report.systems
+        ],
+        name="scores",
+    )
+
+
+def _tests(tests: Sequence[TestRow]) -> Table:
+    return Table(
+        "",
+        [
+            Column("metric"),
+            Column("a"),
+            Column("b"),
+            Column("difference", "a − b", "signed"),
+            Column("interval", kind="signed"),
+            Column("effect", kind="signed", digits=2),
+            Column("p", kind="p"),
+            Column("p_holm", "p (Holm)", "p"),
+        ],
+        [
+            (
+                test.metric,
+                test.a,
+                test.b,
+                test.difference,
+                Bounds(test.low, test.high),
+                test.effect,
+                test.p,
+                Estimate(test.p_holm, mark=stars(test.p_holm)),
+            )
+            for test in tests
+        ],
+        name="tests",
+    )
+
+
+def _segments(report: ScoreReport) -> Table:
+    cells: dict[tuple[str, str], dict[str, float | None]] = {}
+    for row in report.segments:
+        cells.setdefault((row.id, row.system), {})[row.metric] = row.score
+    return Table(
+        "",
+        [Column("id", "segment"), Column("system"), *(Column(name, kind="number") for name in report.metrics)],
+        [(segment, system, *(scores[name] for name in report.metrics)) for (segment, system), scores in cells.items()],
+        name="segments",
+    )

@@ -1,0 +1,240 @@
+"""Simulated studies as tables: side by side for people, flat rows for programs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from trubleu.render.tables import FOR_PROGRAMS, Cell, Column, Table, record_table, render_tables
+from trubleu.simulate.studies.coverage import CoverageRow
+from trubleu.simulate.studies.order import OrderRow, SystemRow
+from trubleu.simulate.studies.power import LEVEL, PowerRow
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from trubleu.simulate.studies.coverage import CoverageStudy
+    from trubleu.simulate.studies.order import OrderStudy
+    from trubleu.simulate.studies.power import PowerStudy
+    from trubleu.simulate.world import WrittenWorld
+
+_ERROR: Final = "± is one standard error of drawing from this one world; worlds (--seed) differ by more."
+_SMALL_POOL: Final = 2_000
+_SQUARED_DEVIATE: Final = 3.8415  # of the normal distribution for 95 %, both sides
+
+_HOW: Final = [
+    Column("metric"),
+    Column("references", kind="count"),
+    Column("raters", kind="count"),
+]
+
+
+def render_power(study: PowerStudy, format: str = "text", digits: int = 1) -> str:  # noqa: A002
+    """Return a study of power in one of the formats of `trubleu.render.render_tables`.
+
+    Parameters
+    ----------
+    study
+        What `power_study` returns.
+    format
+        ``text``, ``markdown`` and ``latex`` have a column for each number of segments. ``json`` and ``csv`` have flat
+        rows with everything in them.
+    digits
+        Decimals for people.
+    """
+    if format in FOR_PROGRAMS:
+        return render_tables([record_table("power", PowerRow, study.rows)], format)
+    sizes = list(dict.fromkeys(row.segments for row in study.rows))
+    shares = {
+        f"Studies that find the better system, %, by segments (p < {LEVEL:g})": ("found", "found_error"),
+        "Studies that find the wrong system, %": ("wrong", "wrong_error"),
+        "Studies that find a difference where there is none, %": ("false_alarms", "false_alarms_error"),
+    }
+    tables = []
+    for title, (value, error) in shares.items():
+        if value == "wrong" and not any(row.wrong for row in study.rows):
+            continue
+        columns = [*_HOW, *(Column(f"at_{size}", f"{size:,}", "number") for size in sizes)]
+        if value == "found":
+            columns.append(Column("difference", "true difference", "signed", 2))
+        rows: list[list[Cell]] = []
+        for start in range(0, len(study.rows), len(sizes)):
+            group = study.rows[start : start + len(sizes)]
+            cells = [_percent(getattr(row, value), getattr(row, error), digits) for row in group]
+            rows.append([*_how(group[0]), *cells, *([group[0].difference] if value == "found" else [])])
+        tables.append(Table(title, columns, rows))
+    best, other = f"{study.better_quality:.2f}", f"{study.other_quality:.2f}"
+    made = f"{study.rows[0].studies:,} studies a number, each on segments drawn from {study.pool:,}"
+    notes = [
+        f"The truth: {study.better} is better than {study.other}, mean quality {best} and {other} of 5.",
+        "The true difference is that between the scores of the whole pool.",
+        f"{made}; paired {study.test}, {study.resamples:,} resamples; seed {study.seed}.",
+        _ERROR,
+        *(
+            [f"A pool of {study.pool:,} is small, and its luck is in all of this; plan with --pool 5000 or more."]
+            if study.pool < _SMALL_POOL
+            else []
+        ),
+        *_extremes(study.rows[0].studies, (share for row in study.rows for share in _shares(row))),
+        *([] if any(row.wrong for row in study.rows) else ["No study found the wrong system."]),
+        "No difference: for each segment a coin decided which output belonged to which system.",
+    ]
+    misled = list(dict.fromkeys(f"{row.metric} with {_references(row)}" for row in study.rows if row.difference < 0))
+    if misled:
+        notes.append(
+            "Wrong however large the test set from this pool, on the whole of which the worse system scores higher: "
+            + ", ".join(misled)
+        )
+    return render_tables(tables, format, digits, notes=[*notes, *_left_out(study.rows)])
+
+
+def _left_out(rows: Sequence[PowerRow]) -> list[str]:
+    shares = {(row.references, row.raters): row.left_out for row in rows if row.left_out > 0}
+    if not shares:
+        return []
+    listed = ", ".join(
+        f"{100 * share:.1f} % ({references} × {raters})" for (references, raters), share in shares.items()
+    )
+    return [f"Left out of weighted metrics, without a reference of positive weight (references × raters): {listed}."]
+
+
+def render_coverage(study: CoverageStudy, format: str = "text", digits: int = 2) -> str:  # noqa: A002
+    """Return a study of coverage in one of the formats of `trubleu.render.render_tables`.
+
+    Parameters
+    ----------
+    study
+        What `coverage_study` returns.
+    format
+        ``text``, ``markdown``, ``latex``, ``json`` or ``csv``.
+    digits
+        Decimals for people.
+    """
+    if format in FOR_PROGRAMS:
+        return render_tables([record_table("coverage", CoverageRow, study.rows)], format)
+    columns = [
+        Column("system"),
+        *_HOW,
+        Column("segments", kind="count"),
+        Column("covered", "covered, %", "number"),
+        Column("below", "too low, %", "number", 1),
+        Column("above", "too high, %", "number", 1),
+        Column("truth", kind="number"),
+        Column("width", kind="number"),
+        Column("bias", kind="signed"),
+    ]
+    rows = [
+        [
+            row.system,
+            *_how(row),
+            row.segments,
+            _percent(row.covered, row.covered_error, 1),
+            100 * row.below,
+            100 * row.above,
+            row.truth,
+            row.width,
+            row.bias,
+        ]
+        for row in study.rows
+    ]
+    made = f"{study.rows[0].sets:,} test sets a row, each of segments drawn from {study.pool:,}"
+    notes = [
+        f"{made}, whose score is the truth; seed {study.seed}.",
+        f"Intervals of {100 * study.confidence:g} % from {study.resamples:,} resamples.",
+        f"{_ERROR} Bias is the mean score of the test sets less the truth.",
+        *_extremes(study.rows[0].sets, (row.covered for row in study.rows)),
+    ]
+    return render_tables([Table("", columns, rows)], format, digits, notes=notes)
+
+
+def render_order(study: OrderStudy, format: str = "text", digits: int = 2) -> str:  # noqa: A002
+    """Return a study of orders in one of the formats of `trubleu.render.render_tables`.
+
+    Parameters
+    ----------
+    study
+        What `order_study` returns.
+    format
+        ``text``, ``markdown``, ``latex``, ``json`` or ``csv``.
+    digits
+        Decimals for people.
+    """
+    if format in FOR_PROGRAMS:
+        tables = [record_table("order", OrderRow, study.rows), record_table("systems", SystemRow, study.systems)]
+        return render_tables(tables, format)
+    columns = [
+        *_HOW,
+        Column("segments", kind="count"),
+        Column("kendall", "Kendall's τ", "number"),
+        Column("spearman", "Spearman's ρ", "number"),
+        Column("exact", "all in order, %", "number"),
+        Column("best", "best first, %", "number"),
+    ]
+    rows = [
+        [
+            *_how(row),
+            row.segments,
+            _with_error(row.kendall, row.kendall_error, 3),
+            _with_error(row.spearman, row.spearman_error, 3),
+            _percent(row.exact, row.exact_error, 1),
+            _percent(row.best, row.best_error, 1),
+        ]
+        for row in study.rows
+    ]
+    made = f"{study.rows[0].sets:,} test sets a row, each of segments drawn from {study.pool:,}"
+    notes = [
+        f"{made}; seed {study.seed}.",
+        _ERROR,
+        *_extremes(study.rows[0].sets, (share for row in study.rows for share in (row.exact, row.best))),
+    ]
+    return render_tables([Table("", columns, rows), _systems(study)], format, digits, notes=notes)
+
+
+def _systems(study: OrderStudy) -> Table:
+    names = list(dict.fromkeys(row.system for row in study.systems))
+    groups = {name: [row for row in study.systems if row.system == name] for name in names}
+    ways = [f"{row.metric}, {_references(row)}" for row in groups[names[0]]]
+    columns = [
+        Column("system"),
+        Column("quality", "true quality", "number", 2),
+        Column("equal", "equal to a candidate, %", "number", 1),
+        *(Column(f"score_{place}", way, "number") for place, way in enumerate(ways)),
+    ]
+    rows: list[list[Cell]] = [
+        [name, group[0].quality, 100 * group[0].equal, *(row.score for row in group)] for name, group in groups.items()
+    ]
+    return Table("The systems on the whole pool", columns, rows)
+
+
+def _how(row: PowerRow | CoverageRow | OrderRow) -> list[Cell]:
+    return [row.metric, row.references, row.raters]
+
+
+def _references(row: PowerRow | SystemRow) -> str:
+    by = f" × {row.raters} rater{'s' * (row.raters != 1)}" if row.raters else ""
+    return f"{row.references} reference{'s' * (row.references != 1)}{by}"
+
+
+def _shares(row: PowerRow) -> tuple[float, ...]:
+    return row.found, row.wrong, row.false_alarms
+
+
+def _extremes(trials: int, shares: Iterable[float]) -> list[str]:
+    """Say how far shares of 0 and 100 % may be off, which have no standard error; by Wilson's interval."""
+    if all(0 < share < 1 for share in shares):
+        return []
+    most = 100 * _SQUARED_DEVIATE / (trials + _SQUARED_DEVIATE)
+    return [f"Shares of 0 and 100 % have no standard error; at 95 % they are off by {most:.1f} points at most."]
+
+
+def _percent(share: float, error: float, digits: int) -> str:
+    return _with_error(100 * share, 100 * error if 0 < share < 1 else None, digits)
+
+
+def _with_error(value: float, error: float | None, digits: int) -> str:
+    return f"{value:.{digits}f}" + ("" if error is None else f" ± {error:.{digits}f}")
+
+
+def world_table(written: WrittenWorld, systems: Mapping[str, str]) -> Table:
+    """Return the systems of a simulated world with their true mean quality."""
+    columns = [Column("system"), Column("spec"), Column("quality", "true mean quality", kind="number")]
+    return Table("", columns, [(name, systems[name], mean) for name, mean in written.qualities.items()], name="systems")

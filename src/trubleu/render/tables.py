@@ -1,0 +1,319 @@
+"""A table as a value, and one call that renders it in any format.
+
+A command says what its table holds; how that looks as text, Markdown, LaTeX, CSV or JSON is decided here and nowhere
+else::
+
+    table = Table(
+        "",
+        [Column("system"), Column("bleu", kind="number"), Column("segments", kind="count")],
+        [("A", Estimate(36.281, 35.102, 37.555, mark="*"), 1000), ("B", 33.109, 1000)],
+        notes=["bleu: bleu-4|case:mixed|…"],
+        name="scores",
+    )
+    print(render_tables([table], "markdown", digits=1), end="")
+
+Two kinds of readers are served. People (`text`, `markdown`, `latex`) get headings, rounded numbers, intervals beside
+their number, stars and notes. Programs (`csv`, `json`) get the columns' names and the numbers in full, one value a
+field, and no notes: whatever a program needs has to be a column.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, get_args
+
+from trubleu.errors import UsageError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+Format: TypeAlias = Literal["text", "json", "csv", "markdown", "latex"]
+
+FORMATS: Final[tuple[Format, ...]] = get_args(Format)
+"""Every format that commands print; `render_tables` knows ``html`` as well."""
+
+FOR_PROGRAMS: Final[frozenset[Format]] = frozenset({"csv", "json"})
+"""The formats that hold flat rows with numbers in full; the others are for people."""
+
+Kind: TypeAlias = Literal["text", "number", "signed", "p", "count"]
+"""What a column holds: texts (to the left), numbers, numbers with their sign, p-values, whole numbers."""
+
+MISSING: Final = "–"
+"""What stands for nothing where people read."""
+
+_P_DIGITS: Final = 4
+_STARS: Final = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
+_CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+
+
+class Bounds(NamedTuple):
+    """An interval in a cell of its own: ``[1.20, 3.40]``; two fields for programs, ``NAME_low`` and ``NAME_high``."""
+
+    low: float
+    high: float
+
+
+class Estimate(NamedTuple):
+    """A number with its interval, if it has one, and a mark behind it: ``36.28 [35.10, 37.56]**``.
+
+    Programs get the fields ``NAME``, ``NAME_low`` and ``NAME_high``, the last two only if some row of the column has an
+    interval; a mark says again what another column says, and is left out.
+    """
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    mark: str = ""
+
+
+Cell: TypeAlias = str | int | float | Estimate | Bounds | None
+"""What may stand in a row. None is nothing; so is a number that is not finite."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table.
+
+    Attributes
+    ----------
+    name
+        The field's name for programs, different from every other column's.
+    title
+        The heading for people; the name if left out.
+    kind
+        What it holds: ``text`` stands to the left, all others to the right. ``number`` and ``signed`` are rounded to
+        the digits asked for, ``p`` to four, ``count`` gets commas between thousands.
+    digits
+        Decimals that do not depend on what was asked for.
+    """
+
+    name: str
+    title: str = ""
+    kind: Kind = "text"
+    digits: int | None = None
+
+    @property
+    def heading(self) -> str:
+        """The title, or the name."""
+        return self.title or self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What a command has to say, whatever the format.
+
+    Parameters
+    ----------
+    title
+        Stands above the table, in LaTeX as a caption; empty for none.
+    columns
+        What each column is.
+    rows
+        As many cells each as there are columns. A text where a number is expected is shown as it is.
+    notes
+        Sentences below the table, for people.
+    name
+        The table's name for programs: a field of the JSON object, and in CSV a value of the column ``table`` where
+        there are several. If left out it is made from the title: ``"Weight histogram"`` becomes ``weight_histogram``.
+
+    Examples
+    --------
+    >>> table = Table("", [Column("system"), Column("bleu", kind="number")], [("A", 9.104), ("long name", 36.278)])
+    >>> print(render_tables([table]), end="")
+    system      bleu
+    ---------  -----
+    A           9.10
+    long name  36.28
+    """
+
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]]
+    notes: Sequence[str] = ()
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        width = len(self.columns)
+        if len({column.name for column in self.columns}) != width:
+            raise ValueError(f"two columns of the table {self.key!r} have the same name")
+        for number, row in enumerate(self.rows, 1):
+            if len(row) != width:
+                raise ValueError(f"row {number} of the table {self.key!r} has {len(row)} cells for {width} columns")
+
+    @property
+    def key(self) -> str:
+        """The table's name for programs."""
+        return self.name or re.sub(r"\W+", "_", self.title.lower()).strip("_") or "rows"
+
+    def _repr_html_(self) -> str:
+        return render_tables([self], "html")
+
+
+def record_table(name: str, kind: type[Any], rows: Sequence[Any]) -> Table:
+    """Return flat rows for programs: a column for each field of a dataclass but ``schema``, which JSON adds itself.
+
+    Parameters
+    ----------
+    name
+        The table's name for programs.
+    kind
+        The dataclass; it is needed where there are no rows.
+    rows
+        Instances of it.
+
+    Examples
+    --------
+    >>> @dataclass
+    ... class Row:
+    ...     system: str
+    ...     bleu: float
+    ...     schema: int = SCHEMA
+    >>> render_tables([record_table("scores", Row, [Row("A", 36.25)])], "csv")
+    'system,bleu\\r\\nA,36.25\\r\\n'
+    """
+    names = [field.name for field in fields(kind) if field.name != "schema"]
+    return Table("", [*map(Column, names)], [[getattr(row, each) for each in names] for row in rows], name=name)
+
+
+class Shown(NamedTuple):
+    """A cell as people read it, not yet escaped: the number or text, the interval's ends, the mark."""
+
+    text: str
+    interval: tuple[str, str] | None = None
+    mark: str = ""
+
+
+def render_tables(
+    tables: Sequence[Table],
+    format: str = "text",  # noqa: A002
+    digits: int = 2,
+    *,
+    notes: Sequence[str] = (),
+) -> str:
+    r"""Return tables in one of the formats, with a line end at the end.
+
+    Parameters
+    ----------
+    tables
+        One or more.
+    format
+        ``text``: aligned columns. ``markdown``: pipe tables as GitHub reads them. ``latex``: booktabs, with notes as
+        comments; a table with a title becomes a float with a caption, one without is a ``tabular`` to be put into a
+        float of one's own. ``csv``: one header and rectangular, so that it can be read in one go; where there are
+        several tables, their rows follow each other, the column ``table`` says which one a row is from, and fields that
+        a table does not have are empty. ``json``: an object with ``schema`` and a list of flat rows for each table.
+        ``html``: what a notebook shows, with the first 60 rows of each table.
+    digits
+        Decimals for people; programs get all.
+    notes
+        What is to be said of all tables together, for people.
+
+    Examples
+    --------
+    >>> columns = [Column("system"), Column("bleu", kind="number")]
+    >>> table = Table("", columns, [("a|b", Estimate(36.278, 35.1, 37.5, "*"))], name="scores")
+    >>> print(render_tables([table], "markdown"), end="")
+    | system | bleu |
+    |:--|--:|
+    | a\|b | 36.28 [35.10, 37.50]\* |
+    >>> render_tables([table], "csv")
+    'system,bleu,bleu_low,bleu_high\r\na|b,36.278,35.1,37.5\r\n'
+    """
+    from trubleu.render import formats
+
+    match format:
+        case "text":
+            return formats.render_text(tables, digits, notes)
+        case "markdown":
+            return formats.render_markdown(tables, digits, notes)
+        case "latex":
+            return formats.render_latex(tables, digits, notes)
+        case "html":
+            return formats.render_html(tables, digits, notes)
+        case "csv":
+            return formats.render_csv(tables)
+        case "json":
+            return formats.render_json(tables)
+    raise UsageError(f"format={format} is not known; {nearest(format, FORMATS)}")
+
+
+def shown(cell: Cell, column: Column, digits: int) -> Shown:
+    """Return a cell as people read it.
+
+    Examples
+    --------
+    >>> shown(Estimate(1.239, 1.1, 1.3, "*"), Column("x", kind="signed"), 2)
+    Shown(text='+1.24', interval=('+1.10', '+1.30'), mark='*')
+    >>> shown(None, Column("x"), 2).text, shown(1234, Column("n", kind="count"), 2).text
+    ('–', '1,234')
+    """
+    if isinstance(cell, Bounds):
+        return Shown("", (_plain(cell.low, column, digits), _plain(cell.high, column, digits)))
+    if isinstance(cell, Estimate):
+        ends = None if cell.low is None or cell.high is None else (cell.low, cell.high)
+        interval = None if ends is None else (_plain(ends[0], column, digits), _plain(ends[1], column, digits))
+        return Shown(_plain(cell.value, column, digits), interval, cell.mark)
+    return Shown(_plain(cell, column, digits))
+
+
+def _plain(value: str | int | float | None, column: Column, digits: int) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value is None or not math.isfinite(value):
+        return MISSING
+    if column.kind == "text":
+        return str(value)
+    if column.kind == "count":
+        return f"{value:,}"
+    decimals = column.digits if column.digits is not None else _P_DIGITS if column.kind == "p" else digits
+    sign = "+" if column.kind == "signed" else "-"
+    return f"{value:{sign}z.{decimals}f}"  # z: what is rounded to 0 is not written as -0.00
+
+
+def stars(p: float) -> str:
+    """Return up to three stars for a p-value, as the mark of an `Estimate`.
+
+    Examples
+    --------
+    >>> stars(0.2), stars(0.04), stars(0.0001)
+    ('', '*', '***')
+    """
+    return next((mark for bound, mark in _STARS if p < bound), "")
+
+
+def one_line(text: str) -> str:
+    r"""Return a text without line ends, tabs and other control characters: a table has one line a row.
+
+    Examples
+    --------
+    >>> one_line("a\n\tb\x1b[31m")
+    'a b [31m'
+    """
+    return text if text.isprintable() else _CONTROLS.sub(" ", text)
+
+
+def width(text: str) -> int:
+    """Return how many columns of a terminal a text takes: two for a wide character, none for a combining one.
+
+    Examples
+    --------
+    >>> width("naïve"), width("中文"), width("e\u0301")
+    (5, 4, 1)
+    """
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        for character in text
+    )
+
+
+def joined(blocks: Iterable[str]) -> str:
+    """Join what stands under each other with an empty line between; empty blocks are left out."""
+    return "\n\n".join(block for block in blocks if block) + "\n"

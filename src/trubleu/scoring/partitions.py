@@ -1,0 +1,641 @@
+"""A corpus of large files scored by ranges of rows on any engine, with cached ranges; bit-identical to one process."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from itertools import accumulate, chain
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from trubleu.data import References
+from trubleu.data.corpus import PART, LineRange
+from trubleu.data.corpus_files import mapped_here
+from trubleu.errors import BadPartitionsError, DataError, UsageError, some
+from trubleu.execution.cache import Kept, Packed
+from trubleu.execution.captured_warnings import HeldWarnings
+from trubleu.execution.hashing import code_digest, held, outside_sources
+from trubleu.execution.output_parts import WrittenPart, prepare_folder
+from trubleu.execution.progress import no_steps
+from trubleu.files import paths
+from trubleu.metrics.base import Metric
+from trubleu.metrics.corpus_weights import Learned, LearningMetric
+from trubleu.metrics.ngram_table import CountsOfParts, NgramCounts
+from trubleu.scoring.accumulator import PartCounter
+from trubleu.scoring.segment_files import commit_segments, segment_lines, segments_folder
+from trubleu.scoring.systems import LeftOutRow, Sampling, check_sampling, report_samples, score_systems
+from trubleu.stats import PartialBuilder, SampleBuilder
+from trubleu.stats.sample import PartialSample, block_number
+from trubleu.stats.sums import Cells
+from trubleu.text.tokenizers import Tokenizer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from trubleu.data import LineStream
+    from trubleu.data.corpus_files import Mapped
+    from trubleu.execution import Engine
+    from trubleu.execution.output_parts import PartsFolder
+    from trubleu.execution.progress import Steps
+    from trubleu.files.paths import PathLike
+    from trubleu.scoring.accumulator import SegmentRow, Sink
+    from trubleu.scoring.systems import ScoreReport
+
+
+MakeMetrics = Callable[[], Mapping[str, Metric]]
+"""Makes the metrics by their names; each worker does, as what they hold need not travel."""
+
+LearnOne = Callable[[LineRange, Mapping[str, Metric]], dict[str, NgramCounts]]
+"""Counts what one range has to teach."""
+
+
+@dataclass(frozen=True, slots=True)
+class LearnRange:
+    """Counts what the references of a range have to teach.
+
+    Attributes
+    ----------
+    files
+        The corpus, without outputs.
+    learning
+        The names of the metrics that learn.
+    """
+
+    files: LineStream
+    learning: tuple[str, ...]
+
+    def __call__(self, lines: LineRange, metrics: Mapping[str, Metric]) -> dict[str, NgramCounts]:
+        """Count a range."""
+        sums = {name: CountsOfParts() for name in self.learning}
+        columns = len(self.files.paths)
+        for references, _ in replace(lines, spans=lines.spans[:columns]).parts(self.files):
+            for name, metric in learning_in_parts(metrics).items():
+                sums[name].add(metric.counts(references))
+        return {name: each.finish() for name, each in sums.items()}
+
+
+def learning_in_parts(metrics: Mapping[str, Metric]) -> dict[str, LearningMetric]:
+    """Return those metrics that learn from the references of all segments.
+
+    Raises
+    ------
+    UsageError
+        If what one of them learns does not add up over parts.
+    """
+    learning = {name: metric for name, metric in metrics.items() if metric.learns}
+    if other := [name for name, metric in learning.items() if not isinstance(metric, LearningMetric)]:
+        raise UsageError(
+            f"{some(other)} must know the references of all segments before one is scored, and what it learns does not "
+            "add up over parts of them; score whole files, without --engine, or let it learn from another corpus"
+        )
+    return {name: metric for name, metric in learning.items() if isinstance(metric, LearningMetric)}
+
+
+def references_only(files: LineStream) -> LineStream:
+    """Return a corpus without outputs and messages."""
+    kept = len(files.references) + len(files.weights)
+    return replace(files, systems={}, source=None, forms=files.forms[:kept], columns=())
+
+
+def kept_counts(work: LearnRange, folder: PathLike, job: str) -> LearnOne:
+    """Return the same with results kept in a folder that is there; ``job`` is what they depend on besides the range."""
+    return Kept(
+        function=work,
+        folder=paths.absolute(folder),
+        content=partial(_content, job, len(work.files.paths)),
+        pack=_pack_counts,
+        unpack=_unpack_counts,
+    )
+
+
+def _content(job: str, columns: int, lines: LineRange) -> Iterator[bytes]:
+    yield f"learn {job}".encode()
+    yield repr((lines.first, lines.count)).encode()
+    for spans in lines.spans[:columns]:
+        for span in spans:
+            yield span.digest()
+
+
+def _pack_counts(found: dict[str, NgramCounts]) -> Packed:
+    arrays: dict[str, NDArray[Any]] = {}
+    header = {}
+    for name, counts in found.items():
+        header[name], own = counts.plain()
+        arrays |= {f"{name} {key}": array for key, array in own.items()}
+    return {"learned": header}, arrays
+
+
+def _unpack_counts(header: dict[str, Any], array: Callable[[str], NDArray[Any]]) -> dict[str, NgramCounts]:
+    return {
+        name: NgramCounts.from_plain(values, partial(_named, array, name)) for name, values in header["learned"].items()
+    }
+
+
+def _named(array: Callable[[str], NDArray[Any]], name: str, key: str) -> NDArray[Any]:
+    return array(f"{name} {key}")
+
+
+def added_up(found: Iterable[dict[str, NgramCounts]]) -> dict[str, Learned]:
+    """Add up what ranges have to teach each metric; of what is rare nothing is left, as it counts nothing."""
+    sums: dict[str, CountsOfParts] = {}
+    for counts in found:
+        for name, each in counts.items():
+            sums.setdefault(name, CountsOfParts()).add(each)
+    return {name: Learned.of(each.finish()) for name, each in sums.items()}
+
+
+def taught(metrics: MakeMetrics, learned: Mapping[str, Learned]) -> MakeMetrics:
+    """Return what makes the same metrics with what they have learned."""
+    return partial(_make, metrics, learned) if learned else metrics
+
+
+def _make(metrics: MakeMetrics, learned: Mapping[str, Learned]) -> dict[str, Metric]:
+    made = metrics()
+    learning = learning_in_parts(made)
+    return {name: learning[name].knowing(learned[name]) if name in learned else made[name] for name in made}
+
+
+@dataclass(frozen=True, slots=True)
+class SameMetrics:
+    """Makes metrics on a worker, and sees to it that they are those of whoever asked for them.
+
+    Attributes
+    ----------
+    metrics
+        Makes them.
+    signatures
+        What they were there, as `signatures_of` tells.
+    """
+
+    metrics: MakeMetrics
+    signatures: tuple[tuple[str, str], ...]
+
+    def __call__(self) -> Mapping[str, Metric]:
+        """Make them.
+
+        Raises
+        ------
+        UsageError
+            If they are not the same, as a file that they need is another one here.
+        """
+        made = self.metrics()
+        check_same(made, self.signatures)
+        return made
+
+
+def check_same(metrics: Mapping[str, Metric], signatures: Sequence[tuple[str, str]]) -> None:
+    """Refuse metrics that are not what they were where the work was begun, as a file of theirs is another one here.
+
+    Raises
+    ------
+    UsageError
+        If a signature differs, with the name of this node.
+    """
+    for (name, here), (_, there) in zip(signatures_of(metrics), signatures, strict=True):
+        if here != there:
+            raise UsageError(
+                f"the metric {name} is {here} on the node {socket.gethostname()}, but {there} where the work was "
+                "begun; let every node find the same vectors, corpora and code under the same paths"
+            )
+
+
+def signatures_of(metrics: Mapping[str, Metric]) -> tuple[tuple[str, str], ...]:
+    """Return how each metric makes its numbers, by its name."""
+    return tuple((name, str(metric.signature())) for name, metric in metrics.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A range of lines among those that are scored.
+
+    Attributes
+    ----------
+    lines
+        The range.
+    row
+        How many segments are scored before it: fewer than lines where ranges are left out.
+    number
+        How many ranges are scored before it.
+    """
+
+    lines: LineRange
+    row: int
+    number: int
+
+    def __str__(self) -> str:
+        return str(self.lines)
+
+
+class RangeScores(NamedTuple):
+    """What a worker found out about a range; a part that was written once need not be there any more."""
+
+    samples: dict[tuple[str, str], PartialSample]
+    reference_numbers: set[str | None]
+    segment_rows: dict[tuple[str, str], list[SegmentRow]]
+    held: HeldWarnings
+    written: WrittenPart | None = None
+    is_there: bool = True
+
+
+ScoreOne = Callable[[Placed, Mapping[str, Metric]], RangeScores]
+"""Scores one range."""
+
+
+def kept_ranges(work: ScoreOne, folder: PathLike, job: str, parts: PartsFolder | None) -> ScoreOne:
+    """Return the same with results kept in a folder that is there; ``job`` is what they depend on besides the range."""
+    return Kept(
+        function=work,
+        folder=paths.absolute(folder),
+        content=partial(content, job),
+        pack=_pack_scores,
+        unpack=partial(_unpack_scores, parts),
+    )
+
+
+def content(job: str, placed: Placed) -> Iterator[bytes]:
+    """Yield all that tells a range and what is done to it."""
+    yield job.encode()
+    yield repr((placed.row, placed.number, placed.lines.first, placed.lines.count)).encode()
+    for spans in placed.lines.spans:
+        for span in spans:
+            yield span.digest()
+
+
+def _pack_scores(found: RangeScores) -> Packed:
+    held = found.held.plain()
+    arrays: dict[str, NDArray[Any]] = {}
+    samples = []
+    for number, ((system, metric), sample) in enumerate(found.samples.items()):
+        blocks = sample.blocks is not None
+        columns = sample.rows.shape[1]
+        samples.append({"system": system, "metric": metric, "segments": sample.segments, "columns": columns})
+        tables = {"rows": sample.rows, **_tables("chunks", sample.chunks), **_tables("blocks", sample.blocks)}
+        samples[-1]["blocks"] = blocks
+        arrays |= {f"{number} {name}": table.ravel() for name, table in tables.items()}
+    header = {"samples": samples, "references": sorted(map(str, found.reference_numbers)), "held": held}
+    return header | {"written": None if found.written is None else asdict(found.written)}, arrays
+
+
+def _tables(name: str, cells: Cells | None) -> dict[str, NDArray[Any]]:
+    return {} if cells is None else {f"{name} {part}": table for part, table in cells._asdict().items()}
+
+
+def _unpack_scores(
+    parts: PartsFolder | None, header: dict[str, Any], array: Callable[[str], NDArray[Any]]
+) -> RangeScores:
+    written = None if parts is None else WrittenPart(**header["written"])
+    is_there = parts is None or written is None or parts.holds(written)
+    samples: dict[tuple[str, str], PartialSample] = {}
+    for number, sample in enumerate(header["samples"]):
+        table = partial(_table, array, number, sample["columns"])
+        blocks = _cells("blocks", table) if sample["blocks"] else None
+        samples[sample["system"], sample["metric"]] = PartialSample(
+            sample["segments"], table("rows"), _cells("chunks", table), blocks
+        )
+    held = HeldWarnings.from_plain(header["held"])
+    return RangeScores(samples, set(header["references"]), {}, held, written, is_there)
+
+
+def _table(array: Callable[[str], NDArray[Any]], number: int, columns: int, name: str) -> NDArray[Any]:
+    return array(f"{number} {name}").reshape(-1, columns)
+
+
+def _cells(name: str, table: Callable[[str], NDArray[Any]]) -> Cells:
+    return Cells(*(table(f"{name} {part}") for part in Cells._fields))
+
+
+RANGES: Final = 256
+"""How many ranges a large corpus has; they follow from the corpus alone, so that those kept on one cluster are found
+again on another."""
+
+SMALLEST: Final = PART // 8
+LARGEST: Final = 16 * PART
+"""Lines of a range at least and at most: what is lost with a worker, and a step of the progress bar."""
+
+
+def score_files(
+    files: LineStream,
+    metrics: MakeMetrics,
+    engine: Engine | None = None,
+    *,
+    sampling: Sampling | None = None,
+    segments: bool = False,
+    segments_to: PathLike | None = None,
+    skip_bad: bool = False,
+    rows: int | None = None,
+    keep: PathLike | None = None,
+    threads: int | None = None,
+    steps: Steps = no_steps,
+) -> ScoreReport:
+    """Score large files in ranges of rows; the numbers are those of `score_parts`, to the last bit.
+
+    Metrics that learn from all references learn in a pass of its own, and every worker holds what they have learned.
+
+    Parameters
+    ----------
+    files
+        The files; their rows are counted here unless that was done. Workers must find them under the same paths.
+    metrics
+        Makes the metrics; a function that workers can import, or `functools.partial` of one.
+    engine
+        Where to work; None for this process, where the first row that cannot be used ends the work.
+    sampling, segments, steps
+        As for `score_systems`.
+    segments_to
+        A folder for the scores of segments, which workers write there instead of sending them; what
+        `read_segment_scores` reads.
+    skip_bad
+        Whether to leave out ranges that cannot be used, with a warning, and to score the rest; needs an engine.
+    rows
+        How many rows a range has; what suits the corpus if nothing is said. No number depends on it.
+    keep
+        A folder for what was found out about each range, all workers': ranges that are found there by what their rows
+        and all else hold are not scored again.
+    threads
+        How many threads to use if there is no engine; None for all cores.
+
+    Raises
+    ------
+    BadPartitionsError
+        If some rows cannot be used, naming the ranges.
+    EngineError
+        If something else hinders the work, such as a full disk; no range is left out for that.
+    """
+    sampling = sampling or Sampling()
+    made = metrics()
+    learning = learning_in_parts(made)
+    if keep is not None and segments:
+        raise UsageError("scores of segments are kept in files only; give a folder for them (--segments-to)")
+    if skip_bad and engine is None:
+        raise UsageError("only an engine leaves out ranges (skip_bad); give one, such as engine('local')")
+    if keep is not None:
+        prepare_folder(keep)
+    parts = None if segments_to is None else segments_folder(segments_to, files.paths, list(files.systems), made)
+    if not files.columns:
+        files = counted_on(files, engine, steps, skip_bad=skip_bad)
+    systems = list(files.systems)
+    if not files.segments:
+        report = score_systems(dict.fromkeys(systems, ()), References.from_lists([]), made, sampling=sampling)
+        if parts is not None:
+            commit_segments(parts, [], report, made)
+        return report
+    check_sampling(sampling, systems, files.segments)
+    every = ranges = files.ranges(rows or _suitable(files.segments))
+    files = files.bare()
+    if engine is not None:
+        metrics = SameMetrics(metrics, signatures_of(made))
+    job = "" if keep is None else _job(files, made, metrics)
+    where = _Where(engine, skip_bad, steps, threads, keep)
+    while True:
+        learned, usable = where.learn(files, learning, ranges, metrics, job)
+        count = sum(map(len, usable))
+        known = [(name, each.digest) for name, each in learned.items()]
+        work = ScoreRange(files=files, count=count, segments=segments, parts=parts)
+        whole_job = repr([job, count, known, None if parts is None else parts.job])
+        merged, scored = where.score(work, usable, taught(metrics, learned), whole_job, len(systems) * len(made))
+        if len(scored) == len(usable):
+            break
+        # Where blocks of segments begin depends on how many segments there are, and what metrics learn on which they
+        # are, so what is left is scored anew.
+        ranges = scored
+        _check_some(ranges)
+    merged.held.tell()
+    kept = set(scored)
+    report = report_samples(
+        {key: builder.finish() for key, builder in merged.builders.items()},
+        systems,
+        made,
+        sampling=sampling,
+        reference_numbers=merged.reference_numbers,
+        segments=list(chain.from_iterable(merged.segment_rows.values())),
+        threads=threads,
+        steps=steps,
+    )
+    left_out = tuple(
+        LeftOutRow(first=lines.first + 1, last=lines.first + lines.count) for lines in every if lines not in kept
+    )
+    report = replace(report, left_out=left_out)
+    if parts is not None:
+        commit_segments(parts, merged.written, report, made)
+    return report
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreRange:
+    """Scores a range with the metrics that a worker has.
+
+    Attributes
+    ----------
+    files
+        The corpus.
+    count
+        How many segments all ranges have together.
+    segments
+        Whether scores of segments are to be returned.
+    parts
+        Where scores of segments are to be written.
+    threads, progress
+        As for `PartCounter`.
+    """
+
+    files: LineStream
+    count: int
+    segments: bool = False
+    parts: PartsFolder | None = None
+    threads: int | None = None
+    progress: Callable[[int], object] | None = None
+
+    def __call__(self, placed: Placed, metrics: Mapping[str, Metric]) -> RangeScores:
+        """Score a range."""
+        if self.parts is None:
+            return self._scored(placed, metrics, None)
+        with self.parts.part(placed.number) as part:
+            found = self._scored(placed, metrics, lambda ids, scores: part.write(segment_lines(ids, scores)))
+            written = part.finish()
+        return found._replace(written=written)
+
+    def _scored(self, placed: Placed, metrics: Mapping[str, Metric], sink: Sink | None) -> RangeScores:
+        counter = PartCounter(
+            list(self.files.systems),
+            metrics,
+            partial(PartialBuilder, self.count, first=placed.row),
+            segments=self.segments,
+            sink=sink,
+            threads=self.threads,
+            progress=self.progress,
+        )
+        for references, outputs in placed.lines.parts(self.files):
+            counter.add(references, outputs)
+        samples = {key: each.finish() for key, each in counter.builders.items()}
+        return RangeScores(samples, counter.reference_numbers, counter.segment_rows, counter.held)
+
+
+class Merged:
+    """Takes what was found out about each range, in order.
+
+    Parameters
+    ----------
+    count
+        How many segments all ranges have together.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self.builders: dict[tuple[str, str], SampleBuilder] = {}
+        self.reference_numbers: set[str | None] = set()
+        self.segment_rows: dict[tuple[str, str], list[SegmentRow]] = {}
+        self.written: list[WrittenPart] = []
+        self.held = HeldWarnings()
+
+    def add(self, found: RangeScores) -> None:
+        """Take the next range."""
+        for key, sample in found.samples.items():
+            if key not in self.builders:
+                self.builders[key] = SampleBuilder(self._count, sample.chunks.sums.shape[1])
+            self.builders[key].merge(sample)
+        self.reference_numbers |= found.reference_numbers
+        for key, rows in found.segment_rows.items():
+            self.segment_rows.setdefault(key, []).extend(rows)
+        if found.written is not None:
+            self.written.append(found.written)
+        self.held.merge(found.held)
+
+
+@dataclass(frozen=True, slots=True)
+class _Where:
+    """Where ranges are worked on, and how."""
+
+    engine: Engine | None
+    skip_bad: bool
+    steps: Steps
+    threads: int | None
+    keep: PathLike | None
+
+    def learn(
+        self,
+        files: LineStream,
+        learning: Mapping[str, LearningMetric],
+        ranges: list[LineRange],
+        metrics: MakeMetrics,
+        job: str,
+    ) -> tuple[dict[str, Learned], list[LineRange]]:
+        """Return what references teach those metrics, and the ranges whose references can be used."""
+        if not learning:
+            return {}, ranges
+        advance = self.steps("learn", sum(map(len, ranges)))
+        usable: list[LineRange] = []
+
+        def found() -> Iterator[dict[str, NgramCounts]]:
+            own = LearnRange(references_only(files), tuple(learning))
+            work: LearnOne = own if self.keep is None else kept_counts(own, self.keep, job)
+            for lines, counts in self._each(work, ranges, metrics, lambda lines: advance(len(lines))):
+                usable.append(lines)
+                yield counts
+
+        learned = added_up(found())
+        _check_some(usable)
+        for name, each in learned.items():
+            learning[name].check_known(each.known, own=True)
+        return learned, usable
+
+    def score(
+        self, work: ScoreRange, ranges: Sequence[LineRange], metrics: MakeMetrics, job: str, scorings: int
+    ) -> tuple[Merged, list[LineRange]]:
+        """Score ranges, and return what they add up to and those that could be used."""
+        *rows, count = accumulate(map(len, ranges), initial=0)
+        placed = [Placed(lines, row, number) for number, (lines, row) in enumerate(zip(ranges, rows, strict=True))]
+        advance = self.steps("score", count * scorings)
+        if self.engine is None:
+            own: ScoreOne = replace(work, threads=self.threads, progress=advance)
+        else:
+            own = replace(work, threads=self.engine.threads)
+        again = own
+        if self.keep is not None:
+            own = kept_ranges(own, self.keep, job, work.parts)
+        merged = Merged(count)
+        scored = []
+        told = (lambda _done: None) if self.engine is None else (lambda done: advance(len(done.lines) * scorings))
+        gone = []
+        for each, found in self._each(own, placed, metrics, told):
+            merged.add(found)
+            scored.append(each.lines)
+            if not found.is_there:
+                gone.append(each)
+        if gone and len(scored) == len(ranges):  # otherwise these parts are not those that will be needed
+            for each, found in self._each(again, gone, metrics, lambda _done: None):
+                if found.written is not None:
+                    merged.written[each.number] = found.written
+        return merged, scored
+
+    def _each(
+        self,
+        work: Callable[[Any, Any], Any],
+        partitions: Sequence[Any],
+        state: MakeMetrics,
+        told: Callable[[Any], object],
+    ) -> Iterator[tuple[Any, Any]]:
+        if self.engine is not None:
+            yield from self.engine.map(work, partitions, state=state, progress=told, skip_bad=self.skip_bad)
+            return
+        made = state()
+        for partition in partitions:
+            result = work(partition, made)
+            told(partition)
+            yield partition, result
+
+
+def counted_on(files: LineStream, engine: Engine | None, steps: Steps, *, skip_bad: bool = False) -> LineStream:
+    """Return a corpus with its rows counted, where an engine works or here.
+
+    Raises
+    ------
+    DataError
+        If a file cannot be used; what cannot be counted cannot be left out.
+    """
+    try:
+        return files.counted(_mapped_on(engine, steps))
+    except DataError as error:
+        if not skip_bad:
+            raise
+        what = f"{error} (as the lines of all files must be counted, --skip-bad cannot leave this out)"
+        bad = error.partitions if isinstance(error, BadPartitionsError) else {}
+        raise BadPartitionsError(what, bad) from error
+
+
+def _check_some(ranges: Sequence[LineRange]) -> None:
+    if not ranges:
+        raise DataError("there is no range of lines that can be used, so that there is nothing to score")
+
+
+def _mapped_on(engine: Engine | None, steps: Steps) -> Mapped:
+    """Return what looks at files and counts their rows."""
+
+    def mapped(stage: str, function: Callable[[Any, None], Any], things: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+        advance = steps(stage, len(things))
+        if engine is not None:
+            yield from engine.map(function, things, progress=lambda _thing: advance(1))
+            return
+        for found in mapped_here(stage, function, things):
+            advance(1)
+            yield found
+
+    return mapped
+
+
+def _suitable(segments: int) -> int:
+    """Return how many rows a range should have: of many segments whole chunks, so that only sums travel."""
+    if not block_number(segments):
+        return max(segments // RANGES, SMALLEST)
+    return min(max(segments // (RANGES * PART), 1) * PART, LARGEST)
+
+
+def _job(files: LineStream, made: Mapping[str, Metric], metrics: MakeMetrics) -> str:
+    """Return all that what is found out about a range depends on besides its rows: options, files' forms and code."""
+    columns = [list(files.systems), files.weighted, files.forms, len(files.references), len(files.weights)]
+    things = [metrics, *made.values()]
+    code = [code_digest(), outside_sources(things)]
+    models = sorted({part.model for thing in things for part in held(thing) if isinstance(part, Tokenizer)})
+    return repr([code, models, columns, files.source is not None, signatures_of(made)])

@@ -1,0 +1,367 @@
+"""Several systems under several metrics: scores, intervals and tests as flat rows."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from trubleu.errors import DataError, TrubleuWarning, UsageError, nearest, some
+from trubleu.execution.progress import Steps, no_steps
+from trubleu.metrics.base import as_references
+from trubleu.results import SCHEMA
+from trubleu.scoring.accumulator import PartCounter, SegmentRow, learners
+from trubleu.stats import SampleBuilder, bootstrap_interval, compare
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from trubleu.data import PreparedReferences, References
+    from trubleu.metrics.base import Metric
+    from trubleu.stats import Sample, TestName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreRow:
+    """One system under one metric; the interval is None unless it was asked for."""
+
+    schema: int = SCHEMA
+    system: str
+    metric: str
+    score: float
+    low: float | None = None
+    high: float | None = None
+    signature: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestRow:
+    """One pair of systems under one metric; see `trubleu.stats.Comparison` for the fields."""
+
+    schema: int = SCHEMA
+    metric: str
+    a: str
+    b: str
+    test: str
+    n: int
+    seed: int
+    difference: float
+    low: float
+    high: float
+    effect: float | None
+    p: float
+    p_holm: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOutRow:
+    """Lines, from the first to the last, that could not be used and are in no score."""
+
+    schema: int = SCHEMA
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreReport:
+    """All rows, and what is needed to explain them.
+
+    Attributes
+    ----------
+    systems, metrics
+        Names in the order they were given.
+    scores, tests, segments
+        The rows.
+    lower_is_better
+        The metrics for which that is so.
+    baseline
+        The system that the others were tested against, if one was named.
+    confidence, resamples, seed
+        Of the intervals and tests; None without either.
+    blocks
+        How many blocks of neighbouring segments were drawn instead of segments; 0 if segments were.
+    left_out
+        The lines that were left out as they could not be used.
+    """
+
+    systems: tuple[str, ...]
+    metrics: tuple[str, ...]
+    scores: tuple[ScoreRow, ...]
+    tests: tuple[TestRow, ...] = ()
+    segments: tuple[SegmentRow, ...] = ()
+    lower_is_better: frozenset[str] = field(default_factory=frozenset)
+    baseline: str | None = None
+    confidence: float | None = None
+    resamples: int | None = None
+    seed: int | None = None
+    blocks: int = 0
+    left_out: tuple[LeftOutRow, ...] = ()
+
+    def score(self, system: str, metric: str) -> ScoreRow:
+        """Return the row of one system under one metric."""
+        return next(row for row in self.scores if row.system == system and row.metric == metric)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rows as plain values, ready for JSON."""
+        parts: dict[str, Sequence[Any]] = {
+            "scores": self.scores,
+            "tests": self.tests,
+            "segments": self.segments,
+            "left_out": self.left_out,
+        }
+        rows = {name: [asdict(row) for row in rows] for name, rows in parts.items() if rows or name == "scores"}
+        return {"schema": SCHEMA, **rows}
+
+    def _repr_html_(self) -> str:
+        from trubleu.render.scores import render_scores
+
+        return render_scores(self, "html")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """How intervals and tests draw.
+
+    Attributes
+    ----------
+    interval
+        Whether scores get intervals.
+    test
+        Which paired test is made, if any.
+    baseline
+        The system that the others are tested against; None for all pairs.
+    resamples, confidence, seed
+        As in `trubleu.stats`.
+    """
+
+    interval: bool = False
+    test: TestName | None = None
+    baseline: str | None = None
+    resamples: int = 10_000
+    confidence: float = 0.95
+    seed: int = 12345
+
+
+def score_systems(
+    systems: Mapping[str, Sequence[str]],
+    references: References | PreparedReferences,
+    metrics: Mapping[str, Metric],
+    *,
+    sampling: Sampling | None = None,
+    segments: bool = False,
+    threads: int | None = None,
+    steps: Steps = no_steps,
+) -> ScoreReport:
+    """Score systems by metrics, with intervals and tests where asked for.
+
+    Parameters
+    ----------
+    systems
+        The outputs of each system.
+    references
+        The references of each segment.
+    metrics
+        The metrics by the name they have in the rows.
+    sampling
+        Which intervals and tests to make, and how.
+    segments
+        Whether to add the score of every segment.
+    threads
+        How many threads to use; None for all cores.
+    steps
+        Told of every stage of work, for a progress bar.
+    """
+    for outputs in systems.values():
+        as_references(references, outputs)
+    return score_parts(
+        [(references, systems)],
+        tuple(systems),
+        len(references),
+        metrics,
+        sampling=sampling,
+        segments=segments,
+        threads=threads,
+        steps=steps,
+    )
+
+
+def score_parts(
+    parts: Iterable[tuple[References | PreparedReferences, Mapping[str, Sequence[str]]]],
+    systems: Sequence[str],
+    count: int,
+    metrics: Mapping[str, Metric],
+    *,
+    sampling: Sampling | None = None,
+    segments: bool = False,
+    threads: int | None = None,
+    steps: Steps = no_steps,
+) -> ScoreReport:
+    """Score a corpus that comes part by part, such as a `trubleu.data.LineStream`; the numbers are those of the whole.
+
+    Parameters
+    ----------
+    parts
+        Pairs of references and outputs by system; each is let go of before the next is taken.
+    systems
+        The names of the systems.
+    count
+        How many segments all parts have together.
+    metrics, sampling, segments, threads, steps
+        As for `score_systems`. A metric that `learns` needs the corpus in one part.
+    """
+    sampling = sampling or Sampling()
+    check_sampling(sampling, systems, count)
+    advance = steps("score", count * len(systems) * len(metrics))
+    counter = PartCounter(
+        systems, metrics, partial(SampleBuilder, count), segments=segments, threads=threads, progress=advance
+    )
+    learning = learners(metrics)
+    for references, outputs in parts:
+        if learning and len(references) != count:
+            raise UsageError(
+                f"{some(learning)} must know the references of all segments before one is scored; "
+                "score the corpus as a whole, or let the metric learn first (Metric.learned)"
+            )
+        counter.add(references, outputs)
+    counter.held.tell()
+    samples = {key: builder.finish() for key, builder in counter.builders.items()}
+    return report_samples(
+        samples,
+        systems,
+        metrics,
+        sampling=sampling,
+        reference_numbers=counter.reference_numbers,
+        segments=list(chain.from_iterable(counter.segment_rows.values())),
+        threads=threads,
+        steps=steps,
+    )
+
+
+def report_samples(
+    samples: Mapping[tuple[str, str], Sample],
+    systems: Sequence[str],
+    metrics: Mapping[str, Metric],
+    *,
+    sampling: Sampling,
+    reference_numbers: Collection[str | None],
+    segments: Sequence[SegmentRow] = (),
+    threads: int | None = None,
+    steps: Steps = no_steps,
+) -> ScoreReport:
+    """Score what was counted, with intervals and tests where asked for.
+
+    Parameters
+    ----------
+    samples
+        The statistics of each system under each metric.
+    systems, metrics, sampling, threads, steps
+        As for `score_systems`.
+    reference_numbers
+        How many references segments have, as signatures say it, each number once.
+    segments
+        The scores of segments, if they are wanted.
+    """
+    blocks = max((sample.blocks for sample in samples.values()), default=0)
+    nrefs = next(iter(reference_numbers)) if len(reference_numbers) == 1 else "var"
+    scores: list[ScoreRow] = []
+    tests: list[TestRow] = []
+    for name, metric in metrics.items():
+        signature = metric.signature(nrefs)
+        if sampling.interval:
+            signature = signature.extended(ci=sampling.confidence, bs=sampling.resamples, seed=sampling.seed)
+            if blocks:
+                signature = signature.extended(blocks=blocks)
+        advance = steps(f"interval {name}", len(systems) * sampling.resamples * sampling.interval)
+        for system in systems:
+            sample = samples[system, name]
+            low = high = None
+            if sampling.interval:
+                interval = bootstrap_interval(
+                    sample,
+                    metric.score,
+                    resamples=sampling.resamples,
+                    confidence=sampling.confidence,
+                    seed=sampling.seed,
+                    threads=threads,
+                    progress=advance,
+                )
+                low, high = interval.low, interval.high
+            score = float(metric.score(sample.total))
+            scores.append(
+                ScoreRow(system=system, metric=name, score=score, low=low, high=high, signature=str(signature))
+            )
+        if sampling.test:
+            of_metric = {system: samples[system, name] for system in systems}
+            tests += _test_rows(name, metric, of_metric, sampling, sampling.test, threads, steps)
+    drawn = bool(sampling.interval or sampling.test)
+    return ScoreReport(
+        systems=tuple(systems),
+        metrics=tuple(metrics),
+        # Systems first, as people read the table.
+        scores=tuple(sorted(scores, key=lambda row: list(systems).index(row.system))),
+        tests=tuple(tests),
+        segments=tuple(segments),
+        lower_is_better=frozenset(name for name, metric in metrics.items() if not metric.higher_is_better),
+        baseline=sampling.baseline,
+        confidence=sampling.confidence if drawn else None,
+        resamples=sampling.resamples if drawn else None,
+        seed=sampling.seed if drawn else None,
+        blocks=blocks if drawn else 0,
+    )
+
+
+def check_sampling(sampling: Sampling, systems: Sequence[str], count: int) -> None:
+    """Refuse intervals and tests that cannot be made; say it if there is nothing to score."""
+    if sampling.baseline is not None and sampling.baseline not in systems:
+        hint = nearest(sampling.baseline, systems)
+        raise UsageError(f"there is no system {sampling.baseline!r} for a baseline; {hint}")
+    if sampling.test and len(systems) < 2:
+        raise UsageError("a test needs at least two systems; name another one, or leave the test out")
+    if (sampling.interval or sampling.test) and not count:
+        raise DataError("there are no segments, so neither an interval nor a test can be made")
+    if not count:
+        warnings.warn("there are no segments, and the score of nothing is 0", TrubleuWarning, stacklevel=3)
+
+
+def _test_rows(
+    name: str,
+    metric: Metric,
+    samples: Mapping[str, Sample],
+    sampling: Sampling,
+    test: TestName,
+    threads: int | None,
+    steps: Steps,
+) -> list[TestRow]:
+    comparisons = compare(
+        samples,
+        metric.score,
+        baseline=sampling.baseline,
+        test=test,
+        resamples=sampling.resamples,
+        seed=sampling.seed,
+        confidence=sampling.confidence,
+        threads=threads,
+        progress=steps(f"test {name}", sampling.resamples * (2 if test == "randomisation" else 1)),
+    )
+    return [
+        TestRow(
+            metric=name,
+            a=comparison.a,
+            b=comparison.b,
+            test=comparison.test,
+            n=comparison.n,
+            seed=comparison.seed,
+            difference=comparison.difference,
+            low=comparison.low,
+            high=comparison.high,
+            # One segment has no spread to measure a difference by, and JSON has no infinity.
+            effect=comparison.effect if np.isfinite(comparison.effect) else None,
+            p=comparison.p,
+            p_holm=comparison.p_holm,
+        )
+        for comparison in comparisons
+    ]

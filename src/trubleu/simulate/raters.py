@@ -1,0 +1,148 @@
+"""Simulated raters: how they differ, what they do wrong, and which score they give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+from typing import Literal
+
+from trubleu.data.weights import HIGHEST_RATING, LOWEST_RATING
+from trubleu.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """What simulated raters are like.
+
+    Attributes
+    ----------
+    noise
+        The standard deviation of a rating around what the rater thinks of the text, in points of the scale.
+    bias
+        The standard deviation of how much milder or stricter one rater is than another.
+    lazy
+        The share of raters who do not read: half of them always give one answer, the others any.
+    clumsy
+        The share of those who send answers twice, lose the connection while sending, take answers back and say that
+        they cannot judge.
+    slow
+        The share of those who keep a task open while they do something else, and answer it later.
+    leaving
+        The share of those who at some time take a task and never come back.
+
+    Examples
+    --------
+    >>> Habits(lazy=1.5)
+    Traceback (most recent call last):
+    trubleu.errors.UsageError: the share of lazy raters must lie between 0 and 1, not 1.5
+    """
+
+    noise: float = 0.8
+    bias: float = 0.3
+    lazy: float = 0.0
+    clumsy: float = 0.0
+    slow: float = 0.0
+    leaving: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("noise", "bias"):
+            if not 0 <= getattr(self, name) <= 100:
+                raise UsageError(f"the {name} of raters must lie between 0 and 100, not {getattr(self, name):g}")
+        for name in ("lazy", "clumsy", "slow", "leaving"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise UsageError(f"the share of {name} raters must lie between 0 and 1, not {getattr(self, name):g}")
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedRater:
+    """One made-up rater; what they answer follows from a seed, whatever the order of tasks.
+
+    Attributes
+    ----------
+    name
+        What their answers are drawn from, together with what they rate.
+    bias, noise
+        How much milder they are than others, and how uncertain.
+    lazy
+        ``constant`` or ``random`` for those who do not read, None for all others.
+    clumsy, slow
+        See `Habits`.
+    leaves_after
+        After how many answers they take a task and never come back; None if they do not.
+
+    Examples
+    --------
+    >>> rater = SimulatedRater("1/1", noise=0.0)
+    >>> rater.score("fine", 3.6)
+    4
+    """
+
+    name: str
+    bias: float = 0.0
+    noise: float = 0.8
+    lazy: Literal["constant", "random"] | None = None
+    clumsy: bool = False
+    slow: bool = False
+    leaves_after: int | None = None
+
+    def score(self, text: str, quality: float) -> int:
+        """Return how many points they give to a text that is so good, the same whenever they are asked.
+
+        Parameters
+        ----------
+        text
+            What luck is drawn from: the text, and all that tells this rating from another one of it.
+        quality
+            How good it truly is.
+        """
+        return self.points(quality, Random(f"{self.name}/{text}"))  # noqa: S311 - no secret
+
+    def points(self, quality: float, draw: Random) -> int:
+        """Return how many points they give to something that is so good, with luck from elsewhere."""
+        if self.lazy == "constant":
+            draw = Random(f"{self.name}/{self.name}")  # noqa: S311
+        if self.lazy is not None:
+            return draw.randint(LOWEST_RATING, HIGHEST_RATING)
+        return min(HIGHEST_RATING, max(LOWEST_RATING, round(quality + self.bias + draw.gauss(0, self.noise))))
+
+
+def simulated_raters(count: int, habits: Habits, *, seed: int = 1) -> list[SimulatedRater]:
+    """Make up raters; the same seed gives the same ones.
+
+    Parameters
+    ----------
+    count
+        How many.
+    habits
+        What they are like.
+    seed
+        Of all that is drawn.
+
+    Examples
+    --------
+    >>> people = simulated_raters(10, Habits(lazy=0.2))
+    >>> sum(person.lazy is not None for person in people)
+    2
+    >>> people == simulated_raters(10, Habits(lazy=0.2))
+    True
+    """
+    draw = Random(f"raters/{seed}")  # noqa: S311
+
+    def chosen(share: float) -> set[int]:
+        return set(draw.sample(range(count), round(share * count)))
+
+    biases = [draw.gauss(0, habits.bias) for _ in range(count)]
+    lazy, clumsy, slow, leaving = (chosen(each) for each in (habits.lazy, habits.clumsy, habits.slow, habits.leaving))
+    constant = set(sorted(lazy)[::2])
+    return [
+        SimulatedRater(
+            f"{seed}/{number}",
+            biases[number],
+            habits.noise,
+            "constant" if number in constant else "random" if number in lazy else None,
+            number in clumsy,
+            number in slow,
+            draw.randint(1, 12) if number in leaving else None,
+        )
+        for number in range(count)
+    ]

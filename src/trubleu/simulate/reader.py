@@ -1,0 +1,385 @@
+"""Reading texts of the simulated world back: what they speak of, what they do, and how good a response is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from trubleu.simulate import grammar, phrases
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from trubleu.simulate.grammar import Entry
+    from trubleu.simulate.lexicon import Concept
+
+
+_DENIALS: Final = frozenset({"not", "never"})  # "no" may begin an answer
+_NAME: Final = ("N",)  # which may be said to somebody anywhere
+
+
+class Found(NamedTuple):
+    """Whole sentences of a text.
+
+    Attributes
+    ----------
+    share
+        The share of what was read that belongs to one; names outside of them, of whom is spoken to, do not count.
+    acts
+        The act of each sentence that has one.
+    denied
+        The acts of those that stand right behind a word such as *not*.
+    """
+
+    share: float
+    acts: tuple[str, ...]
+    denied: frozenset[str]
+
+
+def whole_sentences(labels: Sequence[tuple[str, ...]]) -> Found:
+    """Find the sentences that together make up as much of a text as can be.
+
+    Parameters
+    ----------
+    labels
+        The text as the reader sees it: for every meaning the slots that it may fill, for every other word that word.
+
+    Examples
+    --------
+    >>> found = whole_sentences([("not",), ("i",), ("find",), ("it",), ("A",)])
+    >>> found.share, found.acts, found.denied
+    (0.8, ('give opinion',), frozenset({'give opinion'}))
+    """
+    # The best way to read the first so many labels: how many are covered (the more, the better), then by how few
+    # sentences; and the last sentence of it, if one ends there.
+    best: list[tuple[int, int]] = [(0, 0)] * (len(labels) + 1)
+    last: list[tuple[int, str] | None] = [None] * (len(labels) + 1)
+    for begin in range(len(labels)):
+        covered, few = best[begin]
+        if best[begin] > best[begin + 1]:
+            best[begin + 1], last[begin + 1] = best[begin], None
+        for end, act in _beginning(labels, begin):
+            if (covered + end - begin, few - 1) > best[end]:
+                best[end], last[end] = (covered + end - begin, few - 1), (begin, act)
+    acts: list[str] = []
+    denied: set[str] = set()
+    names, at = 0, len(labels)
+    while at:
+        if (sentence := last[at]) is None:
+            at -= 1
+            names += labels[at] == _NAME
+            continue
+        at, act = sentence
+        if act:
+            acts.append(act)
+            before = at - 1
+            while before >= 0 and labels[before] == _NAME:
+                before -= 1
+            if before >= 0 and labels[before][0] in _DENIALS and last[before + 1] is None:
+                denied.add(act)
+    return Found(best[-1][0] / max(1, len(labels) - names), tuple(reversed(acts)), frozenset(denied))
+
+
+@dataclass(slots=True)
+class _Node:
+    """Where the labels of sentences have led so far; ``act`` is that of the sentence which ends here, if one does."""
+
+    after: dict[str, _Node] = field(default_factory=dict)
+    act: str | None = None
+
+
+def _beginning(labels: Sequence[tuple[str, ...]], begin: int) -> Iterator[tuple[int, str]]:
+    """Yield where sentences that begin there end, and their acts."""
+    nodes = [_sentences()]
+    for at in range(begin, len(labels)):
+        nodes = [node.after[label] for node in nodes for label in labels[at] if label in node.after]
+        if not nodes:
+            return
+        for node in nodes:
+            if node.act is not None:
+                yield at + 1, node.act
+
+
+@cache
+def _sentences() -> _Node:
+    root = _Node()
+    for sentence in grammar.all_sentences():
+        node = root
+        for label in sentence.labels:
+            node = node.after.setdefault(label, _Node())
+        if not node.act:
+            node.act = sentence.act
+    return root
+
+
+LOWEST: Final = 1.0
+HIGHEST: Final = 5.0
+
+_NOTHING_SAID, _OFF_TOPIC, _PARROT = 1.4, 1.2, 1.5
+_DULL_ANSWER, _DULL_REMARK = 1.8, 2.2  # to what wants an answer, and to what does not
+_GENERAL, _GENERAL_FIT = 1.9, 1.7  # of no topic: without a fitting act, and what that adds
+_ON_TOPIC, _FIT = 2.4, 1.9  # the same with the topic
+_SAME, _RICH, _ENOUGH = 0.5, 0.2, 3  # what it adds to speak of the same thing, and of so many things of the topic
+_OFF_TOPIC_FIT = 0.5
+_UNFIT = 0.05
+_BROKEN = 0.9  # of what lies above the lowest is lost by a text in which no word follows another as it should
+_REPEATED_BEFORE = 0.4  # so large a share of pairs of words may come again
+_LITERAL_FROM, _LITERAL_TO = 0.65, 0.9  # shares of a response's pairs of words that are the message's
+_NEW = 0.5  # what a parrot gains at most by what is new
+_SHORTEST = 3  # a message of fewer items may stand in a response by chance
+_LONG, _MANY_MORE = 45, 200  # words that nothing is lost up to, and how many more lose everything that can be lost
+_EACH_MORE, _TOO_MUCH = 0.12, 0.6  # what is lost by each further answer that is glued to the first, and at most
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a text says.
+
+    Attributes
+    ----------
+    words
+        Its words in small letters.
+    items
+        The same with words that have a meaning replaced by it, without fillers.
+    concepts
+        What it speaks of, in order.
+    acts
+        What it does.
+    topic
+        The topic of most of what it speaks of; None without any.
+    broken
+        The share of neighbouring words that never stand beside each other in the made world.
+    refers
+        Whether a word such as *it* may stand for what was spoken of before.
+    whole
+        The share that belongs to whole sentences of the made world.
+    answers
+        How many of these do something.
+    """
+
+    words: tuple[str, ...]
+    items: tuple[str | Concept, ...]
+    concepts: tuple[Concept, ...]
+    acts: frozenset[str]
+    topic: str | None
+    broken: float
+    refers: bool
+    whole: float
+    answers: int
+
+    @property
+    def focus(self) -> frozenset[Concept]:
+        """The things it speaks of; without any, the doings; without those, whatever there is of a topic."""
+        for kinds in (("thing",), ("doing",), ("place", "good", "bad")):
+            if found := frozenset(each for each in self.concepts if each.kind in kinds):
+                return found
+        return frozenset()
+
+
+@lru_cache(maxsize=1 << 16)
+def read(text: str) -> Reading:
+    """Read a text.
+
+    Parameters
+    ----------
+    text
+        Any text.
+
+    Examples
+    --------
+    >>> reading = read("well , i think the gig is catchy")
+    >>> reading.topic, reading.acts, [concept.name for concept in reading.concepts]
+    ('music', frozenset({'give opinion'}), ['concert', 'catchy'])
+    """
+    return _read(tuple(grammar.tokens(text)))
+
+
+def _read(words: tuple[str, ...]) -> Reading:
+    found: list[Concept] = []
+    items: list[str | Concept] = []
+    acts: set[str] = set()
+    labels: list[tuple[str, ...]] = []
+    for begin, end, entry in spans(words):
+        if entry is not None and entry.concept is not None:
+            found.append(entry.concept)
+            items.append(entry.concept)
+            labels.append(entry.labels)
+        elif entry is None or entry.act is not None:
+            items += words[begin:end]
+            labels += [(word,) for word in words[begin:end]]
+            if entry is not None and entry.act is not None:
+                acts.add(entry.act)
+    if len(acts) > 1:
+        acts.discard("be dull")
+    elif words and not labels:  # such as a mere "haha"
+        acts.add("be dull")
+    topics = Counter(concept.topic for concept in found if concept.topic is not None)
+    topic = topics.most_common(1)[0][0] if topics else None
+    refers = any(label[0] in phrases.REFERRING for label in labels)
+    sentences = whole_sentences(labels)
+    return Reading(
+        words,
+        tuple(items),
+        tuple(found),
+        frozenset(acts - sentences.denied),
+        topic,
+        _broken(labels),
+        refers,
+        sentences.share,
+        len(sentences.acts),
+    )
+
+
+def spans(words: tuple[str, ...]) -> list[tuple[int, int, Entry | None]]:
+    """Cut words into what the reader knows, the longest first, and single words that it does not know."""
+    entries, lengths = grammar.entries(), grammar.lengths()
+    found: list[tuple[int, int, Entry | None]] = []
+    at = 0
+    while at < len(words):
+        entry, end = None, at + 1
+        for length in lengths.get(words[at], ()):
+            entry = entries.get(words[at : at + length])
+            if entry is not None:
+                end = min(at + length, len(words))  # a slice over the end is a shorter one
+                break
+        found.append((at, end, entry))
+        at = end
+    return found
+
+
+def quality(message: str, response: str) -> float:
+    """Return how good a response is to a message, from 1 to 5 (see `trubleu.simulate.World.quality`)."""
+    asked, answered = read(message), read(response)
+    value = _quality(asked, answered)
+    if (rest := _without(asked, answered)) is None:
+        return value
+    return min(value, max(_PARROT + _NEW, (_PARROT + _quality(asked, rest)) / 2))
+
+
+def _quality(asked: Reading, answered: Reading) -> float:
+    """Return how good a response is, if it does not hold the whole message."""
+    if not answered.words:
+        return LOWEST
+    left = (1 - _BROKEN * max(answered.broken, _repeated(answered))) * (1 - _too_much(answered))
+    return min(LOWEST + (_meant(asked, answered) - LOWEST) * left, _cap(asked, answered))
+
+
+def fit(message: Reading, act: str) -> float:
+    """Return how well an act answers a message, from 0 to 1."""
+    if not message.acts:
+        return 0.05 if act == "be dull" else 0.6
+    return max(_fit(each, act) for each in message.acts)
+
+
+def _fit(asked: str, act: str) -> float:
+    if act in phrases.MESSAGES:  # such as to ask for an opinion, which goes on with what was told, but is no answer
+        return 0.1 if asked in phrases.ASKING or act == asked else 0.5
+    return phrases.FIT.get(asked, {}).get(act, _UNFIT)
+
+
+def _meant(asked: Reading, answered: Reading) -> float:
+    """Return how good it is what a response says, whatever its form."""
+    acts = sorted(answered.acts) or [""]  # sorted, so that floats are summed in one order in every process
+    fitting = sum(fit(asked, act) for act in acts) / len(acts)
+    dull = _DULL_ANSWER if asked.acts & phrases.ASKING else _DULL_REMARK
+    topical = [concept for concept in answered.concepts if concept.topic is not None]
+    if not topical:
+        if answered.acts == {"be dull"}:
+            return dull
+        if not answered.acts:
+            return _NOTHING_SAID
+        return _GENERAL + _GENERAL_FIT * fitting
+    same = _same(asked, answered)
+    if answered.acts == {"be dull"}:
+        on_topic = dull + _SAME * same
+    else:
+        rich = min(_ENOUGH, len(set(topical))) / _ENOUGH
+        on_topic = _ON_TOPIC + _FIT * fitting + _SAME * same + _RICH * rich
+        if not answered.acts:  # mere words of the topic are as good as something dull about it
+            on_topic = min(on_topic, dull + _SAME * same + answered.whole * (HIGHEST - dull))
+    off_topic = _OFF_TOPIC + _OFF_TOPIC_FIT * fitting
+    if asked.topic is None:
+        return (on_topic + off_topic) / 2
+    share = sum(concept.topic == asked.topic for concept in topical) / len(topical)
+    return off_topic + share * (on_topic - off_topic)
+
+
+def _same(asked: Reading, answered: Reading) -> float:
+    """Return how far a response of the topic speaks of the same thing, from 0 to 1."""
+    focus = asked.focus
+    if not focus.isdisjoint(answered.concepts):
+        return 1.0
+    kinds = {concept.kind for concept in focus}
+    if any(concept.kind in kinds for concept in answered.concepts):
+        return 0.0
+    return 0.75 if answered.refers else 0.4
+
+
+def _broken(labels: list[tuple[str, ...]]) -> float:
+    """Return the share of neighbours that do not belong beside each other."""
+    pairs, first, last = grammar.neighbours()
+    if len(labels) == 1:
+        return 0.0 if any(label in first or label in last for label in labels[0]) else 1.0
+    bad = 0
+    for lefts, rights in pairwise(labels):
+        for left in lefts:
+            if any((left, right) in pairs or (left in last and right in first) for right in rights):
+                break
+        else:
+            bad += 1
+    return bad / max(1, len(labels) - 1)
+
+
+def _repeated(answered: Reading) -> float:
+    pairs = list(pairwise(answered.items))
+    share = 1 - len(set(pairs)) / len(pairs) if pairs else 0.0
+    return max(0.0, share - _REPEATED_BEFORE) / (1 - _REPEATED_BEFORE)
+
+
+def _too_much(answered: Reading) -> float:
+    """Return the share that is lost by talking longer than anybody does, and by giving answer after answer."""
+    long = max(0, len(answered.words) - _LONG) / _MANY_MORE
+    return min(_TOO_MUCH, max(long, _EACH_MORE * max(0, answered.answers - 1)))
+
+
+def _without(asked: Reading, answered: Reading) -> Reading | None:
+    """Return what is left of a response if the message is taken out of it; None if it does not stand there."""
+    size = len(asked.items)
+    if size < _SHORTEST or asked.items[0] not in answered.items:
+        return None
+    taken: set[int] = set()
+    for first in range(len(answered.items) - size + 1):
+        if answered.items[first : first + size] == asked.items:
+            taken.update(range(first, first + size))
+    if not taken:
+        return None
+    left: list[str] = []
+    at = 0
+    for begin, end, entry in spans(answered.words):
+        if entry is not None and entry.concept is None and entry.act is None:
+            continue  # a filler, which is no item
+        if at not in taken:
+            left += answered.words[begin:end]
+        at += 1 if entry is not None and entry.concept is not None else end - begin
+    return _read(tuple(left))
+
+
+def _cap(asked: Reading, answered: Reading) -> float:
+    """Return how good a response can be at best that gives back what the message says."""
+    if answered.words == asked.words:
+        return _PARROT
+    topical = {concept for concept in answered.concepts if concept.topic is not None}
+    old = topical.intersection(asked.concepts)
+    if answered.acts and answered.acts <= asked.acts and (topical == old or not asked.focus.isdisjoint(topical)):
+        return _PARROT + _NEW * (1 - len(old) / max(1, len(topical)))
+    if answered.acts:
+        return HIGHEST
+    pairs = set(pairwise(asked.items))
+    taken = [pair in pairs for pair in pairwise(answered.items)]
+    if len(taken) < 3:
+        return HIGHEST
+    share = (sum(taken) / len(taken) - _LITERAL_FROM) / (_LITERAL_TO - _LITERAL_FROM)
+    return HIGHEST - (HIGHEST - _PARROT) * min(1.0, max(0.0, share))

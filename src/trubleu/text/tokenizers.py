@@ -1,0 +1,321 @@
+"""Tokenizers by name, or any callable; tokens reach the kernels joined by spaces, with spaces inside them escaped.
+
+The kernel gets a text as one line and splits it on white space. A callable may return tokens that would not survive
+this: ``"New York"`` would become two, the empty token none. Such a token is written with escapes, and so is one that
+contains the escape character itself; therefore two different tokens never become the same one. All others stay as they
+are.
+
+An escape is ``MARK``, the character's code point in hexadecimal, and ``;``. An empty token is ``MARK`` and ``;``, which
+nothing else can produce because every code point has at least one digit.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+
+from trubleu.errors import UsageError, nearest
+from trubleu.text import sacrebleu
+
+MARK = "\U0010fffd"
+"""The last private-use code point: no standard gives it a meaning, and fonts with symbols of their own start lower."""
+
+_UNSAFE = re.compile(rf"[\s{MARK}]")
+
+
+def escape_token(token: str) -> str:
+    """Write a token without white space, so that it stays one token and stays different from every other.
+
+    Parameters
+    ----------
+    token
+        Any string, also an empty one.
+
+    Returns
+    -------
+    str
+        A string that is not empty and has no white space; the token itself where it already is like this.
+
+    Examples
+    --------
+    >>> escape("York")
+    'York'
+    >>> escape("New York") == f"New{MARK}20;York"
+    True
+    >>> escape("") == f"{MARK};"
+    True
+    """
+    if not token:
+        return f"{MARK};"
+    return _UNSAFE.sub(lambda match: f"{MARK}{ord(match[0]):x};", token)
+
+
+def join_tokens(tokens: Sequence[str]) -> str:
+    """Join tokens by single spaces so that splitting on white space finds as many again, escaped where they need it.
+
+    Parameters
+    ----------
+    tokens
+        Any strings.
+
+    Returns
+    -------
+    str
+        One line; ``line.split()`` is ``[escape(token) for token in tokens]``.
+
+    Raises
+    ------
+    TypeError
+        If a token is not a string.
+
+    Examples
+    --------
+    >>> join(["New", "York"])
+    'New York'
+    >>> len(join(["New York", "", "!"]).split())
+    3
+    """
+    line = " ".join(tokens)
+    # Nearly all lines need nothing, and one split in C is much cheaper than looking at each token.
+    if MARK not in line and line.split() == list(tokens):
+        return line
+    return " ".join(map(escape_token, tokens))
+
+
+Spec = str | Callable[[str], str | Sequence[str]]
+"""What people give: a name, or a function from a text to a tokenized line or to tokens."""
+
+# The kernel tokenizes these itself; sacreBLEU, which takes a while to import, is only needed to show tokens.
+_NATIVE = ("13a", "none")
+
+# The module of each tokenizer of our own; its ``split`` is a function from a text to tokens.
+_OWN = {"chat": "trubleu.text.chat", "words": "trubleu.text.words"}
+
+
+@dataclass(frozen=True, slots=True)
+class Tokenizer:
+    """A way to turn texts into tokens, made by `tokenizer`.
+
+    Two tokenizers are equal if they were made from the same name or callable. One can be pickled wherever that can: the
+    other side makes it again.
+
+    Attributes
+    ----------
+    name
+        What stands for it in a signature.
+    native
+        The name under which the kernel tokenizes by itself; ``None`` if it takes the result of `lines`.
+
+    Examples
+    --------
+    >>> tokenizer("13a")
+    Tokenizer(name='13a', native='13a')
+    """
+
+    name: str
+    native: str | None
+    _spec: Spec = field(repr=False)
+    _split: Callable[[str], list[str]] = field(repr=False, compare=False)
+    # Tokens of a callable may contain anything; all others are free of white space and never empty.
+    _escape: bool = field(repr=False, compare=False)
+    _model: str = field(default="", repr=False, compare=False)
+
+    def lines(self, texts: Sequence[str], lowercase: bool = False) -> list[str]:
+        """Tokenize texts for the kernel: one line each, tokens separated by single spaces.
+
+        Parameters
+        ----------
+        texts
+            The texts.
+        lowercase
+            Lower-case each text before it is tokenized.
+
+        Returns
+        -------
+        list of str
+            As many lines. ``line.split()`` is the text's tokens; a callable's token that is empty or has white space
+            in it is escaped, so that it is still one token and equal to no other (see `trubleu.text.tokenizers`).
+
+        Raises
+        ------
+        UsageError
+            If ``texts`` is one string, or a callable returns something else than a string or strings.
+
+        Examples
+        --------
+        >>> tokenizer("words").lines(["Well-known, isn't it?", ""], lowercase=True)
+        ["well-known , isn't it ?", '']
+        """
+        if isinstance(texts, str):
+            raise UsageError("Tokenizer.lines takes a list of texts, not one string; put the string into a list")
+        if lowercase:
+            texts = [text.lower() for text in texts]
+        split = self._split
+        join = join_tokens if self._escape else " ".join
+        # White space at the end is cut before the tokenizer sees it because sacreBLEU does so (intl depends on it).
+        return [join(split(text.rstrip())) for text in texts]
+
+    def tokens(self, text: str, lowercase: bool = False) -> list[str]:
+        """Tokenize one text for people: nothing is escaped.
+
+        Parameters
+        ----------
+        text
+            The text.
+        lowercase
+            Lower-case the text before it is tokenized.
+
+        Returns
+        -------
+        list of str
+            The tokens.
+
+        Examples
+        --------
+        >>> tokenizer("13a").tokens("Hello, world.")
+        ['Hello', ',', 'world', '.']
+        >>> tokenizer(lambda text: text.split(", ")).tokens("New York, Rio")
+        ['New York', 'Rio']
+        """
+        return self._split((text.lower() if lowercase else text).rstrip())
+
+    @property
+    def known_as(self) -> str | None:
+        """The name that `tokenizer` makes it from, also elsewhere; None for a callable.
+
+        Examples
+        --------
+        >>> tokenizer("char").known_as
+        'char'
+        >>> tokenizer(str.split).known_as
+        """
+        return self._spec if isinstance(self._spec, str) else None
+
+    @property
+    def model(self) -> str:
+        """A hash of the model that it splits with, which its name does not tell; empty if it has none.
+
+        Examples
+        --------
+        >>> tokenizer("13a").model
+        ''
+        """
+        return self._model
+
+    def __reduce__(self) -> tuple[Callable[[Spec, str], Tokenizer], tuple[Spec, str]]:
+        # MeCab's and SentencePiece's objects cannot be pickled, their names can.
+        return _made_again, (self._spec, self._model)
+
+
+def names() -> tuple[str, ...]:
+    """Return the names that `tokenizer` knows: sacreBLEU's, then TruBLEU's own.
+
+    Examples
+    --------
+    >>> names()[:4]
+    ('13a', 'intl', 'char', 'zh')
+    >>> names()[-2:]
+    ('chat', 'words')
+    """
+    return (*sacrebleu.NAMES, *_OWN)
+
+
+def tokenizer(spec: Spec | Tokenizer) -> Tokenizer:
+    """Return the tokenizer with a name, or one that uses a callable.
+
+    Parameters
+    ----------
+    spec
+        One of `names`, or a callable that takes a text and returns either a string (its tokens are what white space
+        separates) or a sequence of strings (each is one token, whatever it contains). A callable gets the text without
+        white space at its end and, if asked for, lower-cased, as sacreBLEU's tokenizers do. A tokenizer is returned as
+        it is.
+
+    Returns
+    -------
+    Tokenizer
+        Ready to use. Its name is sacreBLEU's signature for sacreBLEU's tokenizers (``ja-mecab-0.996-IPA``) and
+        ``module.qualname`` for callables.
+
+    Raises
+    ------
+    UsageError
+        If there is no tokenizer of this name, or ``spec`` is neither a string nor callable.
+    MissingExtraError
+        If a package that the tokenizer needs is not installed.
+    DataError
+        If the SentencePiece model of ``spm``, ``flores101`` or ``flores200`` is not on this machine: nothing is
+        downloaded.
+
+    Examples
+    --------
+    >>> tokenizer("intl").tokens("3.5 km, ok?")
+    ['3.5', 'km', ',', 'ok', '?']
+    >>> tokenizer(str.split).name
+    'str.split'
+    """
+    if isinstance(spec, Tokenizer):
+        return spec
+    if isinstance(spec, str):
+        return _named(spec)
+    if callable(spec):
+        name = _name(spec)
+        return Tokenizer(name, None, spec, functools.partial(_call, spec, name), _escape=True)
+    raise UsageError(f"a tokenizer is a name or a callable, not {type(spec).__name__}; known: {', '.join(names())}")
+
+
+def _made_again(spec: Spec, model: str) -> Tokenizer:
+    """Return the tokenizer of another process."""
+    made = tokenizer(spec)
+    if made.model != model:
+        raise UsageError(
+            f"the tokenizer {spec} has another SentencePiece model on the node {socket.gethostname()} than where the "
+            "work was begun; copy the same one to every node"
+        )
+    return made
+
+
+def _named(name: str) -> Tokenizer:
+    if name in _NATIVE:
+        return Tokenizer(name, name, name, functools.partial(_late, name), _escape=False)
+    if name in _OWN:
+        return Tokenizer(name, None, name, import_module(_OWN[name]).split, _escape=False)
+    if name in sacrebleu.NAMES:
+        loaded = sacrebleu.load(name)
+        return Tokenizer(loaded.signature, None, name, loaded.split, _escape=False, _model=loaded.model)
+    raise UsageError(f"there is no tokenizer {name!r}; {nearest(name, names())}")
+
+
+def _late(name: str, text: str) -> list[str]:
+    return sacrebleu.load(name).split(text)
+
+
+def _name(function: Callable[..., object]) -> str:
+    while isinstance(function, functools.partial):
+        function = function.func
+    # An object with __call__ has no name of its own; its class has.
+    named = function if hasattr(function, "__qualname__") else type(function)
+    module = getattr(named, "__module__", None)
+    return f"{module}.{named.__qualname__}" if module else named.__qualname__
+
+
+def _call(function: Callable[[str], str | Sequence[str]], name: str, text: str) -> list[str]:
+    # Typed as object because a callable may return anything, whatever it promises.
+    result: object = function(text)
+    if isinstance(result, str):
+        return result.split()
+    if isinstance(result, Sequence) and not isinstance(result, bytes | bytearray | memoryview):
+        strange = [token for token in result if not isinstance(token, str)]
+        if not strange:
+            return list(result)
+        returned = f"a {type(result).__name__} with {strange[0]!r:.80} in it"
+    else:
+        returned = type(result).__name__
+    raise UsageError(
+        f"The tokenizer {name} returned {returned} for the text {text!r:.80}; "
+        "it must return a string or a list of strings"
+    )

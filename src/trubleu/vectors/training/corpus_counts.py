@@ -1,0 +1,202 @@
+"""Counting a corpus stage by stage on any engine: words first, then the n-grams of each order.
+
+Text is read and tokenised once and becomes a file of numbers; each further order is a file of the same length, with the
+number of the n-gram that begins at each place, if it is frequent enough. An order that was counted is a part
+``level-N``, one that was encoded as well has ``order-N``, the part that ``order-N.ids`` belongs to. Whatever is
+finished, orders and parts of them, is found again after an interruption.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from trubleu.errors import DataError
+from trubleu.files.arrays import ArrayFile
+from trubleu.files.paths import name_of
+from trubleu.vectors.training.ngram_counts import count_order, encode_order
+from trubleu.vectors.training.number_files import PART, MappedNumbers, finished, job_of, write_part
+from trubleu.vectors.training.text_ranges import text_ranges
+from trubleu.vectors.training.vocabulary import Level, Vocabulary
+from trubleu.vectors.training.word_counts import jobs_of, merge_words, read_ranges
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from trubleu.execution import Engine
+    from trubleu.files.paths import PathLike
+    from trubleu.vectors.training.checkpoint import Folder
+    from trubleu.vectors.training.options import TrainingOptions
+
+
+class Stages(Protocol):
+    """Whoever shows how far a count is."""
+
+    def stage(self, name: str, total: int | None, unit: str = ...) -> Callable[[int], object]:
+        """Begin a stage of so many steps, if that is known, and return what is told of steps done."""
+
+
+class Counted(NamedTuple):
+    """What was counted in a corpus."""
+
+    vocabulary: Vocabulary
+    """Its words."""
+    levels: list[Level]
+    """Its n-grams of all orders."""
+    checksums: dict[int, str]
+    """Of the corpus as numbers, for each order that is trained."""
+
+
+def count_corpus(
+    corpus: Sequence[PathLike], folder: Folder, options: TrainingOptions, engine: Engine, shown: Stages
+) -> Counted:
+    """Count words and n-grams, and write the corpus as numbers to the folder of a training.
+
+    Parameters
+    ----------
+    corpus
+        Files of one sentence a line.
+    folder
+        Where everything goes; workers must find it under the same path. What an earlier count finished there is used.
+    options
+        Which n-grams count, how text becomes words, and how frequent is frequent.
+    engine
+        Where to work; no number depends on it.
+    shown
+        Shows how far it is.
+
+    Raises
+    ------
+    DataError
+        If the corpus cannot be read, or is too small for the options.
+    UsageError
+        If the folder cannot be written.
+    """
+    count = _Count(corpus, folder, options, engine, shown)
+    vocabulary = count.words()
+    for order in range(2, options.orders[-1] + 1):
+        count.check_listed()
+        count.ngrams(order)
+    count.check_listed()
+    return Counted(vocabulary, count.levels, {order: count.checksums[order] for order in options.orders})
+
+
+class _Count:
+    """Goes from order to order; what each depends on is what those before it depend on, and a little more."""
+
+    def __init__(
+        self, corpus: Sequence[PathLike], folder: Folder, options: TrainingOptions, engine: Engine, shown: Stages
+    ) -> None:
+        self._corpus, self._folder, self._options, self._engine, self._shown = corpus, folder, options, engine, shown
+        self._path = folder.path.absolute()
+        self._job = ""
+        self.levels: list[Level] = []
+        self.checksums: dict[int, str] = {}
+
+    def words(self) -> Vocabulary:
+        """Count words."""
+        least = self._options.least_count(1)
+        ranges = text_ranges(self._corpus)
+        found = None
+        # What comes through a pipe can only be compared by reading it.
+        if self._numbers_path(1).exists() and not any(text.comes_once for text in ranges):
+            tell = self._shown.stage("comparing", len(ranges), " ranges")
+            self._job = job_of(jobs_of(ranges, self._options, self._engine, tell), least)
+            found = self._finished(1)
+        if found is None or not self._is_encoded(1):
+            tell = self._shown.stage("reading", None, " words")
+            jobs = read_ranges(ranges, str(self._path), self._options, self._engine, tell)
+            self._job = job_of(jobs, least)
+            vocabulary, level = merge_words(self._path, jobs, self._folder.numbers(1), least)
+            self._check_size(vocabulary.total)
+            more: dict[str, NDArray[Any]] = {"heap": vocabulary.heap, "begins": vocabulary.begins}
+            found = self._write(level, {"total": vocabulary.total}, more)
+            self._finish(1)
+            self._remove("words")
+        self.levels.append(_level(1, found))
+        return Vocabulary(heap=found.array("heap"), begins=found.array("begins"), total=found.header["total"])
+
+    def ngrams(self, order: int) -> None:
+        """Count the n-grams of the next order."""
+        least = self._options.least_count(order)
+        before = job_of(self._job, self.checksums[order - 1])
+        self._job = job_of(before, order, least)
+        source, path = self._folder.numbers(order - 1).absolute(), str(self._path)
+        places = source.stat().st_size // 4
+        if (found := self._finished(order)) is None:
+            tell = self._shown.stage(f"counting, order {order}", places, " words")
+            found = self._write(count_order(source, self.levels[-1], least, path, before, self._engine, tell))
+        self._remove(f"pairs-{order}", f"sums-{order}")
+        if not self._is_encoded(order):
+            tell = self._shown.stage(f"encoding, order {order}", places, " words")
+            target = self._folder.numbers(order)
+            encode_order(source, target, order, self._level_path(order), path, self._job, self._engine, tell)
+            self._finish(order)
+        self._remove(f"coded-{order}")
+        self.levels.append(_level(order, found))
+
+    def check_listed(self) -> None:
+        """Refuse a vocabulary that has nothing in one of its orders."""
+        for order, count in zip(self._options.orders, self._options.min_count, strict=True):
+            if order <= len(self.levels) and self.levels[order - 1].at_least(count) == 0:
+                what = "word" if order == 1 else f"n-gram of {order} words"
+                if order == 1:
+                    self._folder.remove()  # other text or another least count has other words
+                raise DataError(
+                    f"no {what} was seen {count} times or more, so order {order} is empty; "
+                    f"give more text, or a smaller min-count than {count} for order {order}"
+                )
+
+    def _check_size(self, total: int) -> None:
+        if total > self._options.window:
+            return
+        if not self._numbers_path(1).exists():  # of earlier text, such as a pipe that has nothing this time
+            self._folder.remove()
+        names = ", ".join(map(name_of, self._corpus))
+        if total == 0:
+            raise DataError(f"{names} holds no words; give text, one sentence a line")
+        raise DataError(
+            f"{names} has {total} words, no more than the window of {self._options.window}; "
+            "give more text, or a smaller window"
+        )
+
+    def _level_path(self, order: int) -> Path:
+        return self._path / f"level-{order}"
+
+    def _numbers_path(self, order: int) -> Path:
+        return self._path / f"order-{order}"
+
+    def _finished(self, order: int) -> ArrayFile | None:
+        return finished(self._level_path(order), lambda: self._job)
+
+    def _is_encoded(self, order: int) -> bool:
+        found = finished(self._numbers_path(order), lambda: self._job)
+        if found is not None:
+            self.checksums[order] = found.header["checksum"]
+        return found is not None
+
+    def _write(
+        self, level: Level, header: Mapping[str, Any] | None = None, more: Mapping[str, NDArray[Any]] | None = None
+    ) -> ArrayFile:
+        arrays: dict[str, NDArray[Any]] = {"counts": level.counts, "firsts": level.firsts, "seconds": level.seconds}
+        write_part(self._level_path(level.order), self._job, header or {}, {**arrays, **(more or {})})
+        return ArrayFile(self._level_path(level.order), PART)
+
+    def _finish(self, order: int) -> None:
+        """Note that an order is there as numbers."""
+        self.checksums[order] = MappedNumbers(self._folder.numbers(order)).checksum()
+        write_part(self._numbers_path(order), self._job, {"checksum": self.checksums[order]}, {})
+
+    def _remove(self, *names: str) -> None:
+        """Remove parts that are no longer needed."""
+        for name in names:
+            for part in self._path.glob(f"{name}-*"):
+                part.unlink(missing_ok=True)
+
+
+def _level(order: int, found: ArrayFile) -> Level:
+    return Level(
+        order=order, counts=found.array("counts"), firsts=found.array("firsts"), seconds=found.array("seconds")
+    )

@@ -1,0 +1,399 @@
+"""Training n-gram vectors from text: skip-gram with negative sampling (Mikolov et al. 2013)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import numpy as np
+
+from trubleu.errors import BadPartitionsError, DataError, UsageError
+from trubleu.execution.local import InThisProcess
+from trubleu.files import paths
+from trubleu.files.lines import open_bytes
+from trubleu.files.paths import check_standard_input_once, is_standard, name_of
+from trubleu.files.writer import check_writable
+from trubleu.native import resolve_threads
+from trubleu.text import tokenizer
+from trubleu.vectors.store import PRECISIONS, VectorStore
+from trubleu.vectors.training.checkpoint import Folder, State
+from trubleu.vectors.training.corpus_counts import count_corpus
+from trubleu.vectors.training.model import Material, Model
+from trubleu.vectors.training.options import TrainingOptions
+from trubleu.vectors.training.text_ranges import comes_once
+from trubleu.vectors.training.vocabulary import spell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from trubleu.execution import Engine
+    from trubleu.files.paths import PathLike
+    from trubleu.vectors.store import Precision
+    from trubleu.vectors.training.model import Rows
+    from trubleu.vectors.training.vocabulary import Level, Vocabulary
+
+_BLOCKS_A_CALL: Final = 32  # some tenths of a second, between which Ctrl-C is heard and progress is told
+_BLOCKS_A_THREAD: Final = 16  # at least: threads wait for each other at the end of a call
+_ROWS: Final = 1 << 14  # of a matrix looked at together
+
+
+class Progress(Protocol):
+    """Whoever shows how far a training is."""
+
+    def stage(self, name: str, total: int | None, unit: str = ...) -> Callable[[int], object]:
+        """Begin a stage of so many steps, if that is known, and return what is told of steps done."""
+
+    def note(self, text: str) -> None:
+        """Show something beside the present stage."""
+
+
+class _Silent:
+    def stage(self, _name: str, _total: int | None, _unit: str = "") -> Callable[[int], object]:
+        return lambda _done: None
+
+    def note(self, text: str) -> None:
+        pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Training:
+    """What a training has made.
+
+    Attributes
+    ----------
+    path
+        The store; a string if it is an address.
+    entries
+        How many n-grams of each length it holds.
+    words
+        How many words the corpus has.
+    losses
+        The mean loss of each epoch; in mode separate, order after order.
+    """
+
+    path: Path | str
+    entries: dict[int, int]
+    words: int
+    losses: tuple[float, ...]
+
+
+def train_vectors(
+    corpus: Sequence[PathLike],
+    out: PathLike,
+    options: TrainingOptions | None = None,
+    *,
+    resume: bool = False,
+    threads: int | None = None,
+    dtype: Precision = "float32",
+    engine: Engine | None = None,
+    after_counting: Callable[[], object] | None = None,
+    progress: Progress | None = None,
+) -> Training:
+    r"""Train vectors of words and n-grams from text, and write them to a store.
+
+    The corpus is read once and need not fit into memory. Ctrl-C, a full disk or a lost machine cost at most the work
+    since the last checkpoint, which is written after every epoch, and on Ctrl-C; while words and n-grams are counted,
+    some seconds of work.
+
+    Parameters
+    ----------
+    corpus
+        Files of one sentence a line, plain or compressed with gzip or zstd.
+    out
+        The store to be written. Checkpoints lie beside it, or in the folder one is in if it is an address.
+    options
+        What the vectors depend on.
+    resume
+        Continue from the checkpoint of an earlier call with the same files and options, or a count that was
+        interrupted.
+    threads
+        How many to use; all cores if not given. With one, the same text, options and seed give the same bytes.
+    dtype
+        Numbers of the store: ``float32`` or ``float16``.
+    engine
+        Where words and n-grams are counted; in this process if not given. Workers must find the corpus, and the folder
+        that the store goes to, under the same paths. Training itself is done here, and no number depends on the
+        engine.
+    after_counting
+        Called once all is counted, before training begins: ``engine.close``, if the engine is to hold nothing then.
+    progress
+        Shows how far it is.
+
+    Returns
+    -------
+    Training
+        What was made. Open it with `VectorStore.open`.
+
+    Raises
+    ------
+    DataError
+        If a file cannot be read or written, or the text is too small for the options.
+    UsageError
+        If options do not fit, the folder of checkpoints cannot be written while words are counted, or there is nothing
+        to continue from.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "text.txt").write_text("we do not like rain\nthey do not like snow\n" * 50)
+    >>> options = TrainingOptions(orders=(1, 2), dim=8, epochs=1)
+    >>> made = train_vectors([folder / "text.txt"], folder / "tiny.store", options, threads=1)
+    >>> made.entries, made.words
+    ({1: 7, 2: 6}, 500)
+    >>> VectorStore.open(made.path).ngrams([7, 8])
+    ('do not', 'not like')
+    """
+    options = options or TrainingOptions()
+    shown: Progress = progress or _Silent()
+    workers = resolve_threads(threads, 1, worth=1)
+    if dtype not in PRECISIONS:
+        raise UsageError(f"dtype {dtype} is not known; known: {', '.join(PRECISIONS)}")
+    _check_paths(corpus, out)
+    tokenizer(options.tokenize)
+    folder = Folder(out)
+    if resume and folder.has_checkpoint():
+        state, matrices = folder.read(options, corpus)
+    else:
+        _count(corpus, folder, options, engine, shown, resume=resume)
+        state, matrices = State(), None
+    if after_counting is not None:
+        after_counting()
+    try:
+        return _train_on(folder, corpus, out, options, state, matrices, workers, dtype, shown)
+    except KeyboardInterrupt as stop:
+        raise KeyboardInterrupt(f"interrupted; continue with --resume, or remove {folder.path}") from stop
+
+
+def _train_on(
+    folder: Folder,
+    corpus: Sequence[PathLike],
+    out: PathLike,
+    options: TrainingOptions,
+    state: State,
+    matrices: tuple[Rows, Rows] | None,
+    threads: int,
+    dtype: Precision,
+    shown: Progress,
+) -> Training:
+    """Train all models from a state on, and write the store."""
+    vocabulary, levels = folder.read_vocabulary()
+    materials = _materials(folder, levels, options)
+    save = _Saver(folder, options, corpus)
+    while state.model < len(materials):
+        model = Model.build(materials[state.model], options, matrices)
+        matrices = None
+        state = _train_model(model, materials[state.model], options, state, threads, shown, save)
+        rows = model.input
+        del model  # and with it the output matrix
+        folder.write_finished(state.model, rows[:, : options.dim])
+        del rows
+        state = state.after_model()
+        save(state)
+    made = _write_store(folder, out, corpus, vocabulary, levels, options, state, dtype, shown)
+    folder.remove()
+    return made
+
+
+def _check_paths(corpus: Sequence[PathLike], out: PathLike) -> None:
+    """Refuse what cannot be read or written, before hours are spent."""
+    if isinstance(corpus, str | Path) or not corpus:
+        raise UsageError("the corpus is a list of files; give at least one")
+    check_standard_input_once(corpus)
+    if is_standard(out):
+        raise UsageError("vectors cannot go to standard output; give a file")
+    check_writable(out)
+    for path in corpus:
+        if comes_once(path):
+            continue
+        with open_bytes(path):
+            pass
+        if paths.same_file(path, out):
+            raise UsageError(f"{name_of(out)} is part of the corpus and would be lost; write to another file")
+
+
+def _count(
+    corpus: Sequence[PathLike],
+    folder: Folder,
+    options: TrainingOptions,
+    engine: Engine | None,
+    shown: Progress,
+    *,
+    resume: bool,
+) -> None:
+    """Count words and n-grams, and write the first checkpoint."""
+    if resume and not folder.is_begun():
+        raise UsageError(f"there is no checkpoint in {folder.path}; train without --resume")
+    if not resume:
+        folder.begin()
+    try:
+        counted = count_corpus(corpus, folder, options, engine or InThisProcess(), shown)
+    except KeyboardInterrupt as stop:
+        if folder.sweep():
+            raise KeyboardInterrupt(f"interrupted; continue with --resume, or remove {folder.path}") from stop
+        folder.remove()
+        raise
+    except BadPartitionsError as error:  # the others are finished, and need not be done again
+        raise BadPartitionsError(f"{error}; repair that, and continue with --resume", error.partitions) from error
+    except DataError as error:
+        if folder.sweep():
+            raise DataError(f"{error}; continue with --resume") from error
+        folder.remove()
+        raise
+    finally:
+        folder.sweep()
+    folder.write_vocabulary(*counted)
+    folder.write(options, corpus, State())
+    folder.tidy(options.orders)
+
+
+def _materials(folder: Folder, levels: Sequence[Level], options: TrainingOptions) -> list[Material]:
+    """Return what each model is trained on."""
+    groups = [options.orders] if options.mode == "joint" else [(order,) for order in options.orders]
+    least = dict(zip(options.orders, options.min_count, strict=True))
+    materials = []
+    for orders in groups:
+        listed = [levels[order - 1].at_least(least[order]) for order in orders]
+        counts = [levels[order - 1].counts[:count] for order, count in zip(orders, listed, strict=True)]
+        materials.append(
+            Material(
+                orders=orders,
+                files=[folder.map_numbers(order) for order in orders],
+                listed=listed,
+                counts=np.concatenate(counts),
+            )
+        )
+    return materials
+
+
+class _Saver:
+    """Writes checkpoints of one training."""
+
+    def __init__(self, folder: Folder, options: TrainingOptions, corpus: Sequence[PathLike]) -> None:
+        self._folder, self._options, self._corpus = folder, options, corpus
+
+    def __call__(self, state: State, matrices: Sequence[Rows] = ()) -> None:
+        self._folder.write(self._options, self._corpus, state, matrices)
+
+    def give_up(self) -> None:
+        """Remove all checkpoints of a training that leads nowhere."""
+        self._folder.remove()
+
+
+def _train_model(
+    model: Model,
+    material: Material,
+    options: TrainingOptions,
+    state: State,
+    threads: int,
+    shown: Progress,
+    save: _Saver,
+) -> State:
+    """Train one model to its end, and return the state after its last epoch."""
+    blocks, places = material.blocks, material.places
+    a_call = max(_BLOCKS_A_CALL, _BLOCKS_A_THREAD * threads)
+    name = "training" if options.mode == "joint" else f"training, order {material.orders[0]}"
+    tell = shown.stage(name, options.epochs * places, " words")
+    tell(state.epoch * places + state.block * places // blocks)
+    with _interrupts() as interrupted:
+        while state.epoch < options.epochs:
+            while state.block < blocks:
+                last = min(state.block + a_call, blocks)
+                _, pairs, loss = model.train(state.epoch, state.block, last, threads)
+                tell(last * places // blocks - state.block * places // blocks)
+                shown.note(f"epoch {state.epoch + 1} of {options.epochs}, loss {loss / max(pairs, 1):.3f}")
+                state = replace(state, block=last, pairs=state.pairs + pairs, loss=state.loss + loss)
+                if interrupted.is_set():
+                    save(state, (model.input, model.output))
+                    raise KeyboardInterrupt
+            if problem := _problem(model, material, state):
+                save.give_up()
+                raise DataError(problem)
+            state = state.after_epoch()
+            if state.epoch < options.epochs:
+                save(state, (model.input, model.output))
+    return state
+
+
+def _problem(model: Model, material: Material, state: State) -> str | None:
+    """Say what is wrong after an epoch, if anything is: nothing that more epochs could mend."""
+    if state.pairs == 0:
+        orders = ", ".join(map(str, material.orders))
+        return (
+            f"no two frequent n-grams of order {orders} stand in one line, so there is nothing to learn from; "
+            "give whole sentences a line, or a smaller min-count"
+        )
+    for first in range(0, len(model.input), _ROWS):
+        if not np.isfinite(model.input[first : first + _ROWS]).all():
+            return f"the vectors grew without bounds in epoch {state.epoch + 1}; train again with a smaller alpha"
+    return None
+
+
+@contextmanager
+def _interrupts() -> Iterator[threading.Event]:
+    """Let Ctrl-C wait for a good moment; a second one does not wait. Only the main thread ever sees it."""
+    asked = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
+
+    def wait(_signal: int, _frame: Any) -> None:
+        if asked.is_set():
+            raise KeyboardInterrupt
+        asked.set()
+
+    usual = signal.signal(signal.SIGINT, wait)
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
+def _write_store(
+    folder: Folder,
+    out: PathLike,
+    corpus: Sequence[PathLike],
+    vocabulary: Vocabulary,
+    levels: Sequence[Level],
+    options: TrainingOptions,
+    state: State,
+    dtype: Precision,
+    shown: Progress,
+) -> Training:
+    shown.stage("writing", None, "")
+    words = vocabulary.words()
+    ngrams: list[str] = []
+    counts, entries = [], {}
+    for order, least in zip(options.orders, options.min_count, strict=True):
+        entries[order] = levels[order - 1].at_least(least)
+        ngrams += spell(words, levels, order, entries[order])
+        counts.append(levels[order - 1].counts[: entries[order]])
+    VectorStore.write(
+        out,
+        ngrams,
+        _all_vectors(folder, state.model, len(ngrams), options.dim),
+        counts=np.concatenate(counts),
+        orders=options.orders,
+        options=options.to_dict()
+        | {"corpus": ", ".join(paths.base_name(name_of(path)) for path in corpus), "words": vocabulary.total},
+        dtype=dtype,
+    )
+    path = os.fspath(out) if paths.is_remote(out) else Path(out)
+    return Training(path=path, entries=entries, words=vocabulary.total, losses=state.losses)
+
+
+def _all_vectors(folder: Folder, models: int, rows: int, dimensions: int) -> Rows:
+    """Return the vectors of all models, one after the other."""
+    if models == 1:
+        return folder.read_finished(0)
+    vectors, first = np.empty((rows, dimensions), np.float32), 0
+    for model in range(models):
+        finished = folder.read_finished(model)  # mapped; only one of them at a time takes memory
+        vectors[first : first + len(finished)] = finished
+        first += len(finished)
+    return vectors

@@ -1,0 +1,248 @@
+"""Word counts: ranges of lines become numbers on their own, then all words are ranked together.
+
+A range gives its words numbers as they come. Merged in the order of the ranges, words keep the order in which they
+first come in the whole corpus, whoever read which range.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from trubleu.errors import BadPartitionsError, DataError, some
+from trubleu.execution.base import SHOWN
+from trubleu.execution.hashing import code_digest
+from trubleu.execution.local import InThisProcess
+from trubleu.native import kernels
+from trubleu.text import tokenizer
+from trubleu.vectors.training.number_files import (
+    NO_ENTRY,
+    SENTENCE_END,
+    check_reachable,
+    checksum_of,
+    chunks,
+    finished,
+    job_of,
+    numbers_of,
+    open_part,
+    write_part,
+    writing,
+)
+from trubleu.vectors.training.vocabulary import Level, Vocabulary
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from trubleu.execution import Engine
+    from trubleu.text import Tokenizer
+    from trubleu.vectors.training.number_files import Numbers
+    from trubleu.vectors.training.options import TrainingOptions
+    from trubleu.vectors.training.text_ranges import TextRange
+    from trubleu.vectors.training.vocabulary import Counts, Tell
+
+_LINES: Final = 1 << 15  # tokenised at once
+
+
+class WordsRead(NamedTuple):
+    """What came of a range."""
+
+    size: int
+    """How many numbers it has become."""
+    job: str
+    """What its part depends on."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadWords:
+    """Makes a part of a range: its words, and its text as their numbers.
+
+    Attributes
+    ----------
+    folder
+        Where parts go.
+    tokenize, lowercase
+        How lines become words.
+    tell
+        Told how many more numbers have been written; only where it can be called, in this process.
+    """
+
+    folder: str
+    tokenize: str
+    lowercase: bool
+    tell: Tell | None = None
+
+    def __call__(self, text: TextRange, _state: None) -> WordsRead:
+        """Read a range, unless that was done before."""
+        check_reachable(self.folder)
+        part = words_part(self.folder, text.number)
+        found = None if text.comes_once else finished(part, lambda: self._job(text, text.digest()))
+        job = self._read(text, part) if found is None else found.header["job"]
+        size = numbers_of(part).stat().st_size // np.dtype(np.uint32).itemsize
+        if found is not None and self.tell is not None:
+            self.tell(size)
+        return WordsRead(size, job)
+
+    def _read(self, text: TextRange, part: Path) -> str:
+        counter = kernels.WordCounter()
+        how = tokenizer(self.tokenize)
+        content = hashlib.blake2b(digest_size=32)
+        with writing(numbers_of(part)) as write:
+            for lines in text.lines(content.update):
+                for first in range(0, len(lines), _LINES):
+                    numbers = _add_lines(counter, lines[first : first + _LINES], how, self.lowercase)
+                    write(numbers)
+                    if self.tell is not None:
+                        self.tell(len(numbers))
+        heap, begins, counts = counter.words()
+        job = self._job(text, content.hexdigest())
+        header = {"checksum": checksum_of(numbers_of(part))}
+        write_part(part, job, header, {"heap": heap, "begins": begins, "counts": counts})
+        return job
+
+    def _job(self, text: TextRange, digest: str) -> str:
+        return _job(self.tokenize, self.lowercase, text, digest)
+
+
+def _job(tokenize: str, lowercase: bool, text: TextRange, digest: str) -> str:
+    # A byte order mark is left out at the beginning of a file only.
+    return job_of(code_digest(), tokenize, tokenizer(tokenize).model, lowercase, text.first == 0, digest)
+
+
+def _compare(tokenize: str, lowercase: bool, text: TextRange, _state: None) -> str:
+    return _job(tokenize, lowercase, text, text.digest())
+
+
+def words_part(folder: str | Path, number: int) -> Path:
+    """Return where the part of a range lies."""
+    return Path(folder, f"words-{number}")
+
+
+def read_ranges(
+    ranges: Sequence[TextRange], folder: str, options: TrainingOptions, engine: Engine, tell: Tell
+) -> list[str]:
+    """Make parts of all ranges, and return what each depends on.
+
+    What comes through a pipe is read first, and in this process.
+
+    Raises
+    ------
+    DataError
+        If there is one range, and it cannot be read.
+    BadPartitionsError
+        If some of several cannot be. The others are finished, unless it was a pipe that could not be read.
+    """
+    jobs = [""] * len(ranges)
+    here = [text for text in ranges if text.comes_once]
+    try:
+        for where, part in ((InThisProcess(), here), (engine, [text for text in ranges if not text.comes_once])):
+            in_process = isinstance(where, InThisProcess)
+            work = ReadWords(folder, options.tokenize, options.lowercase, tell if in_process else None)
+            for text, read in where.map(work, part):
+                jobs[text.number] = read.job
+                if not in_process:
+                    tell(read.size)
+    except BadPartitionsError as error:
+        raise _by_file(error, ranges) from error
+    return jobs
+
+
+def jobs_of(ranges: Sequence[TextRange], options: TrainingOptions, engine: Engine, tell: Tell) -> list[str]:
+    """Return what `read_ranges` would for the text as it is now, none of which comes through a pipe.
+
+    Raises
+    ------
+    DataError, BadPartitionsError
+        As in `read_ranges`.
+    """
+    work = partial(_compare, options.tokenize, options.lowercase)
+    try:
+        return [job for _, job in engine.map(work, ranges, progress=lambda _text: tell(1))]
+    except BadPartitionsError as error:
+        raise _by_file(error, ranges) from error
+
+
+def _by_file(error: BadPartitionsError, ranges: Sequence[TextRange]) -> DataError:
+    """Return an error that says what is wrong first in each file; whole files may have another encoding."""
+    bad = dict(error.partitions)
+    firsts: dict[str, str] = {}
+    further: Counter[str] = Counter()
+    for text in ranges:
+        name = str(text)
+        if name not in bad:
+            continue
+        if text.path in firsts:
+            further[text.path] += 1
+            continue
+        bad[name] = text.located(bad[name])
+        firsts[text.path] = name
+    if len(ranges) == 1:
+        return DataError(*bad.values())
+    more = {path: f" and {further[path]} more of this file" if further[path] else "" for path in firsts}
+    what = some([f"{name}{more[path]} ({bad[name]})" for path, name in firsts.items()], SHOWN)
+    message = f"{len(bad)} of {len(ranges)} partitions cannot be used, so that there is no result: {what}"
+    return BadPartitionsError(message, bad)
+
+
+def merge_words(folder: Path, jobs: Sequence[str], target: Path, least: int) -> tuple[Vocabulary, Level]:
+    """Merge the words of all parts, and write the whole text as their ranks.
+
+    Parameters
+    ----------
+    folder, jobs
+        Where the parts are, and what each depends on.
+    target
+        Where numbers go: those of frequent words by rank, `NO_ENTRY` for others, `SENTENCE_END` after each sentence.
+    least
+        How frequent is frequent.
+
+    Raises
+    ------
+    DataError
+        If a part is damaged, or is another one.
+    """
+    counter = kernels.WordCounter()
+    for number, job in enumerate(jobs):
+        part = open_part(words_part(folder, number), job)
+        counter.merge(part.array("heap"), part.array("begins"), part.array("counts"))
+    heap, begins, counts = counter.words()
+    order = np.argsort(-counts.astype(np.int64), kind="stable")
+    order = order[: int((counts >= least).sum())]
+    ranks = np.full(len(counts), NO_ENTRY, np.uint32)
+    ranks[order] = np.arange(len(order), dtype=np.uint32)
+    with writing(target) as write:
+        for number, job in enumerate(jobs):
+            part = open_part(words_part(folder, number), job)
+            # Counted for the second time, each word zero times: looked up, so that not all numbers must be kept.
+            rank_of = ranks[
+                counter.merge(part.array("heap"), part.array("begins"), np.zeros_like(part.array("counts")))
+            ]
+            for local in chunks(numbers_of(words_part(folder, number))):
+                inside = local != SENTENCE_END
+                ranked = np.full(len(local), SENTENCE_END, np.uint32)
+                ranked[inside] = rank_of[local[inside]]
+                write(ranked)
+    vocabulary = _select(heap, begins, order, int(counts.sum()))
+    nothing = np.empty(0, np.uint32)
+    return vocabulary, Level(order=1, counts=counts[order], firsts=nothing, seconds=nothing)
+
+
+def _add_lines(counter: kernels.WordCounter, lines: list[str], how: Tokenizer, lowercase: bool) -> Numbers:
+    if how.native:
+        return counter.add(tuple(lines), how.native, lowercase)
+    return counter.add(tuple(how.lines(lines, lowercase)), "none", False)
+
+
+def _select(heap: NDArray[np.uint8], begins: Counts, order: NDArray[np.intp], total: int) -> Vocabulary:
+    """Return some words of a heap in a new order, without making strings of them."""
+    from_, to = begins[order].astype(np.int64), begins[order + 1].astype(np.int64)
+    ends = np.cumsum(to - from_)
+    at = np.arange(ends[-1] if len(ends) else 0) + np.repeat(from_ - (ends - (to - from_)), to - from_)
+    return Vocabulary(heap=heap[at], begins=np.concatenate([[0], ends]).astype(np.uint64), total=total)

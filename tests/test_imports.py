@@ -1,0 +1,115 @@
+"""The direction of imports in `docs/architecture.md`, checked for every module, imports inside functions included."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SOURCE = Path(__file__).parent.parent / "src" / "trubleu"
+
+# A module may import from its own line and the lines above it, never from one below.
+LAYERS = (
+    "_version",
+    "_lazy",
+    "errors",
+    "signature results optional_deps",
+    "native",
+    "stats",
+    "text",
+    "files",
+    "data",
+    "execution",
+    "mining vectors",
+    "metrics",
+    "api",
+    "scoring",
+    "explain simulate",
+    "judge rating",
+    "render",
+    "integrations demo",
+    "cli",
+)
+LEVEL = {room: level for level, line in enumerate(LAYERS) for room in line.split()}
+
+# Who may import rooms of the same line.
+NEIGHBOURS = {("rating", "simulate"): "raters of the simulated world"}
+
+
+def modules() -> list[Path]:
+    return sorted(SOURCE.rglob("*.py"))
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(SOURCE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {name_of(path): path for path in modules()}
+
+
+def room_of(module: str) -> str:
+    return module.split(".")[1] if "." in module else module
+
+
+def imported(path: Path) -> Iterator[tuple[str, int, bool]]:
+    """Yield the modules of ours that a module imports, with the line and whether that happens while it is loaded."""
+
+    def visit(node: ast.AST, loading: bool) -> Iterator[tuple[str, int, bool]]:
+        if isinstance(node, ast.FunctionDef) and node.name == "_repr_html_":
+            return  # how a notebook shows a result: `render` comes after all results
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno}: imports are absolute"
+            if (node.module or "").split(".")[0] == "trubleu":
+                for alias in node.names:
+                    full = f"{node.module}.{alias.name}"
+                    yield full if full in MODULES else str(node.module), node.lineno, loading
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.split(".")[0] == "trubleu":
+                    yield alias.name, node.lineno, loading
+        is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        is_for_types = isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for child in ast.iter_child_nodes(node):
+            yield from visit(child, loading and not is_function and not is_for_types)
+
+    yield from visit(ast.parse(path.read_text(encoding="utf-8")), True)
+
+
+@pytest.mark.parametrize("module", [name for name in MODULES if name not in ("trubleu", "trubleu.__main__")])
+def test_imports_go_one_way(module: str) -> None:
+    room = room_of(module)
+    for target, line, _ in imported(MODULES[module]):
+        other = room_of(target)
+        if other in ("trubleu", room):
+            continue
+        allowed = LEVEL[other] < LEVEL[room] or (room, other) in NEIGHBOURS
+        assert allowed, f"{MODULES[module]}:{line} imports {target}, but {room} comes before {other}"
+
+
+def test_no_module_imports_itself_in_a_circle() -> None:
+    graph = {
+        name: {target for target, _, loading in imported(path) if loading and target != name}
+        for name, path in MODULES.items()
+    }
+    done: set[str] = set()
+
+    def follow(name: str, path: tuple[str, ...]) -> None:
+        assert name not in path, " imports ".join((*path[path.index(name) :], name))
+        if name not in done:
+            for target in sorted(graph.get(name, ())):
+                follow(target, (*path, name))
+            done.add(name)
+
+    for name in graph:
+        follow(name, ())
+
+
+def test_every_room_has_a_place() -> None:
+    rooms = {room_of(name) for name in MODULES if "." in name} - {"__main__"}
+    assert rooms == set(LEVEL)
