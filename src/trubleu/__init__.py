@@ -5,137 +5,76 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from trubleu._lazy import lazy_names
-from trubleu._version import __version__
+from trubleu._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from trubleu import (
-        data,
-        execution,
-        explain,
-        files,
-        integrations,
-        judge,
-        metrics,
-        mining,
-        rating,
-        render,
-        scoring,
-        simulate,
-        stats,
-        text,
-        vectors,
-    )
-    from trubleu.api import corpus_score
-    from trubleu.data.prepared import PreparedReferences
-    from trubleu.data.references import References
-    from trubleu.errors import DataError, MissingExtraError, TrubleuError, TrubleuWarning, UsageError
-    from trubleu.metrics.base import Metric, Result
-    from trubleu.metrics.bleu import Bleu, BleuResult
-    from trubleu.metrics.bleu2vec import Bleu2Vec, DeltaBleu2Vec
-    from trubleu.metrics.chrf import ChrF
-    from trubleu.metrics.cider import Cider, CiderD
-    from trubleu.metrics.dbleu import DeltaBleu
-    from trubleu.metrics.ibleu import IBleu, IBleuResult
-    from trubleu.metrics.lebleu import LeBleu
-    from trubleu.metrics.meteor import Meteor
-    from trubleu.metrics.nist import Nist
-    from trubleu.metrics.registry import metric
-    from trubleu.metrics.sbleu import SentenceBleu, SentenceDeltaBleu
-    from trubleu.metrics.ter import Ter
-    from trubleu.signature import Signature
+    from trubleu import data as data
+    from trubleu import execution as execution
+    from trubleu import explain as explain
+    from trubleu import files as files
+    from trubleu import integrations as integrations
+    from trubleu import judge as judge
+    from trubleu import metrics as metrics
+    from trubleu import mining as mining
+    from trubleu import rating as rating
+    from trubleu import render as render
+    from trubleu import scoring as scoring
+    from trubleu import simulate as simulate
+    from trubleu import stats as stats
+    from trubleu import text as text
+    from trubleu import vectors as vectors
+    from trubleu.api import corpus_score as corpus_score
+    from trubleu.data.prepared import PreparedReferences as PreparedReferences
+    from trubleu.data.references import References as References
+    from trubleu.errors import DataError as DataError
+    from trubleu.errors import MissingExtraError as MissingExtraError
+    from trubleu.errors import TrubleuError as TrubleuError
+    from trubleu.errors import TrubleuWarning as TrubleuWarning
+    from trubleu.errors import UsageError as UsageError
+    from trubleu.metrics.base import Metric as Metric
+    from trubleu.metrics.base import Result as Result
+    from trubleu.metrics.bleu import Bleu as Bleu
+    from trubleu.metrics.bleu import BleuResult as BleuResult
+    from trubleu.metrics.bleu2vec import Bleu2Vec as Bleu2Vec
+    from trubleu.metrics.bleu2vec import DeltaBleu2Vec as DeltaBleu2Vec
+    from trubleu.metrics.chrf import ChrF as ChrF
+    from trubleu.metrics.cider import Cider as Cider
+    from trubleu.metrics.cider import CiderD as CiderD
+    from trubleu.metrics.dbleu import DeltaBleu as DeltaBleu
+    from trubleu.metrics.ibleu import IBleu as IBleu
+    from trubleu.metrics.ibleu import IBleuResult as IBleuResult
+    from trubleu.metrics.lebleu import LeBleu as LeBleu
+    from trubleu.metrics.meteor import Meteor as Meteor
+    from trubleu.metrics.nist import Nist as Nist
+    from trubleu.metrics.registry import metric as metric
+    from trubleu.metrics.sbleu import SentenceBleu as SentenceBleu
+    from trubleu.metrics.sbleu import SentenceDeltaBleu as SentenceDeltaBleu
+    from trubleu.metrics.ter import Ter as Ter
+    from trubleu.signature import Signature as Signature
 
-__all__ = [
-    "Bleu",
-    "Bleu2Vec",
-    "BleuResult",
-    "ChrF",
-    "Cider",
-    "CiderD",
-    "DataError",
-    "DeltaBleu",
-    "DeltaBleu2Vec",
-    "IBleu",
-    "IBleuResult",
-    "LeBleu",
-    "Meteor",
-    "Metric",
-    "MissingExtraError",
-    "Nist",
-    "PreparedReferences",
-    "References",
-    "Result",
-    "SentenceBleu",
-    "SentenceDeltaBleu",
-    "Signature",
-    "Ter",
-    "TrubleuError",
-    "TrubleuWarning",
-    "UsageError",
-    "__version__",
-    "corpus_score",
-    "data",
-    "execution",
-    "explain",
-    "files",
-    "integrations",
-    "judge",
-    "metric",
-    "metrics",
-    "mining",
-    "rating",
-    "render",
-    "scoring",
-    "simulate",
-    "stats",
-    "text",
-    "vectors",
-]
-
-__getattr__, __dir__ = lazy_names(
+__all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "Bleu": "metrics.bleu",
-        "Bleu2Vec": "metrics.bleu2vec",
-        "BleuResult": "metrics.bleu",
-        "ChrF": "metrics.chrf",
-        "Cider": "metrics.cider",
-        "CiderD": "metrics.cider",
-        "DataError": "errors",
-        "DeltaBleu": "metrics.dbleu",
-        "DeltaBleu2Vec": "metrics.bleu2vec",
-        "IBleu": "metrics.ibleu",
-        "IBleuResult": "metrics.ibleu",
-        "LeBleu": "metrics.lebleu",
-        "Meteor": "metrics.meteor",
-        "Metric": "metrics.base",
-        "MissingExtraError": "errors",
-        "Nist": "metrics.nist",
-        "PreparedReferences": "data.prepared",
-        "References": "data.references",
-        "Result": "metrics.base",
-        "SentenceBleu": "metrics.sbleu",
-        "SentenceDeltaBleu": "metrics.sbleu",
-        "Signature": "signature",
-        "Ter": "metrics.ter",
-        "TrubleuError": "errors",
-        "TrubleuWarning": "errors",
-        "UsageError": "errors",
-        "corpus_score": "api",
-        "data": ".",
-        "execution": ".",
-        "explain": ".",
-        "files": ".",
-        "integrations": ".",
-        "judge": ".",
-        "metric": "metrics.registry",
-        "metrics": ".",
-        "mining": ".",
-        "rating": ".",
-        "render": ".",
-        "scoring": ".",
-        "simulate": ".",
-        "stats": ".",
-        "text": ".",
-        "vectors": ".",
+        ".": "data execution explain files integrations judge metrics mining rating render scoring simulate stats text "
+        "vectors",
+        "_version": "__version__",
+        "api": "corpus_score",
+        "data.prepared": "PreparedReferences",
+        "data.references": "References",
+        "errors": "DataError MissingExtraError TrubleuError TrubleuWarning UsageError",
+        "metrics.base": "Metric Result",
+        "metrics.bleu": "Bleu BleuResult",
+        "metrics.bleu2vec": "Bleu2Vec DeltaBleu2Vec",
+        "metrics.chrf": "ChrF",
+        "metrics.cider": "Cider CiderD",
+        "metrics.dbleu": "DeltaBleu",
+        "metrics.ibleu": "IBleu IBleuResult",
+        "metrics.lebleu": "LeBleu",
+        "metrics.meteor": "Meteor",
+        "metrics.nist": "Nist",
+        "metrics.registry": "metric",
+        "metrics.sbleu": "SentenceBleu SentenceDeltaBleu",
+        "metrics.ter": "Ter",
+        "signature": "Signature",
     },
 )

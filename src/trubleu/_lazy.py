@@ -10,25 +10,32 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 
-def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Return a package's ``__getattr__`` and ``__dir__``.
+def lazy_names(
+    package: str, homes: Mapping[str, str]
+) -> tuple[list[str], Callable[[str], object], Callable[[], list[str]]]:
+    """Return a package's ``__all__``, ``__getattr__`` and ``__dir__``.
 
     Parameters
     ----------
     package
         The package's ``__name__``.
     homes
-        The module of each public name, relative to the package; ``"."`` for a name that is itself a module of it.
+        The public names of each module, separated by spaces. The module is relative to the package, and ``"."`` has
+        those modules of the package that are public themselves.
 
     Examples
     --------
-    >>> load, listed = lazy_names("trubleu", {"Bleu": "metrics.bleu", "metrics": "."})
-    >>> load("Bleu").__name__, load("metrics").__name__, listed()
-    ('Bleu', 'trubleu.metrics', ['Bleu', 'metrics'])
+    >>> listed, load, _ = lazy_names("trubleu", {".": "metrics text", "metrics.bleu": "Bleu BleuResult"})
+    >>> listed
+    ['Bleu', 'BleuResult', 'metrics', 'text']
+    >>> load("Bleu").__name__, load("metrics").__name__
+    ('Bleu', 'trubleu.metrics')
     """
+    home_of = {name: home for home, names in homes.items() for name in names.split()}
+    listed = sorted(home_of)
 
     def load(name: str) -> object:
-        home = homes.get(name)
+        home = home_of.get(name)
         if home is None:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         if home == ".":
@@ -37,4 +44,4 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], 
         setattr(sys.modules[package], name, value)
         return value
 
-    return load, lambda: sorted(homes)
+    return listed, load, lambda: listed

@@ -53,7 +53,11 @@ def build_parser() -> argparse.ArgumentParser:
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """Read the arguments; files may stand anywhere between the options, not only in one row as argparse wants them."""
     parser = build_parser()
-    options, left = parser.parse_known_args(_joined(sys.argv[1:] if arguments is None else arguments))
+    given = sys.argv[1:] if arguments is None else arguments
+    if not given:
+        parser.print_help()
+        parser.exit()
+    options, left = parser.parse_known_args(_joined(given))
     files = [argument for argument in left if argument == "-" or not argument.startswith("-")]
     if unknown := [argument for argument in left if argument not in files]:
         command = _parser_of(parser, options)
@@ -61,8 +65,8 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
         hint = f" (did you mean {close[0]}?)" if close else ""
         command.error(f"there is no option {' or '.join(unknown)}{hint}")
     # What a command takes any number of: systems, or just files.
-    given = options.systems if "systems" in options else options.files
-    given += files
+    operands = options.systems if "systems" in options else options.files
+    operands += files
     return options
 
 

@@ -268,18 +268,19 @@ def choose_metric(options: argparse.Namespace, *, weighted: bool) -> None:
     import warnings
 
     from trubleu.errors import TrubleuWarning
-    from trubleu.metrics import DeltaBleu, DeltaBleu2Vec, SentenceDeltaBleu
 
     if not options.metric:
         options.metric = [WEIGHTED_METRIC if weighted else UNWEIGHTED_METRIC]
-    elif not weighted:
-        delta = [
-            name for name, metric in build_metrics(options).items() if isinstance(metric, DeltaBleu | SentenceDeltaBleu)
-        ]
+        return
+    using = {name: metric for name, metric in build_metrics(options).items() if metric.uses_weights}
+    if using and not weighted:
+        from trubleu.metrics import DeltaBleu, DeltaBleu2Vec, SentenceDeltaBleu
+
+        delta = [name for name, metric in using.items() if isinstance(metric, DeltaBleu | SentenceDeltaBleu)]
         if delta:
             what = f"the references have no weights, so that all weigh 1 and {delta[0]} is BLEU"
             warnings.warn(what, TrubleuWarning, stacklevel=2)
-        for name, metric in build_metrics(options).items():
+        for name, metric in using.items():
             if isinstance(metric, DeltaBleu2Vec):
                 what = f"the references have no weights, so that all weigh 1 and {name} is {metric.without_weights()}"
                 warnings.warn(what, TrubleuWarning, stacklevel=2)
@@ -325,7 +326,9 @@ def metric_settings(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
 
 
 def takes_option(spec: MetricSpec, option: str) -> bool:
-    """Return whether a metric takes an option that is given for all; one letter has another meaning in METEOR."""
-    from trubleu.metrics import Meteor
+    """Return whether a metric takes an option that is given for all; METEOR's alpha means something else."""
+    if option == "alpha":
+        from trubleu.metrics import Meteor
 
-    return spec.accepts(option) and not (option == "alpha" and spec.factory is Meteor)
+        return spec.accepts(option) and spec.factory is not Meteor
+    return spec.accepts(option)

@@ -153,12 +153,14 @@ def run(options: argparse.Namespace) -> None:
 def _in_ranges(options: argparse.Namespace) -> bool:
     """Return whether files are to be scored range by range though no engine was named: they are large, or folders."""
     from trubleu.data.corpus import worth_streaming
-    from trubleu.metrics.corpus_weights import LearningMetric
 
     files, weights, sources, paths = corpus_files(options)
-    metrics = build_metrics(options).values() if options.metric else ()
-    if any(metric.learns and not isinstance(metric, LearningMetric) for metric in metrics):
-        return False
+    learning = [metric for metric in build_metrics(options).values() if metric.learns] if options.metric else []
+    if learning:
+        from trubleu.metrics.corpus_weights import LearningMetric
+
+        if not all(isinstance(metric, LearningMetric) for metric in learning):
+            return False
     return worth_streaming(files, [*weights, *sources, *paths.values()])
 
 

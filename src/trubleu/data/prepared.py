@@ -124,7 +124,7 @@ def write_prepared(
 
 
 class PreparedFile:
-    """A prepared file, with the columns that `FlatSegments` asks for.
+    """A prepared file, with the columns that `References` asks for.
 
     Nothing is kept here but the file: whoever asks for a column keeps it.
 

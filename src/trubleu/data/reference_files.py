@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import ArrayLike, NDArray
 
-    from trubleu.data.references import FlatSegments, Segment
+    from trubleu.data.references import References, Segment
     from trubleu.files.parquet import Frame, Table
 
 
@@ -453,14 +453,14 @@ def _common(table: Table, name: str, rows: Sequence[int]) -> Any:
     return column[given[0]] if given else None
 
 
-def segments_to_frame(segments: FlatSegments, kind: Kind, *, long: bool) -> Frame:
+def segments_to_frame(segments: References, kind: Kind, *, long: bool) -> Frame:
     """Make a frame of references (see `References.to_frame`)."""
     check_kind(kind)
     _check_storable(segments)
     return (_to_polars if kind == "polars" else _to_pandas)(segments, long)
 
 
-def _to_polars(segments: FlatSegments, long: bool) -> pl.DataFrame:
+def _to_polars(segments: References, long: bool) -> pl.DataFrame:
     polars = polars_module()
     owners = np.repeat(np.arange(len(segments)), segments.reference_counts())
     heads = {"id": polars.Series(segments.ids, dtype=polars.String)}
@@ -482,7 +482,7 @@ def _to_polars(segments: FlatSegments, long: bool) -> pl.DataFrame:
     return frame.with_columns(nested.group_by("owner", maintain_order=True).agg("references").get_column("references"))
 
 
-def _to_pandas(segments: FlatSegments, long: bool) -> pd.DataFrame:
+def _to_pandas(segments: References, long: bool) -> pd.DataFrame:
     heads: dict[str, Sequence[Any]] = {"id": segments.ids}
     if segments.contexts is not None:
         heads["context"] = [None if context is None else list(context) for context in segments.contexts]
@@ -504,7 +504,7 @@ def _to_pandas(segments: FlatSegments, long: bool) -> pd.DataFrame:
     return pandas_module().DataFrame(columns | {"references": references})
 
 
-def _check_storable(segments: FlatSegments) -> None:
+def _check_storable(segments: References) -> None:
     turns = chain.from_iterable(context or () for context in segments.contexts or ())
     check_storable(segments.texts, "reference")
     for values, what in ((segments.ids, "id"), (segments.origins, "origin"), (segments.messages, "message")):

@@ -97,8 +97,11 @@ Made = TypeVar("Made")
 _COLUMNS = frozenset(f"_{name}" for name in Columns._fields)
 
 
-class FlatSegments:
-    """The storage under `References`: what there is of each segment, checked once and never changed.
+class References:
+    """Several texts per segment, each with a weight.
+
+    Made by `from_lists`, `from_streams`, `from_frame`, `read` or `read_parallel`; the constructor takes flat columns.
+    They are checked once and never change. There may be no segments at all, but no segment without a reference.
 
     Parameters
     ----------
@@ -123,6 +126,14 @@ class FlatSegments:
     ------
     DataError
         If the parts do not fit together, a segment has no reference, or a weight is outside [-1, 1].
+
+    Examples
+    --------
+    >>> references = References.from_lists([["hello", "hi"], ["bye"]], [[1.0, 0.4], [0.8]])
+    >>> len(references), references.count
+    (2, 3)
+    >>> references[0].references[1]
+    Reference(text='hi', weight=0.4, origin=None)
     """
 
     __slots__ = (
@@ -169,320 +180,6 @@ class FlatSegments:
         self._before = before
         self._cache: dict[Any, Any] = {"empty": empty}
         self._stored: PreparedFile | None = None
-
-    @classmethod
-    def _from_file(cls, file: PreparedFile) -> Self:
-        """Return the segments of a file, none of whose columns has been looked at yet."""
-        segments = cls.__new__(cls)
-        segments._stored = file  # noqa: SLF001 - it is one of us
-        segments._cache = dict(file.known)  # noqa: SLF001
-        return segments
-
-    # Called for a slot that is still empty: a column of a file, read and checked when it is first asked for. Type
-    # checkers are not told, or they would take any name for a column.
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            if name not in _COLUMNS:
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            value = getattr(self._stored, name.removeprefix("_"))
-            setattr(self, name, value)
-            return value
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """All references, flat."""
-        return self._texts
-
-    @property
-    def offsets(self) -> NDArray[np.int64]:
-        """Where each segment begins in ``texts``, and the end of the last."""
-        return self._offsets
-
-    @property
-    def weights(self) -> NDArray[np.float64] | None:
-        """One weight for each text, NaN if not rated yet; None if there are none."""
-        return self._weights
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """One name for each segment."""
-        if self._ids is not None:
-            return self._ids
-        # With what is not pickled: copies are the same whether somebody asked before or not.
-        return self.remembered("ids", lambda: tuple(map(str, range(self._before + 1, self._before + len(self) + 1))))
-
-    @property
-    def origins(self) -> tuple[str | None, ...] | None:
-        """Where each text comes from, or None."""
-        return self._origins
-
-    @property
-    def messages(self) -> tuple[str | None, ...] | None:
-        """What each segment's references answer to, or None."""
-        return self._messages
-
-    @property
-    def contexts(self) -> tuple[tuple[str, ...] | None, ...] | None:
-        """The turns before each message, or None."""
-        return self._contexts
-
-    @property
-    def source(self) -> str:
-        """Where the references come from, for messages."""
-        return self._source
-
-    @property
-    def count(self) -> int:
-        """How many references there are in all segments together."""
-        return int(self._offsets[-1])
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Through the constructor, so that copies are read-only too and nobody has to pickle what was cached.
-        return self._from_columns, (self._columns(),)
-
-    def __len__(self) -> int:
-        return len(self._offsets) - 1
-
-    def __getitem__(self, index: int) -> Segment:
-        return self.segment(index)
-
-    def __iter__(self) -> Iterator[Segment]:
-        return map(self.segment, range(len(self)))
-
-    def segment(self, index: int) -> Segment:
-        """Return one segment; a negative index counts from the end."""
-        index = range(len(self))[as_index(index)]
-        span = slice(int(self._offsets[index]), int(self._offsets[index + 1]))
-        weights = (
-            repeat(None) if self._weights is None else (None if w != w else w for w in self._weights[span].tolist())
-        )
-        origins = repeat(None) if self._origins is None else self._origins[span]
-        return Segment(
-            id=self._id(index),
-            references=tuple(map(Reference, self._texts[span], weights, origins)),
-            message=None if self._messages is None else self._messages[index],
-            context=None if self._contexts is None else self._contexts[index],
-        )
-
-    def _id(self, index: int) -> str:
-        """Return one id without making those of all segments."""
-        return str(self._before + index + 1) if self._ids is None else self._ids[index]
-
-    def positions(self) -> Mapping[str, int]:
-        """Return the index of each id."""
-        if "positions" not in self._cache:
-            self._cache["positions"] = {name: index for index, name in enumerate(self.ids)}
-        positions: Mapping[str, int] = self._cache["positions"]
-        return positions
-
-    def remembered(self, key: Hashable, make: Callable[[], Made]) -> Made:
-        """Return what was made of these segments under a key before, or make it now and keep it."""
-        if key not in self._cache:
-            self._cache[key] = make()
-        made: Made = self._cache[key]
-        return made
-
-    def reference_counts(self) -> NDArray[np.int64]:
-        """Return how many references each segment has."""
-        return np.diff(self._offsets)
-
-    def take(self, indices: ArrayLike, kept: ArrayLike | None = None) -> Self:
-        """Return some of the segments, in the order given, maybe with some of their references only.
-
-        Parameters
-        ----------
-        indices
-            Indices of segments, none twice, or one truth value for each segment.
-        kept
-            One truth value for each reference of all segments, in the order of `texts`; all are kept without it.
-
-        Raises
-        ------
-        DataError
-            If a segment is left without a reference.
-
-        Examples
-        --------
-        >>> from trubleu.data import References
-        >>> references = References.from_lists([["a"], ["b"], ["c", "d"]])
-        >>> [segment.id for segment in references.take([2, 0])]
-        ['3', '1']
-        >>> references.take([2, 0], kept=[True, True, False, True]).texts
-        ('d', 'a')
-        """
-        chosen = np.arange(len(self))[np.asarray(indices, dtype=None if np.size(indices) else np.int64)]
-        counts = self.reference_counts()[chosen]
-        offsets = np.concatenate(([0], np.cumsum(counts)))
-        # Each flat position is shifted by how far its segment moved.
-        flat = np.repeat(self._offsets[chosen] - offsets[:-1], counts) + np.arange(offsets[-1])
-        if kept is not None:
-            remaining = np.asarray(kept, dtype=bool)[flat]
-            flat = flat[remaining]
-            offsets = np.concatenate(([0], np.cumsum(remaining)))[offsets]
-        rows, items = chosen.tolist(), flat.tolist()
-        part = type(self)(
-            tuple(map(self._texts.__getitem__, items)),
-            offsets,
-            None if self._weights is None else self._weights[flat],
-            ids=[str(self._before + row + 1) for row in rows]
-            if self._ids is None
-            else list(map(self._ids.__getitem__, rows)),
-            origins=None if self._origins is None else list(map(self._origins.__getitem__, items)),
-            messages=None if self._messages is None else list(map(self._messages.__getitem__, rows)),
-            contexts=None if self._contexts is None else list(map(self._contexts.__getitem__, rows)),
-            source=self._source,
-        )
-        self._hand_down(part, items)
-        return part
-
-    def _hand_down(self, part: FlatSegments, items: Sequence[int]) -> None:
-        """Give a part the tokens that its texts have already been split into."""
-        for key, texts in self._cache.items():
-            if isinstance(key, tuple) and key[0] == TOKENS:
-                part._cache[key] = tuple(map(texts.__getitem__, items))
-
-    @classmethod
-    def _from_columns(cls, columns: Columns) -> Self:
-        return cls(**columns._asdict())
-
-    def _columns(self) -> Columns:
-        return Columns(
-            self._texts,
-            self._offsets,
-            self._weights,
-            self._ids,
-            self._origins,
-            self._messages,
-            self._contexts,
-            self._source,
-            self._before,
-        )
-
-
-class TabularSegments(FlatSegments):
-    """What `References` has to do with frames and with writing files."""
-
-    __slots__ = ()
-
-    @classmethod
-    def from_frame(cls, frame: Frame) -> Self:
-        """Make references from a Polars or pandas frame.
-
-        It has one of two forms, with the fields of `References.read` as columns. Other columns are ignored.
-
-        - *nested*, one row a segment: ``references`` holds lists of structs with ``text`` and maybe ``weight``,
-          ``ratings`` and ``origin``; ``id``, ``context`` and ``message`` are optional.
-        - *long*, one row a reference: ``id`` and ``text``; ``weight``, ``ratings``, ``origin``, ``context`` and
-          ``message`` are optional. Rows with the same id are one segment, side by side or not: segments come in the
-          order of their first rows, and references in the order of theirs.
-
-        A missing weight (null, and in pandas also NaN) means "not rated yet".
-
-        Raises
-        ------
-        DataError
-            If a column is missing or a value cannot be used, with its row, counted from 1, and its column.
-
-        Examples
-        --------
-        >>> import polars as pl
-        >>> from trubleu import References
-        >>> frame = pl.DataFrame({"id": ["a", "b", "a"], "text": ["hello", "bye", "hi"], "weight": [1.0, 0.8, 0.4]})
-        >>> [[reference.text for reference in segment.references] for segment in References.from_frame(frame)]
-        [['hello', 'hi'], ['bye']]
-        """
-        return cls._from_columns(segments_from_table(table_of(frame, WANTED)))
-
-    @overload
-    def to_frame(self, kind: Literal["polars"] = "polars", *, long: bool = False) -> pl.DataFrame: ...
-    @overload
-    def to_frame(self, kind: Literal["pandas"], *, long: bool = False) -> pd.DataFrame: ...
-    def to_frame(self, kind: Kind = "polars", *, long: bool = False) -> Frame:
-        """Return the references as a frame that `from_frame` takes.
-
-        There are columns for what is known: without any weights, for instance, there is none for weights.
-
-        Parameters
-        ----------
-        kind
-            ``"polars"`` or ``"pandas"``.
-        long
-            Whether a row is a reference; otherwise it is a segment, and its references are nested in it.
-
-        Raises
-        ------
-        MissingExtraError
-            If the library is not installed.
-        DataError
-            If a text cannot be held by a frame, because it contains half of a surrogate pair.
-
-        Examples
-        --------
-        >>> from trubleu import References
-        >>> references = References.from_lists([["hello", "hi"], ["bye"]], [[1.0, 0.4], [None]])
-        >>> references.to_frame(long=True).rows()
-        [('1', 'hello', 1.0), ('1', 'hi', 0.4), ('2', 'bye', None)]
-        >>> references.to_frame().columns
-        ['id', 'references']
-        """
-        return segments_to_frame(self, kind, long=long)
-
-    def write(self, path: PathLike) -> None:
-        """Write a file that `References.read` reads back to the same references; it appears whole or not at all.
-
-        Of what the formats can hold, only what `References` keeps is written: ids, contexts, messages, texts, weights
-        and origins.
-
-        Parameters
-        ----------
-        path
-            The name tells the format: ``.jsonl`` (then maybe ``.gz`` or ``.zst``) or ``.parquet``. ``-`` is standard
-            output, which gets JSON lines.
-
-        Raises
-        ------
-        DataError
-            If the name tells no format, or the file cannot be written.
-        MissingExtraError
-            If a package that the format needs is not installed.
-
-        Examples
-        --------
-        >>> import pathlib, tempfile
-        >>> from trubleu import References
-        >>> path = pathlib.Path(tempfile.mkdtemp()) / "refs.parquet"
-        >>> References.from_lists([["hello", "hi"]], [[1.0, None]]).write(path)
-        >>> References.read(path)[0].references[1]
-        Reference(text='hi', weight=None, origin=None)
-        """
-        if format_to_write(path, ["jsonl", "parquet"]) == "parquet":
-            write_parquet(path, self.to_frame())
-        else:
-            write_references(path, self, weighted=self.weights is not None)
-
-
-class References(TabularSegments):
-    """References of many segments, checked once and kept flat, so that kernels can read them without a detour.
-
-    Make one with `from_lists`, `from_streams`, `from_frame`, `read` or `read_parallel`; the constructor takes the flat
-    form itself (its parameters: `FlatSegments`). Nothing in it changes afterwards. No segments at all are fine, a
-    segment without a reference is not.
-
-    Examples
-    --------
-    >>> references = References.from_lists([["hello", "hi"], ["bye"]], [[1.0, 0.4], [0.8]])
-    >>> len(references), references.count
-    (2, 3)
-    >>> references[0].references[1]
-    Reference(text='hi', weight=0.4, origin=None)
-    """
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        kind = "weighted" if self.weighted() else "unweighted"
-        return f"<References from {self._source}: {len(self)} segments, {self.count} references, {kind}>"
 
     @classmethod
     def from_lists(
@@ -557,6 +254,35 @@ class References(TabularSegments):
         return cls.from_lists(rows, transpose_streams(weights, "weights"), ids)
 
     @classmethod
+    def from_frame(cls, frame: Frame) -> Self:
+        """Make references from a Polars or pandas frame.
+
+        It has one of two forms, with the fields of `References.read` as columns. Other columns are ignored.
+
+        - *nested*, one row a segment: ``references`` holds lists of structs with ``text`` and maybe ``weight``,
+          ``ratings`` and ``origin``; ``id``, ``context`` and ``message`` are optional.
+        - *long*, one row a reference: ``id`` and ``text``; ``weight``, ``ratings``, ``origin``, ``context`` and
+          ``message`` are optional. Rows with the same id are one segment, side by side or not: segments come in the
+          order of their first rows, and references in the order of theirs.
+
+        A missing weight (null, and in pandas also NaN) means "not rated yet".
+
+        Raises
+        ------
+        DataError
+            If a column is missing or a value cannot be used, with its row, counted from 1, and its column.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> from trubleu import References
+        >>> frame = pl.DataFrame({"id": ["a", "b", "a"], "text": ["hello", "bye", "hi"], "weight": [1.0, 0.8, 0.4]})
+        >>> [[reference.text for reference in segment.references] for segment in References.from_frame(frame)]
+        [['hello', 'hi'], ['bye']]
+        """
+        return cls._from_columns(segments_from_table(table_of(frame, WANTED)))
+
+    @classmethod
     def read(cls, path: PathLike) -> References:
         """Read references from one file: JSON lines, Parquet, plain text with one reference a line, or a prepared file.
 
@@ -629,6 +355,183 @@ class References(TabularSegments):
         """
         return cls._from_columns(read_parallel(references, weights))
 
+    @classmethod
+    def _from_columns(cls, columns: Columns) -> Self:
+        return cls(**columns._asdict())
+
+    @classmethod
+    def _from_file(cls, file: PreparedFile) -> Self:
+        """Return the segments of a file, none of whose columns has been looked at yet."""
+        segments = cls.__new__(cls)
+        segments._stored = file  # noqa: SLF001 - it is one of us
+        segments._cache = dict(file.known)  # noqa: SLF001
+        return segments
+
+    # Called for a slot that is still empty: a column of a file, read and checked when it is first asked for. Type
+    # checkers are not told, or they would take any name for a column.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in _COLUMNS:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            value = getattr(self._stored, name.removeprefix("_"))
+            setattr(self, name, value)
+            return value
+
+    def write(self, path: PathLike) -> None:
+        """Write a file that `References.read` reads back to the same references; it appears whole or not at all.
+
+        Of what the formats can hold, only what `References` keeps is written: ids, contexts, messages, texts, weights
+        and origins.
+
+        Parameters
+        ----------
+        path
+            The name tells the format: ``.jsonl`` (then maybe ``.gz`` or ``.zst``) or ``.parquet``. ``-`` is standard
+            output, which gets JSON lines.
+
+        Raises
+        ------
+        DataError
+            If the name tells no format, or the file cannot be written.
+        MissingExtraError
+            If a package that the format needs is not installed.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from trubleu import References
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "refs.parquet"
+        >>> References.from_lists([["hello", "hi"]], [[1.0, None]]).write(path)
+        >>> References.read(path)[0].references[1]
+        Reference(text='hi', weight=None, origin=None)
+        """
+        if format_to_write(path, ["jsonl", "parquet"]) == "parquet":
+            write_parquet(path, self.to_frame())
+        else:
+            write_references(path, self, weighted=self.weights is not None)
+
+    @overload
+    def to_frame(self, kind: Literal["polars"] = "polars", *, long: bool = False) -> pl.DataFrame: ...
+    @overload
+    def to_frame(self, kind: Literal["pandas"], *, long: bool = False) -> pd.DataFrame: ...
+    def to_frame(self, kind: Kind = "polars", *, long: bool = False) -> Frame:
+        """Return the references as a frame that `from_frame` takes.
+
+        There are columns for what is known: without any weights, for instance, there is none for weights.
+
+        Parameters
+        ----------
+        kind
+            ``"polars"`` or ``"pandas"``.
+        long
+            Whether a row is a reference; otherwise it is a segment, and its references are nested in it.
+
+        Raises
+        ------
+        MissingExtraError
+            If the library is not installed.
+        DataError
+            If a text cannot be held by a frame, because it contains half of a surrogate pair.
+
+        Examples
+        --------
+        >>> from trubleu import References
+        >>> references = References.from_lists([["hello", "hi"], ["bye"]], [[1.0, 0.4], [None]])
+        >>> references.to_frame(long=True).rows()
+        [('1', 'hello', 1.0), ('1', 'hi', 0.4), ('2', 'bye', None)]
+        >>> references.to_frame().columns
+        ['id', 'references']
+        """
+        return segments_to_frame(self, kind, long=long)
+
+    def __repr__(self) -> str:
+        kind = "weighted" if self.weighted() else "unweighted"
+        return f"<References from {self._source}: {len(self)} segments, {self.count} references, {kind}>"
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1
+
+    def __getitem__(self, index: int) -> Segment:
+        return self.segment(index)
+
+    def __iter__(self) -> Iterator[Segment]:
+        return map(self.segment, range(len(self)))
+
+    def segment(self, index: int) -> Segment:
+        """Return one segment; a negative index counts from the end."""
+        index = range(len(self))[as_index(index)]
+        span = slice(int(self._offsets[index]), int(self._offsets[index + 1]))
+        weights = (
+            repeat(None) if self._weights is None else (None if w != w else w for w in self._weights[span].tolist())
+        )
+        origins = repeat(None) if self._origins is None else self._origins[span]
+        return Segment(
+            id=self._id(index),
+            references=tuple(map(Reference, self._texts[span], weights, origins)),
+            message=None if self._messages is None else self._messages[index],
+            context=None if self._contexts is None else self._contexts[index],
+        )
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All references, flat."""
+        return self._texts
+
+    @property
+    def offsets(self) -> NDArray[np.int64]:
+        """Where each segment begins in ``texts``, and the end of the last."""
+        return self._offsets
+
+    @property
+    def weights(self) -> NDArray[np.float64] | None:
+        """One weight for each text, NaN if not rated yet; None if there are none."""
+        return self._weights
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """One name for each segment."""
+        if self._ids is not None:
+            return self._ids
+        # With what is not pickled: copies are the same whether somebody asked before or not.
+        return self.remembered("ids", lambda: tuple(map(str, range(self._before + 1, self._before + len(self) + 1))))
+
+    @property
+    def origins(self) -> tuple[str | None, ...] | None:
+        """Where each text comes from, or None."""
+        return self._origins
+
+    @property
+    def messages(self) -> tuple[str | None, ...] | None:
+        """What each segment's references answer to, or None."""
+        return self._messages
+
+    @property
+    def contexts(self) -> tuple[tuple[str, ...] | None, ...] | None:
+        """The turns before each message, or None."""
+        return self._contexts
+
+    @property
+    def source(self) -> str:
+        """Where the references come from, for messages."""
+        return self._source
+
+    @property
+    def count(self) -> int:
+        """How many references there are in all segments together."""
+        return int(self._offsets[-1])
+
+    def reference_counts(self) -> NDArray[np.int64]:
+        """Return how many references each segment has."""
+        return np.diff(self._offsets)
+
+    def positions(self) -> Mapping[str, int]:
+        """Return the index of each id."""
+        if "positions" not in self._cache:
+            self._cache["positions"] = {name: index for index, name in enumerate(self.ids)}
+        positions: Mapping[str, int] = self._cache["positions"]
+        return positions
+
     def weighted(self) -> bool:
         """Return whether references have weights, though some may not be rated yet."""
         return self._weights is not None
@@ -656,6 +559,93 @@ class References(TabularSegments):
         if self._weights is None:
             return np.zeros(0, dtype=np.int64)
         return np.flatnonzero(np.logical_or.reduceat(np.isnan(self._weights), self._offsets[:-1]))
+
+    def duplicates(self) -> int:
+        """Return how many references have the text of another one of their segment but not its weight.
+
+        Examples
+        --------
+        >>> References.from_lists([["a", "a", "b"], ["a", "a"]], [[1, 0.5, 0], [1, 1]]).duplicates()
+        2
+        """
+        if "duplicates" not in self._cache:
+            self._cache["duplicates"] = self._count_duplicates()
+        duplicates: int = self._cache["duplicates"]
+        return duplicates
+
+    def repeated(self) -> Iterator[tuple[int, str, tuple[float | None, ...]]]:
+        """Yield each text that a segment has more than once: the segment's index, the text, and its weights there.
+
+        Examples
+        --------
+        >>> list(References.from_lists([["a"], ["b", "c", "b"]], [[1], [1, 0.5, None]]).repeated())
+        [(1, 'b', (1.0, None))]
+        """
+        for index in kernels.repeating_segments(self._texts, self._offsets).tolist():
+            start, end = self._offsets[index], self._offsets[index + 1]
+            texts = self._texts[start:end]
+            numbers = [math.nan] * len(texts) if self._weights is None else self._weights[start:end].tolist()
+            weights: dict[str, list[float | None]] = {}
+            for text, weight in zip(texts, numbers, strict=True):
+                # None, as NaN differs from itself while two references that are both unrated do not differ.
+                weights.setdefault(text, []).append(None if weight != weight else weight)
+            for text, group in weights.items():
+                if len(group) > 1:
+                    yield index, text, tuple(group)
+
+    def empty_count(self) -> int:
+        """Return how many references have no text, or nothing but white space."""
+        empty: int = self._cache["empty"]
+        return empty
+
+    def take(self, indices: ArrayLike, kept: ArrayLike | None = None) -> Self:
+        """Return some of the segments, in the order given, maybe with some of their references only.
+
+        Parameters
+        ----------
+        indices
+            Indices of segments, none twice, or one truth value for each segment.
+        kept
+            One truth value for each reference of all segments, in the order of `texts`; all are kept without it.
+
+        Raises
+        ------
+        DataError
+            If a segment is left without a reference.
+
+        Examples
+        --------
+        >>> from trubleu.data import References
+        >>> references = References.from_lists([["a"], ["b"], ["c", "d"]])
+        >>> [segment.id for segment in references.take([2, 0])]
+        ['3', '1']
+        >>> references.take([2, 0], kept=[True, True, False, True]).texts
+        ('d', 'a')
+        """
+        chosen = np.arange(len(self))[np.asarray(indices, dtype=None if np.size(indices) else np.int64)]
+        counts = self.reference_counts()[chosen]
+        offsets = np.concatenate(([0], np.cumsum(counts)))
+        # Each flat position is shifted by how far its segment moved.
+        flat = np.repeat(self._offsets[chosen] - offsets[:-1], counts) + np.arange(offsets[-1])
+        if kept is not None:
+            remaining = np.asarray(kept, dtype=bool)[flat]
+            flat = flat[remaining]
+            offsets = np.concatenate(([0], np.cumsum(remaining)))[offsets]
+        rows, items = chosen.tolist(), flat.tolist()
+        part = type(self)(
+            tuple(map(self._texts.__getitem__, items)),
+            offsets,
+            None if self._weights is None else self._weights[flat],
+            ids=[str(self._before + row + 1) for row in rows]
+            if self._ids is None
+            else list(map(self._ids.__getitem__, rows)),
+            origins=None if self._origins is None else list(map(self._origins.__getitem__, items)),
+            messages=None if self._messages is None else list(map(self._messages.__getitem__, rows)),
+            contexts=None if self._contexts is None else list(map(self._contexts.__getitem__, rows)),
+            source=self._source,
+        )
+        self._hand_down(part, items)
+        return part
 
     def with_unrated_as(self, value: float) -> References:
         """Return the same references with a weight for those that are not rated yet.
@@ -742,49 +732,6 @@ class References(TabularSegments):
         kept: References = self._cache["messages"]
         return kept
 
-    def duplicates(self) -> int:
-        """Return how many references have the text of another one of their segment but not its weight.
-
-        Examples
-        --------
-        >>> References.from_lists([["a", "a", "b"], ["a", "a"]], [[1, 0.5, 0], [1, 1]]).duplicates()
-        2
-        """
-        if "duplicates" not in self._cache:
-            self._cache["duplicates"] = self._count_duplicates()
-        duplicates: int = self._cache["duplicates"]
-        return duplicates
-
-    def _count_duplicates(self) -> int:
-        if self._weights is None:
-            return 0
-        return sum(len(weights) for _, _, weights in self.repeated() if len(set(weights)) > 1)
-
-    def repeated(self) -> Iterator[tuple[int, str, tuple[float | None, ...]]]:
-        """Yield each text that a segment has more than once: the segment's index, the text, and its weights there.
-
-        Examples
-        --------
-        >>> list(References.from_lists([["a"], ["b", "c", "b"]], [[1], [1, 0.5, None]]).repeated())
-        [(1, 'b', (1.0, None))]
-        """
-        for index in kernels.repeating_segments(self._texts, self._offsets).tolist():
-            start, end = self._offsets[index], self._offsets[index + 1]
-            texts = self._texts[start:end]
-            numbers = [math.nan] * len(texts) if self._weights is None else self._weights[start:end].tolist()
-            weights: dict[str, list[float | None]] = {}
-            for text, weight in zip(texts, numbers, strict=True):
-                # None, as NaN differs from itself while two references that are both unrated do not differ.
-                weights.setdefault(text, []).append(None if weight != weight else weight)
-            for text, group in weights.items():
-                if len(group) > 1:
-                    yield index, text, tuple(group)
-
-    def empty_count(self) -> int:
-        """Return how many references have no text, or nothing but white space."""
-        empty: int = self._cache["empty"]
-        return empty
-
     def kernel_texts(self, tokenizer: Tokenizer, lowercase: bool) -> tuple[tuple[str, ...], str, bool]:
         """Return the texts as the kernel takes them, the tokenizer it then uses, and whether it is to lower-case.
 
@@ -837,3 +784,42 @@ class References(TabularSegments):
             self._cache[key] = PreparedReferences(self, tokenizer, lowercase, self._stored.kernel())
         found: PreparedReferences | None = self._cache.get(key)
         return found
+
+    def remembered(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """Return what was made of these segments under a key before, or make it now and keep it."""
+        if key not in self._cache:
+            self._cache[key] = make()
+        made: Made = self._cache[key]
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Through the constructor, so that copies are read-only too and nobody has to pickle what was cached.
+        return self._from_columns, (self._columns(),)
+
+    def _columns(self) -> Columns:
+        return Columns(
+            self._texts,
+            self._offsets,
+            self._weights,
+            self._ids,
+            self._origins,
+            self._messages,
+            self._contexts,
+            self._source,
+            self._before,
+        )
+
+    def _id(self, index: int) -> str:
+        """Return one id without making those of all segments."""
+        return str(self._before + index + 1) if self._ids is None else self._ids[index]
+
+    def _hand_down(self, part: References, items: Sequence[int]) -> None:
+        """Give a part the tokens that its texts have already been split into."""
+        for key, texts in self._cache.items():
+            if isinstance(key, tuple) and key[0] == TOKENS:
+                part._cache[key] = tuple(map(texts.__getitem__, items))
+
+    def _count_duplicates(self) -> int:
+        if self._weights is None:
+            return 0
+        return sum(len(weights) for _, _, weights in self.repeated() if len(set(weights)) > 1)

@@ -7,69 +7,44 @@ from typing import TYPE_CHECKING
 from trubleu._lazy import lazy_names
 
 if TYPE_CHECKING:
-    from trubleu.metrics.base import Metric, Result
-    from trubleu.metrics.bleu import Bleu, BleuResult
-    from trubleu.metrics.bleu2vec import Bleu2Vec, DeltaBleu2Vec
-    from trubleu.metrics.chrf import ChrF
-    from trubleu.metrics.cider import Cider, CiderD
-    from trubleu.metrics.dbleu import DeltaBleu
-    from trubleu.metrics.ibleu import IBleu, IBleuResult
-    from trubleu.metrics.lebleu import LeBleu
-    from trubleu.metrics.meteor import Meteor
-    from trubleu.metrics.nist import Nist
-    from trubleu.metrics.registry import MetricDescription, describe, metric, names
-    from trubleu.metrics.sbleu import SentenceBleu, SentenceDeltaBleu
-    from trubleu.metrics.ter import Ter
+    from trubleu.metrics.base import Metric as Metric
+    from trubleu.metrics.base import Result as Result
+    from trubleu.metrics.bleu import Bleu as Bleu
+    from trubleu.metrics.bleu import BleuResult as BleuResult
+    from trubleu.metrics.bleu2vec import Bleu2Vec as Bleu2Vec
+    from trubleu.metrics.bleu2vec import DeltaBleu2Vec as DeltaBleu2Vec
+    from trubleu.metrics.chrf import ChrF as ChrF
+    from trubleu.metrics.cider import Cider as Cider
+    from trubleu.metrics.cider import CiderD as CiderD
+    from trubleu.metrics.dbleu import DeltaBleu as DeltaBleu
+    from trubleu.metrics.ibleu import IBleu as IBleu
+    from trubleu.metrics.ibleu import IBleuResult as IBleuResult
+    from trubleu.metrics.lebleu import LeBleu as LeBleu
+    from trubleu.metrics.meteor import Meteor as Meteor
+    from trubleu.metrics.nist import Nist as Nist
+    from trubleu.metrics.registry import MetricDescription as MetricDescription
+    from trubleu.metrics.registry import describe as describe
+    from trubleu.metrics.registry import metric as metric
+    from trubleu.metrics.registry import names as names
+    from trubleu.metrics.sbleu import SentenceBleu as SentenceBleu
+    from trubleu.metrics.sbleu import SentenceDeltaBleu as SentenceDeltaBleu
+    from trubleu.metrics.ter import Ter as Ter
 
-__all__ = [
-    "Bleu",
-    "Bleu2Vec",
-    "BleuResult",
-    "ChrF",
-    "Cider",
-    "CiderD",
-    "DeltaBleu",
-    "DeltaBleu2Vec",
-    "IBleu",
-    "IBleuResult",
-    "LeBleu",
-    "Meteor",
-    "Metric",
-    "MetricDescription",
-    "Nist",
-    "Result",
-    "SentenceBleu",
-    "SentenceDeltaBleu",
-    "Ter",
-    "describe",
-    "metric",
-    "names",
-]
-
-__getattr__, __dir__ = lazy_names(
+__all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "Bleu": "bleu",
-        "Bleu2Vec": "bleu2vec",
-        "BleuResult": "bleu",
-        "ChrF": "chrf",
-        "Cider": "cider",
-        "CiderD": "cider",
-        "DeltaBleu": "dbleu",
-        "DeltaBleu2Vec": "bleu2vec",
-        "IBleu": "ibleu",
-        "IBleuResult": "ibleu",
-        "LeBleu": "lebleu",
-        "Meteor": "meteor",
-        "Metric": "base",
-        "MetricDescription": "registry",
-        "Nist": "nist",
-        "Result": "base",
-        "SentenceBleu": "sbleu",
-        "SentenceDeltaBleu": "sbleu",
-        "Ter": "ter",
-        "describe": "registry",
-        "metric": "registry",
-        "names": "registry",
+        "base": "Metric Result",
+        "bleu": "Bleu BleuResult",
+        "bleu2vec": "Bleu2Vec DeltaBleu2Vec",
+        "chrf": "ChrF",
+        "cider": "Cider CiderD",
+        "dbleu": "DeltaBleu",
+        "ibleu": "IBleu IBleuResult",
+        "lebleu": "LeBleu",
+        "meteor": "Meteor",
+        "nist": "Nist",
+        "registry": "MetricDescription describe metric names",
+        "sbleu": "SentenceBleu SentenceDeltaBleu",
+        "ter": "Ter",
     },
 )

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from trubleu.scoring.accumulator import SegmentRow
-from trubleu.scoring.partitions import score_files
-from trubleu.scoring.reference_check import ReferenceCheck, check_references
-from trubleu.scoring.segment_files import read_segment_scores
-from trubleu.scoring.systems import LeftOutRow, Sampling, ScoreReport, ScoreRow, TestRow, score_parts, score_systems
+from typing import TYPE_CHECKING
 
-__all__ = [
-    "LeftOutRow",
-    "ReferenceCheck",
-    "Sampling",
-    "ScoreReport",
-    "ScoreRow",
-    "SegmentRow",
-    "TestRow",
-    "check_references",
-    "read_segment_scores",
-    "score_files",
-    "score_parts",
-    "score_systems",
-]
+from trubleu._lazy import lazy_names
+
+if TYPE_CHECKING:
+    from trubleu.scoring.accumulator import SegmentRow as SegmentRow
+    from trubleu.scoring.partitions import score_files as score_files
+    from trubleu.scoring.reference_check import ReferenceCheck as ReferenceCheck
+    from trubleu.scoring.reference_check import check_references as check_references
+    from trubleu.scoring.segment_files import read_segment_scores as read_segment_scores
+    from trubleu.scoring.systems import LeftOutRow as LeftOutRow
+    from trubleu.scoring.systems import Sampling as Sampling
+    from trubleu.scoring.systems import ScoreReport as ScoreReport
+    from trubleu.scoring.systems import ScoreRow as ScoreRow
+    from trubleu.scoring.systems import TestRow as TestRow
+    from trubleu.scoring.systems import score_parts as score_parts
+    from trubleu.scoring.systems import score_systems as score_systems
+
+__all__, __getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "accumulator": "SegmentRow",
+        "partitions": "score_files",
+        "reference_check": "ReferenceCheck check_references",
+        "segment_files": "read_segment_scores",
+        "systems": "LeftOutRow Sampling ScoreReport ScoreRow TestRow score_parts score_systems",
+    },
+)
