@@ -11,4 +11,4 @@ python -c 'import aiohttp_cors' 2>/dev/null ||
 
 mkdir -p out
 export TRUBLEU_SOAK=1 TRUBLEU_SOAK_OUT=$PWD/out/soak.jsonl
-python -m pytest tests/rating/load tests/engines/test_soak.py -p no:cacheprovider -v -s "$@"
+python -m pytest tests/rating/load tests/execution/test_soak.py -p no:cacheprovider -v -s "$@"

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from nltk.stem.porter import PorterStemmer
 
 from tests.oracles.corpora import Corpus, corpora, odd_texts, plain_texts
-from tests.oracles.learning import cider
-from tests.oracles.near import near
+from tests.oracles.corpus_weights import cider
+from tests.oracles.tolerances import near
 from trubleu.data import References
 from trubleu.errors import DataError, MissingExtraError, UsageError
 from trubleu.metrics import Cider, CiderD, metric

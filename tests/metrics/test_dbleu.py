@@ -24,8 +24,8 @@ from tests.oracles.corpora import (
     plain_texts,
     positive_weights,
 )
-from tests.oracles.near import near
 from tests.oracles.statement import NegativeSumError, Row, Score, added, bleu, segment, settled
+from tests.oracles.tolerances import near
 from trubleu.data import References
 from trubleu.errors import DataError, TrubleuWarning, UsageError
 from trubleu.metrics import Bleu, DeltaBleu

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 
 from tests.oracles.corpora import LENGTH_RULES, SMOOTHINGS, Corpus, corpora, odd_texts, plain_texts, streams
-from tests.oracles.near import near
 from tests.oracles.statement import added, bleu, segment
+from tests.oracles.tolerances import near
 from trubleu.api import corpus_score
 from trubleu.data import References
 from trubleu.errors import DataError, UsageError

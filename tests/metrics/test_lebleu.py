@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.oracles.corpora import Corpus, corpora, odd_texts, plain_texts
 from tests.oracles.lebleu import lebleu
-from tests.oracles.near import near
+from tests.oracles.tolerances import near
 from trubleu.data import References
 from trubleu.errors import DataError, MissingExtraError, UsageError
 from trubleu.metrics import LeBleu, metric

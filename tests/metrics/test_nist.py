@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from nltk.translate.nist_score import corpus_nist
 
 from tests.oracles.corpora import Corpus, corpora, odd_texts, plain_texts
-from tests.oracles.learning import nist, nist_row
-from tests.oracles.near import near
+from tests.oracles.corpus_weights import nist, nist_row
+from tests.oracles.tolerances import near
 from trubleu.data import References
 from trubleu.errors import DataError, UsageError
 from trubleu.metrics import Nist, metric

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.rating.test_assignment import gold_items, people, rate
+from tests.rating.test_scheduler import gold_items, people, rate
 from trubleu.errors import DataError, TrubleuWarning, UsageError
 from trubleu.rating import Imported, Item, Study, carry, export_study, import_answers, import_ratings
 from trubleu.rating.audit import audit

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from tests.report.corpora import make_metrics
+from tests.scoring.corpora import make_metrics
 from trubleu.cli import main
 from trubleu.data import LineStream
 from trubleu.data.corpus import line_ranges

@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from tests.engines.conftest import add_node
+from tests.execution.conftest import add_node
 
 if TYPE_CHECKING:
     from ray.cluster_utils import Cluster

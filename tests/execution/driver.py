@@ -1,4 +1,4 @@
-"""A driver that is connected to no cluster and does the work itself: ``python -m tests.engines.driver``."""
+"""A driver that is connected to no cluster and does the work itself: ``python -m tests.execution.driver``."""
 
 from __future__ import annotations
 

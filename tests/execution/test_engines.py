@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from tests.engines.functions import Numbered, count_uses, no_state, work
+from tests.execution.functions import Numbered, count_uses, no_state, work
 from trubleu.errors import BadPartitionsError, DataError, EngineError, TrubleuWarning, UsageError
 from trubleu.execution import Engine, engine, local
 from trubleu.execution.base import Run, Status, Work
@@ -227,7 +227,7 @@ def test_all_processes_are_stopped_before_one_is_waited_for() -> None:
 
 SCRIPT = """
 import sys
-from tests.engines.functions import Numbered, work
+from tests.execution.functions import Numbered, work
 from trubleu.engines import engine
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from nltk.translate.meteor_score import align_words, single_meteor_score
 
 from tests.oracles.corpora import Corpus, corpora, odd_texts, plain_texts
 from tests.oracles.meteor import best, chunks, score
-from tests.oracles.near import near
+from tests.oracles.tolerances import near
 from trubleu.errors import DataError, MissingExtraError, UsageError
 from trubleu.metrics import Meteor, metric
 from trubleu.stats import total

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import trubleu
-from tests.oracles import soft as oracle
-from tests.oracles.soft_worlds import Looked, Nothing, Sums, World
+from tests.oracles import bleu2vec as oracle
+from tests.oracles.bleu2vec_worlds import Looked, Nothing, Sums, World
 from trubleu.errors import DataError, TrubleuWarning, UsageError
 from trubleu.metrics import Bleu2Vec, DeltaBleu2Vec
 from trubleu.metrics.bleu2vec import alignment

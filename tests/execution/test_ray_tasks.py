@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 import ray
 
-from tests.engines.conftest import add_node
-from tests.engines.functions import Numbered, count_uses, environment, where, work
+from tests.execution.conftest import add_node
+from tests.execution.functions import Numbered, count_uses, environment, where, work
 from trubleu.cli import main
 from trubleu.errors import BadPartitionsError, EngineError, UsageError
 from trubleu.execution import engine, ray_tasks
@@ -156,7 +156,7 @@ def test_scores_are_the_same_though_workers_are_killed(
     connected: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    arguments = [*corpus(tmp_path / "corpus", 3), "-m", "tests.engines.functions:Fatal", "-m", "sbleu-2"]
+    arguments = [*corpus(tmp_path / "corpus", 3), "-m", "tests.execution.functions:Fatal", "-m", "sbleu-2"]
     alone = printed(arguments, capsys)
     (tmp_path / "deaths").mkdir()
     assert main([*arguments, "--engine", "ray", "--out", "scores.json"]) == 0
@@ -189,10 +189,10 @@ def test_a_range_of_a_file_is_damaged(connected: Cluster, tmp_path: Path, capsys
 
 
 def test_ctrl_c_stops_the_work_of_a_script_with_a_module_beside_it(cluster: Cluster, tmp_path: Path) -> None:
-    (tmp_path / "beside.py").write_text("from tests.engines.functions import work as work_beside\n")
+    (tmp_path / "beside.py").write_text("from tests.execution.functions import work as work_beside\n")
     (tmp_path / "begun").mkdir()
     (tmp_path / "script.py").write_text(
-        "import sys\nfrom tests.engines.functions import Numbered\nfrom trubleu.execution import engine\n"
+        "import sys\nfrom tests.execution.functions import Numbered\nfrom trubleu.execution import engine\n"
         "import beside\n"
         "class Work:\n    def __call__(self, partition, state):\n        return beside.work_beside(partition)\n"
         "with engine('ray') as there:\n"

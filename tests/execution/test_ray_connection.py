@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from ray import exceptions
 
-from tests.engines.conftest import ROOT
-from tests.engines.driver import SLEPT, Large, doubled, length, slept
+from tests.execution.conftest import ROOT
+from tests.execution.driver import SLEPT, Large, doubled, length, slept
 from trubleu.errors import EngineError
 from trubleu.execution import engine, ray_connection, ray_tasks
 from trubleu.execution.ray_connection import RayProcess
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def there(monkeypatch: pytest.MonkeyPatch) -> Iterator[RayProcess]:
-    monkeypatch.setattr(ray_connection, "DRIVER", ("-m", "tests.engines.driver"))
+    monkeypatch.setattr(ray_connection, "DRIVER", ("-m", "tests.execution.driver"))
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     with RayProcess(None) as found:
         yield found

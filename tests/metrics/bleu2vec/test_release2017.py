@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.oracles import soft as oracle
-from tests.oracles.soft_worlds import Nothing, World
+from tests.oracles import bleu2vec as oracle
+from tests.oracles.bleu2vec_worlds import Nothing, World
 from trubleu.errors import DataError, UsageError
 from trubleu.metrics import Bleu2Vec
 from trubleu.metrics.bleu2vec import options as soft_release

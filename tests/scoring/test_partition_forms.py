@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from tests.report.corpora import write
+from tests.scoring.corpora import write
 from trubleu import cli
 from trubleu.cli import score
 from trubleu.data import LineStream, References, corpus

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.report.corpora import SAMPLING, make_metrics, whole, write
+from tests.scoring.corpora import SAMPLING, make_metrics, whole, write
 from trubleu import cli
 from trubleu.errors import BadPartitionsError, DataError, EngineError, TrubleuWarning, UsageError
 from trubleu.execution import engine
@@ -61,7 +61,7 @@ def test_chunks_and_blocks_are_cut_anywhere(tmp_path: Path, two: Engine) -> None
 
 def test_workers_that_are_killed_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = write(tmp_path, 500)
-    make = partial(metrics_by_name, {"tests.engines.functions:Fatal": {}})
+    make = partial(metrics_by_name, {"tests.execution.functions:Fatal": {}})
     monkeypatch.chdir(tmp_path)
     Path("deaths").mkdir()
     with engine("local:2") as processes:

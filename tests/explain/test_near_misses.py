@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import trubleu
-from tests.oracles.soft_worlds import Nothing, World
+from tests.oracles.bleu2vec_worlds import Nothing, World
 from trubleu.errors import UsageError
 from trubleu.explain import compare_systems, explain, is_explainable, ngram_differences
 from trubleu.metrics import Bleu2Vec, DeltaBleu2Vec

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 import trubleu
 from tests.oracles.corpora import Corpus, corpora, odd_texts, plain_texts
-from tests.oracles.learning import cider, nist, nist_row
-from tests.oracles.near import near
+from tests.oracles.corpus_weights import cider, nist, nist_row
+from tests.oracles.tolerances import near
 from trubleu.data import References
 from trubleu.errors import DataError, UsageError
 from trubleu.metrics import Metric, metric, names, ngram_table

@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 
 from tests.docs.blocks import ROOT, Reader, blocks
-from tests.engines.conftest import start
-from tests.engines.trouble import befall, command, contents, done, end_clusters, processes, report, workers
+from tests.execution.conftest import start
+from tests.execution.trouble import befall, command, contents, done, end_clusters, processes, report, workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -238,7 +238,7 @@ def test_there_is_not_enough_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_memory_monitor_refresh_ms", "200")
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     script = (
-        "from tests.engines.functions import Numbered, work\nfrom trubleu.execution import engine\n"
+        "from tests.execution.functions import Numbered, work\nfrom trubleu.execution import engine\n"
         "with engine('ray') as there:\n    list(there.map(work, [Numbered(0, seconds=20)]))\n"
     )
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=False)

@@ -11,8 +11,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.oracles.corpora import DEFINITIONS, LENGTH_RULES, VARIANTS, Corpus, corpora, odd_texts, plain_texts
-from tests.oracles.near import near
 from tests.oracles.statement import segment, sentence
+from tests.oracles.tolerances import near
 from trubleu.data import References
 from trubleu.errors import DataError, UsageError
 from trubleu.metrics import SentenceBleu, SentenceDeltaBleu

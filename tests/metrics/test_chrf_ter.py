@@ -12,7 +12,7 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
 from tests.oracles.corpora import Corpus, corpora, odd_texts, plain_texts, streams
-from tests.oracles.near import near
+from tests.oracles.tolerances import near
 from trubleu.data import References
 from trubleu.errors import DataError, TrubleuWarning, UsageError
 from trubleu.metrics import ChrF, Ter, metric

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.report.corpora import make_metrics, write
+from tests.scoring.corpora import make_metrics, write
 from trubleu import cli
 from trubleu.errors import DataError, TrubleuWarning
 from trubleu.execution import engine
