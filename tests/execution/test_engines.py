@@ -228,7 +228,7 @@ def test_all_processes_are_stopped_before_one_is_waited_for() -> None:
 SCRIPT = """
 import sys
 from tests.execution.functions import Numbered, work
-from trubleu.engines import engine
+from trubleu.execution import engine
 
 if __name__ == "__main__":
     with engine("local:2") as processes:

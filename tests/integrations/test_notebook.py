@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 SETUP = """
 import trubleu
-from trubleu.report import Sampling, score_systems
+from trubleu.scoring import Sampling, score_systems
 from tests.integrations.example import OUTPUTS, REFERENCES, WEIGHTS
 references = trubleu.References.from_lists(REFERENCES, WEIGHTS)
 systems = {"A": OUTPUTS, "B": OUTPUTS[::-1]}

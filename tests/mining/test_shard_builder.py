@@ -338,7 +338,7 @@ STOPPED = """
 import os, signal, sys
 from pathlib import Path
 from trubleu.cli import main
-from trubleu.engines.processes import _Dispatch
+from trubleu.execution.local import _Dispatch
 
 folder, left = Path(sys.argv[1]), int(sys.argv[2])
 finished = _Dispatch.finished
