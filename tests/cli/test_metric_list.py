@@ -195,7 +195,7 @@ def test_a_metric_is_made_once(run: Run, tmp_path: Path, monkeypatch: pytest.Mon
             made.append(stemmer)
             super().__init__(stemmer=stemmer)
 
-    monkeypatch.setattr("trubleu.metrics.meteor.meteor.Meteor", Counted)
+    monkeypatch.setattr("trubleu.metrics.meteor.Meteor", Counted)
     (tmp_path / "r").write_text("a b\nc d\n")
     assert run("--ref", "r", "r", "-m", "meteor", "-m", "meteor[stemmer=none]")[0] == 0
     assert made == ["porter", "none"]

@@ -466,7 +466,7 @@ def test_a_closed_pipe_is_no_error(folder: Path) -> None:
 INTERRUPTED = """
 import os, signal, sys, threading
 from trubleu.cli import main
-from trubleu.stats.resample import Resampling
+from trubleu.stats.bootstrap import Resampling
 
 usual = Resampling.sums_of_each
 

@@ -39,7 +39,7 @@ SMALL = ("--segments", "4", "--raters", "2", "--port", "0")
 SIGNALLED = """
 import os, sys
 from trubleu.cli import main
-from trubleu.rating.simulated_pages import Browser
+from trubleu.rating.simulated_raters import Browser
 
 study, number, sent, send = sys.argv[1], int(sys.argv[2]), [], Browser.send
 

@@ -194,8 +194,8 @@ def test_no_folder_to_write_to(tmp_path: Path) -> None:
 def test_paths_load_nothing_and_copies_end_with_their_process(tmp_path: Path) -> None:
     code = """
 import sys
-from trubleu.data.files import atomic_writer, read_text_lines
-from trubleu.data.places import local_copy
+from trubleu.files import atomic_writer, read_text_lines
+from trubleu.files.paths import local_copy
 with atomic_writer("a.txt") as stream:
     stream.write("x")
 assert read_text_lines("a.txt") == ["x"] and not {"fsspec", "trubleu.files.remote"} & set(sys.modules)

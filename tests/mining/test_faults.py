@@ -521,7 +521,7 @@ class TestWriters:
     def test_a_kill_gives_the_lock_back(self, tmp_path: Path) -> None:
         script = """
             import pathlib, sys, time
-            from trubleu.mining.folder import locked
+            from trubleu.mining.index_folder import locked
             with locked(pathlib.Path(sys.argv[1])):
                 print("locked", flush=True)
                 time.sleep(600)

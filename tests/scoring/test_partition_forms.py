@@ -314,7 +314,7 @@ def test_workers_elsewhere_find_what_metrics_need(
         given.append(settings)
         return usual(settings)
 
-    monkeypatch.setattr(score, "make", told)
+    monkeypatch.setattr(registry, "metrics_by_name", told)
     assert run(capsys, *arguments, "--engine", "local") == expected
     assert given[-1] == {"nist-2": {"corpus": str(tmp_path / "q")}}
     some: dict[str, dict[str, Any]] = {"bleu2vec-2": {"vectors": "ready", "oov": "0.1"}, "b": {"vectors": "q"}}
