@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.metadata
 import inspect
 import json
@@ -20,6 +21,7 @@ from hypothesis import strategies as st
 
 import trubleu
 from trubleu.api import corpus_score
+from trubleu.cli import build_parser, main
 from trubleu.data import References
 from trubleu.errors import DataError, UsageError
 from trubleu.metrics import (
@@ -89,6 +91,30 @@ def test_the_import_is_light() -> None:
     assert python(code) == "[]\n"
     used = "import sys, trubleu; trubleu.metric('dbleu-2'); print('numpy' in sys.modules, 'sacrebleu' in sys.modules)"
     assert python(used) == "True False\n"
+
+
+def test_a_run_loads_only_what_it_uses(tmp_path: Path) -> None:
+    (tmp_path / "r").write_text('{"id": "1", "references": [{"text": "a b c", "weight": 1}]}\n')
+    (tmp_path / "s").write_text("a b d\n")
+    code = f"""
+import sys
+from trubleu.cli import main
+arguments = ["score", "--refs", r"{tmp_path}/r", r"{tmp_path}/s", "-m", "dbleu-2", "--quiet", "--out", r"{tmp_path}/o"]
+assert main(arguments) == 0
+print(sorted(set(name.split(".")[1] for name in sys.modules if name.startswith("trubleu."))))
+print(sorted(name for name in sys.modules if name.startswith("trubleu.metrics.")))
+"""
+    rooms, metrics = python(code).splitlines()
+    assert not {"vectors", "mining", "explain", "judge", "rating", "simulate", "demo"} & set(ast.literal_eval(rooms))
+    used = ["base", "bleu", "dbleu", "matching", "registry"]
+    assert ast.literal_eval(metrics) == [f"trubleu.metrics.{name}" for name in used]
+
+
+def test_without_a_command_there_is_help(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main([])
+    assert left.value.code == 0
+    assert capsys.readouterr().out == build_parser().format_help()
 
 
 def test_the_version_is_the_installed_one() -> None:

@@ -336,7 +336,7 @@ def render_explanation_page(explanations: Mapping[str, Sequence[Explanation]], d
     >>> import trubleu
     >>> from trubleu.explain import explain
     >>> found = explain(trubleu.metric("bleu-1"), "<b>it was</b>", [["it is"]])
-    >>> page = render_page({"A": [found]})
+    >>> page = render_explanation_page({"A": [found]})
     >>> "<b>" in page, page.startswith("<!doctype html>")
     (False, True)
     """

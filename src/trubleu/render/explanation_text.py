@@ -115,7 +115,7 @@ def render_explanation_text(explanations: Mapping[str, Sequence[Explanation]], d
     >>> import trubleu
     >>> from trubleu.explain import explain
     >>> found = explain(trubleu.metric("bleu-1"), "it was so good", [["it was nice"]])
-    >>> print(render_text({"A": [found]}).split("order")[0].rstrip())
+    >>> print(render_explanation_text({"A": [found]}).split("order")[0].rstrip())
     segment 1
     <BLANKLINE>
     A: bleu-1 = 50.00
@@ -368,7 +368,7 @@ def render_explanation_json(explanations: Mapping[str, Sequence[Explanation]]) -
     >>> import json, trubleu
     >>> from trubleu.explain import explain
     >>> found = explain(trubleu.metric("bleu-1"), "it was", [["it is"]])
-    >>> row = json.loads(render_json({"A": [found]}))["explanations"][0]
+    >>> row = json.loads(render_explanation_json({"A": [found]}))["explanations"][0]
     >>> row["system"], row["score"], row["orders"][0]["ngrams"][0]["matches"]
     ('A', 50.0, [{'reference': 1, 'count': 1, 'clipped': 1, 'weight': 1.0}])
     """

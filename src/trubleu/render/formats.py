@@ -117,7 +117,7 @@ def escape_markdown(text: str) -> str:
 
     Examples
     --------
-    >>> escaped("sys_A *new* <b>|`x`\nsecond line")
+    >>> escape_markdown("sys_A *new* <b>|`x`\nsecond line")
     'sys_A \\*new\\* &lt;b&gt;\\|\\`x\\`<br>second line'
     """
     if _PLAIN_MARKDOWN.fullmatch(text):  # most cells; the rest is slow for a million of them
@@ -208,7 +208,7 @@ def escape_latex(text: str) -> str:
 
     Examples
     --------
-    >>> print(escaped("50% of sys_A & {B}\\"))
+    >>> print(escape_latex("50% of sys_A & {B}\\"))
     50\% of sys\_A \& \{B\}\textbackslash{}
     """
     # Two hyphens would become a dash.
@@ -323,7 +323,7 @@ def csv_field(value: Value) -> str:
 
     Examples
     --------
-    >>> [field(value) for value in (None, 0.1, 36.0, "a, b", "=1+1", "-5")]
+    >>> [csv_field(value) for value in (None, 0.1, 36.0, "a, b", "=1+1", "-5")]
     ['', '0.1', '36.0', '"a, b"', "'=1+1", '-5']
     """
     if value is None:

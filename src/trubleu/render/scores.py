@@ -33,7 +33,7 @@ def render_scores(report: ScoreReport, format: str = "text", digits: int = 2) ->
     >>> from trubleu import Bleu, References
     >>> from trubleu.scoring import score_systems
     >>> report = score_systems({"A": ["the cat"]}, References.from_lists([["the cat"]]), {"bleu-1": Bleu(1)})
-    >>> print(render(report, "csv").splitlines()[1].partition("|")[0])
+    >>> print(render_scores(report, "csv").splitlines()[1].partition("|")[0])
     A,bleu-1,100.0,,,bleu-1
     """
     if format in FOR_PROGRAMS:

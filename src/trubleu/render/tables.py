@@ -167,6 +167,7 @@ def record_table(name: str, kind: type[Any], rows: Sequence[Any]) -> Table:
 
     Examples
     --------
+    >>> from trubleu.results import SCHEMA
     >>> @dataclass
     ... class Row:
     ...     system: str

@@ -42,11 +42,11 @@ def escape_token(token: str) -> str:
 
     Examples
     --------
-    >>> escape("York")
+    >>> escape_token("York")
     'York'
-    >>> escape("New York") == f"New{MARK}20;York"
+    >>> escape_token("New York") == f"New{MARK}20;York"
     True
-    >>> escape("") == f"{MARK};"
+    >>> escape_token("") == f"{MARK};"
     True
     """
     if not token:
@@ -74,9 +74,9 @@ def join_tokens(tokens: Sequence[str]) -> str:
 
     Examples
     --------
-    >>> join(["New", "York"])
+    >>> join_tokens(["New", "York"])
     'New York'
-    >>> len(join(["New York", "", "!"]).split())
+    >>> len(join_tokens(["New York", "", "!"]).split())
     3
     """
     line = " ".join(tokens)
