@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from trubleu.metrics.sbleu import SentenceBleu as SentenceBleu
     from trubleu.metrics.sbleu import SentenceDeltaBleu as SentenceDeltaBleu
     from trubleu.metrics.ter import Ter as Ter
+    from trubleu.metrics.trubleu import TruBleu as TruBleu
     from trubleu.signature import Signature as Signature
 
 __all__, __getattr__, __dir__ = lazy_names(
@@ -75,6 +76,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "metrics.registry": "metric",
         "metrics.sbleu": "SentenceBleu SentenceDeltaBleu",
         "metrics.ter": "Ter",
+        "metrics.trubleu": "TruBleu",
         "signature": "Signature",
     },
 )

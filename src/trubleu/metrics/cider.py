@@ -9,7 +9,7 @@ import numpy as np
 
 from trubleu.errors import DataError, UsageError
 from trubleu.metrics.base import AnyReferences, check_flag, reference_number
-from trubleu.metrics.corpus_weights import Corpus, LearningMetric
+from trubleu.metrics.corpus_weights import Corpus, WeightedNgramMetric
 from trubleu.metrics.matching import check_width
 from trubleu.metrics.meteor.lexicon import Stemmer
 from trubleu.metrics.ngram_table import NOT_THERE, NgramTable, ReferenceTable, joint_keys, places_of, values_at
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _SCALE: Final = 10.0
 
 
-class Cider(LearningMetric):
+class Cider(WeightedNgramMetric):
     """CIDEr: the mean over segments of how like the output is to its references, by tf·idf of their n-grams.
 
     For each length of n-grams a text is a vector: how often each n-gram occurs in it, times the logarithm of the number

@@ -1,4 +1,4 @@
-"""What NIST and CIDEr share: n-gram counts learned from all references, or from another corpus."""
+"""Metrics that learn n-gram counts from all references, or from another corpus, before they count a segment."""
 
 from __future__ import annotations
 
@@ -99,7 +99,12 @@ class LearningMetric(Metric):
 
     def counts(self, references: References | PreparedReferences) -> NgramCounts:
         """Return what some of the references have to teach; it adds up, and `Learned.of` takes the sum."""
-        return NgramCounts.of(self._table(whole_references(references)), self.order, self.counted)
+        return NgramCounts.of(self._table(whole_references(references)), self.learned_orders, self.counted)
+
+    @property
+    def learned_orders(self) -> int:
+        """The longest n-grams that are learned."""
+        return self.order
 
     def knowing(self, learned: Learned) -> Self:
         """Return the metric with n-grams weighed by this, whichever references outputs are scored against."""
@@ -115,6 +120,36 @@ class LearningMetric(Metric):
         DataError
             If it is.
         """
+
+    def _table(self, references: References) -> ReferenceTable:
+        return ReferenceTable.of_references(references, self.tokenizer, self.lowercase, self._fold)
+
+    def _known(self) -> KnownNgrams | None:
+        """Return what was learned already, if anything."""
+        if self._corpus is None:
+            return self._learned.known if self._learned else None
+        table = self._table(self._corpus.references)
+        if not table.lengths.any():
+            raise DataError(f"{self._corpus.place} has no words for {self.name} to learn from; {_WHAT_TO_DO}")
+        return CountedTable(table, self.counted)
+
+    def _learned_from(self, references: AnyReferences | None) -> str:
+        """Return what n-grams are weighed by, for a signature: ``refs`` if it is what outputs are scored against."""
+        if self._corpus is not None:
+            return f"{self._corpus.name}-{_digest(self._corpus.references)}"
+        if self._learned is None:
+            return "refs"
+        # A string is but a number of references, and nobody knows which they are.
+        if references is not None and not isinstance(references, str):
+            if not isinstance(references, References | PreparedReferences):
+                references = References.from_lists(references)
+            if _digest(whole_references(references)) == self._learned.digest:
+                return "refs"
+        return f"learned-{self._learned.digest}"
+
+
+class WeightedNgramMetric(LearningMetric):
+    """A metric whose statistics are made order by order from tables of n-grams: NIST, CIDEr and CIDEr-D."""
 
     def with_order(self, order: int) -> Self:
         """Return the same metric for n-grams of up to another length."""
@@ -152,32 +187,6 @@ class LearningMetric(Metric):
     @abstractmethod
     def _rows(self, outputs: NgramTable, table: ReferenceTable, earned: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the statistics from what each order earned in each segment."""
-
-    def _table(self, references: References) -> ReferenceTable:
-        return ReferenceTable.of_references(references, self.tokenizer, self.lowercase, self._fold)
-
-    def _known(self) -> KnownNgrams | None:
-        """Return what was learned already, if anything."""
-        if self._corpus is None:
-            return self._learned.known if self._learned else None
-        table = self._table(self._corpus.references)
-        if not table.lengths.any():
-            raise DataError(f"{self._corpus.place} has no words for {self.name} to learn from; {_WHAT_TO_DO}")
-        return CountedTable(table, self.counted)
-
-    def _learned_from(self, references: AnyReferences | None) -> str:
-        """Return what n-grams are weighed by, for a signature: ``refs`` if it is what outputs are scored against."""
-        if self._corpus is not None:
-            return f"{self._corpus.name}-{_digest(self._corpus.references)}"
-        if self._learned is None:
-            return "refs"
-        # A string is but a number of references, and nobody knows which they are.
-        if references is not None and not isinstance(references, str):
-            if not isinstance(references, References | PreparedReferences):
-                references = References.from_lists(references)
-            if _digest(whole_references(references)) == self._learned.digest:
-                return "refs"
-        return f"learned-{self._learned.digest}"
 
 
 class _Read:

@@ -54,7 +54,7 @@ class WeightPolicy:
                 "or leave them out with --no-positive skip"
             )
         if len(skipped):
-            what = f"segments in {references.source} without a reference of positive weight, left out of ΔBLEU"
+            what = f"segments in {references.source} without a reference of positive weight, left out"
             warnings.warn(CountedWarning(what, len(skipped)), stacklevel=2)
         if duplicates := references.duplicates():
             what = (

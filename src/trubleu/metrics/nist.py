@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 
 from trubleu.metrics.base import AnyReferences, reference_number
-from trubleu.metrics.corpus_weights import Corpus, LearningMetric
+from trubleu.metrics.corpus_weights import Corpus, WeightedNgramMetric
 from trubleu.metrics.matching import check_width
 from trubleu.metrics.ngram_table import NOT_THERE, NgramTable, ReferenceTable, joint_keys, places_of, values_at
 from trubleu.signature import Signature, make_signature
@@ -25,7 +25,7 @@ _BETA: Final = math.log(0.5) / math.log(1.5) ** 2
 """Outputs of two thirds of the references' length score half."""
 
 
-class Nist(LearningMetric):
+class Nist(WeightedNgramMetric):
     """Corpus-level NIST: matches count by how much the last word of an n-gram says after the words before it.
 
     What an n-gram tells is log₂ of how often all but its last word occurs in the references of the corpus over how

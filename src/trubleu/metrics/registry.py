@@ -42,6 +42,9 @@ class Entry(NamedTuple):
 
 
 ENTRIES: Final[dict[str, Entry]] = {
+    "trubleu": Entry(
+        "trubleu.metrics.trubleu", "TruBleu", True, "recommended: any task, rated references or not", extra="ready"
+    ),
     "bleu": Entry("trubleu.metrics.bleu", "Bleu", True, "the usual score of systems; sacreBLEU's"),
     "sbleu": Entry("trubleu.metrics.sbleu", "SentenceBleu", True, "single segments: the mean of their BLEU"),
     "dbleu": Entry("trubleu.metrics.dbleu", "DeltaBleu", True, "ΔBLEU: systems against rated references"),

@@ -48,6 +48,14 @@ class SoftScale:
     def __init__(self, similarity: str, shift: float, unknown: float, rule: str, release: bool) -> None: ...
 
 @final
+class TrubleuOptions:
+    def __init__(self, beta: float, shift: float, characters: bool) -> None: ...
+
+@final
+class ChrfProfiles:
+    def __init__(self, texts: tuple[str, ...]) -> None: ...
+
+@final
 class SoftNames:
     def __init__(self) -> None: ...
     def __len__(self) -> int: ...
@@ -78,6 +86,28 @@ class SoftSlice:
         scale: SoftScale,
         threads: int,
     ) -> NDArray[np.float64]: ...
+    def trubleu(
+        self,
+        vectors: NDArray[np.float32],
+        rows: NDArray[np.uint32],
+        importance: NDArray[np.float64] | None,
+        outputs: ChrfProfiles | None,
+        references: ChrfProfiles | None,
+        weights: NDArray[np.float64] | None,
+        options: TrubleuOptions,
+        threads: int,
+    ) -> NDArray[np.float64]: ...
+    def trubleu_details(
+        self,
+        vectors: NDArray[np.float32],
+        rows: NDArray[np.uint32],
+        importance: NDArray[np.float64] | None,
+        outputs: ChrfProfiles | None,
+        references: ChrfProfiles | None,
+        weights: NDArray[np.float64] | None,
+        options: TrubleuOptions,
+        segment: int,
+    ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float64], float, float, NDArray[np.float64]]: ...
     def pairs(
         self,
         vectors: NDArray[np.float32],

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "greedy.hpp"
 #include "slice.hpp"
 
 namespace trubleu::soft {
@@ -43,28 +44,6 @@ struct Pair {
     int32_t segment, order, reference, hypothesis_position, reference_position;
     bool exact;
     double weight;
-};
-
-// The best of all pairs that are left, again and again.
-//
-// Cosines are kept as whole numbers that sort like them. Each row knows its best column; that a column is taken is only
-// noticed when a row that wants it comes up, which then looks for its next best.
-class Aligner {
-  public:
-    struct Match {
-        uint32_t row, column;
-        int32_t key;
-    };
-
-    // `keys_of(row)` returns a row's keys, which may be computed anew on every call; those up to `least` are not wanted.
-    // Rows are filled up to whole vectors.
-    template <typename KeysOf>
-    const std::vector<Match> &align(size_t rows, size_t columns, int32_t least, KeysOf &&keys_of);
-
-  private:
-    std::vector<Match> matches_;
-    std::vector<int32_t> free_, best_keys_;
-    std::vector<uint32_t> best_columns_;
 };
 
 // Aligns and scores segments of a slice; holds scratch memory, so each thread has its own.

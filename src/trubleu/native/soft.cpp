@@ -6,6 +6,7 @@
 #include "align.hpp"
 #include "dots.hpp"
 #include "python.hpp"
+#include "trubleu.hpp"
 
 #include <nanobind/stl/optional.h>
 
@@ -89,6 +90,11 @@ class Names {
 
 // Some segments as Python holds them.
 class Handle {
+    struct Numbers {
+        std::vector<uint32_t> rows;  // of words, or of all n-grams although only the unmatched ones are given
+        std::vector<float> squares;
+    };
+
   public:
     Handle(nb::tuple outputs, nb::tuple references, InArray<int64_t> offsets, const Options &options, size_t first, size_t last)
         : slice_(options) {
@@ -100,6 +106,7 @@ class Handle {
             if (offset[i] < (i == first ? 0 : offset[i - 1]) || offset[i] > static_cast<int64_t>(references.size()))
                 throw nb::value_error("offsets do not fit the references");
         size_t base = static_cast<size_t>(offset[first]);
+        base_ = base;
         references_ = static_cast<size_t>(offset[last]) - base;
         Texts hypotheses(outputs, first, last, options.lowercase);
         Texts texts(references, base, base + references_, options.lowercase);
@@ -220,11 +227,100 @@ class Handle {
         return nb::make_tuple(places.release(), to_numpy(std::move(values)));
     }
 
+    // The score of each segment by the metric trubleu.
+    OutArray<double> trubleu(FloatMatrix vectors, InArray<uint32_t> rows, std::optional<InArray<double>> importance,
+                             const chrf::Profiles *outputs, const chrf::Profiles *references,
+                             std::optional<InArray<double>> weights, const TrubleuOptions &options, int threads) const {
+        Words words(*this, vectors, rows, importance);
+        std::vector<const chrf::Profile *> profiles = profiles_of(outputs, references, options);
+        const double *weight = of_references(weights);
+        std::vector<double> scores(slice_.segments());
+        {
+            nb::gil_scoped_release release;
+            parallel_blocks(
+                slice_.segments(), segments_a_block, threads,
+                [&] { return SegmentScorer(slice_, words.table, profiles.data(), options); },
+                [&](SegmentScorer &scorer, size_t begin, size_t end) {
+                    for (size_t i = begin; i < end; ++i) scores[i] = scorer.score(i, weights_of(weight, i), nullptr);
+                });
+        }
+        return to_numpy(std::move(scores));
+    }
+
+    // One segment's score in all its parts: for each reference its score, the F of characters and those of the orders;
+    // pairs of n-grams as reference, order, both positions and whether they are equal, with their similarities; what was
+    // earned and what was cut; and the weight of each word of the slice, NaN for the mean of a text.
+    nb::tuple trubleu_details(FloatMatrix vectors, InArray<uint32_t> rows, std::optional<InArray<double>> importance,
+                              const chrf::Profiles *outputs, const chrf::Profiles *references,
+                              std::optional<InArray<double>> weights, const TrubleuOptions &options, size_t segment) const {
+        if (segment >= slice_.segments()) throw nb::index_error("there is no such segment");
+        Words words(*this, vectors, rows, importance);
+        std::vector<const chrf::Profile *> profiles = profiles_of(outputs, references, options);
+        SegmentDetails details;
+        SegmentScorer(slice_, words.table, profiles.data(), options).score(segment, weights_of(of_references(weights), segment), &details);
+        Matrix<double> scores(details.references.size(), 2 + slice_.order());
+        double *to = scores.data.get();
+        for (const PairScore &pair : details.references) {
+            *to++ = pair.score;
+            *to++ = pair.characters;
+            for (size_t n = 0; n < slice_.order(); ++n)
+                *to++ = pair.f.empty() ? std::numeric_limits<double>::quiet_NaN() : pair.f[n];
+        }
+        Matrix<int32_t> places(details.pairs.size(), 5);
+        std::vector<double> similarities;
+        int32_t *place = places.data.get();
+        for (const trubleu::soft::AlignedPair &pair : details.pairs) {
+            for (int32_t number : {pair.reference, pair.order, pair.hypothesis_position, pair.reference_position,
+                                   static_cast<int32_t>(pair.exact)})
+                *place++ = number;
+            similarities.push_back(pair.similarity);
+        }
+        return nb::make_tuple(scores.release(), places.release(), to_numpy(std::move(similarities)), details.earned,
+                              details.cut, to_numpy(std::move(words.weights)));
+    }
+
   private:
-    struct Numbers {
-        std::vector<uint32_t> rows;  // of words, or of all n-grams although only the unmatched ones are given
-        std::vector<float> squares;
+    // What the metric trubleu knows of the words of the slice.
+    struct Words {
+        Words(const Handle &handle, const FloatMatrix &vectors, const InArray<uint32_t> &rows,
+              const std::optional<InArray<double>> &importance) {
+            Vectors checked = handle.checked(vectors, rows, true, numbers);
+            size_t count = numbers.rows.size();
+            for (size_t i = 0; i < count; ++i) lengths.push_back(std::sqrt(static_cast<double>(numbers.squares[i])));
+            if (importance) {
+                if (importance->shape(0) != count) throw nb::value_error("one weight is needed for each word");
+                weights.assign(importance->data(), importance->data() + count);
+            } else {
+                for (double length : lengths)
+                    weights.push_back(length > 0.0 ? length : std::numeric_limits<double>::quiet_NaN());
+            }
+            table = {checked.data, checked.dimensions, checked.rows, lengths.data(), weights.data()};
+        }
+
+        Numbers numbers;
+        std::vector<double> lengths, weights;
+        WordTable table;
     };
+
+    // The characters of each text of the slice.
+    std::vector<const chrf::Profile *> profiles_of(const chrf::Profiles *outputs, const chrf::Profiles *references,
+                                                   const TrubleuOptions &options) const {
+        std::vector<const chrf::Profile *> found;
+        if (!options.characters) return found;
+        if (!outputs || !references || outputs->size() != slice_.segments() || references->size() < base_ + references_)
+            throw nb::value_error("characters of all outputs and references are needed");
+        for (size_t segment = 0; segment < slice_.segments(); ++segment) {
+            found.push_back(&(*outputs)[segment]);
+            for (size_t text = slice_.hypothesis(segment) + 1; text < slice_.end(segment); ++text)
+                found.push_back(&(*references)[base_ + text - segment - 1]);
+        }
+        return found;
+    }
+
+    const double *of_references(const std::optional<InArray<double>> &weights) const {
+        if (weights && weights->shape(0) != references_) throw nb::value_error("one weight a reference is needed");
+        return weights ? weights->data() : nullptr;
+    }
 
     Vectors checked(const FloatMatrix &vectors, const InArray<uint32_t> &rows, bool composed, Numbers &numbers) const {
         if (vectors.shape(1) % Vectors::lanes) throw nb::value_error("vectors need a multiple of 8 dimensions");
@@ -260,7 +356,7 @@ class Handle {
     }
 
     Slice slice_;
-    size_t references_ = 0;
+    size_t base_ = 0, references_ = 0;
     std::vector<uint32_t> unmatched_, places_;
 };
 
@@ -279,6 +375,15 @@ void bind_soft(nanobind::module_ &m) {
                  new (self) Scale{similarity_named(similarity), shift, unknown, rule_named(rule), release};
              },
              nb::arg("similarity"), nb::arg("shift"), nb::arg("unknown"), nb::arg("rule"), nb::arg("release"));
+    nb::class_<TrubleuOptions>(m, "TrubleuOptions")
+        .def("__init__",
+             [](TrubleuOptions *self, double beta, double shift, bool characters) {
+                 if (!(beta > 0.0 && std::isfinite(beta))) throw nb::value_error("beta is a number above 0");
+                 if (!(shift >= 0.0 && shift < 1.0)) throw nb::value_error("a shift lies between 0 and 1");
+                 new (self) TrubleuOptions{beta, shift, characters};
+             },
+             nb::arg("beta"), nb::arg("shift"), nb::arg("characters"));
+    nb::class_<trubleu::chrf::Profiles>(m, "ChrfProfiles").def("__init__",[](trubleu::chrf::Profiles *self, nb::tuple texts){ new (self) trubleu::chrf::Profiles(); trubleu::Texts t(texts,0,texts.size(),false); for(size_t i=0;i<texts.size();++i) self->p.push_back(trubleu::chrf::profile_of(t[i])); });
     nb::class_<Names>(m, "SoftNames")
         .def(nb::init<>())
         .def("__len__", &Names::size)
@@ -294,6 +399,12 @@ void bind_soft(nanobind::module_ &m) {
         .def("unknown_words", &Handle::unknown_words, nb::arg("rows"))
         .def("statistics", &Handle::statistics, nb::arg("vectors"), nb::arg("rows"), nb::arg("composed"),
              nb::arg("weights").none(), nb::arg("scale"), nb::arg("threads"))
+        .def("trubleu", &Handle::trubleu, nb::arg("vectors"), nb::arg("rows"), nb::arg("importance").none(),
+             nb::arg("outputs").none(), nb::arg("references").none(), nb::arg("weights").none(), nb::arg("options"),
+             nb::arg("threads"))
+        .def("trubleu_details", &Handle::trubleu_details, nb::arg("vectors"), nb::arg("rows"),
+             nb::arg("importance").none(), nb::arg("outputs").none(), nb::arg("references").none(),
+             nb::arg("weights").none(), nb::arg("options"), nb::arg("segment"))
         .def("pairs", &Handle::pairs, nb::arg("vectors"), nb::arg("rows"), nb::arg("composed"),
              nb::arg("weights").none(), nb::arg("scale"));
 }

@@ -140,6 +140,10 @@ class SubwordVectors:
         holds = [word.isprintable() and not entangled(word) for word in words]
         return self._sums(words), np.array(holds, np.bool_)
 
+    def word_vectors(self, words: Sequence[str]) -> Matrix:
+        """Return the sum over the tokens of each word, encoded on its own."""
+        return self._sums(words)
+
     def _sums(self, texts: Sequence[str]) -> Matrix:
         known = self._ids
         encoded = [known.get(text) for text in texts]

@@ -378,6 +378,56 @@ class Composed:
         return found
 
 
+def word_vectors(source: VectorSource, words: Sequence[str]) -> Matrix:
+    """Return the vectors of single words as they are, of any length; rows of zeros for unknown ones."""
+    own: Callable[[Sequence[str]], Matrix] | None = getattr(source, "word_vectors", None)
+    return source.lookup(words) if own is None else own(words)
+
+
+COMMON_WORDS: Final = [
+    "the",
+    "of",
+    "and",
+    "to",
+    "a",
+    "in",
+    "is",
+    "that",
+    "it",
+    "for",
+    "on",
+    "with",
+    "as",
+    "was",
+    "at",
+    "by",
+    "this",
+    "from",
+    "are",
+    "not",
+]
+
+
+def has_lengths(source: VectorSource) -> bool:
+    """Return whether vectors of words differ in length, so that lengths can tell how much a word weighs.
+
+    Examples
+    --------
+    >>> has_lengths(as_source((["do", "not"], [[1.0, 0.0], [0.0, 1.0]])))
+    False
+    """
+    rows = next((rows for _, rows in source.blocks()), None) if isinstance(source, ListedSource) else None
+    if rows is None:
+        rows = word_vectors(source, COMMON_WORDS)
+    lengths = np.linalg.norm(rows[:1000].astype(np.float64), axis=1)
+    lengths = lengths[lengths > 0]
+    return not len(lengths) or bool(np.any(np.abs(lengths - 1.0) > NORMALISED))
+
+
+NORMALISED: Final = 2e-3
+"""How far the length of a normalised vector may be from 1, given 16-bit numbers."""
+
+
 def has_separate_orders(source: VectorSource) -> bool:
     """Return whether each order has a model of its own, so that cosines between orders mean nothing."""
     from trubleu.vectors.store import VectorStore

@@ -14,6 +14,7 @@ from trubleu.errors import DataError
 from trubleu.native import kernels
 from trubleu.vectors import AdditiveSource
 from trubleu.vectors.matrices import checked_matrix, normalised
+from trubleu.vectors.source import word_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -224,6 +225,7 @@ class SoftVectors:
         what = f"what {source.name} returned"
         self._units = NGramRows(source.dimensions, source.lookup, unit=True, what=what)
         self._sums = WordRows(source.dimensions, partial(_fetch_sums, source, self._odd_words), what=what)
+        self._words = WordRows(source.dimensions, partial(word_vectors, source), what=what)
 
     def __reduce__(self) -> tuple[Callable[[VectorSource], SoftVectors], tuple[VectorSource]]:
         return soft_vectors, (self.source,)  # what was looked up can be looked up again
@@ -231,6 +233,11 @@ class SoftVectors:
     def ngrams(self, given: kernels.SoftSlice, *, first_only: bool) -> Rows:
         """Return rows of length 1 for the n-grams of a slice that are left over when equal ones are matched."""
         return self._units.find(given, first_only)
+
+    def word_rows(self, words: Sequence[str]) -> tuple[Matrix, NDArray[np.uint32]]:
+        """Return a matrix, and which row of it each word has: vectors of single words as long as they are."""
+        found = self._words.find(words)
+        return found.matrix, found.numbers
 
     def words(self, words: Sequence[str]) -> tuple[Rows, NDArray[np.uint8] | None]:
         """Return rows whose sums are those of n-grams, and a 1 for each word with which that does not hold, if any."""

@@ -1,0 +1,457 @@
+"""trubleu: the metric to recommend. Near misses, recall, characters and rated references in one number."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from copy import copy
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Self
+
+import numpy as np
+
+from trubleu.data.prepared import kernel_texts
+from trubleu.errors import DataError, TrubleuWarning, UsageError
+from trubleu.metrics.base import (
+    AnyReferences,
+    Progress,
+    as_references,
+    check_choice,
+    check_flag,
+    check_order,
+    reference_number,
+    whole_references,
+)
+from trubleu.metrics.bleu2vec.alignment import WORTH_THREADS, slices
+from trubleu.metrics.bleu2vec.options import ENOUGH_WORDS, warn_of_texts
+from trubleu.metrics.bleu2vec.vectors import NOTHING, soft_vectors
+from trubleu.metrics.corpus_weights import LearningMetric
+from trubleu.metrics.dbleu import WeightPolicy
+from trubleu.metrics.matching import check_texts, check_width, warn_of_empty
+from trubleu.metrics.ngram_table import CountedTable, NgramTable, values_at
+from trubleu.native import kernels, resolve_threads
+from trubleu.signature import Signature, make_signature, number_text
+from trubleu.text import tokenizer
+from trubleu.vectors import as_source
+from trubleu.vectors.source import has_lengths
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from trubleu.data import PreparedReferences, References
+    from trubleu.metrics.ngram_table import Counted, KnownNgrams
+    from trubleu.text.tokenizers import Spec
+    from trubleu.vectors import AnySource
+
+ORDER: Final = 3
+"""The longest n-grams if nothing else is said; the metric's name then has no number."""
+
+IMPORTANCES: Final = ("vector", "corpus", "none")
+
+MOST_PAIRS: Final = 2**32
+"""Pairs of words of an output and a reference that can be compared in reasonable time."""
+
+
+class AlignedNgrams(NamedTuple):
+    """An n-gram of an output and the n-gram of a reference that it was aligned with.
+
+    Attributes
+    ----------
+    reference
+        The reference's place among the segment's, from 0.
+    order
+        How many words the two have.
+    position, reference_position
+        Where they begin, in tokens from 0.
+    exact
+        Whether they are equal.
+    similarity
+        1 if they are equal, otherwise less.
+    """
+
+    reference: int
+    order: int
+    position: int
+    reference_position: int
+    exact: bool
+    similarity: float
+
+
+class ComparedReference(NamedTuple):
+    """One reference beside an output.
+
+    Attributes
+    ----------
+    score
+        How similar the two are, from 0 to 1.
+    characters
+        F of the characters.
+    orders
+        F of the n-grams of each order; NaN for an order that one of the two has no n-grams of.
+    """
+
+    score: float
+    characters: float
+    orders: tuple[float, ...]
+
+
+class SegmentParts(NamedTuple):
+    """How a segment got its score: ``100 * earned * (1 - cut)``.
+
+    Attributes
+    ----------
+    references
+        The references, in their order; one that repeats another one's text has NaN for a score.
+    pairs
+        What was aligned with what.
+    earned
+        How near the output is to the good references.
+    cut
+        What was taken away as it is nearer to a bad one.
+    tokens, reference_tokens
+        The tokens of the output and of each reference.
+    weights, reference_weights
+        What each token weighs.
+    """
+
+    references: tuple[ComparedReference, ...]
+    pairs: tuple[AlignedNgrams, ...]
+    earned: float
+    cut: float
+    tokens: tuple[str, ...]
+    reference_tokens: tuple[tuple[str, ...], ...]
+    weights: tuple[float, ...]
+    reference_weights: tuple[tuple[float, ...], ...]
+
+
+class TruBleu(LearningMetric):
+    """The mean over segments of how near an output is to its good references, less what it shares with bad ones.
+
+    An output and a reference are compared by their words, pairs of words and triples of words. Equal n-grams are
+    matched first, then the most similar ones are aligned, each once; two n-grams are compared word by word, by the
+    cosines of word vectors. Words weigh as much as their vectors are long, which is more for rare, telling words. Each order gives
+    an F value of weighted precision and recall, characters give one more (chrF), and their geometric mean is how
+    similar the two texts are.
+
+    With several references, half of a score is the nearest good one and half the weighted mean of all good ones. An
+    output that is nearer to a reference with a negative weight than to any good one loses a share of it.
+
+    Parameters
+    ----------
+    order
+        The longest n-grams.
+    vectors
+        ``ready`` for those of ``trubleu[ready]``, a path, or whatever else `trubleu.vectors.as_source` takes. Only
+        vectors of words are looked up.
+    tokenize, lowercase
+        As for `Bleu`.
+    beta
+        How much more recall weighs than precision.
+    shift
+        The cosine up to which words count as unlike, from 0 to below 1.
+    importance
+        What a word weighs: ``vector`` for the length of its vector, ``corpus`` for how rare it is in the references,
+        ``none`` for 1.
+    characters
+        Whether characters are one of the factors.
+    no_positive, unrated_as
+        As for `DeltaBleu`.
+
+    Examples
+    --------
+    >>> metric = TruBleu()
+    >>> round(metric.corpus(["it was really good"], [["it was very nice"]]).score, 1)
+    50.6
+    >>> metric.corpus(["it was very nice"], [["it was very nice"]]).score
+    100.0
+    """
+
+    uses_weights: ClassVar[bool] = True
+    only_counting: ClassVar[tuple[str, ...]] = ("_vectors", "_corpus", "_learned")
+    family: ClassVar[str] = "trubleu"
+    counted: ClassVar[Counted] = "segments_with"
+
+    def __init__(
+        self,
+        order: int = ORDER,
+        *,
+        vectors: AnySource = "ready",
+        tokenize: Spec = "words",
+        lowercase: bool = True,
+        beta: float = 2.0,
+        shift: float = 0.15,
+        importance: str = "vector",
+        characters: bool = True,
+        no_positive: str = "error",
+        unrated_as: float | None = None,
+    ) -> None:
+        super().__init__(order, tokenize, lowercase, None)
+        self._name_order()
+        self.beta = _checked_number("beta", beta, "a number above 0", lambda value: 0 < value < math.inf)
+        self.shift = _checked_number("shift", shift, "a number from 0 to below 1", lambda value: 0 <= value < 1)
+        self.importance = check_choice("importance", importance, IMPORTANCES)
+        self.characters = check_flag("characters", characters)
+        self.policy = WeightPolicy.checked(no_positive, unrated_as)
+        source = as_source(vectors)
+        if source.orders is not None and 1 not in source.orders:
+            raise UsageError(f"{source.name} has no vectors of single words, which {self.family} needs; use other ones")
+        if importance == "vector" and not has_lengths(source):
+            raise UsageError(
+                f"{source.name} holds vectors that all have the length 1, so they do not tell how much a word weighs; "
+                "use importance=corpus or importance=none, or vectors that were not normalised"
+            )
+        self._vectors = soft_vectors(source)
+        self._vectors_name = source.name
+
+    def _name_order(self) -> None:
+        self.name = self.family if self.order == ORDER else f"{self.family}-{self.order}"
+
+    @property
+    def learned_orders(self) -> int:
+        """The longest n-grams that are learned: words."""
+        return 1
+
+    @property
+    def learns(self) -> bool:
+        """Whether words are weighed by the references that outputs are scored against."""
+        return self.importance == "corpus" and super().learns
+
+    def with_order(self, order: int) -> Self:
+        """Return the same metric for n-grams of up to another length."""
+        other = copy(self)
+        other.order = check_order(order)
+        other._name_order()  # noqa: SLF001 - it is one of us
+        return other
+
+    def statistics(
+        self,
+        outputs: Sequence[str],
+        references: AnyReferences,
+        *,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> NDArray[np.float64]:
+        """Return the segment's score and 1, or 0 and 0 for a skipped segment."""
+        texts = tuple(outputs) if not isinstance(outputs, str) else outputs
+        given = as_references(references, texts)
+        weights, skipped = self.policy.weights(given)
+        whole = whole_references(given)
+        check_texts(tuple(texts))
+        warn_of_empty(whole)
+        # The same sentences for every system, so that who tells them can tell them once.
+        warn_of_texts(self._vectors.source, self.tokenizer.name, self.lowercase)
+        threads = resolve_threads(threads, len(texts) + whole.count, WORTH_THREADS)
+        scores = np.empty(len(texts))
+        words = unknown = 0
+        known = self._known_words(whole)
+        for part in self._parts(tuple(texts), whole, weights):
+            rows, importance = self._looked_up(part, known)
+            words, unknown = words + len(rows[1]), unknown + int(np.count_nonzero(rows[1] == NOTHING))
+            scores[part.first : part.last] = part.slice.trubleu(
+                *rows, importance, part.outputs, part.references, part.weights, self._kernel_options(), threads
+            )
+            if progress:
+                progress(part.last - part.first)
+        if words >= ENOUGH_WORDS and 10 * unknown > words:
+            what = (
+                f"more than a tenth of the words have no vector in {self._vectors_name}; "
+                "check tokenizer, case and language, or use other vectors"
+            )
+            warnings.warn(what, TrubleuWarning, stacklevel=2)
+        rows_of_scores = np.stack([scores, np.ones(len(scores))], axis=1)
+        rows_of_scores[skipped] = 0.0
+        return rows_of_scores
+
+    def parts(self, output: str, references: References | PreparedReferences, segment: int = 0) -> SegmentParts:
+        """Return how one output gets its score against the references of a segment.
+
+        Parameters
+        ----------
+        output
+            The output.
+        references
+            References of several segments, so that a metric that learns has something to learn from.
+        segment
+            Which of the segments it is.
+        """
+        weights, _ = self.policy.weights(references)
+        whole = whole_references(references)
+        known = self._known_words(whole)
+        begin, end = int(whole.offsets[segment]), int(whole.offsets[segment + 1])
+        one = whole.take([segment])
+        (part,) = self._parts((output,), one, weights[begin:end])
+        rows, importance = self._looked_up(part, known)
+        scores, places, similarities, earned, cut, by_word = part.slice.trubleu_details(
+            *rows, importance, part.outputs, part.references, part.weights, self._kernel_options(), 0
+        )
+        left_out = np.zeros(len(scores), bool) if part.weights is None else np.isnan(part.weights)
+        weight_of = dict(zip(part.slice.words(), by_word.tolist(), strict=True))
+        tokens = [tuple(line.split()) for line in self._lines((output, *one.texts))]
+        of_texts = [_text_weights(text, weight_of) for text in tokens]
+        return SegmentParts(
+            references=tuple(
+                ComparedReference(math.nan if out else score, characters, tuple(orders))
+                for (score, characters, *orders), out in zip(scores.tolist(), left_out.tolist(), strict=True)
+            ),
+            pairs=tuple(
+                AlignedNgrams(reference, order, position, other, bool(exact), similarity)
+                for (reference, order, position, other, exact), similarity in zip(
+                    places.tolist(), similarities.tolist(), strict=True
+                )
+            ),
+            earned=earned,
+            cut=cut,
+            tokens=tokens[0],
+            reference_tokens=tuple(tokens[1:]),
+            weights=of_texts[0],
+            reference_weights=tuple(of_texts[1:]),
+        )
+
+    def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the mean for each row of summed statistics; 0 without a segment."""
+        check_width(statistics, 2, self.name)
+        sums, counts = statistics[..., 0], statistics[..., 1]
+        mean: NDArray[np.float64] = np.divide(sums, counts, out=np.zeros(sums.shape), where=counts != 0)
+        return mean
+
+    def skipped(self, references: References | PreparedReferences) -> NDArray[np.int64]:
+        """Return the segments that have no reference of positive weight."""
+        return self.policy.weights(references)[1]
+
+    def signature(self, references: AnyReferences | None = None) -> Signature:
+        """Return how a number is made."""
+        return make_signature(
+            self.name,
+            nrefs=reference_number(references),
+            case="lc" if self.lowercase else "mixed",
+            tok=self.tokenizer.name,
+            vec=self._vectors_name,
+            order=self.order,
+            beta=number_text(self.beta),
+            shift=number_text(self.shift),
+            imp=f"corpus-{self._learned_from(references)}" if self.importance == "corpus" else self.importance,
+            chars=self.characters,
+            nopos=self.policy.no_positive,
+            unrated=None if self.policy.unrated_as is None else number_text(self.policy.unrated_as),
+        )
+
+    def _parts(self, texts: tuple[str, ...], references: References, weights: NDArray[np.float64]) -> Iterator[_Part]:
+        """Cut a corpus into parts whose words are looked up together."""
+        lines, native, lowercase = kernel_texts(texts, self.tokenizer, self.lowercase)
+        reference_lines = references.kernel_texts(self.tokenizer, self.lowercase)[0]
+        _check_lengths(lines, reference_lines, references)
+        options = kernels.Options(native, lowercase, self.order, "counts", "closest", False)
+        weights = _merged(references, weights)
+        plain = bool((weights == 1).all())
+        characters = self._profiles(references) if self.characters else None
+        offsets = references.offsets
+        for first, last in slices(offsets):
+            yield _Part(
+                first,
+                last,
+                kernels.SoftSlice(lines, reference_lines, offsets, options, first, last),
+                self._profiles_of(texts[first:last]) if self.characters else None,
+                characters,
+                None if plain else weights[offsets[first] : offsets[last]],
+            )
+
+    def _looked_up(
+        self, part: _Part, known: KnownNgrams | None
+    ) -> tuple[tuple[NDArray[np.float32], NDArray[np.uint32]], NDArray[np.float64] | None]:
+        """Return the vectors of a part's words, and what they weigh unless that is the lengths of these vectors."""
+        words = part.slice.words()
+        rows = self._vectors.word_rows(words)
+        if self.importance == "vector":
+            return rows, None
+        if known is None:
+            return rows, np.ones(len(words))
+        table = NgramTable.of_outputs(tuple(words), tokenizer("none"), False, None)
+        often = np.maximum(values_at(known.often(1), next(known.numbers_of(table))), 1)
+        by_word = dict(zip(table.words, np.log((known.segments + 1) / often).tolist(), strict=True))
+        return rows, np.array([by_word[word] for word in words])
+
+    def _known_words(self, references: References) -> KnownNgrams | None:
+        if self.importance != "corpus":
+            return None
+        return self._known() or CountedTable(self._table(references), self.counted)
+
+    def _profiles(self, references: References) -> kernels.ChrfProfiles:
+        return references.remembered(("characters", self.lowercase), lambda: self._profiles_of(references.texts))
+
+    def _profiles_of(self, texts: Sequence[str]) -> kernels.ChrfProfiles:
+        return kernels.ChrfProfiles(tuple(text.lower() for text in texts) if self.lowercase else tuple(texts))
+
+    def _lines(self, texts: Sequence[str]) -> list[str]:
+        """Return tokens separated by spaces, as the kernel sees them."""
+        if self.tokenizer.native is None:
+            return list(self.tokenizer.lines(texts, self.lowercase))
+        return [" ".join(self.tokenizer.tokens(text, self.lowercase)) for text in texts]
+
+    def _kernel_options(self) -> kernels.TrubleuOptions:
+        return kernels.TrubleuOptions(self.beta, self.shift, self.characters)
+
+
+class _Part(NamedTuple):
+    """Some segments as the kernel takes them."""
+
+    first: int
+    last: int
+    slice: kernels.SoftSlice
+    outputs: kernels.ChrfProfiles | None
+    references: kernels.ChrfProfiles | None
+    weights: NDArray[np.float64] | None
+
+
+def _checked_number(name: str, value: object, what: str, fits: Callable[[float], bool]) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not fits(value):
+        raise UsageError(f"{name}={value} must be {what}")
+    return float(value)
+
+
+def _merged(references: References, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return weights in which references that repeat a text count once, with the largest weight; NaN for the others."""
+    first = references.remembered("first of equal texts", lambda: _first_of_equal_texts(references))
+    if first is None:
+        return weights
+    largest = np.full(len(weights), -np.inf)
+    np.maximum.at(largest, first, weights)
+    return np.where(first == np.arange(len(first)), largest, np.nan)
+
+
+def _first_of_equal_texts(references: References) -> NDArray[np.int64] | None:
+    """Return for each reference the first one of its segment with the same text; None if all differ."""
+    texts, offsets = references.texts, references.offsets
+    repeating = kernels.repeating_segments(texts, offsets).tolist()
+    if not repeating:
+        return None
+    first = np.arange(references.count)
+    for segment in repeating:
+        seen: dict[str, int] = {}
+        for place in range(int(offsets[segment]), int(offsets[segment + 1])):
+            first[place] = seen.setdefault(texts[place], place)
+    return first
+
+
+def _check_lengths(outputs: Sequence[str], lines: Sequence[str], references: References) -> None:
+    """Refuse texts that are so long that comparing all their words would take hours."""
+    most = math.isqrt(MOST_PAIRS)
+    for segment, output in enumerate(outputs):
+        if len(output) <= most:
+            continue  # however long the references are, there are no more words
+        begin, end = references.offsets[segment : segment + 2].tolist()
+        words = output.count(" ") + 1
+        longest = max((line.count(" ") + 1 for line in lines[begin:end]), default=0)
+        if words * longest > MOST_PAIRS:
+            raise DataError(
+                f"segment {references.ids[segment]} has an output of {words:,} words and a reference of {longest:,}, "
+                "too many to compare all of them; split these texts into segments"
+            )
+
+
+def _text_weights(tokens: Sequence[str], weight_of: Mapping[str, float]) -> tuple[float, ...]:
+    """Return what the tokens of a text weigh: one that has no weight of its own weighs the mean of the others."""
+    own = [weight_of[token] for token in tokens]
+    known = [weight for weight in own if not math.isnan(weight)]
+    mean = sum(known) / len(known) if known else 1.0
+    return tuple(mean if math.isnan(weight) else weight for weight in own)

@@ -1,0 +1,255 @@
+#include "trubleu.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "dots.hpp"
+
+namespace trubleu::soft {
+
+namespace {
+
+constexpr size_t most_cosines = size_t{1} << 24;  // of one segment that are held: 64 MB
+constexpr size_t most_products = size_t{1} << 22;  // of one pair of texts that are held: 32 MB
+constexpr float largest_of_unequal = 0.999f;      // only equal n-grams are 1
+constexpr double smallest_factor = 0.001;         // one factor alone does not make a score 0
+
+const double undefined = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace
+
+SegmentScorer::SegmentScorer(const Slice &slice, const WordTable &words, const chrf::Profile *const *profiles,
+                             const TrubleuOptions &options)
+    : slice_(slice), words_(words), profiles_(profiles), options_(options), matcher_(slice, false),
+      least_(key_of(static_cast<float>(options.shift))), zeros_(words.dimensions),
+      place_of_word_(slice.word_count(), nothing) {}
+
+double SegmentScorer::f_score(double precision, double recall) const {
+    double square = options_.beta * options_.beta, below = square * precision + recall;
+    return below > 0.0 ? (1.0 + square) * precision * recall / below : 0.0;
+}
+
+// Finds the different words of the hypothesis and of all references, and the cosines between them.
+void SegmentScorer::take_words(size_t segment) {
+    hypothesis_words_.clear();
+    reference_words_.clear();
+    auto collect = [&](size_t first, size_t last, std::vector<uint32_t> &to, std::vector<const float *> &vectors) {
+        vectors.clear();
+        for (size_t text = first; text < last; ++text)
+            for (uint32_t word : slice_.words(text)) {
+                if (place_of_word_[word] != nothing) continue;
+                place_of_word_[word] = static_cast<uint32_t>(to.size());
+                to.push_back(word);
+                uint32_t row = words_.rows[word];
+                vectors.push_back(row == nothing ? zeros_.data() : words_.data + size_t{row} * words_.dimensions);
+            }
+    };
+    collect(hypothesis_, hypothesis_ + 1, hypothesis_words_, hypothesis_vectors_);
+    take_text(hypothesis_, left_);
+    for (uint32_t word : hypothesis_words_) place_of_word_[word] = nothing;
+    // The places of the references' words stay until the segment is done.
+    collect(hypothesis_ + 1, slice_.end(segment), reference_words_, reference_vectors_);
+    size_t rows = hypothesis_words_.size(), columns = reference_words_.size();
+    held_ = rows * columns <= most_cosines;
+    if (!held_) {
+        scratch_.resize(slice_.order() * columns);
+        return;
+    }
+    cosines_.resize(rows * columns);
+    Dots::all(hypothesis_vectors_.data(), rows, reference_vectors_.data(), columns, words_.dimensions, cosines_.data(), columns);
+    for (size_t row = 0; row < rows; ++row) settle(row, cosines_.data() + row * columns);
+}
+
+// Turns products of a word's vector with those of all words of the references into cosines.
+void SegmentScorer::settle(size_t row, float *products) const {
+    uint32_t word = hypothesis_words_[row];
+    double length = words_.lengths[word];
+    double scale = length > 0.0 ? 1.0 / length : 0.0;
+    for (size_t column = 0; column < reference_words_.size(); ++column) {
+        double other = words_.lengths[reference_words_[column]];
+        double cosine = other > 0.0 ? products[column] * (scale / other) : 0.0;
+        products[column] = static_cast<float>(std::min(std::max(cosine, -1.0), 1.0));
+    }
+    // A word is as similar to itself as can be, with a vector or without.
+    if (place_of_word_[word] != nothing) products[place_of_word_[word]] = 1.0f;
+}
+
+const float *SegmentScorer::cosines(size_t place, size_t scratch) {
+    size_t columns = reference_words_.size();
+    if (held_) return cosines_.data() + place * columns;
+    float *to = scratch_.data() + scratch * columns;
+    Dots::all(hypothesis_vectors_.data() + place, 1, reference_vectors_.data(), columns, words_.dimensions, to, columns);
+    settle(place, to);
+    return to;
+}
+
+// Notes where a text's words are, and what its n-grams weigh.
+void SegmentScorer::take_text(size_t text, Side &side) {
+    std::span<const uint32_t> words = slice_.words(text);
+    double sum = 0.0;
+    size_t known = 0;
+    side.places.clear();
+    for (uint32_t word : words) {
+        side.places.push_back(place_of_word_[word]);
+        double weight = words_.weights[word];
+        if (std::isnan(weight)) continue;
+        sum += weight;
+        ++known;
+    }
+    double mean = known > 0 ? sum / static_cast<double>(known) : 1.0;
+    std::vector<double> &single = side.weights[1];
+    single.clear();
+    for (uint32_t word : words) single.push_back(std::isnan(words_.weights[word]) ? mean : words_.weights[word]);
+    for (size_t n = 2; n <= slice_.order(); ++n) {
+        side.weights[n].clear();
+        for (size_t i = 0; i + n <= words.size(); ++i) side.weights[n].push_back(side.weights[n - 1][i] + single[i + n - 1]);
+    }
+}
+
+// What each word of the reference adds to the numerator of c beside one word of the hypothesis.
+void SegmentScorer::multiply(size_t position, size_t scratch, double *to) {
+    const float *cosine = cosines(left_.places[position], scratch);
+    double weight = left_.weights[1][position];
+    const std::vector<double> &weights = right_.weights[1];
+    for (size_t j = 0; j < weights.size(); ++j) to[j] = (weight + weights[j]) * static_cast<double>(cosine[right_.places[j]]);
+}
+
+// The keys of one n-gram of the hypothesis beside those of the reference that are left over.
+void SegmentScorer::fill_keys(size_t n, size_t position, int32_t *keys) {
+    size_t length = right_.places.size(), count = length - n + 1;
+    const double *rows = products_.data() + position * length;
+    if (!products_held_) {
+        for (size_t k = 0; k < n; ++k) multiply(position + k, k, products_.data() + k * length);
+        rows = products_.data();
+    }
+    window_.assign(rows, rows + count);
+    double *window = window_.data();
+    for (size_t k = 1; k < n; ++k)
+        for (size_t j = 0; j < count; ++j) window[j] += rows[k * length + j + k];
+    double weight = left_.weights[n][position];
+    const double *weights = right_.weights[n].data();
+    for (size_t j = 0; j < count; ++j) window[j] /= weight + weights[j];
+    for (size_t j = 0; j < matcher_.columns.size(); ++j)
+        keys[j] = key_of(std::min(static_cast<float>(window[matcher_.columns[j]]), largest_of_unequal));
+    std::fill(keys + matcher_.columns.size(), keys + padded(matcher_.columns.size()), taken);
+}
+
+double SegmentScorer::f_of_order(size_t text, size_t n, std::vector<AlignedPair> *pairs) {
+    size_t here = slice_.ngrams(hypothesis_, n).size(), there = slice_.ngrams(text, n).size();
+    if (here == 0 || there == 0) return undefined;
+    matcher_.compare(text, n);
+    const std::vector<uint32_t> &rows = matcher_.rows, &columns = matcher_.columns;
+    if (pairs) note_exact(text, n, *pairs);
+    if (rows.empty() && columns.empty()) return 1.0;
+    left_similarities_.assign(here, 1.0);
+    right_similarities_.assign(there, 1.0);
+    for (uint32_t i : rows) left_similarities_[i] = 0.0;
+    for (uint32_t j : columns) right_similarities_[j] = 0.0;
+    if (!rows.empty() && !columns.empty()) {
+        size_t stride = padded(columns.size());
+        bool held = rows.size() * stride <= most_products;
+        keys_.resize((held ? rows.size() : 1) * stride);
+        if (held)
+            for (size_t row = 0; row < rows.size(); ++row) fill_keys(n, rows[row], keys_.data() + row * stride);
+        auto keys_of = [&](size_t row) {
+            if (held) return keys_.data() + row * stride;
+            fill_keys(n, rows[row], keys_.data());
+            return keys_.data();
+        };
+        for (const Aligner::Match &match : aligner_.align(rows.size(), columns.size(), least_, keys_of)) {
+            uint32_t i = rows[match.row], j = columns[match.column];
+            double similarity = (static_cast<double>(value_of(match.key)) - options_.shift) / (1.0 - options_.shift);
+            left_similarities_[i] = right_similarities_[j] = std::max(0.0, similarity);
+            if (pairs)
+                pairs->push_back({static_cast<int32_t>(text - hypothesis_ - 1), static_cast<int32_t>(n),
+                                  static_cast<int32_t>(i), static_cast<int32_t>(j), false, left_similarities_[i]});
+        }
+    }
+    auto mean = [](const std::vector<double> &weights, const std::vector<double> &similarities) {
+        double sum = 0.0, total = 0.0;
+        for (size_t i = 0; i < weights.size(); ++i) {
+            sum += weights[i] * similarities[i];
+            total += weights[i];
+        }
+        return total > 0.0 ? sum / total : 0.0;
+    };
+    return f_score(mean(left_.weights[n], left_similarities_), mean(right_.weights[n], right_similarities_));
+}
+
+// Equal n-grams use up the leftmost occurrences on both sides.
+void SegmentScorer::note_exact(size_t text, size_t n, std::vector<AlignedPair> &pairs) const {
+    std::span<const uint32_t> left = slice_.ngrams(hypothesis_, n), right = slice_.ngrams(text, n);
+    std::vector<bool> gone(left.size());
+    for (uint32_t j : matcher_.matched) {
+        uint32_t i = 0;
+        while (gone[i] || left[i] != right[j]) ++i;
+        gone[i] = true;
+        pairs.push_back({static_cast<int32_t>(text - hypothesis_ - 1), static_cast<int32_t>(n), static_cast<int32_t>(i),
+                         static_cast<int32_t>(j), true, 1.0});
+    }
+}
+
+PairScore SegmentScorer::compare(size_t text, std::vector<AlignedPair> *pairs) {
+    PairScore result;
+    result.f.assign(slice_.order(), undefined);
+    if (slice_.length(hypothesis_) == 0 || slice_.length(text) == 0) return result;
+    take_text(text, right_);
+    size_t rows = left_.places.size(), length = right_.places.size();
+    products_held_ = rows * length <= most_products;
+    products_.resize((products_held_ ? rows : slice_.order()) * length);
+    if (products_held_)
+        for (size_t i = 0; i < rows; ++i) multiply(i, 0, products_.data() + i * length);
+    double logarithms = 0.0;
+    size_t orders = 0;
+    for (size_t n = 1; n <= slice_.order(); ++n) {
+        double f = result.f[n - 1] = f_of_order(text, n, pairs);
+        if (std::isnan(f)) continue;
+        logarithms += std::log(std::max(f, smallest_factor));
+        ++orders;
+    }
+    double words = logarithms / static_cast<double>(orders);
+    if (!options_.characters) {
+        result.score = std::exp(words);
+        return result;
+    }
+    characters_.compare(*profiles_[hypothesis_], *profiles_[text], counts_);
+    result.characters = chrf::f_score(counts_, options_.beta);
+    double share = 1.0 / static_cast<double>(slice_.order() + 1);
+    result.score = std::exp(share * std::log(std::max(result.characters, smallest_factor)) + (1.0 - share) * words);
+    return result;
+}
+
+double SegmentScorer::score(size_t segment, const double *weights, SegmentDetails *details) {
+    hypothesis_ = slice_.hypothesis(segment);
+    matcher_.take_hypothesis(hypothesis_);
+    take_words(segment);
+    double best_product = 0.0, best_weight = 0.0, products = 0.0, total = 0.0, best_of_good = 0.0;
+    scores_.clear();
+    for (size_t text = hypothesis_ + 1; text < slice_.end(segment); ++text) {
+        double weight = weights ? weights[text - hypothesis_ - 1] : 1.0;
+        PairScore pair;
+        if (!std::isnan(weight)) pair = compare(text, details ? &details->pairs : nullptr);
+        scores_.push_back(pair.score);
+        if (details) details->references.push_back(pair);
+        if (!(weight > 0.0)) continue;
+        best_product = std::max(best_product, weight * pair.score);
+        best_weight = std::max(best_weight, weight);
+        products += weight * pair.score;
+        total += weight;
+        best_of_good = std::max(best_of_good, pair.score);
+    }
+    for (uint32_t word : reference_words_) place_of_word_[word] = nothing;
+    double earned = total > 0.0 ? 0.5 * (best_product / best_weight) + 0.5 * (products / total) : 0.0, cut = 0.0;
+    if (weights && best_of_good < 1.0)
+        for (size_t j = 0; j < scores_.size(); ++j)
+            if (weights[j] < 0.0)
+                cut = std::max(cut, -weights[j] * std::max(0.0, scores_[j] - best_of_good) / (1.0 - best_of_good));
+    if (details) {
+        details->earned = earned;
+        details->cut = cut;
+    }
+    return 100.0 * earned * (1.0 - cut);
+}
+
+}  // namespace trubleu::soft
