@@ -130,9 +130,9 @@ class TruBleu(LearningMetric):
 
     An output and a reference are compared by their words, pairs of words and triples of words. Equal n-grams are
     matched first, then the most similar ones are aligned, each once; two n-grams are compared word by word, by the
-    cosines of word vectors. Words weigh as much as their vectors are long, which is more for rare, telling words. Each order gives
-    an F value of weighted precision and recall, characters give one more (chrF), and their geometric mean is how
-    similar the two texts are.
+    cosines of word vectors. Words weigh as much as their vectors are long, which is more for rare, telling words. Each
+    order gives an F value of weighted precision and recall, characters give one more (chrF), and their geometric mean
+    is how similar the two texts are.
 
     With several references, half of a score is the nearest good one and half the weighted mean of all good ones. An
     output that is nearer to a reference with a negative weight than to any good one loses a share of it.
