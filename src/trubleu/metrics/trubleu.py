@@ -341,7 +341,7 @@ class TruBleu(LearningMetric):
         lines, native, lowercase = kernel_texts(texts, self.tokenizer, self.lowercase)
         reference_lines = references.kernel_texts(self.tokenizer, self.lowercase)[0]
         _check_lengths(lines, reference_lines, references)
-        options = kernels.Options(native, lowercase, self.order, "counts", "closest", False)
+        options = kernels.Options(native, lowercase, 1, "counts", "closest", False)
         weights = _merged(references, weights)
         plain = bool((weights == 1).all())
         characters = self._profiles(references) if self.characters else None
@@ -389,7 +389,7 @@ class TruBleu(LearningMetric):
         return [" ".join(self.tokenizer.tokens(text, self.lowercase)) for text in texts]
 
     def _kernel_options(self) -> kernels.TrubleuOptions:
-        return kernels.TrubleuOptions(self.beta, self.shift, self.characters)
+        return kernels.TrubleuOptions(self.order, self.beta, self.shift, self.characters)
 
 
 class _Part(NamedTuple):

@@ -49,7 +49,7 @@ class SoftScale:
 
 @final
 class TrubleuOptions:
-    def __init__(self, beta: float, shift: float, characters: bool) -> None: ...
+    def __init__(self, order: int, beta: float, shift: float, characters: bool) -> None: ...
 
 @final
 class ChrfProfiles:

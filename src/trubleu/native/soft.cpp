@@ -258,12 +258,12 @@ class Handle {
         std::vector<const chrf::Profile *> profiles = profiles_of(outputs, references, options);
         SegmentDetails details;
         SegmentScorer(slice_, words.table, profiles.data(), options).score(segment, weights_of(of_references(weights), segment), &details);
-        Matrix<double> scores(details.references.size(), 2 + slice_.order());
+        Matrix<double> scores(details.references.size(), 2 + options.order);
         double *to = scores.data.get();
         for (const PairScore &pair : details.references) {
             *to++ = pair.score;
             *to++ = pair.characters;
-            for (size_t n = 0; n < slice_.order(); ++n)
+            for (size_t n = 0; n < options.order; ++n)
                 *to++ = pair.f.empty() ? std::numeric_limits<double>::quiet_NaN() : pair.f[n];
         }
         Matrix<int32_t> places(details.pairs.size(), 5);
@@ -377,12 +377,13 @@ void bind_soft(nanobind::module_ &m) {
              nb::arg("similarity"), nb::arg("shift"), nb::arg("unknown"), nb::arg("rule"), nb::arg("release"));
     nb::class_<TrubleuOptions>(m, "TrubleuOptions")
         .def("__init__",
-             [](TrubleuOptions *self, double beta, double shift, bool characters) {
+             [](TrubleuOptions *self, int order, double beta, double shift, bool characters) {
+                 if (order < 1 || order > trubleu::max_order) throw nb::value_error("the order lies between 1 and 9");
                  if (!(beta > 0.0 && std::isfinite(beta))) throw nb::value_error("beta is a number above 0");
                  if (!(shift >= 0.0 && shift < 1.0)) throw nb::value_error("a shift lies between 0 and 1");
-                 new (self) TrubleuOptions{beta, shift, characters};
+                 new (self) TrubleuOptions{static_cast<size_t>(order), beta, shift, characters};
              },
-             nb::arg("beta"), nb::arg("shift"), nb::arg("characters"));
+             nb::arg("order"), nb::arg("beta"), nb::arg("shift"), nb::arg("characters"));
     nb::class_<trubleu::chrf::Profiles>(m, "ChrfProfiles").def("__init__",[](trubleu::chrf::Profiles *self, nb::tuple texts){ new (self) trubleu::chrf::Profiles(); trubleu::Texts t(texts,0,texts.size(),false); for(size_t i=0;i<texts.size();++i) self->p.push_back(trubleu::chrf::profile_of(t[i])); });
     nb::class_<Names>(m, "SoftNames")
         .def(nb::init<>())
