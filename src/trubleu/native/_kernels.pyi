@@ -87,6 +87,34 @@ class SoftSlice:
         scale: SoftScale,
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]: ...
 
+@final
+class ChrfOptions:
+    def __init__(
+        self,
+        char_order: int,
+        word_order: int,
+        factor: float,
+        factor_plus_one: float,
+        lowercase: bool,
+        whitespace: bool,
+        eps_smoothing: bool,
+    ) -> None: ...
+
+@final
+class ChrfReferences:
+    def __init__(
+        self,
+        references: tuple[str, ...],
+        offsets: NDArray[np.int64],
+        options: ChrfOptions,
+        first: int,
+        last: int,
+        threads: int,
+    ) -> None: ...
+    @property
+    def memory(self) -> int: ...
+    def statistics(self, outputs: tuple[str, ...], options: ChrfOptions, threads: int) -> NDArray[np.float64]: ...
+
 def supports_v3() -> bool: ...
 def count_empty(texts: tuple[object, ...]) -> int | None: ...
 def repeating_segments(texts: tuple[str, ...], offsets: NDArray[np.int64]) -> NDArray[np.int64]: ...
