@@ -164,9 +164,12 @@ def test_both_builds_give_the_same_bits(characters: bool) -> None:
                     matrix,
                     rows,
                     None,
-                    *module.character_arguments(kernels, tuple(outputs), flat, offsets, characters),
+                    tuple(outputs),
+                    kernels.ChrfReferences(
+                        flat, offsets, kernels.ChrfOptions(6, 0, 4.0, 5.0, True, False, False), 0, len(outputs), 1
+                    ),
                     np.concatenate([np.array(row) for row in weights]),
-                    kernels.TrubleuOptions(3, 2.0, 0.15, characters),
+                    kernels.TrubleuOptions(3, 2.0, 0.15, characters, True),
                     threads,
                 )
             )
@@ -209,8 +212,9 @@ def test_with_the_ready_vectors() -> None:
     near, far = metric.segments(["the film was great", "the film was tomatoes"], [["the movie was excellent"]] * 2)
     assert near > far + 10
     assert str(metric.signature()).startswith("trubleu|case:lc|tok:words")
-    assert metric.with_order(2).name == "trubleu-2"
-    assert trubleu.metric("trubleu-2").order == 2
+    other = metric.with_order(2)
+    assert isinstance(other, TruBleu)
+    assert (other.name, str(other.signature())) == ("trubleu-2", str(trubleu.metric("trubleu-2").signature()))
 
 
 def test_equal_references_count_once_with_the_largest_weight() -> None:

@@ -96,9 +96,10 @@ void NgramMatcher::compare(size_t n) {
     }
 }
 
-SegmentScorer::SegmentScorer(const Slice &slice, const WordTable &words, const chrf::Profile *const *profiles,
+SegmentScorer::SegmentScorer(const Slice &slice, const WordTable &words, const Text *outputs, const chrf::Segment *references,
                              const TrubleuOptions &options)
-    : slice_(slice), words_(words), profiles_(profiles), options_(options), matcher_(slice, options.order),
+    : slice_(slice), words_(words), outputs_(outputs), references_(references), options_(options),
+      matcher_(slice, options.order), characters_({.lowercase = options.lowercase}),
       least_(key_of(static_cast<float>(options.shift))), zeros_(words.dimensions),
       place_of_word_(slice.word_count(), nothing) {}
 
@@ -315,8 +316,8 @@ PairScore SegmentScorer::compare(size_t text, std::vector<AlignedPair> *pairs) {
         result.score = std::exp(words);
         return result;
     }
-    characters_.compare(*profiles_[hypothesis_], *profiles_[text], counts_);
-    result.characters = chrf::f_score(counts_, options_.beta);
+    double square = options_.beta * options_.beta;
+    result.characters = chrf::f_score(characters_.counts(text - hypothesis_ - 1), {.factor = square, .factor_plus_one = 1.0 + square});
     double share = 1.0 / static_cast<double>(options_.order + 1);
     result.score = std::exp(share * std::log(std::max(result.characters, smallest_factor)) + (1.0 - share) * words);
     return result;
@@ -326,6 +327,7 @@ double SegmentScorer::score(size_t segment, const double *weights, SegmentDetail
     hypothesis_ = slice_.hypothesis(segment);
     matcher_.take_hypothesis(hypothesis_);
     take_words(segment);
+    if (options_.characters) characters_.compare(outputs_[segment], references_[segment]);
     double best_product = 0.0, best_weight = 0.0, products = 0.0, total = 0.0, best_of_good = 0.0;
     scores_.clear();
     for (size_t text = hypothesis_ + 1; text < slice_.end(segment); ++text) {

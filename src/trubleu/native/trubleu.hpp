@@ -16,6 +16,7 @@ struct TrubleuOptions {
     double beta = 2.0;        // recall weighs beta times as much as precision
     double shift = 0.15;      // cosines up to here count nothing
     bool characters = true;   // whether chrF is one more factor
+    bool lowercase = true;    // whether characters are compared without case
 };
 
 // What is known of the words of a slice, by number.
@@ -89,8 +90,10 @@ class NgramMatcher {
 // Scores segments of a slice; holds scratch memory, so each thread has its own.
 class SegmentScorer {
   public:
-    // `profiles` has the characters of each text of the slice; null without characters.
-    SegmentScorer(const Slice &slice, const WordTable &words, const chrf::Profile *const *profiles, const TrubleuOptions &options);
+    // Characters are compared by segment: `outputs` are the hypotheses as they were before they were split into words,
+    // `references` their references; both null without characters.
+    SegmentScorer(const Slice &slice, const WordTable &words, const Text *outputs, const chrf::Segment *references,
+                  const TrubleuOptions &options);
 
     // `weights` has one number for each reference of the segment, NaN for one that is left out; null for 1 each.
     double score(size_t segment, const double *weights, SegmentDetails *details);
@@ -114,7 +117,8 @@ class SegmentScorer {
 
     const Slice &slice_;
     WordTable words_;
-    const chrf::Profile *const *profiles_;
+    const Text *outputs_;
+    const chrf::Segment *references_;
     TrubleuOptions options_;
     NgramMatcher matcher_;
     Aligner aligner_;
@@ -134,7 +138,6 @@ class SegmentScorer {
     std::vector<double> products_, left_similarities_, right_similarities_;
     bool products_held_ = false;
     std::vector<int32_t> window_, keys_;
-    chrf::Counts counts_;
     std::vector<double> scores_;
 };
 
