@@ -164,6 +164,7 @@ def study(sets: Iterable[tuple[str, list[Output]]], folder: Path, names: Sequenc
         judged = Judged(outputs)
         found = {name: judged.agreement(built[name]) for name in names if (title, name) not in TOO_SLOW}
         shown.append(_shown(title, judged, found))
+        print(render_tables(shown[-1:], "markdown", 3), flush=True)
         rows += list(_rows(title, found))
         if len(names) > 1:
             tests += list(_tests(title, found, against))
@@ -171,9 +172,8 @@ def study(sets: Iterable[tuple[str, list[Output]]], folder: Path, names: Sequenc
     compared = _compared([(*test, p) for test, p in zip(tests, corrected, strict=True)])
     flat = Table("", _columns("set level coefficient metric", "value"), rows, name="agreements")
     (folder / "result.json").write_text(render_tables([flat, compared], "json"), encoding="utf-8")
-    text = render_tables([*shown, compared], "markdown", 3)
-    (folder / "result.md").write_text(text, encoding="utf-8")
-    print(text)
+    (folder / "result.md").write_text(render_tables([*shown, compared], "markdown", 3), encoding="utf-8")
+    print(render_tables([compared], "markdown", 3))
     return 0
 
 
