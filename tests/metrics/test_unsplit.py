@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -92,10 +93,10 @@ def test_every_metric_with_tokens(name: str) -> None:
     references = References.from_lists([[text] for text in CHINESE], [[1.0]] * 3).with_messages(CHINESE)
     for given in (references, references.prepare()):
         metric = trubleu.metric(name)
-        assert said(lambda metric=metric, given=given: metric.corpus(CHINESE, given)) == [MESSAGE.format("13a")]
+        assert said(partial(metric.corpus, CHINESE, given)) == [MESSAGE.format("13a")]
     for tokenize in ("words", "char", "zh"):
         metric = trubleu.metric(name, tokenize=tokenize)
-        assert said(lambda metric=metric: metric.corpus(CHINESE, references)) == []
+        assert said(partial(metric.corpus, CHINESE, references)) == []
 
 
 @pytest.mark.parametrize("name", ["bleu2vec-f", "dbleu2vec-2"])
@@ -127,8 +128,13 @@ def test_said_once_for_all_ranges_of_an_engine(tmp_path: Path) -> None:
     for _ in range(2):  # the second time from what was kept
         with engine("local") as here:
             told = said(
-                lambda here=here: score_files(
-                    files, lambda: {"bleu-2": trubleu.metric("bleu-2")}, here, rows=17, keep=tmp_path / "kept"
+                partial(
+                    score_files,
+                    files,
+                    lambda: {"bleu-2": trubleu.metric("bleu-2")},
+                    here,
+                    rows=17,
+                    keep=tmp_path / "kept",
                 )
             )
         assert told == [MESSAGE.format("13a")]
