@@ -157,6 +157,15 @@ STUDIES: dict[str, tuple[str, Callable[[Path, Path], list[str]]]] = {
     "wmt15-older": ("wmt15", partial(older, study=wmt15, metrics=OLDER_TRANSLATION_METRICS)),
     "daseg2015-older": ("daseg2015", partial(older, study=daseg2015, metrics=OLDER_TRANSLATION_METRICS)),
 }
+# Rated references: the given ones alone, and with the other systems' rated outputs as weighted references.
+RATED_METRICS = ["trubleu", "dbleu-2", "bleu-2"]
+STUDIES |= {
+    "usr-topical-rated": ("usr", partial(usr_topical, metrics=RATED_METRICS)),
+    "usr-persona-rated": ("usr", partial(usr_persona, metrics=RATED_METRICS)),
+    "multirefeval-rated": ("multirefeval", partial(multirefeval, metrics=RATED_METRICS)),
+    "dstc7-5-rated": ("dstc7", partial(dstc7_same, metrics=RATED_METRICS, golds=5)),
+}
+
 # All metrics on the same data: what `regret` is made from, and therefore written as JSON.
 COMPLETE: dict[str, tuple[str, Callable[[Path, Path, Sequence[str]], list[str]]]] = {
     "usr-topical-all": ("usr", partial(older, study=usr_topical)),
