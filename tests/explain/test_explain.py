@@ -102,6 +102,7 @@ def test_tokens_are_those_that_the_kernel_counts(text: str, tokenize: Any, lower
     assert tokens_of(matching, text) == tuple(matching.tokenizer.tokens(text, lowercase))
 
 
+@pytest.mark.filterwarnings("ignore:the tokenizer .* does not split:trubleu.errors.TrubleuWarning")
 @pytest.mark.parametrize("name", trubleu.text.names())
 def test_every_tokenizer_that_is_there(name: str) -> None:
     try:

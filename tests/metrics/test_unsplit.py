@@ -14,6 +14,7 @@ from tests.scoring.corpora import write
 from trubleu.data import References
 from trubleu.errors import TrubleuWarning
 from trubleu.execution import engine
+from trubleu.metrics.registry import metrics_by_name
 from trubleu.scoring import score_files, score_systems
 from trubleu.text import tokenizer
 from trubleu.text.unspaced import many_unsplit
@@ -125,19 +126,11 @@ def test_said_once_for_all_ranges_of_an_engine(tmp_path: Path) -> None:
     files = write(tmp_path, 60, names="rs")
     for name in "rs":
         (tmp_path / name).write_text("".join(f"{text}{number}\n" for number in range(20) for text in CHINESE))
+    make = partial(metrics_by_name, {"bleu-2": {}})
     for _ in range(2):  # the second time from what was kept
         with engine("local") as here:
-            told = said(
-                partial(
-                    score_files,
-                    files,
-                    lambda: {"bleu-2": trubleu.metric("bleu-2")},
-                    here,
-                    rows=17,
-                    keep=tmp_path / "kept",
-                )
-            )
-        assert told == [MESSAGE.format("13a")]
+            work = partial(score_files, files, make, here, rows=17, keep=tmp_path / "kept")
+            assert said(work) == [MESSAGE.format("13a")]
 
 
 def test_words_gives_a_score() -> None:
