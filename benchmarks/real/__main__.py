@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.real import agreement, dailydialog, files, gaming, judged, regret
-from benchmarks.real.metrics import GAMED, METRICS, known
+from benchmarks.real.metrics import GAMED, METRICS, bearable, known
 from trubleu.cli import main as trubleu
 
 if TYPE_CHECKING:
@@ -226,7 +226,8 @@ def main() -> int:
         if name in OWN:
             failed |= OWN[name][1](source, folder, arguments)
         elif name in COMPLETE:
-            failed |= _run(COMPLETE[name][1](source, folder, known(arguments.metric or METRICS)), folder, "json")
+            metrics = bearable(known(arguments.metric or METRICS), name)
+            failed |= _run(COMPLETE[name][1](source, folder, metrics), folder, "json")
         else:
             failed |= _run(STUDIES[name][1](source, folder), folder, "markdown")
     return failed

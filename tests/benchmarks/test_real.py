@@ -203,6 +203,8 @@ def test_options_go_to_metrics_that_have_them() -> None:
     assert "lc" in str(metrics.build("bleu-4", **metrics.DIALOGUE).signature())
     assert metrics.build("chrf", **metrics.DIALOGUE).name
     assert metrics.known(["chrf", "nosuch-3"]) == ["chrf"]
+    assert metrics.bearable(["chrf", "ter"], "realsumm") == ["chrf"]
+    assert metrics.bearable(["chrf", "ter"], "bagel") == ["chrf", "ter"]
 
 
 def test_real_judgements_agree_with_chrf() -> None:
