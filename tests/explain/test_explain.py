@@ -176,7 +176,7 @@ def test_unrated_references_take_the_weight_given_for_them() -> None:
 def test_other_metrics_are_refused(name: str) -> None:
     metric = trubleu.metric(name)
     assert not is_explainable(metric)
-    with pytest.raises(UsageError, match=r"cannot be explained by n-grams .* use one of bleu, sbleu, dbleu, sdbleu"):
+    with pytest.raises(UsageError, match=r"cannot be explained by words or n-grams .* use one of trubleu, bleu, sbleu, dbleu"):
         explain(metric, "a", [["a"]])
 
 

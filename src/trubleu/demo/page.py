@@ -30,6 +30,7 @@ from trubleu.render.charts import (
     ticks,
     value_text,
 )
+from trubleu.render.explanation_lines import weight_text
 from trubleu.render.explanation_page import (
     content_policy,
     load_page_templates,
@@ -39,7 +40,6 @@ from trubleu.render.explanation_page import (
     system_view,
     weight_classes,
 )
-from trubleu.render.explanation_text import weight_text
 from trubleu.render.judge_page import Grid
 from trubleu.render.palette import STEPS, step
 from trubleu.stats import spearman

@@ -13,8 +13,8 @@ from trubleu.errors import UsageError
 from trubleu.execution.progress import Steps, no_steps
 from trubleu.explain.explanation import tokens_of, windows
 from trubleu.explain.segment import (
-    check_explainable,
-    is_explainable,
+    check_counts_ngrams,
+    counts_ngrams,
     most_different_either_way,
     ngrams_of,
     plain_references,
@@ -176,7 +176,7 @@ def compare_systems(
         for place in places
     )
     ngrams: tuple[NGramDifference, ...] | None = None
-    if top_ngrams and is_explainable(metric):
+    if top_ngrams and counts_ngrams(metric):
         advance = steps(f"n-grams {name}", len(ids))
         ngrams = ngram_differences(metric, outputs_a, outputs_b, whole, top=top_ngrams, progress=advance)
     return SystemComparison(
@@ -216,7 +216,7 @@ def ngram_differences(
     tuple of NGramDifference
         Those that the first system earned more by, largest difference first; then the others, largest first.
     """
-    checked = check_explainable(metric)
+    checked = check_counts_ngrams(metric)
     whole = plain_references(as_references(references, a))
     as_references(whole, b)
     earned = _credits(checked, a, b, whole, progress)

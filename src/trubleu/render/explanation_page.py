@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from trubleu._version import __version__
 from trubleu.explain.explanation import windows
 from trubleu.optional_deps import needed
+from trubleu.render.explanation_lines import SKIPPED, weight_text
 from trubleu.render.explanation_text import (
     conclusion,
     credited_ngrams,
@@ -22,7 +23,6 @@ from trubleu.render.explanation_text import (
     smoothed_text,
     source_text,
     unmatched,
-    weight_text,
 )
 from trubleu.render.palette import STEPS, step, stylesheet
 
@@ -158,9 +158,7 @@ def system_view(name: str, explanation: Explanation, digits: int) -> SystemView:
         ],
         smoothed=any(smoothed),
         measure=measure(explanation),
-        conclusion=["No reference has a weight above 0, and the metric was told to skip such segments."]
-        if explanation.skipped
-        else list(conclusion(explanation, digits)),
+        conclusion=[SKIPPED] if explanation.skipped else list(conclusion(explanation, digits)),
     )
 
 

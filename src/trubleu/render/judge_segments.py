@@ -11,6 +11,7 @@ from trubleu.errors import UsageError
 from trubleu.explain.segment import explain, is_explainable
 from trubleu.judge.pairs.results import Measure
 from trubleu.render.charts import number_text
+from trubleu.render.explanation_lines import weight_text
 from trubleu.render.explanation_page import (
     ReferenceView,
     RunView,
@@ -21,7 +22,7 @@ from trubleu.render.explanation_page import (
     reference_view,
     weight_classes,
 )
-from trubleu.render.explanation_text import matched_ngrams, weight_text
+from trubleu.render.explanation_text import matched_ngrams
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
