@@ -403,7 +403,10 @@ def test_marks_and_pictures_are_named(report: PairsReport) -> None:
 @pytest.mark.parametrize("measure", [Measure(metric="chrf", condition="all"), NEURAL])
 def test_a_metric_that_cannot_be_explained_shows_plain_outputs(report: PairsReport, measure: Measure) -> None:
     seen = Seen(render_judge_page(report, measure=measure, browse=120))
-    assert "This metric does not match n-grams, so that outputs are shown as they are." in seen.text
+    assert (
+        "This metric does not match words or n-grams of one segment alone, so that outputs are shown as they are."
+        in seen.text
+    )
     assert HOSTILE + " the end" in seen.text
     assert not [a for a in seen.all("span") if (a.get("class") or "").startswith("run")]
     assert "w20 pos" in " ".join(

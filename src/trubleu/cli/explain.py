@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from trubleu.data import References
-    from trubleu.explain import Explanation, SimilarityExplanation
+    from trubleu.explain.similarity import AnyExplanation
     from trubleu.metrics import Metric
 
 EPILOG = """\
@@ -131,9 +131,7 @@ def _choose(
     return places
 
 
-def _render(
-    explanations: Mapping[str, Sequence[Explanation | SimilarityExplanation]], options: argparse.Namespace
-) -> str:
+def _render(explanations: Mapping[str, Sequence[AnyExplanation]], options: argparse.Namespace) -> str:
     if options.format == "html":
         from trubleu.render.explanation_page import render_explanation_page
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from trubleu.errors import TrubleuWarning
-from trubleu.explain.explanation import ExplainedOutput, ReferenceText, by_weight, reference_number
+from trubleu.explain.explanation import ExplainedOutput, Explanation, ReferenceText, by_weight, reference_number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -189,6 +189,10 @@ class SimilarityExplanation(ExplainedOutput):
         from trubleu.results import html_text
 
         return html_text(render_explanation_text({"output": [self]}))
+
+
+AnyExplanation: TypeAlias = Explanation | SimilarityExplanation
+"""An explanation of either kind."""
 
 
 def explain_similarity(

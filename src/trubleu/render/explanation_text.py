@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from trubleu.explain.explanation import ExplainedOrder, ExplainedOutput, Explanation, NearMiss, NGram
-
-    AnyExplanation = Explanation | SimilarityExplanation
+    from trubleu.explain.similarity import AnyExplanation
 
 
 class Run(NamedTuple):
