@@ -470,3 +470,34 @@ def test_without_jinja_the_command_is_named(report: PairsReport, monkeypatch: py
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(MissingExtraError, match=r"a page in HTML needs the package jinja2"):
         render_judge_page(report)
+
+
+def test_words_that_met_are_marked_and_a_metric_that_learns_shows_plain_outputs() -> None:
+    names = ("dbleu-2", "trubleu", "trubleu[importance=corpus]")
+    report = make_report(12, metrics=names, external=False)
+    found = default_measure(report)
+    assert found is not None
+    assert found.metric in names[:2]
+    by_words = Measure(metric="trubleu", condition="all")
+    page = render_judge_page(report, measure=by_words, browse=36)
+    seen = Seen(page)
+    assert "Each word has the colour of how similar it is to the word that it met: blue in good references" in seen.text
+    classes = {attributes.get("class") for attributes in seen.all("span")}
+    assert {"run w20 pos", "run unmet"} <= classes
+    assert any((each or "").endswith(" near") for each in classes)
+    assert not [tag for tag, _ in seen.tags if tag == "img"]
+    assert "best good one" in seen.text
+    for observation in most_disagreeing(report, by_words, 36).observations:
+        view = observation_view(report, by_words, observation)
+        for side in view.sides:
+            known = {token.grams for run in side.output for token in run.tokens}
+            met = {
+                token.grams
+                for one in side.decisive
+                for run in one.runs
+                for token in run.tokens
+                if run.classes != "unmet"
+            }
+            assert met <= {gram for grams in known for gram in grams.split()}
+    plain = render_judge_page(report, measure=Measure(metric=names[2], condition="all"), browse=5)
+    assert "of one segment alone, so that outputs are shown as they are" in plain

@@ -21,6 +21,7 @@ from trubleu.explain.segment import (
     weights_of,
 )
 from trubleu.metrics.base import Progress, as_references
+from trubleu.metrics.trubleu import TruBleu
 from trubleu.scoring.systems import Sampling, ScoreReport, score_systems
 
 if TYPE_CHECKING:
@@ -89,6 +90,8 @@ class SystemComparison:
         Those that differ most: where the first system is better, best first, then where the second one is.
     ngrams
         Those whose credit differs most, in the same order; None if none were asked for, or the metric is another kind.
+    by_similarity
+        Whether n-grams were asked for, but the metric aligns similar words, so that no single n-gram earns anything.
     """
 
     a: str
@@ -97,6 +100,7 @@ class SystemComparison:
     report: ScoreReport
     segments: tuple[SegmentDifference, ...]
     ngrams: tuple[NGramDifference, ...] | None
+    by_similarity: bool = False
 
     def _repr_html_(self) -> str:
         from trubleu.render.comparison import render_comparison
@@ -180,7 +184,13 @@ def compare_systems(
         advance = steps(f"n-grams {name}", len(ids))
         ngrams = ngram_differences(metric, outputs_a, outputs_b, whole, top=top_ngrams, progress=advance)
     return SystemComparison(
-        a=a, b=b, metric=name, report=replace(report, segments=()), segments=segments, ngrams=ngrams
+        a=a,
+        b=b,
+        metric=name,
+        report=replace(report, segments=()),
+        segments=segments,
+        ngrams=ngrams,
+        by_similarity=top_ngrams > 0 and isinstance(metric, TruBleu),
     )
 
 

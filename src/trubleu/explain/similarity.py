@@ -86,13 +86,13 @@ class SimilarityExplanation(ExplainedOutput):
         The segment's references in their order.
     uses_characters
         Whether characters are one of the factors.
-    nearest, nearest_from
-        How near the nearest good reference is (its similarity times its weight, divided by the largest weight), and
-        which one it is; None if the segment is skipped.
+    best, best_from
+        The largest product of a good reference's similarity and weight, divided by the largest weight, and the
+        reference that gives it; None if the segment is skipped.
     mean
         The weighted mean of the similarities to all good references; None if the segment is skipped.
     earned
-        The mean of ``nearest`` and ``mean``; None if the segment is skipped.
+        The mean of ``best`` and ``mean``; None if the segment is skipped.
     most_similar
         The good reference that the output is most similar to, whatever it weighs: bad references are held against it.
     cut, cut_from
@@ -103,8 +103,8 @@ class SimilarityExplanation(ExplainedOutput):
     token_weights: tuple[float, ...]
     references: tuple[SimilarReference, ...]
     uses_characters: bool
-    nearest: float | None
-    nearest_from: int | None
+    best: float | None
+    best_from: int | None
     mean: float | None
     earned: float | None
     most_similar: int | None
@@ -116,8 +116,8 @@ class SimilarityExplanation(ExplainedOutput):
         return by_weight(self.references)
 
     def decisive(self) -> list[int]:
-        """Return the places of the references that alone decide something: the nearest one, and one that cuts."""
-        chosen = [self.nearest_from, self.cut_from, self.most_similar if self.cut_from is not None else None]
+        """Return the places of the references that alone decide something: the best one, and one that cuts."""
+        chosen = [self.best_from, self.cut_from, self.most_similar if self.cut_from is not None else None]
         return list(dict.fromkeys(place for place in chosen if place is not None))
 
     def by_interest(self) -> list[int]:
@@ -141,8 +141,8 @@ class SimilarityExplanation(ExplainedOutput):
         return {
             **ExplainedOutput.to_dict(self),
             "token_weights": list(self.token_weights),
-            "nearest": self.nearest,
-            "nearest_from": reference_number(self.nearest_from),
+            "best": self.best,
+            "best_from": reference_number(self.best_from),
             "mean": self.mean,
             "earned": self.earned,
             "most_similar": reference_number(self.most_similar),
@@ -226,11 +226,11 @@ def explain_similarity(
     similarities = {place: parts.references[place].score for place in merged}
     good = {place: weight for place, weight in merged.items() if weight > 0}
     most_similar = max(good, key=similarities.__getitem__, default=None)
-    nearest_from = max(good, key=lambda place: good[place] * similarities[place], default=None)
+    best_from = max(good, key=lambda place: good[place] * similarities[place], default=None)
     cuts = _cuts(merged, similarities, None if most_similar is None else similarities[most_similar])
     cut_from = max(cuts, key=cuts.__getitem__, default=None)
     total = math.fsum(good.values())
-    shown = not skipped and nearest_from is not None
+    shown = not skipped and best_from is not None
     return SimilarityExplanation(
         segment=segment.id,
         metric=metric.name,
@@ -261,10 +261,10 @@ def explain_similarity(
         ),
         uses_characters=metric.characters,
         weighted=any(weight != 1 for weight in weights),
-        nearest=good[nearest_from] * similarities[nearest_from] / max(good.values())
-        if shown and nearest_from is not None
+        best=good[best_from] * similarities[best_from] / max(good.values())
+        if shown and best_from is not None
         else None,
-        nearest_from=nearest_from,
+        best_from=best_from,
         mean=math.fsum(weight * similarities[place] for place, weight in good.items()) / total if shown else None,
         earned=parts.earned if shown else None,
         most_similar=most_similar,

@@ -59,7 +59,7 @@ class SimilarityView:
     name, score, output
         Whose it is, what it got, what it says.
     compared, folded
-        The references that it is shown beside: what decides and is nearest first, then those that are folded away.
+        The references that it is shown beside: what decides first, then those that are folded away.
     others
         References that are only listed.
     factors
@@ -97,8 +97,22 @@ def similarity_view(name: str, explanation: SimilarityExplanation, digits: int) 
         others=[_listed(explanation, place) for place in explanation.by_weight() if place not in chosen],
         factors=factor_names(explanation),
         rows=[_row(explanation, place) for place in sorted(chosen, key=explanation.by_weight().index)],
-        conclusion=[minus(line) for line in similarity_conclusion(explanation, digits)],
+        # The metric's name may have a hyphen, which is no minus.
+        conclusion=[
+            line.replace(" - ", " − ").replace("(-", "(−") for line in similarity_conclusion(explanation, digits)
+        ],
     )
+
+
+def _with_minus(line: str) -> str:
+    """Return a line with the sign for minus, but for the hyphen that the metric's name may have.
+
+    Examples
+    --------
+    >>> _with_minus("trubleu-2: 1 - 0.5 (-0.9)")
+    'trubleu-2: 1 − 0.5 (−0.9)'
+    """
+    return line.replace(" - ", " − ").replace("(-", "(−")
 
 
 def compared_view(explanation: SimilarityExplanation, place: int) -> ComparedView:

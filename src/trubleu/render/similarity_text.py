@@ -38,7 +38,8 @@ def similarity_blocks(name: str, explanation: SimilarityExplanation, digits: int
     table = [render_tables([_word_table(explanation)], "text", digits).rstrip("\n")] if explanation.tokens else []
     yield "\n".join([*table, *_missed(explanation)])
     yield render_tables([_similarity_table(explanation)], "text", digits).rstrip("\n")
-    yield "\n".join(wrapped("", line) for line in similarity_conclusion(explanation, digits))
+    lines = (line.rpartition(": ") for line in similarity_conclusion(explanation, digits))
+    yield "\n".join(wrapped(label + colon, text) for label, colon, text in lines)
 
 
 def reference_notes(explanation: SimilarityExplanation, place: int) -> list[str]:
@@ -47,8 +48,8 @@ def reference_notes(explanation: SimilarityExplanation, place: int) -> list[str]
     notes = []
     if reference.repeats is not None:
         notes.append(f"repeats #{reference.repeats + 1}")
-    if place == explanation.nearest_from and sum(one.share > 0 for one in explanation.references) > 1:
-        notes.append("nearest good one")
+    if place == explanation.best_from and sum(one.share > 0 for one in explanation.references) > 1:
+        notes.append("best good one")
     if place == explanation.cut_from:
         notes.append("cuts")
     return notes
@@ -162,36 +163,35 @@ def similarity_conclusion(explanation: SimilarityExplanation, digits: int) -> It
     if (
         explanation.score is None
         or explanation.earned is None
-        or explanation.nearest is None
-        or explanation.nearest_from is None
+        or explanation.best is None
+        or explanation.best_from is None
         or explanation.mean is None
     ):
         yield SKIPPED
         return
-    nearest = explanation.references[explanation.nearest_from]
-    number = explanation.nearest_from + 1
-    yield f"similarity to #{number}: {_product(explanation, nearest)}"
+    best = explanation.references[explanation.best_from]
+    number = explanation.best_from + 1
+    yield f"similarity to #{number}: {_product(explanation, best)}"
     if sum(reference.share > 0 for reference in explanation.references) > 1:
         most = max(reference.weight for reference in explanation.references)
-        part = "" if nearest.weight == most else f"{nearest.weight:.3g} / {most:.3g} × "
-        of = f" = {part}{nearest.similarity:.3f}" if part else ""
-        yield f"nearest good reference: #{number}, {explanation.nearest:.3f}{of}"
-        kind = "weighted mean" if explanation.weighted else "mean"
-        yield f"{kind} of the similarities to all good references: {explanation.mean:.3f}"
-        yield f"earned: ({explanation.nearest:.3f} + {explanation.mean:.3f}) / 2 = {explanation.earned:.3f}"
+        part = "" if best.weight == most else f" = {best.similarity:.3f} × {best.weight:.3g} / {most:.3g}"
+        yield f"best of the good references: {explanation.best:.3f}{part} (#{number})"
+        kind = ", weighted" if explanation.weighted else ""
+        yield f"mean of the good references{kind}: {explanation.mean:.3f}"
+        yield f"earned: ({explanation.best:.3f} + {explanation.mean:.3f}) / 2 = {explanation.earned:.3f}"
     else:
         yield f"earned: {explanation.earned:.3f}, the similarity to the only good reference"
     factor = ""
     if explanation.cut_from is not None and explanation.cut is not None and explanation.most_similar is not None:
         cutting, good = explanation.references[explanation.cut_from], explanation.references[explanation.most_similar]
         yield (
-            f"cut: by #{explanation.cut_from + 1} ({weight_text(cutting.weight)}), nearer than any good one: "
-            f"{abs(cutting.weight):.3g} × ({cutting.similarity:.3f} - {good.similarity:.3f}) / "
-            f"(1 - {good.similarity:.3f}) = {explanation.cut:.3f}"
+            f"cut by #{explanation.cut_from + 1} ({weight_text(cutting.weight)}), more similar than the good #"
+            f"{explanation.most_similar + 1}: {abs(cutting.weight):.3g} × ({cutting.similarity:.3f} - "
+            f"{good.similarity:.3f}) / (1 - {good.similarity:.3f}) = {explanation.cut:.3f}"
         )
         factor = f" × (1 - {explanation.cut:.3f})"
     elif any(reference.weight < 0 for reference in explanation.references):
-        yield "cut: 0, as no bad reference is nearer than the nearest good one"
+        yield "cut: 0, as no bad reference is more similar than every good one"
     yield f"{explanation.metric} = 100 × {explanation.earned:.3f}{factor} = {explanation.score:.{digits}f}"
 
 
