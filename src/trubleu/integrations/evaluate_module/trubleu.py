@@ -25,8 +25,8 @@ OWN_OPTIONS: Final = ("ci", "confidence", "resamples", "seed", "threads")
 
 DESCRIPTION: Final = """\
 Scores generated text with references that may carry weights from -1 (a bad answer) to 1 (a good one): trubleu, BLEU,
-ΔBLEU, sBLEU, iBLEU, bleu2vec, NIST, CIDEr, LeBLEU, METEOR, chrF, TER and others, each with a signature of how the number was
-made.
+ΔBLEU, sBLEU, iBLEU, bleu2vec, NIST, CIDEr, LeBLEU, METEOR, chrF, TER and others, each with a signature of how the
+number was made.
 """
 
 USAGE: Final = """
