@@ -12,11 +12,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.real import dailydialog, files
+from benchmarks.real import agreement, dailydialog, files, gaming, judged, regret
+from benchmarks.real.metrics import GAMED, METRICS, known
 from trubleu.cli import main as trubleu
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 DIALOGUE = ["--tokenize", "words", "--lowercase"]
 DIALOGUE_METRICS = ["bleu-2", "sbleu-2", "dbleu-2"]
@@ -106,7 +107,7 @@ def _few_golds(
 
 
 def older(
-    source: Path, folder: Path, study: Callable[[Path, Path, Sequence[str]], list[str]], metrics: Sequence[str]
+    source: Path, folder: Path, metrics: Sequence[str], study: Callable[[Path, Path, Sequence[str]], list[str]]
 ) -> list[str]:
     """Hold the older metrics against people, in dialogue with the given references alone."""
     command = study(source, folder, metrics)
@@ -156,10 +157,33 @@ STUDIES: dict[str, tuple[str, Callable[[Path, Path], list[str]]]] = {
     "wmt15-older": ("wmt15", partial(older, study=wmt15, metrics=OLDER_TRANSLATION_METRICS)),
     "daseg2015-older": ("daseg2015", partial(older, study=daseg2015, metrics=OLDER_TRANSLATION_METRICS)),
 }
+# All metrics on the same data: what `regret` is made from, and therefore written as JSON.
+COMPLETE: dict[str, tuple[str, Callable[[Path, Path, Sequence[str]], list[str]]]] = {
+    "usr-topical-all": ("usr", partial(older, study=usr_topical)),
+    "usr-persona-all": ("usr", partial(older, study=usr_persona)),
+    "multirefeval-all": ("multirefeval", partial(older, study=multirefeval)),
+    **{f"dstc7-{n}-all": ("dstc7", partial(older, study=partial(dstc7_same, golds=n))) for n in (1, 5)},
+    "wmt15-all": ("wmt15", wmt15),
+    "daseg2015-all": ("daseg2015", daseg2015),
+}
+GROUPS = {
+    "tasks": "tasks",
+    "mqm": "mqm",
+    **{name: "dialogue" if data in ("usr", "multirefeval", "dstc7") else data for name, (data, _) in COMPLETE.items()},
+}
+
+# These print what they find themselves.
+OWN: dict[str, tuple[str | None, Callable[[Path, Path, argparse.Namespace], int]]] = {
+    "dailydialog": ("dailydialog", lambda source, folder, _: dailydialog.run(source, folder)),
+    "tasks": ("tasks", lambda source, folder, given: _judged(judged.tasks(source), folder, given)),
+    "mqm": ("mqm", lambda source, folder, given: _judged(judged.mqm(source), folder, given)),
+    "gaming": ("dstc7", lambda source, folder, given: gaming.run(source, folder, given.metric or GAMED)),
+    "regret": (None, lambda _, folder, __: regret.run(folder, GROUPS)),
+}
 
 
-# These run several commands and print what they find themselves.
-MINING: dict[str, tuple[str, Callable[[Path, Path], int]]] = {"dailydialog": ("dailydialog", dailydialog.run)}
+def _judged(sets: Iterable[tuple[str, list[judged.Output]]], folder: Path, given: argparse.Namespace) -> int:
+    return agreement.study(sets, folder, given.metric or METRICS, given.against)
 
 
 def _pairs(folder: Path, ratings: Path, outputs: list[Path], metrics: Sequence[str]) -> list[str]:
@@ -175,30 +199,37 @@ def _pairs(folder: Path, ratings: Path, outputs: list[Path], metrics: Sequence[s
 def main() -> int:
     """Run the studies whose data is there."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.real", description=__doc__)
-    known = [*STUDIES, *MINING]
-    parser.add_argument("names", nargs="*", choices=[*known, []], metavar="NAME", help=", ".join(known))
+    names = [*STUDIES, *COMPLETE, *OWN]
+    parser.add_argument("names", nargs="*", choices=[*names, []], metavar="NAME", help=", ".join(names))
     parser.add_argument("--out", type=Path, default=Path("build/real"), metavar="FOLDER", help="for files (build/real)")
+    parser.add_argument("-m", "--metric", action="append", metavar="NAME", help="for those that take all metrics")
+    parser.add_argument("--against", metavar="NAME", help="tasks, mqm: test this metric (the first that there is)")
     arguments = parser.parse_args()
     failed = 0
-    for name in arguments.names or known:
-        data = STUDIES[name][0] if name in STUDIES else MINING[name][0]
-        source = files.data_folder(data)
+    for name in arguments.names or names:
+        data = {**STUDIES, **COMPLETE, **OWN}[name][0]
+        source = Path() if data is None else files.data_folder(data)
         if source is None:
             continue
         folder = arguments.out / name
         folder.mkdir(parents=True, exist_ok=True)
-        if name in MINING:
-            print(f"\n## {name}", flush=True)
-            failed |= MINING[name][1](source, folder)
-            continue
-        command = STUDIES[name][1](source, folder)
-        print(f"\n## {name}\ntrubleu {shlex.join(command)}", flush=True)
-        result = folder / "result.md"
-        code = trubleu([*command, "--format", "markdown", "--out", str(result)])
-        if code == 0:
-            print(result.read_text(encoding="utf-8"))
-        failed |= code
+        print(f"\n## {name}", flush=True)
+        if name in OWN:
+            failed |= OWN[name][1](source, folder, arguments)
+        elif name in COMPLETE:
+            failed |= _run(COMPLETE[name][1](source, folder, known(arguments.metric or METRICS)), folder, "json")
+        else:
+            failed |= _run(STUDIES[name][1](source, folder), folder, "markdown")
     return failed
+
+
+def _run(command: list[str], folder: Path, form: str) -> int:
+    print(f"trubleu {shlex.join(command)}", flush=True)
+    result = folder / ("result.json" if form == "json" else "result.md")
+    code = trubleu([*command, "--format", form, "--out", str(result)])
+    if code == 0:
+        print(result.read_text(encoding="utf-8") if form == "markdown" else f"→ {result}, for regret")
+    return code
 
 
 if __name__ == "__main__":

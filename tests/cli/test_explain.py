@@ -115,7 +115,7 @@ def test_the_metric_goes_by_the_references(run: Run) -> None:
     out = run("--ref", "plain.txt", "good.txt", "--segment", "1", "--format", "json")[1]
     assert explanations(out)[0]["metric"] == "bleu-4"
     out = run("--ref", "plain.txt", "good.txt", "--segment", "1", "--tokenize", "words", "--format", "json")[1]
-    assert "tok:words" in explanations(out)[0]["signature"]
+    assert "tok:words-2|" in explanations(out)[0]["signature"]
 
 
 def test_the_worst_come_first(run: Run) -> None:

@@ -206,7 +206,7 @@ def test_options_for_all_metrics_and_in_brackets(run: Callable[..., tuple[int, s
     code, out, _ = run(*call, "-m", "bleu-2", "-m", "bleu-2[tokenize=char]", "-m", "chrf", "--format", "json")
     signatures = {metric: row["signature"] for (_, metric), row in scores(out).items()}
     assert code == 0
-    assert "case:lc|eff:no|tok:words|smooth:add-k[1]" in signatures["bleu-2"]
+    assert "case:lc|eff:no|tok:words-2|smooth:add-k[1]" in signatures["bleu-2"]
     assert "tok:char" in signatures["bleu-2[tokenize=char]"]
     assert "case:lc" in signatures["chrf"]
 
@@ -251,6 +251,22 @@ def test_large_files_are_streamed_to_the_same_bytes(
     assert whole == streamed
     assert whole[0] == 0
     assert "empty references in a, b, each counted as a reference of length 0: 20\n" in streamed[2]
+
+
+def test_text_without_spaces_is_told_once(
+    folder: Path, run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "zh").write_text("".join(f"今天的天气非常好{i}\n" for i in range(50)))
+    call = ["--ref", "zh", "a=zh", "b=zh", "-m", "bleu-2", "-m", "sbleu-2", "-m", "chrf"]
+    whole = run(*call)
+    assert whole[2].startswith("trubleu: warning: the tokenizer 13a does not split Chinese, Japanese, Thai, ")
+    assert whole[2].endswith("; take the tokenizer words or char, or zh for Chinese\n")
+    assert whole[2].count("\n") == 1
+    assert run(*call, "--tokenize", "words")[2] == ""
+    monkeypatch.setattr("trubleu.data.corpus.WORTH_STREAMING", 1)
+    monkeypatch.setattr("trubleu.data.corpus.PART", 16)
+    monkeypatch.setattr("trubleu.scoring.systems.score_systems", None)
+    assert run(*call) == whole
 
 
 def test_blocks_are_said(run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch) -> None:

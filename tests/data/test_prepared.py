@@ -607,3 +607,16 @@ def test_first_use_is_not_slow_either(tmp_path: Path) -> None:
 
 def test_the_suffix_is_what_the_documentation_says() -> None:
     assert prepared_file.SUFFIX == ".tbp"
+
+
+def test_tokens_of_another_version_of_a_tokenizer_are_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    references = References.from_lists([["今天的天气很好。"], ["I know"]])
+    with monkeypatch.context() as before:
+        before.setattr("trubleu.text.words.SIGNATURE", "words")
+        before.setattr("trubleu.text.words.split", str.split)
+        references.prepare(tokenize="words").save(tmp_path / "old.tbp")
+    opened = References.read(tmp_path / "old.tbp")
+    assert opened.prepared(tokenizer("words"), lowercase=False) is None
+    metric = trubleu.metric("bleu-2", tokenize="words")
+    outputs = ["今天天气很好。", "I know"]
+    assert metric.corpus(outputs, opened) == metric.corpus(outputs, [["今天的天气很好。"], ["I know"]])

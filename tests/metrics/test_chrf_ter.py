@@ -71,13 +71,15 @@ def test_rows_add_up_and_any_number_is_scored_at_once(
     assert float(ours.score(total(rows[picked]))) == near(theirs)
 
 
-def test_more_segments_than_one_slice() -> None:
+@pytest.mark.parametrize(("ours", "peer"), [(ChrF(), CHRF()), (ChrF(word_order=2), CHRF(word_order=2)), (Ter(), TER())])
+def test_more_segments_than_one_slice(ours: Any, peer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trubleu.metrics.chrf.SLICE", 64)
     outputs = [f"the cat {i} sat" for i in range(150)]
     references = [[f"the cat {i} sat down"] + [f"a cat {i}"] * (i % 3) for i in range(150)]
     seen: list[int] = []
-    rows = ChrF().statistics(outputs, references, progress=seen.append)
+    rows = ours.statistics(outputs, references, progress=seen.append)
     assert (sum(seen), len(seen)) == (150, 3)
-    assert float(ChrF().score(total(rows))) == pytest.approx(CHRF().corpus_score(outputs, streams(references)).score)
+    assert float(ours.score(total(rows))) == near(peer.corpus_score(outputs, streams(references)).score)
 
 
 def test_names_and_defaults() -> None:
@@ -111,7 +113,17 @@ def test_edges() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"char_order": 0}, {"word_order": -1}, {"beta": 0}, {"beta": 2.0}, {"char_order": True}, {"lowercase": 1}],
+    [
+        {"char_order": 0},
+        {"char_order": 1001},
+        {"word_order": -1},
+        {"word_order": 1001},
+        {"beta": 0},
+        {"beta": 2.0},
+        {"beta": 10**400},
+        {"char_order": True},
+        {"lowercase": 1},
+    ],
 )
 def test_options_that_make_no_sense(options: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=next(iter(options))):

@@ -18,7 +18,7 @@ from trubleu.data.triples import TripleList
 from trubleu.errors import CountedWarning, DataError, TrubleuWarning, UsageError
 from trubleu.mining import Index, index_builder, shard_builder
 from trubleu.mining.checksummed_json import SealedKind, read_sealed, write_sealed
-from trubleu.mining.manifest import Manifest
+from trubleu.mining.manifest import KIND, MANIFEST, Manifest
 from trubleu.text import tokenizer
 
 if TYPE_CHECKING:
@@ -602,3 +602,38 @@ def test_interruptions_leave_no_trace(tmp_path_factory: pytest.TempPathFactory, 
         else:
             break
     assert files(folder / "x") == files(folder / "whole")
+
+
+# The version of a tokenizer
+
+
+def test_an_index_of_another_version_of_its_tokenizer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "x"
+    with monkeypatch.context() as before:
+        before.setattr("trubleu.text.words.SIGNATURE", "words")
+        index = Index.build(place, triples(12), tokenize="words")
+        assert dict(index.signature)["tok"] == "words"
+        Index.open(place)
+    message = (
+        r"index\.json was made with the tokenizer words, which is words-2 now and makes other tokens; "
+        "remove the folder and index the corpus again"
+    )
+    with pytest.raises(DataError, match=message):
+        Index.open(place)
+    # At first there was no version in the file.
+    found, _ = read_sealed(place / MANIFEST, KIND)
+    del found["options"]["tokenizer"]
+    write_sealed(place / MANIFEST, KIND, found)
+    with pytest.raises(DataError, match=message):
+        Index.open(place)
+    index = Index.build(tmp_path / "y", triples(12), tokenize="words")
+    assert (index.tokenize, dict(index.signature)["tok"]) == ("words", "words-2")
+    assert Index.open(tmp_path / "y").signature == index.signature
+
+
+def test_an_index_without_a_version(tmp_path: Path) -> None:
+    index = Index.build(tmp_path / "x", triples(12), tokenize="chat")
+    found, _ = read_sealed(tmp_path / "x" / MANIFEST, KIND)
+    del found["options"]["tokenizer"]
+    write_sealed(tmp_path / "x" / MANIFEST, KIND, found)
+    assert Index.open(tmp_path / "x").signature == index.signature

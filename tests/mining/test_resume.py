@@ -103,7 +103,7 @@ def test_columns_are_part_of_the_key(tmp_path: Path) -> None:
     todo = triple_ranges.stretches([(str(tmp_path / "c.tsv.gz"), 24)], columns=None, skip_bad=False)
     (group,) = triple_ranges.together(todo)
     file = triple_ranges.SurveyedFile(list(zip(todo, triple_ranges.look(group), strict=True)))
-    options = manifest.IndexOptions(tokenize="13a", lowercase=True, stop_words=(), shard_triples=10)
+    options = manifest.IndexOptions(tokenize="13a", tokenizer="13a", lowercase=True, stop_words=(), shard_triples=10)
     keys = {
         shard_builder.Planner([file], options, first=0, columns=columns).parts()[0].key
         for columns in (None, ("message", "response"), ("response", "message"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trubleu.data import LineStream
-from trubleu.metrics.registry import metrics_by_name as metrics_by_name
+from trubleu.metrics.registry import metrics_by_name
 from trubleu.scoring import Sampling, score_parts
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from trubleu.errors import TrubleuWarning, UsageError
 from trubleu.execution import engine
 from trubleu.files.lines import read_text_lines
 from trubleu.metrics import Bleu, registry
-from trubleu.metrics.registry import metrics_by_name as metrics_by_name
+from trubleu.metrics.registry import metrics_by_name
 from trubleu.scoring import partitions, score_files, score_parts
 from trubleu.scoring.partitions import LearnRange
 

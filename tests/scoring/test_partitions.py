@@ -17,7 +17,7 @@ from trubleu import cli
 from trubleu.errors import BadPartitionsError, DataError, EngineError, TrubleuWarning, UsageError
 from trubleu.execution import engine
 from trubleu.metrics import Bleu
-from trubleu.metrics.registry import metrics_by_name as metrics_by_name
+from trubleu.metrics.registry import metrics_by_name
 from trubleu.render.scores import render_scores
 from trubleu.scoring import Sampling, partitions, score_files, score_parts
 from trubleu.scoring.partitions import ScoreRange

@@ -46,12 +46,19 @@ def test_names() -> None:
 
 @pytest.mark.parametrize(
     ("name", "native"),
-    [("13a", "13a"), ("none", "none"), ("intl", None), ("char", None), ("zh", None), ("chat", None), ("words", None)],
+    [("13a", "13a"), ("none", "none"), ("intl", None), ("char", None), ("zh", None), ("chat", None)],
 )
 def test_name_and_native(name: str, native: str | None) -> None:
     made = tokenizer(name)
-    assert (made.name, made.native) == (name, native)
+    assert (made.name, made.known_as, made.native) == (name, name, native)
     assert repr(made) == f"Tokenizer(name={name!r}, native={native!r})"
+
+
+def test_a_version_is_in_the_name_but_not_in_what_people_write() -> None:
+    made = tokenizer("words")
+    assert (made.name, made.known_as, made.native) == ("words-2", "words", None)
+    with pytest.raises(UsageError, match="there is no tokenizer 'words-2'; did you mean words"):
+        tokenizer("words-2")
 
 
 @pytest.mark.parametrize("spec", ["13a", "none", "intl", "chat", "words", by_comma, str.split])

@@ -1,22 +1,43 @@
-"""chrF and chrF++ (Popović 2015, 2017): sacreBLEU counts the character and word n-grams."""
+"""chrF and chrF++ (Popović 2015, 2017): F-scores of character and word n-grams, equal to sacreBLEU's."""
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from importlib.metadata import version
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
+from trubleu.data.prepared import SLICE
 from trubleu.errors import UsageError
-from trubleu.metrics.base import AnyReferences, check_flag, reference_number
-from trubleu.metrics.ter import SacreMetric, _peer_version
+from trubleu.metrics.base import (
+    AnyReferences,
+    Metric,
+    Progress,
+    as_references,
+    check_flag,
+    reference_number,
+    whole_references,
+)
+from trubleu.metrics.matching import check_texts, warn_of_empty
+from trubleu.native import kernels, resolve_threads
 from trubleu.signature import Signature, make_signature
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
+    from trubleu.data import References
 
-class ChrF(SacreMetric):
+MOST: Final = 1000
+"""The largest order and the largest beta."""
+
+KEPT_BYTES: Final = 1 << 28
+"""How much of references is kept prepared for other systems; what is beyond it is prepared again for each."""
+
+
+class ChrF(Metric):
     """chrF (Popović 2015): an F-score of character n-grams; with word n-grams chrF++.
 
     Parameters
@@ -38,6 +59,8 @@ class ChrF(SacreMetric):
     100.0
     """
 
+    uses_weights: ClassVar[bool] = False
+
     def __init__(
         self,
         *,
@@ -49,20 +72,62 @@ class ChrF(SacreMetric):
         eps_smoothing: bool = False,
     ) -> None:
         for name, value, least in (("char_order", char_order, 1), ("word_order", word_order, 0), ("beta", beta, 1)):
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise UsageError(f"{name}={value} must be a whole number that is at least {least}")
+            if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= MOST:
+                raise UsageError(f"{name}={value} must be a whole number from {least} to {MOST}")
         self.char_order, self.word_order, self.beta = char_order, word_order, beta
         self.lowercase = check_flag("lowercase", lowercase)
         self.whitespace = check_flag("whitespace", whitespace)
         self.eps_smoothing = check_flag("eps_smoothing", eps_smoothing)
         self.name = "chrf" + "+" * min(word_order, 2)
-        self.columns = 3 * (char_order + word_order)
 
-    @cached_property
-    def _peer(self) -> Any:
-        from sacrebleu.metrics.chrf import CHRF
+    def statistics(
+        self,
+        outputs: Sequence[str],
+        references: AnyReferences,
+        *,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> NDArray[np.float64]:
+        """Return for each segment and order the n-grams of the output, of its best reference, and the matches."""
+        segments = whole_references(as_references(references, outputs))
+        warn_of_empty(segments)
+        texts = tuple(outputs)
+        check_texts(texts)
+        options = self._options()
+        threads = resolve_threads(threads, len(texts) + segments.count)
+        rows = np.empty((len(texts), 3 * (self.char_order + self.word_order)))
+        for first in range(0, len(texts), SLICE):
+            last = min(first + SLICE, len(texts))
+            prepared = self._prepared(segments, options, first, last, threads)
+            rows[first:last] = prepared.statistics(texts, options, threads)
+            if progress:
+                progress(last - first)
+        return rows
 
-        return CHRF(self.char_order, self.word_order, self.beta, self.lowercase, self.whitespace, self.eps_smoothing)
+    def _options(self) -> kernels.ChrfOptions:
+        factor = self.beta**2
+        return kernels.ChrfOptions(
+            self.char_order,
+            self.word_order,
+            factor,
+            1 + factor,
+            self.lowercase,
+            self.whitespace,
+            self.eps_smoothing,
+        )
+
+    def _prepared(
+        self, references: References, options: kernels.ChrfOptions, first: int, last: int, threads: int
+    ) -> kernels.ChrfReferences:
+        """Return the references of a slice of segments as the kernel compares them, which is the same for any order."""
+        key = (ChrF, self.lowercase, self.whitespace, self.word_order > 0)
+        kept: dict[int, kernels.ChrfReferences] = references.remembered(key, dict)
+        prepared = kept.get(first)
+        if prepared is None:
+            prepared = kernels.ChrfReferences(references.texts, references.offsets, options, first, last, threads)
+            if prepared.memory + sum(other.memory for other in list(kept.values())) <= KEPT_BYTES:
+                kept[first] = prepared
+        return prepared
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return chrF on 0 to 100 for each row of summed statistics."""
@@ -92,8 +157,14 @@ class ChrF(SacreMetric):
             nw=self.word_order,
             beta=self.beta,
             space=self.whitespace,
-            sacrebleu=_peer_version(),
+            sacrebleu=_sacrebleu_version(),
         )
+
+
+@cache
+def _sacrebleu_version() -> str:
+    """Return which sacreBLEU the numbers can be compared with; it is not imported."""
+    return version("sacrebleu")
 
 
 def _f_score(

@@ -25,7 +25,7 @@ from trubleu.metrics.base import (
     check_order,
     whole_references,
 )
-from trubleu.metrics.matching import check_texts, copy_of_order, warn_of_empty
+from trubleu.metrics.matching import check_texts, copy_of_order, warn_of_empty, warn_of_unsplit
 from trubleu.metrics.ngram_table import CountedTable, NgramCounts, NgramTable, ReferenceTable
 from trubleu.text import tokenizer
 
@@ -168,6 +168,7 @@ class WeightedNgramMetric(LearningMetric):
         segments = whole_references(as_references(references, texts))
         check_texts(tuple(texts))
         warn_of_empty(segments)
+        warn_of_unsplit(texts, self.tokenizer)
         table = self._table(segments)
         known = self._known() or CountedTable(table, self.counted)
         counted = NgramTable.of_outputs(texts, self.tokenizer, self.lowercase, self._fold)

@@ -113,7 +113,7 @@ class IBleu(Metric):
         return np.hstack(
             [
                 self.bleu.statistics(outputs, references, threads=threads, progress=progress),
-                self.bleu.statistics(outputs, source, threads=threads),
+                self.matching.statistics(outputs, as_references(source, outputs), None, threads, None, again=True),
             ]
         )
 

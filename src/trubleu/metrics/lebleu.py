@@ -72,7 +72,7 @@ class LeBleu(Metric):
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
         """Return letters of output and reference, what n-grams earn by order and n-grams by order."""
-        return row_by_row(self._row, outputs, references, 2 + 2 * self.order, progress)
+        return row_by_row(self._row, self.tokenizer, outputs, references, 2 + 2 * self.order, progress)
 
     def _row(self, output: str, references: Sequence[str]) -> list[float]:
         words = self.tokenizer.tokens(output, self.lowercase)

@@ -11,9 +11,10 @@ import numpy as np
 
 from trubleu.data import PreparedReferences, References
 from trubleu.data.prepared import SLICE, kernel_texts
-from trubleu.errors import CountedWarning, DataError
+from trubleu.errors import CountedWarning, DataError, TrubleuWarning
 from trubleu.metrics.base import AnyReferences, Progress, as_references, check_order, whole_references
 from trubleu.native import kernels, resolve_threads
+from trubleu.text.unspaced import many_unsplit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -65,15 +66,24 @@ class Matching:
         weights: NDArray[np.float64] | None,
         threads: int | None,
         progress: Progress | None,
+        *,
+        again: bool = False,
     ) -> NDArray[np.float64]:
-        """Return a row of statistics for each segment, from prepared references where there are such."""
+        """Return a row of statistics for each segment, from prepared references where there are such.
+
+        Nothing is said about outputs that are compared again, with other references.
+        """
         prepared: PreparedReferences | None = None
         if isinstance(references, PreparedReferences):
             prepared, references = references, references.references
         if prepared is None or not prepared.fits(self.tokenizer, self.lowercase):
             prepared = references.prepared(self.tokenizer, self.lowercase)
         warn_of_empty(references)
-        texts, native, lowercase = self._output_texts(outputs)
+        texts = tuple(outputs)
+        check_texts(texts)
+        if not again:
+            warn_of_unsplit(texts, self.tokenizer)
+        texts, native, lowercase = kernel_texts(texts, self.tokenizer, self.lowercase)
         options = kernels.Options(
             native, lowercase, self.order, self.credit, self.reference_length, self.positive_lengths
         )
@@ -91,11 +101,6 @@ class Matching:
             if progress:
                 progress(last - first)
         return rows
-
-    def _output_texts(self, outputs: Sequence[str]) -> tuple[tuple[str, ...], str, bool]:
-        texts = tuple(outputs)
-        check_texts(texts)
-        return kernel_texts(texts, self.tokenizer, self.lowercase)
 
 
 def copy_of_order(metric: OrderedMetric, order: int) -> OrderedMetric:
@@ -130,8 +135,21 @@ def warn_of_empty(references: References) -> None:
         warnings.warn(CountedWarning(what, empty), stacklevel=2)
 
 
+def warn_of_unsplit(outputs: Sequence[str], tokenizer: Tokenizer) -> None:
+    """Say it if a tokenizer leaves text unsplit because its script has no spaces between words."""
+    if many_unsplit(outputs, tokenizer):
+        # Without a number, so that it is the same sentence for all parts of a large corpus.
+        what = (
+            f"the tokenizer {tokenizer.name} does not split Chinese, Japanese, Thai, Lao, Khmer or Burmese, so that "
+            "clauses and sentences of many outputs are one token each; take the tokenizer words or char, or zh for "
+            "Chinese"
+        )
+        warnings.warn(what, TrubleuWarning, stacklevel=3)
+
+
 def row_by_row(
     make_row: Callable[[str, Sequence[str]], ArrayLike],
+    tokenizer: Tokenizer,
     outputs: Sequence[str],
     references: AnyReferences,
     columns: int,
@@ -143,6 +161,8 @@ def row_by_row(
     ----------
     make_row
         From an output and the references of its segment to the row.
+    tokenizer
+        How it splits them.
     outputs, references, progress
         As for `Metric.statistics`; progress is told after every segment, as one may take long.
     columns
@@ -152,6 +172,7 @@ def row_by_row(
     warn_of_empty(segments)
     outputs = tuple(outputs)
     check_texts(outputs)
+    warn_of_unsplit(outputs, tokenizer)
     rows = np.zeros((len(outputs), columns))
     bounds = segments.offsets.tolist()
     for segment, output in enumerate(outputs):

@@ -1,16 +1,22 @@
-"""TER (Snover et al. 2006), and what metrics share whose statistics sacreBLEU counts."""
+"""TER (Snover et al. 2006): sacreBLEU counts the edits."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from functools import cached_property
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
-from trubleu.data import PreparedReferences
-from trubleu.metrics.base import AnyReferences, Metric, Progress, as_references, check_flag, reference_number
+from trubleu.metrics.base import (
+    AnyReferences,
+    Metric,
+    Progress,
+    as_references,
+    check_flag,
+    reference_number,
+    whole_references,
+)
 from trubleu.metrics.matching import check_texts, warn_of_empty
 from trubleu.signature import Signature, make_signature
 
@@ -24,55 +30,7 @@ SLICE: Final = 64
 """Segments between two reports of progress."""
 
 
-class SacreMetric(Metric):
-    """A metric whose statistics sacreBLEU computes; ours is the score of their sum, for any number of sums at once."""
-
-    uses_weights: ClassVar[bool] = False
-
-    columns: int
-
-    @cached_property
-    @abstractmethod
-    def _peer(self) -> Any:
-        """sacreBLEU's metric, which notes what it meets."""
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Copies, also those in other processes, are the same whatever was counted before.
-        return {name: value for name, value in vars(self).items() if name != "_peer"}
-
-    def statistics(
-        self,
-        outputs: Sequence[str],
-        references: AnyReferences,
-        *,
-        threads: int | None = None,  # noqa: ARG002 - sacreBLEU is pure Python
-        progress: Progress | None = None,
-    ) -> NDArray[np.float64]:
-        """Return sacreBLEU's statistics of each segment."""
-        references = as_references(references, outputs)
-        if isinstance(references, PreparedReferences):
-            references = references.references
-        warn_of_empty(references)
-        outputs = tuple(outputs)
-        check_texts(outputs)
-        rows = np.zeros((len(outputs), self.columns))
-        bounds = references.offsets.tolist()
-        for first in range(0, len(outputs), SLICE):
-            last = min(first + SLICE, len(outputs))
-            # sacreBLEU takes one stream a reference, with None where a segment has fewer.
-            segments = (references.texts[bounds[i] : bounds[i + 1]] for i in range(first, last))
-            streams = list(zip_longest(*segments))
-            rows[first:last] = self._peer._extract_corpus_statistics(outputs[first:last], streams)  # noqa: SLF001
-            if progress:
-                progress(last - first)
-        return rows
-
-    @abstractmethod
-    def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return how a number is made."""
-
-
-class Ter(SacreMetric):
+class Ter(Metric):
     """TER (Snover et al. 2006): edits and shifts for each word of the reference; lower is better.
 
     Parameters
@@ -86,7 +44,8 @@ class Ter(SacreMetric):
     25.0
     """
 
-    higher_is_better = False
+    higher_is_better: ClassVar[bool] = False
+    uses_weights: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -97,7 +56,6 @@ class Ter(SacreMetric):
         case_sensitive: bool = False,
     ) -> None:
         self.name = "ter"
-        self.columns = 2
         self.normalized = check_flag("normalized", normalized)
         self.no_punct = check_flag("no_punct", no_punct)
         self.asian_support = check_flag("asian_support", asian_support)
@@ -105,9 +63,38 @@ class Ter(SacreMetric):
 
     @cached_property
     def _peer(self) -> Any:
+        """sacreBLEU's metric, which notes what it meets."""
         from sacrebleu.metrics.ter import TER
 
         return TER(self.normalized, self.no_punct, self.asian_support, self.case_sensitive)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Copies, also those in other processes, are the same whatever was counted before.
+        return {name: value for name, value in vars(self).items() if name != "_peer"}
+
+    def statistics(
+        self,
+        outputs: Sequence[str],
+        references: AnyReferences,
+        *,
+        threads: int | None = None,  # noqa: ARG002 - sacreBLEU is pure Python
+        progress: Progress | None = None,
+    ) -> NDArray[np.float64]:
+        """Return edits and the length of the references for each segment."""
+        segments = whole_references(as_references(references, outputs))
+        warn_of_empty(segments)
+        outputs = tuple(outputs)
+        check_texts(outputs)
+        rows = np.zeros((len(outputs), 2))
+        bounds = segments.offsets.tolist()
+        for first in range(0, len(outputs), SLICE):
+            last = min(first + SLICE, len(outputs))
+            # sacreBLEU takes one stream a reference, with None where a segment has fewer.
+            streams = list(zip_longest(*(segments.texts[bounds[i] : bounds[i + 1]] for i in range(first, last))))
+            rows[first:last] = self._peer._extract_corpus_statistics(outputs[first:last], streams)  # noqa: SLF001
+            if progress:
+                progress(last - first)
+        return rows
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return TER in percent for each row of summed statistics: 100 for words against an empty reference."""
@@ -117,6 +104,8 @@ class Ter(SacreMetric):
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
         """Return how a number is made."""
+        import sacrebleu
+
         return make_signature(
             self.name,
             nrefs=reference_number(references),
@@ -124,11 +113,5 @@ class Ter(SacreMetric):
             norm=self.normalized,
             punct=not self.no_punct,
             asian=self.asian_support,
-            sacrebleu=_peer_version(),
+            sacrebleu=sacrebleu.__version__,
         )
-
-
-def _peer_version() -> str:
-    import sacrebleu
-
-    return str(sacrebleu.__version__)

@@ -24,6 +24,7 @@ from trubleu.metrics.base import (
 from trubleu.metrics.bleu2vec.alignment import WORTH_THREADS, slices
 from trubleu.metrics.bleu2vec.options import ENOUGH_WORDS, warn_of_texts
 from trubleu.metrics.bleu2vec.vectors import NOTHING, soft_vectors
+from trubleu.metrics.chrf import KEPT_BYTES
 from trubleu.metrics.corpus_weights import LearningMetric
 from trubleu.metrics.dbleu import WeightPolicy
 from trubleu.metrics.matching import check_texts, check_width, warn_of_empty
@@ -48,6 +49,9 @@ ORDER: Final = 3
 """The longest n-grams if nothing else is said; the metric's name then has no number."""
 
 IMPORTANCES: Final = ("vector", "corpus", "none")
+
+CHARACTERS: Final = 6
+"""The longest runs of characters that are compared."""
 
 MOST_PAIRS: Final = 2**32
 """Pairs of words of an output and a reference that can be compared in reasonable time."""
@@ -233,11 +237,11 @@ class TruBleu(LearningMetric):
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
         """Return the segment's score and 1, or 0 and 0 for a skipped segment."""
-        texts = tuple(outputs) if not isinstance(outputs, str) else outputs
-        given = as_references(references, texts)
+        given = as_references(references, outputs)
+        texts = tuple(outputs)
         weights, skipped = self.policy.weights(given)
         whole = whole_references(given)
-        check_texts(tuple(texts))
+        check_texts(texts)
         warn_of_empty(whole)
         # The same sentences for every system, so that who tells them can tell them once.
         warn_of_texts(self._vectors.source, self.tokenizer.name, self.lowercase)
@@ -245,11 +249,11 @@ class TruBleu(LearningMetric):
         scores = np.empty(len(texts))
         words = unknown = 0
         known = self._known_words(whole)
-        for part in self._parts(tuple(texts), whole, weights):
+        for part in self._parts(texts, whole, weights, threads):
             rows, importance = self._looked_up(part, known)
             words, unknown = words + len(rows[1]), unknown + int(np.count_nonzero(rows[1] == NOTHING))
             scores[part.first : part.last] = part.slice.trubleu(
-                *rows, importance, part.outputs, part.references, part.weights, self._kernel_options(), threads
+                *rows, importance, texts, part.characters, part.weights, self._kernel_options(), threads
             )
             if progress:
                 progress(part.last - part.first)
@@ -280,10 +284,10 @@ class TruBleu(LearningMetric):
         known = self._known_words(whole)
         begin, end = int(whole.offsets[segment]), int(whole.offsets[segment + 1])
         one = whole.take([segment])
-        (part,) = self._parts((output,), one, weights[begin:end])
+        (part,) = self._parts((output,), one, weights[begin:end], 1)
         rows, importance = self._looked_up(part, known)
         scores, places, similarities, earned, cut, by_word = part.slice.trubleu_details(
-            *rows, importance, part.outputs, part.references, part.weights, self._kernel_options(), 0
+            *rows, importance, (output,), part.characters, part.weights, self._kernel_options(), 0
         )
         left_out = np.zeros(len(scores), bool) if part.weights is None else np.isnan(part.weights)
         weight_of = dict(zip(part.slice.words(), by_word.tolist(), strict=True))
@@ -343,23 +347,23 @@ class TruBleu(LearningMetric):
             unrated=None if self.policy.unrated_as is None else number_text(self.policy.unrated_as),
         )
 
-    def _parts(self, texts: tuple[str, ...], references: References, weights: NDArray[np.float64]) -> Iterator[_Part]:
+    def _parts(
+        self, texts: tuple[str, ...], references: References, weights: NDArray[np.float64], threads: int
+    ) -> Iterator[_Part]:
         """Cut a corpus into parts whose words are looked up together."""
         lines, native, lowercase = kernel_texts(texts, self.tokenizer, self.lowercase)
         reference_lines = references.kernel_texts(self.tokenizer, self.lowercase)[0]
         _check_lengths(lines, reference_lines, references)
-        options = kernels.Options(native, lowercase, self.order, "counts", "closest", False)
+        options = kernels.Options(native, lowercase, 1, "counts", "closest", False)
         weights = _merged(references, weights)
         plain = bool((weights == 1).all())
-        characters = self._profiles(references) if self.characters else None
         offsets = references.offsets
         for first, last in slices(offsets):
             yield _Part(
                 first,
                 last,
                 kernels.SoftSlice(lines, reference_lines, offsets, options, first, last),
-                self._profiles_of(texts[first:last]) if self.characters else None,
-                characters,
+                self._characters(references, first, last, threads) if self.characters else None,
                 None if plain else weights[offsets[first] : offsets[last]],
             )
 
@@ -383,11 +387,17 @@ class TruBleu(LearningMetric):
             return None
         return self._known() or CountedTable(self._table(references), self.counted)
 
-    def _profiles(self, references: References) -> kernels.ChrfProfiles:
-        return references.remembered(("characters", self.lowercase), lambda: self._profiles_of(references.texts))
-
-    def _profiles_of(self, texts: Sequence[str]) -> kernels.ChrfProfiles:
-        return kernels.ChrfProfiles(tuple(text.lower() for text in texts) if self.lowercase else tuple(texts))
+    def _characters(self, references: References, first: int, last: int, threads: int) -> kernels.ChrfReferences:
+        """Return the characters of the references of some segments, counted once for all systems."""
+        kept: dict[int, kernels.ChrfReferences] = references.remembered(("characters", self.lowercase), dict)
+        if first not in kept:
+            square = self.beta * self.beta
+            options = kernels.ChrfOptions(CHARACTERS, 0, square, 1 + square, self.lowercase, False, False)
+            prepared = kernels.ChrfReferences(references.texts, references.offsets, options, first, last, threads)
+            if prepared.memory + sum(other.memory for other in list(kept.values())) > KEPT_BYTES:
+                return prepared
+            kept[first] = prepared
+        return kept[first]
 
     def _lines(self, texts: Sequence[str]) -> list[str]:
         """Return tokens separated by spaces, as the kernel sees them."""
@@ -396,7 +406,7 @@ class TruBleu(LearningMetric):
         return [" ".join(self.tokenizer.tokens(text, self.lowercase)) for text in texts]
 
     def _kernel_options(self) -> kernels.TrubleuOptions:
-        return kernels.TrubleuOptions(self.beta, self.shift, self.characters)
+        return kernels.TrubleuOptions(self.order, self.beta, self.shift, self.characters, self.lowercase)
 
 
 class _Part(NamedTuple):
@@ -405,8 +415,7 @@ class _Part(NamedTuple):
     first: int
     last: int
     slice: kernels.SoftSlice
-    outputs: kernels.ChrfProfiles | None
-    references: kernels.ChrfProfiles | None
+    characters: kernels.ChrfReferences | None
     weights: NDArray[np.float64] | None
 
 

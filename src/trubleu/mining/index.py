@@ -227,7 +227,7 @@ class Index:
     def signature(self) -> tuple[tuple[str, str], ...]:
         """What results depend on, to be part of their signature."""
         return (
-            ("tok", self.tokenize),
+            ("tok", self.manifest.options.tokenizer),
             ("case", "lc" if self.lowercase else "mixed"),
             ("stop", fingerprint(self.stop_words)),
             ("triples", str(len(self))),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -13,7 +13,7 @@ from trubleu.errors import DataError, UsageError, counted, some
 from trubleu.files import paths
 from trubleu.files.paths import joined
 from trubleu.mining.checksummed_json import SealedKind, altered, read_sealed, write_sealed
-from trubleu.mining.manifest import MANIFEST, SHARD_NAME, IndexOptions, record, texts
+from trubleu.mining.manifest import MANIFEST, SHARD_NAME, IndexOptions, texts
 from trubleu.mining.shard_builder import RECORD_NAME, Made
 
 if TYPE_CHECKING:
@@ -70,8 +70,7 @@ class Journal:
         path = joined(folder, JOURNAL)
         found, _ = read_sealed(path, KIND)
         try:
-            options = record(IndexOptions, found["options"])
-            found["options"] = replace(options, stop_words=texts(options.stop_words))
+            found["options"] = IndexOptions.of(found["options"])
             found["sources"] = texts(found["sources"])
             journal = cls(**found)
         except (ValueError, TypeError, KeyError, AttributeError):
@@ -118,7 +117,7 @@ def _typed(name: str, value: Any) -> str:
     """Say with which option, as it is typed, the work began or goes on."""
     if name == "lowercase":
         return f"{'without' if value else 'with'} --keep-case"
-    option = f"--{name.replace('_', '-')}"
+    option = "--tokenize" if name == "tokenizer" else f"--{name.replace('_', '-')}"
     if value is None or value == ():
         return f"without {option}"
     return f"with {counted(len(value), 'word')} in {option}" if name == "stop_words" else f"with {option} {value}"

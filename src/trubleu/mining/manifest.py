@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import warnings
 from dataclasses import asdict, dataclass, fields, replace
@@ -19,9 +20,10 @@ from trubleu.mining.checksummed_json import SealedKind, altered, read_sealed, wr
 from trubleu.mining.shard import MOST_TRIPLES, ShardInfo
 from trubleu.native import kernels
 from trubleu.text import tokenizer
+from trubleu.text.tokenizers import OWN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from trubleu.files.paths import PathLike
 
@@ -54,7 +56,7 @@ def shard_name(part: int, number: int, options: IndexOptions, info: ShardInfo, *
 
     Examples
     --------
-    >>> options = IndexOptions(tokenize="13a", lowercase=True, stop_words=(), shard_triples=10)
+    >>> options = IndexOptions(tokenize="13a", tokenizer="13a", lowercase=True, stop_words=(), shard_triples=10)
     >>> shard_name(3, 0, options, ShardInfo(1, 2, 2, "00000000000000ff"))[:15]
     'shard-00003-00-'
     """
@@ -132,6 +134,8 @@ class IndexOptions:
     ----------
     tokenize
         The tokenizer's name.
+    tokenizer
+        What signatures call it, with its version if it has one.
     lowercase
         Whether texts were lower-cased.
     stop_words
@@ -141,9 +145,29 @@ class IndexOptions:
     """
 
     tokenize: str
+    tokenizer: str
     lowercase: bool
     stop_words: tuple[str, ...]
     shard_triples: int
+
+    @classmethod
+    def of(cls, found: Mapping[str, Any]) -> Self:
+        """Return what a JSON object says.
+
+        Raises
+        ------
+        ValueError, TypeError, KeyError
+            If it lacks a field, or has one that cannot be.
+        """
+        # At first only the name was written, when no tokenizer of ours had a version.
+        options = record(cls, {"tokenizer": found["tokenize"], **found})
+        return replace(options, stop_words=texts(options.stop_words))
+
+    @property
+    def outdated(self) -> str:
+        """What the tokenizer is now if it made other tokens then; empty if it did not."""
+        now = tokenizer(self.tokenize).name if self.tokenize in OWN else self.tokenizer
+        return "" if now == self.tokenizer else now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,14 +219,13 @@ class Manifest:
         Raises
         ------
         DataError
-            If there is none, or it is not what was written.
+            If there is none, it is not what was written, or the tokenizer made other tokens then.
         """
         path = joined(folder, MANIFEST)
         found, checksum = read_sealed(path, KIND)
         try:
-            options = record(IndexOptions, found["options"])
             manifest = cls(
-                options=replace(options, stop_words=texts(options.stop_words)),
+                options=IndexOptions.of(found["options"]),
                 shards=tuple(record(ListedShard, item) for item in found["shards"]),
                 sources=tuple(record(Source, item) for item in found["sources"]),
                 bad=whole(found["bad"]),
@@ -213,6 +236,11 @@ class Manifest:
             raise altered(path, KIND, "it has fields that cannot be") from None
         if not manifest.shards or len({shard.file for shard in manifest.shards}) != len(manifest.shards):
             raise altered(path, KIND, "its list of shards cannot be")
+        if now := manifest.options.outdated:
+            raise DataError(
+                f"{os.fspath(path)} was made with the tokenizer {manifest.options.tokenizer}, which is {now} now and "
+                f"makes other tokens; {KIND.remedy}"
+            )
         return manifest
 
 
@@ -265,8 +293,8 @@ def checked_options(tokenize: object, lowercase: bool, stop_words: Iterable[str]
     >>> checked_options("13a", True, ["The", "a", "the"], 1000).stop_words
     ('a', 'the')
     """
-    name = tokenizer(tokenize).known_as if isinstance(tokenize, str) else None
-    if name is None:
+    how = tokenizer(tokenize) if isinstance(tokenize, str) else None
+    if how is None or (name := how.known_as) is None:
         raise UsageError("an index must be opened elsewhere too, so its tokenizer is given by name, such as 13a")
     if type(shard_triples) is not int or not 1 <= shard_triples <= MOST_TRIPLES:
         raise UsageError(f"shard-triples is {shard_triples}, but must lie between 1 and {MOST_TRIPLES}")
@@ -276,15 +304,19 @@ def checked_options(tokenize: object, lowercase: bool, stop_words: Iterable[str]
     for word in words:
         if not word or word.split() != [word]:
             raise UsageError(f"the stop word {word!r} is not one word; give words without white space")
-    if words:
-        tokens = tokenizer(name).tokens
-        if cut := [word for word in words if tokens(word) != [word]]:
-            warnings.warn(
-                f"the tokenizer {name} never makes these stop words, so they change nothing: {some(cut)}",
-                TrubleuWarning,
-                stacklevel=3,
-            )
-    return IndexOptions(tokenize=name, lowercase=bool(lowercase), stop_words=tuple(words), shard_triples=shard_triples)
+    if words and (cut := [word for word in words if how.tokens(word) != [word]]):
+        warnings.warn(
+            f"the tokenizer {name} never makes these stop words, so they change nothing: {some(cut)}",
+            TrubleuWarning,
+            stacklevel=3,
+        )
+    return IndexOptions(
+        tokenize=name,
+        tokenizer=how.name,
+        lowercase=bool(lowercase),
+        stop_words=tuple(words),
+        shard_triples=shard_triples,
+    )
 
 
 def read_stop_words(path: PathLike) -> list[str]:

@@ -49,11 +49,7 @@ class SoftScale:
 
 @final
 class TrubleuOptions:
-    def __init__(self, beta: float, shift: float, characters: bool) -> None: ...
-
-@final
-class ChrfProfiles:
-    def __init__(self, texts: tuple[str, ...]) -> None: ...
+    def __init__(self, order: int, beta: float, shift: float, characters: bool, lowercase: bool) -> None: ...
 
 @final
 class SoftNames:
@@ -91,8 +87,8 @@ class SoftSlice:
         vectors: NDArray[np.float32],
         rows: NDArray[np.uint32],
         importance: NDArray[np.float64] | None,
-        outputs: ChrfProfiles | None,
-        references: ChrfProfiles | None,
+        outputs: tuple[str, ...],
+        references: ChrfReferences | None,
         weights: NDArray[np.float64] | None,
         options: TrubleuOptions,
         threads: int,
@@ -102,8 +98,8 @@ class SoftSlice:
         vectors: NDArray[np.float32],
         rows: NDArray[np.uint32],
         importance: NDArray[np.float64] | None,
-        outputs: ChrfProfiles | None,
-        references: ChrfProfiles | None,
+        outputs: tuple[str, ...],
+        references: ChrfReferences | None,
         weights: NDArray[np.float64] | None,
         options: TrubleuOptions,
         segment: int,
@@ -116,6 +112,34 @@ class SoftSlice:
         weights: NDArray[np.float64] | None,
         scale: SoftScale,
     ) -> tuple[NDArray[np.int32], NDArray[np.float64]]: ...
+
+@final
+class ChrfOptions:
+    def __init__(
+        self,
+        char_order: int,
+        word_order: int,
+        factor: float,
+        factor_plus_one: float,
+        lowercase: bool,
+        whitespace: bool,
+        eps_smoothing: bool,
+    ) -> None: ...
+
+@final
+class ChrfReferences:
+    def __init__(
+        self,
+        references: tuple[str, ...],
+        offsets: NDArray[np.int64],
+        options: ChrfOptions,
+        first: int,
+        last: int,
+        threads: int,
+    ) -> None: ...
+    @property
+    def memory(self) -> int: ...
+    def statistics(self, outputs: tuple[str, ...], options: ChrfOptions, threads: int) -> NDArray[np.float64]: ...
 
 def supports_v3() -> bool: ...
 def count_empty(texts: tuple[object, ...]) -> int | None: ...

@@ -10,6 +10,7 @@
 
 #include <any>
 
+void bind_chrf(nanobind::module_ &m);
 void bind_correlate(nanobind::module_ &m);
 void bind_count(nanobind::module_ &m);
 void bind_mine_build(nanobind::module_ &m);
@@ -374,6 +375,7 @@ TRUBLEU_NB_MODULE(TRUBLEU_MODULE, m) {
         .def("problem", &PreparedHandle::problem)
         .def("statistics", &PreparedHandle::statistics, nb::arg("outputs"), nb::arg("weights").none(),
              nb::arg("options"), nb::arg("first"), nb::arg("last"), nb::arg("threads"));
+    bind_chrf(m);
     bind_correlate(m);
     bind_count(m);
     bind_mine_build(m);

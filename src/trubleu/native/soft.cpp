@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "align.hpp"
+#include "chrf_python.hpp"
 #include "dots.hpp"
 #include "python.hpp"
 #include "trubleu.hpp"
@@ -106,7 +107,7 @@ class Handle {
             if (offset[i] < (i == first ? 0 : offset[i - 1]) || offset[i] > static_cast<int64_t>(references.size()))
                 throw nb::value_error("offsets do not fit the references");
         size_t base = static_cast<size_t>(offset[first]);
-        base_ = base;
+        first_ = first;
         references_ = static_cast<size_t>(offset[last]) - base;
         Texts hypotheses(outputs, first, last, options.lowercase);
         Texts texts(references, base, base + references_, options.lowercase);
@@ -229,17 +230,17 @@ class Handle {
 
     // The score of each segment by the metric trubleu.
     OutArray<double> trubleu(FloatMatrix vectors, InArray<uint32_t> rows, std::optional<InArray<double>> importance,
-                             const chrf::Profiles *outputs, const chrf::Profiles *references,
+                             nb::tuple outputs, const chrf::References *references,
                              std::optional<InArray<double>> weights, const TrubleuOptions &options, int threads) const {
         Words words(*this, vectors, rows, importance);
-        std::vector<const chrf::Profile *> profiles = profiles_of(outputs, references, options);
+        Characters characters(*this, outputs, references, options);
         const double *weight = of_references(weights);
         std::vector<double> scores(slice_.segments());
         {
             nb::gil_scoped_release release;
             parallel_blocks(
                 slice_.segments(), segments_a_block, threads,
-                [&] { return SegmentScorer(slice_, words.table, profiles.data(), options); },
+                [&] { return SegmentScorer(slice_, words.table, characters.outputs.data(), characters.references, options); },
                 [&](SegmentScorer &scorer, size_t begin, size_t end) {
                     for (size_t i = begin; i < end; ++i) scores[i] = scorer.score(i, weights_of(weight, i), nullptr);
                 });
@@ -251,19 +252,20 @@ class Handle {
     // pairs of n-grams as reference, order, both positions and whether they are equal, with their similarities; what was
     // earned and what was cut; and the weight of each word of the slice, NaN for the mean of a text.
     nb::tuple trubleu_details(FloatMatrix vectors, InArray<uint32_t> rows, std::optional<InArray<double>> importance,
-                              const chrf::Profiles *outputs, const chrf::Profiles *references,
+                              nb::tuple outputs, const chrf::References *references,
                               std::optional<InArray<double>> weights, const TrubleuOptions &options, size_t segment) const {
         if (segment >= slice_.segments()) throw nb::index_error("there is no such segment");
         Words words(*this, vectors, rows, importance);
-        std::vector<const chrf::Profile *> profiles = profiles_of(outputs, references, options);
+        Characters characters(*this, outputs, references, options);
         SegmentDetails details;
-        SegmentScorer(slice_, words.table, profiles.data(), options).score(segment, weights_of(of_references(weights), segment), &details);
-        Matrix<double> scores(details.references.size(), 2 + slice_.order());
+        SegmentScorer scorer(slice_, words.table, characters.outputs.data(), characters.references, options);
+        scorer.score(segment, weights_of(of_references(weights), segment), &details);
+        Matrix<double> scores(details.references.size(), 2 + options.order);
         double *to = scores.data.get();
         for (const PairScore &pair : details.references) {
             *to++ = pair.score;
             *to++ = pair.characters;
-            for (size_t n = 0; n < slice_.order(); ++n)
+            for (size_t n = 0; n < options.order; ++n)
                 *to++ = pair.f.empty() ? std::numeric_limits<double>::quiet_NaN() : pair.f[n];
         }
         Matrix<int32_t> places(details.pairs.size(), 5);
@@ -302,20 +304,29 @@ class Handle {
         WordTable table;
     };
 
-    // The characters of each text of the slice.
-    std::vector<const chrf::Profile *> profiles_of(const chrf::Profiles *outputs, const chrf::Profiles *references,
-                                                   const TrubleuOptions &options) const {
-        std::vector<const chrf::Profile *> found;
-        if (!options.characters) return found;
-        if (!outputs || !references || outputs->size() != slice_.segments() || references->size() < base_ + references_)
-            throw nb::value_error("characters of all outputs and references are needed");
-        for (size_t segment = 0; segment < slice_.segments(); ++segment) {
-            found.push_back(&(*outputs)[segment]);
-            for (size_t text = slice_.hypothesis(segment) + 1; text < slice_.end(segment); ++text)
-                found.push_back(&(*references)[base_ + text - segment - 1]);
+    // The texts of the slice before they were split into words.
+    struct Characters {
+        Characters(const Handle &handle, nb::tuple texts, const chrf::References *prepared, const TrubleuOptions &options)
+            : held(texts, 0, options.characters ? texts.size() : 0, options.lowercase) {
+            if (!options.characters) return;
+            size_t first = handle.first_, count = handle.slice_.segments();
+            if (!prepared || prepared->first() != first || prepared->size() != count || texts.size() < first + count)
+                throw nb::value_error("characters of all outputs and references of the slice are needed");
+            const chrf::Options &theirs = prepared->options();
+            if (theirs.lowercase != options.lowercase || theirs.whitespace || theirs.char_order != chrf::Options{}.char_order)
+                throw nb::value_error("the references were prepared with other options");
+            for (size_t i = 0; i < count; ++i) {
+                if (handle.slice_.end(i) - handle.slice_.hypothesis(i) - 1 != prepared->segments()[i].size())
+                    throw nb::value_error("the references were prepared from other ones");
+                outputs.push_back(held[first + i]);
+            }
+            references = prepared->segments();
         }
-        return found;
-    }
+
+        Texts held;
+        std::vector<Text> outputs;
+        const chrf::Segment *references = nullptr;
+    };
 
     const double *of_references(const std::optional<InArray<double>> &weights) const {
         if (weights && weights->shape(0) != references_) throw nb::value_error("one weight a reference is needed");
@@ -356,7 +367,7 @@ class Handle {
     }
 
     Slice slice_;
-    size_t base_ = 0, references_ = 0;
+    size_t first_ = 0, references_ = 0;
     std::vector<uint32_t> unmatched_, places_;
 };
 
@@ -377,13 +388,14 @@ void bind_soft(nanobind::module_ &m) {
              nb::arg("similarity"), nb::arg("shift"), nb::arg("unknown"), nb::arg("rule"), nb::arg("release"));
     nb::class_<TrubleuOptions>(m, "TrubleuOptions")
         .def("__init__",
-             [](TrubleuOptions *self, double beta, double shift, bool characters) {
+             [](TrubleuOptions *self, int order, double beta, double shift, bool characters, bool lowercase) {
+                 if (order < 1 || order > trubleu::max_order) throw nb::value_error("the order lies between 1 and 9");
                  if (!(beta > 0.0 && std::isfinite(beta))) throw nb::value_error("beta is a number above 0");
                  if (!(shift >= 0.0 && shift < 1.0)) throw nb::value_error("a shift lies between 0 and 1");
-                 new (self) TrubleuOptions{beta, shift, characters};
+                 new (self) TrubleuOptions{static_cast<size_t>(order), beta, shift, characters, lowercase};
              },
-             nb::arg("beta"), nb::arg("shift"), nb::arg("characters"));
-    nb::class_<trubleu::chrf::Profiles>(m, "ChrfProfiles").def("__init__",[](trubleu::chrf::Profiles *self, nb::tuple texts){ new (self) trubleu::chrf::Profiles(); trubleu::Texts t(texts,0,texts.size(),false); for(size_t i=0;i<texts.size();++i) self->p.push_back(trubleu::chrf::profile_of(t[i])); });
+             nb::arg("order"), nb::arg("beta"), nb::arg("shift"), nb::arg("characters"),
+             nb::arg("lowercase"));
     nb::class_<Names>(m, "SoftNames")
         .def(nb::init<>())
         .def("__len__", &Names::size)
@@ -400,10 +412,10 @@ void bind_soft(nanobind::module_ &m) {
         .def("statistics", &Handle::statistics, nb::arg("vectors"), nb::arg("rows"), nb::arg("composed"),
              nb::arg("weights").none(), nb::arg("scale"), nb::arg("threads"))
         .def("trubleu", &Handle::trubleu, nb::arg("vectors"), nb::arg("rows"), nb::arg("importance").none(),
-             nb::arg("outputs").none(), nb::arg("references").none(), nb::arg("weights").none(), nb::arg("options"),
+             nb::arg("outputs"), nb::arg("references").none(), nb::arg("weights").none(), nb::arg("options"),
              nb::arg("threads"))
         .def("trubleu_details", &Handle::trubleu_details, nb::arg("vectors"), nb::arg("rows"),
-             nb::arg("importance").none(), nb::arg("outputs").none(), nb::arg("references").none(),
+             nb::arg("importance").none(), nb::arg("outputs"), nb::arg("references").none(),
              nb::arg("weights").none(), nb::arg("options"), nb::arg("segment"))
         .def("pairs", &Handle::pairs, nb::arg("vectors"), nb::arg("rows"), nb::arg("composed"),
              nb::arg("weights").none(), nb::arg("scale"));

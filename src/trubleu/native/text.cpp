@@ -13,14 +13,6 @@ namespace trubleu {
 
 namespace {
 
-bool is_wide_space(uint32_t c) {
-    switch (c) {
-        case 0x85: case 0xA0: case 0x1680: case 0x2028: case 0x2029: case 0x202F: case 0x205F: case 0x3000: return true;
-        default: return c >= 0x2000 && c <= 0x200A;
-    }
-}
-
-bool is_ascii_space(uint8_t c) { return c == ' ' || (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x1F); }
 bool is_digit(uint8_t c) { return c >= '0' && c <= '9'; }
 bool is_point(uint8_t c) { return c == '.' || c == ','; }
 

@@ -11,6 +11,15 @@ namespace trubleu {
 
 enum class Tokenizer : uint8_t { whitespace, mteval13a };
 
+// White space as str.split takes it, inside ASCII and beyond.
+inline bool is_ascii_space(uint32_t c) { return c == ' ' || (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x1F); }
+inline bool is_wide_space(uint32_t c) {
+    switch (c) {
+        case 0x85: case 0xA0: case 0x1680: case 0x2028: case 0x2029: case 0x202F: case 0x205F: case 0x3000: return true;
+        default: return c >= 0x2000 && c <= 0x200A;
+    }
+}
+
 // A Python str as the kernels see it: code points of 1, 2 or 4 bytes each. The string object is kept alive elsewhere.
 struct Text {
     const void *data = nullptr;

@@ -1,8 +1,10 @@
 #include "trubleu.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 #include "dots.hpp"
 
@@ -17,11 +19,87 @@ constexpr double smallest_factor = 0.001;         // one factor alone does not m
 
 const double undefined = std::numeric_limits<double>::quiet_NaN();
 
+double scale_of(double length) { return length > 0.0 ? 1.0 / length : 0.0; }
+
+// What tells n-grams of a hypothesis apart; all three numbers are small enough.
+uint64_t edge_key(size_t n, uint32_t head, uint32_t last) { return (uint64_t{n} << 60) | (uint64_t{head} << 30) | last; }
+
 }  // namespace
 
-SegmentScorer::SegmentScorer(const Slice &slice, const WordTable &words, const chrf::Profile *const *profiles,
+NgramMatcher::Slot &NgramMatcher::slot(size_t n, uint32_t head, uint32_t last) {
+    uint64_t key = edge_key(n, head, last);
+    size_t mask = table_.size() - 1, at = (key * 0x9E3779B97F4A7C15u) >> (64 - bits_);
+    while (table_[at].key != key && table_[at].key != no_key) at = (at + 1) & mask;
+    return table_[at];
+}
+
+void NgramMatcher::take_hypothesis(size_t text) {
+    std::span<const uint32_t> words = slice_.words(text);
+    if (words.size() >= size_t{1} << 30) throw std::length_error("a text has 2^30 words or more");
+    // At most half full, so that what is not there is soon known.
+    bits_ = static_cast<unsigned>(std::bit_width(2 * (order_ * words.size() + 1)));
+    table_.assign(size_t{1} << bits_, {no_key, nothing});
+    for (uint32_t word : words_) number_of_word_[word] = nothing;
+    words_.clear();
+    for (size_t n = 1; n <= order_; ++n) {
+        left[n].clear();
+        counts_[n].clear();
+        for (size_t i = 0; i + n <= words.size(); ++i) {
+            uint32_t *number = &number_of_word_[words[i]];
+            if (n > 1) {
+                Slot &found = slot(n, left[n - 1][i], left[1][i + n - 1]);
+                found.key = edge_key(n, left[n - 1][i], left[1][i + n - 1]);
+                number = &found.number;
+            } else if (*number == nothing) {
+                words_.push_back(words[i]);
+            }
+            if (*number == nothing) {
+                *number = static_cast<uint32_t>(counts_[n].size());
+                counts_[n].push_back(0);
+            }
+            ++counts_[n][*number];
+            left[n].push_back(*number);
+        }
+    }
+}
+
+void NgramMatcher::take_reference(size_t text) {
+    std::span<const uint32_t> words = slice_.words(text);
+    for (size_t n = 1; n <= order_; ++n) {
+        right[n].clear();
+        for (size_t j = 0; j + n <= words.size(); ++j) {
+            if (n == 1) {
+                right[1].push_back(number_of_word_[words[j]]);
+                continue;
+            }
+            uint32_t head = right[n - 1][j], last = right[1][j + n - 1];
+            right[n].push_back(head == nothing || last == nothing ? nothing : slot(n, head, last).number);
+        }
+    }
+}
+
+void NgramMatcher::compare(size_t n) {
+    used_.assign(counts_[n].size(), 0);
+    rows.clear();
+    columns.clear();
+    matched.clear();
+    for (size_t j = 0; j < right[n].size(); ++j) {
+        uint32_t number = right[n][j];
+        bool paired = number != nothing && used_[number] < counts_[n][number];
+        if (paired) ++used_[number];
+        (paired ? matched : columns).push_back(static_cast<uint32_t>(j));
+    }
+    for (size_t i = 0; i < left[n].size(); ++i) {
+        uint32_t &left_to_pair = used_[left[n][i]];
+        if (left_to_pair > 0) --left_to_pair;
+        else rows.push_back(static_cast<uint32_t>(i));
+    }
+}
+
+SegmentScorer::SegmentScorer(const Slice &slice, const WordTable &words, const Text *outputs, const chrf::Segment *references,
                              const TrubleuOptions &options)
-    : slice_(slice), words_(words), profiles_(profiles), options_(options), matcher_(slice, false),
+    : slice_(slice), words_(words), outputs_(outputs), references_(references), options_(options),
+      matcher_(slice, options.order), characters_({.lowercase = options.lowercase}),
       least_(key_of(static_cast<float>(options.shift))), zeros_(words.dimensions),
       place_of_word_(slice.word_count(), nothing) {}
 
@@ -50,10 +128,12 @@ void SegmentScorer::take_words(size_t segment) {
     for (uint32_t word : hypothesis_words_) place_of_word_[word] = nothing;
     // The places of the references' words stay until the segment is done.
     collect(hypothesis_ + 1, slice_.end(segment), reference_words_, reference_vectors_);
+    reference_scales_.clear();
+    for (uint32_t word : reference_words_) reference_scales_.push_back(scale_of(words_.lengths[word]));
     size_t rows = hypothesis_words_.size(), columns = reference_words_.size();
     held_ = rows * columns <= most_cosines;
     if (!held_) {
-        scratch_.resize(slice_.order() * columns);
+        scratch_.resize(options_.order * columns);
         return;
     }
     cosines_.resize(rows * columns);
@@ -64,11 +144,10 @@ void SegmentScorer::take_words(size_t segment) {
 // Turns products of a word's vector with those of all words of the references into cosines.
 void SegmentScorer::settle(size_t row, float *products) const {
     uint32_t word = hypothesis_words_[row];
-    double length = words_.lengths[word];
-    double scale = length > 0.0 ? 1.0 / length : 0.0;
-    for (size_t column = 0; column < reference_words_.size(); ++column) {
-        double other = words_.lengths[reference_words_[column]];
-        double cosine = other > 0.0 ? products[column] * (scale / other) : 0.0;
+    double scale = scale_of(words_.lengths[word]);
+    const double *scales = reference_scales_.data();
+    for (size_t column = 0; column < reference_scales_.size(); ++column) {
+        double cosine = products[column] * (scale * scales[column]);
         products[column] = static_cast<float>(std::min(std::max(cosine, -1.0), 1.0));
     }
     // A word is as similar to itself as can be, with a vector or without.
@@ -101,7 +180,7 @@ void SegmentScorer::take_text(size_t text, Side &side) {
     std::vector<double> &single = side.weights[1];
     single.clear();
     for (uint32_t word : words) single.push_back(std::isnan(words_.weights[word]) ? mean : words_.weights[word]);
-    for (size_t n = 2; n <= slice_.order(); ++n) {
+    for (size_t n = 2; n <= options_.order; ++n) {
         side.weights[n].clear();
         for (size_t i = 0; i + n <= words.size(); ++i) side.weights[n].push_back(side.weights[n - 1][i] + single[i + n - 1]);
     }
@@ -115,30 +194,53 @@ void SegmentScorer::multiply(size_t position, size_t scratch, double *to) {
     for (size_t j = 0; j < weights.size(); ++j) to[j] = (weight + weights[j]) * static_cast<double>(cosine[right_.places[j]]);
 }
 
+namespace {
+
+// Keys of c for one n-gram beside all n-grams of a text, from the products of its words, a row of `length` each.
+template <size_t n>
+void keys_of_row(const double *rows, size_t length, double weight, const double *weights, int32_t *keys) {
+    for (size_t j = 0; j + n <= length; ++j) {
+        double sum = rows[j];
+        for (size_t k = 1; k < n; ++k) sum += rows[k * length + j + k];
+        keys[j] = key_of(std::min(static_cast<float>(sum / (weight + weights[j])), largest_of_unequal));
+    }
+}
+
+void keys_of_row(size_t n, const double *rows, size_t length, double weight, const double *weights, int32_t *keys) {
+    switch (n) {
+        case 1: return keys_of_row<1>(rows, length, weight, weights, keys);
+        case 2: return keys_of_row<2>(rows, length, weight, weights, keys);
+        case 3: return keys_of_row<3>(rows, length, weight, weights, keys);
+        case 4: return keys_of_row<4>(rows, length, weight, weights, keys);
+        case 5: return keys_of_row<5>(rows, length, weight, weights, keys);
+        case 6: return keys_of_row<6>(rows, length, weight, weights, keys);
+        case 7: return keys_of_row<7>(rows, length, weight, weights, keys);
+        case 8: return keys_of_row<8>(rows, length, weight, weights, keys);
+        default: return keys_of_row<9>(rows, length, weight, weights, keys);
+    }
+}
+static_assert(max_order == 9);
+
+}  // namespace
+
 // The keys of one n-gram of the hypothesis beside those of the reference that are left over.
 void SegmentScorer::fill_keys(size_t n, size_t position, int32_t *keys) {
-    size_t length = right_.places.size(), count = length - n + 1;
+    size_t length = right_.places.size(), width = matcher_.columns.size();
     const double *rows = products_.data() + position * length;
     if (!products_held_) {
         for (size_t k = 0; k < n; ++k) multiply(position + k, k, products_.data() + k * length);
         rows = products_.data();
     }
-    window_.assign(rows, rows + count);
-    double *window = window_.data();
-    for (size_t k = 1; k < n; ++k)
-        for (size_t j = 0; j < count; ++j) window[j] += rows[k * length + j + k];
-    double weight = left_.weights[n][position];
-    const double *weights = right_.weights[n].data();
-    for (size_t j = 0; j < count; ++j) window[j] /= weight + weights[j];
-    for (size_t j = 0; j < matcher_.columns.size(); ++j)
-        keys[j] = key_of(std::min(static_cast<float>(window[matcher_.columns[j]]), largest_of_unequal));
-    std::fill(keys + matcher_.columns.size(), keys + padded(matcher_.columns.size()), taken);
+    window_.resize(length);
+    keys_of_row(n, rows, length, left_.weights[n][position], right_.weights[n].data(), window_.data());
+    for (size_t j = 0; j < width; ++j) keys[j] = window_[matcher_.columns[j]];
+    std::fill(keys + width, keys + padded(width), taken);
 }
 
 double SegmentScorer::f_of_order(size_t text, size_t n, std::vector<AlignedPair> *pairs) {
-    size_t here = slice_.ngrams(hypothesis_, n).size(), there = slice_.ngrams(text, n).size();
+    size_t here = matcher_.left[n].size(), there = matcher_.right[n].size();
     if (here == 0 || there == 0) return undefined;
-    matcher_.compare(text, n);
+    matcher_.compare(n);
     const std::vector<uint32_t> &rows = matcher_.rows, &columns = matcher_.columns;
     if (pairs) note_exact(text, n, *pairs);
     if (rows.empty() && columns.empty()) return 1.0;
@@ -179,7 +281,7 @@ double SegmentScorer::f_of_order(size_t text, size_t n, std::vector<AlignedPair>
 
 // Equal n-grams use up the leftmost occurrences on both sides.
 void SegmentScorer::note_exact(size_t text, size_t n, std::vector<AlignedPair> &pairs) const {
-    std::span<const uint32_t> left = slice_.ngrams(hypothesis_, n), right = slice_.ngrams(text, n);
+    const std::vector<uint32_t> &left = matcher_.left[n], &right = matcher_.right[n];
     std::vector<bool> gone(left.size());
     for (uint32_t j : matcher_.matched) {
         uint32_t i = 0;
@@ -192,17 +294,18 @@ void SegmentScorer::note_exact(size_t text, size_t n, std::vector<AlignedPair> &
 
 PairScore SegmentScorer::compare(size_t text, std::vector<AlignedPair> *pairs) {
     PairScore result;
-    result.f.assign(slice_.order(), undefined);
+    result.f.assign(options_.order, undefined);
     if (slice_.length(hypothesis_) == 0 || slice_.length(text) == 0) return result;
     take_text(text, right_);
+    matcher_.take_reference(text);
     size_t rows = left_.places.size(), length = right_.places.size();
     products_held_ = rows * length <= most_products;
-    products_.resize((products_held_ ? rows : slice_.order()) * length);
+    products_.resize((products_held_ ? rows : options_.order) * length);
     if (products_held_)
         for (size_t i = 0; i < rows; ++i) multiply(i, 0, products_.data() + i * length);
     double logarithms = 0.0;
     size_t orders = 0;
-    for (size_t n = 1; n <= slice_.order(); ++n) {
+    for (size_t n = 1; n <= options_.order; ++n) {
         double f = result.f[n - 1] = f_of_order(text, n, pairs);
         if (std::isnan(f)) continue;
         logarithms += std::log(std::max(f, smallest_factor));
@@ -213,9 +316,9 @@ PairScore SegmentScorer::compare(size_t text, std::vector<AlignedPair> *pairs) {
         result.score = std::exp(words);
         return result;
     }
-    characters_.compare(*profiles_[hypothesis_], *profiles_[text], counts_);
-    result.characters = chrf::f_score(counts_, options_.beta);
-    double share = 1.0 / static_cast<double>(slice_.order() + 1);
+    double square = options_.beta * options_.beta;
+    result.characters = chrf::f_score(characters_.counts(text - hypothesis_ - 1), {.factor = square, .factor_plus_one = 1.0 + square});
+    double share = 1.0 / static_cast<double>(options_.order + 1);
     result.score = std::exp(share * std::log(std::max(result.characters, smallest_factor)) + (1.0 - share) * words);
     return result;
 }
@@ -224,6 +327,7 @@ double SegmentScorer::score(size_t segment, const double *weights, SegmentDetail
     hypothesis_ = slice_.hypothesis(segment);
     matcher_.take_hypothesis(hypothesis_);
     take_words(segment);
+    if (options_.characters) characters_.compare(outputs_[segment], references_[segment]);
     double best_product = 0.0, best_weight = 0.0, products = 0.0, total = 0.0, best_of_good = 0.0;
     scores_.clear();
     for (size_t text = hypothesis_ + 1; text < slice_.end(segment); ++text) {

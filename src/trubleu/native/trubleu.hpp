@@ -12,9 +12,11 @@
 namespace trubleu::soft {
 
 struct TrubleuOptions {
+    size_t order = 3;
     double beta = 2.0;        // recall weighs beta times as much as precision
     double shift = 0.15;      // cosines up to here count nothing
     bool characters = true;   // whether chrF is one more factor
+    bool lowercase = true;    // whether characters are compared without case
 };
 
 // What is known of the words of a slice, by number.
@@ -47,11 +49,51 @@ struct SegmentDetails {
     double earned = 0.0, cut = 0.0;
 };
 
+// Which n-grams of a hypothesis a reference has too. Equal ones are paired from left to right.
+//
+// The different n-grams of the hypothesis are numbered, order by order: one is found by the number of all but its last
+// word and that word. A slice's own numbers of n-grams are not needed, and a table this small stays in the cache.
+class NgramMatcher {
+  public:
+    NgramMatcher(const Slice &slice, size_t order) : slice_(slice), order_(order), number_of_word_(slice.word_count(), nothing) {}
+
+    void take_hypothesis(size_t text);
+    void take_reference(size_t text);
+    // Pairs the n-grams of one order.
+    void compare(size_t n);
+
+    // The n-grams of the hypothesis and of the reference by where they begin; `nothing` for those of the reference alone.
+    std::vector<uint32_t> left[max_order + 1], right[max_order + 1];
+    // Of the last comparison: positions that are left over, of the hypothesis and of the reference, and positions of the
+    // reference that were paired.
+    std::vector<uint32_t> rows, columns, matched;
+
+  private:
+    struct Slot {
+        uint64_t key;
+        uint32_t number;
+    };
+    static constexpr uint64_t no_key = ~uint64_t{0};
+
+    // Where an n-gram is, or would be, by the numbers of all but its last word and of that word.
+    Slot &slot(size_t n, uint32_t head, uint32_t last);
+
+    const Slice &slice_;
+    size_t order_;
+    std::vector<uint32_t> number_of_word_;
+    std::vector<uint32_t> words_;  // the different words of the hypothesis
+    std::vector<uint32_t> counts_[max_order + 1], used_;
+    std::vector<Slot> table_;
+    unsigned bits_ = 0;
+};
+
 // Scores segments of a slice; holds scratch memory, so each thread has its own.
 class SegmentScorer {
   public:
-    // `profiles` has the characters of each text of the slice; null without characters.
-    SegmentScorer(const Slice &slice, const WordTable &words, const chrf::Profile *const *profiles, const TrubleuOptions &options);
+    // Characters are compared by segment: `outputs` are the hypotheses as they were before they were split into words,
+    // `references` their references; both null without characters.
+    SegmentScorer(const Slice &slice, const WordTable &words, const Text *outputs, const chrf::Segment *references,
+                  const TrubleuOptions &options);
 
     // `weights` has one number for each reference of the segment, NaN for one that is left out; null for 1 each.
     double score(size_t segment, const double *weights, SegmentDetails *details);
@@ -75,9 +117,10 @@ class SegmentScorer {
 
     const Slice &slice_;
     WordTable words_;
-    const chrf::Profile *const *profiles_;
+    const Text *outputs_;
+    const chrf::Segment *references_;
     TrubleuOptions options_;
-    Matcher matcher_;
+    NgramMatcher matcher_;
     Aligner aligner_;
     chrf::Matcher characters_;
     int32_t least_;
@@ -87,14 +130,14 @@ class SegmentScorer {
     // The different words of the hypothesis, and of all references of the segment, and the cosines between them.
     std::vector<uint32_t> hypothesis_words_, reference_words_;
     std::vector<const float *> hypothesis_vectors_, reference_vectors_;
+    std::vector<double> reference_scales_;  // one over the length of each vector; 0 without one
     std::vector<float> cosines_, scratch_;
     bool held_ = false;
     // Of one pair of texts.
     Side left_, right_;
-    std::vector<double> products_, window_, left_similarities_, right_similarities_;
+    std::vector<double> products_, left_similarities_, right_similarities_;
     bool products_held_ = false;
-    std::vector<int32_t> keys_;
-    chrf::Counts counts_;
+    std::vector<int32_t> window_, keys_;
     std::vector<double> scores_;
 };
 

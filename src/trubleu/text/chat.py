@@ -9,7 +9,8 @@ that could fail; and an alternative that can fail after a long way cannot start 
 this to inputs made to break it.
 
 Letters are those of every script, as ``\w`` knows them, and a run of letters is a word. So a script without spaces
-between words (Chinese, Japanese, Thai) comes out in long tokens; ``zh``, ``ja-mecab`` or ``char`` suit it better.
+between words (Chinese, Japanese, Thai) comes out in long tokens; ``words``, ``zh``, ``ja-mecab`` or ``char`` suit it
+better.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from itertools import chain, groupby
+
+SIGNATURE = "chat"
+"""What signatures call it. It changes whenever tokens change."""
 
 
 def _marks() -> str:

@@ -92,8 +92,9 @@ Spec = str | Callable[[str], str | Sequence[str]]
 # The kernel tokenizes these itself; sacreBLEU, which takes a while to import, is only needed to show tokens.
 _NATIVE = ("13a", "none")
 
-# The module of each tokenizer of our own; its ``split`` is a function from a text to tokens.
-_OWN = {"chat": "trubleu.text.chat", "words": "trubleu.text.words"}
+# The module of each tokenizer of our own: ``split`` is a function from a text to tokens, ``SIGNATURE`` is its name in
+# signatures and changes with its tokens.
+OWN = {"chat": "trubleu.text.chat", "words": "trubleu.text.words"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +222,7 @@ def names() -> tuple[str, ...]:
     >>> names()[-2:]
     ('chat', 'words')
     """
-    return (*sacrebleu.NAMES, *_OWN)
+    return (*sacrebleu.NAMES, *OWN)
 
 
 def tokenizer(spec: Spec | Tokenizer) -> Tokenizer:
@@ -238,8 +239,8 @@ def tokenizer(spec: Spec | Tokenizer) -> Tokenizer:
     Returns
     -------
     Tokenizer
-        Ready to use. Its name is sacreBLEU's signature for sacreBLEU's tokenizers (``ja-mecab-0.996-IPA``) and
-        ``module.qualname`` for callables.
+        Ready to use. Its name is sacreBLEU's signature for sacreBLEU's tokenizers (``ja-mecab-0.996-IPA``),
+        ``module.qualname`` for callables, and has a version where ours have changed (``words-2``).
 
     Raises
     ------
@@ -282,8 +283,9 @@ def _made_again(spec: Spec, model: str) -> Tokenizer:
 def _named(name: str) -> Tokenizer:
     if name in _NATIVE:
         return Tokenizer(name, name, name, functools.partial(_late, name), _escape=False)
-    if name in _OWN:
-        return Tokenizer(name, None, name, import_module(_OWN[name]).split, _escape=False)
+    if name in OWN:
+        module = import_module(OWN[name])
+        return Tokenizer(module.SIGNATURE, None, name, module.split, _escape=False)
     if name in sacrebleu.NAMES:
         loaded = sacrebleu.load(name)
         return Tokenizer(loaded.signature, None, name, loaded.split, _escape=False, _model=loaded.model)

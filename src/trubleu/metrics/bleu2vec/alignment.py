@@ -10,7 +10,7 @@ import numpy as np
 from trubleu.data import PreparedReferences, References
 from trubleu.data.prepared import kernel_texts
 from trubleu.metrics.bleu2vec.vectors import NOTHING
-from trubleu.metrics.matching import check_texts, warn_of_empty
+from trubleu.metrics.matching import check_texts, warn_of_empty, warn_of_unsplit
 from trubleu.native import kernels, resolve_threads
 
 if TYPE_CHECKING:
@@ -116,6 +116,7 @@ class SoftMatching:
         warn_of_empty(references)
         texts = tuple(outputs)
         check_texts(texts)
+        warn_of_unsplit(texts, self.tokenizer)
         texts, native, lowercase = kernel_texts(texts, self.tokenizer, self.lowercase)
         options = self._options(native, lowercase)
         reference_texts = references.kernel_texts(self.tokenizer, self.lowercase)[0]

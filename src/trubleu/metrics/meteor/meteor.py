@@ -95,7 +95,7 @@ class Meteor(Metric):
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
         """Return exact, stem and synonym matches, lengths of output and reference, and chunks."""
-        return row_by_row(self._row, outputs, references, COLUMNS, progress)
+        return row_by_row(self._row, self.tokenizer, outputs, references, COLUMNS, progress)
 
     def _row(self, output: str, references: Sequence[str]) -> NDArray[np.float64]:
         """Return the row of the reference with the best score."""
