@@ -278,8 +278,10 @@ def choose_metric(options: argparse.Namespace, *, weighted: bool) -> None:
     if not options.metric:
         options.metric = [*default_metrics(options.metrics_of, weighted=weighted)]
         return
+    if weighted:
+        return
     using = {name: metric for name, metric in build_metrics(options).items() if metric.uses_weights}
-    if using and not weighted:
+    if using:
         from trubleu.metrics import DeltaBleu, DeltaBleu2Vec, SentenceDeltaBleu
 
         delta = [name for name, metric in using.items() if isinstance(metric, DeltaBleu | SentenceDeltaBleu)]
