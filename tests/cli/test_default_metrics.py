@@ -162,7 +162,7 @@ def test_trubleu_lowercases_without_being_told(capsys: pytest.CaptureFixture[str
 def test_vectors_of_ones_own(capsys: pytest.CaptureFixture[str]) -> None:
     Path("own.vec").write_text("3 2\nfood 1 2\ngreat 2 1\nexcellent 2 2\n")
     found = rows("scores", "score", *ONE, "good.txt", "--vectors", "own.vec", capsys=capsys)
-    assert "vec:own.vec" in found[0]["signature"]
+    assert "vec:word2vec:own-" in found[0]["signature"]
 
 
 def test_an_option_that_none_of_them_takes(capsys: pytest.CaptureFixture[str]) -> None:
