@@ -36,6 +36,7 @@ from trubleu.metrics import (
     SentenceBleu,
     SentenceDeltaBleu,
     Ter,
+    TruBleu,
     metric,
     names,
 )
@@ -106,7 +107,7 @@ print(sorted(name for name in sys.modules if name.startswith("trubleu.metrics.")
 """
     rooms, metrics = python(code).splitlines()
     assert not {"vectors", "mining", "explain", "judge", "rating", "simulate", "demo"} & set(ast.literal_eval(rooms))
-    used = ["base", "bleu", "dbleu", "matching", "registry"]
+    used = ["base", "bleu", "dbleu", "defaults", "matching", "registry"]
     assert ast.literal_eval(metrics) == [f"trubleu.metrics.{name}" for name in used]
 
 
@@ -133,14 +134,15 @@ def test_the_version_is_the_installed_one() -> None:
 def test_names_of_metrics() -> None:
     near = ("bleu2vec", "bleu2vec-f", "dbleu2vec", "dbleu2vec-f")
     learning, alike = ("nist", "cider", "cider-d"), ("chrf", "chrf++", "lebleu", "meteor", "ter")
-    assert names() == ("bleu", "sbleu", "dbleu", "sdbleu", "ibleu", *learning, *near, *alike)
+    assert names() == ("trubleu", "bleu", "sbleu", "dbleu", "sdbleu", "ibleu", *learning, *near, *alike)
     for name in names():
         ordered = "bleu" in name or name in learning
         usual = 3 if name in near else 5 if name == "nist" else 4
-        assert metric(name).name == (f"{name}-{usual}" if ordered else name)
+        assert metric(name).name == (f"{name}-{usual}" if ordered and name != "trubleu" else name)
         if ordered:
             for order in range(1, 10):
-                assert metric(f"{name}-{order}").name == f"{name}-{order}"
+                plain = (name, order) == ("trubleu", 3)
+                assert metric(f"{name}-{order}").name == (name if plain else f"{name}-{order}")
 
 
 @pytest.mark.parametrize(
@@ -189,7 +191,7 @@ def test_options_beside_the_name() -> None:
     [
         ("blue", r"no metric 'blue'; did you mean .*\bbleu\b"),
         ("dbleau-2", r"no metric 'dbleau'; did you mean dbleu"),
-        ("xyzzy", r"known: bleu, sbleu, dbleu, sdbleu, ibleu, nist, .* bleu2vec-f, .* chrf\+\+, lebleu, meteor, ter"),
+        ("xyzzy", r"known: trubleu, bleu, sbleu, dbleu, sdbleu, ibleu, nist, .* bleu2vec-f, .* chrf\+\+, lebleu, meteor, ter"),
         ("bleu-10", r"the order is 10, but must be a whole number from 1 to 9"),
         ("bleu-0", r"the order is 0, "),
         ("bleu--1", r"the order is -1, "),
@@ -295,7 +297,7 @@ def test_corpus_score() -> None:
         ["the food was great", "i do not know"],
         [["the food was great"], ["ask him", "i do not know"]],
     )
-    assert corpus_score(outputs, references) == DeltaBleu(2).corpus(outputs, references)
+    assert corpus_score(outputs, references) == TruBleu().corpus(outputs, references)
     assert corpus_score(outputs, references, "bleu", lowercase=True) == Bleu(lowercase=True).corpus(outputs, references)
     weights = [[1.0], [0.9, -0.2]]
     expected = DeltaBleu(2).corpus(outputs, References.from_lists(references, weights))

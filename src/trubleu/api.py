@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from trubleu.data import PreparedReferences, References
 from trubleu.errors import UsageError
+from trubleu.metrics.defaults import DEFAULT_METRIC
 from trubleu.metrics.registry import metric as make_metric
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 def corpus_score(
     outputs: Sequence[str],
     references: AnyReferences,
-    metric: str | Metric = "dbleu-2",
+    metric: str | Metric = DEFAULT_METRIC,
     weights: Sequence[Sequence[float | None]] | None = None,
     *,
     threads: int | None = None,
@@ -32,7 +33,7 @@ def corpus_score(
     references
         For each segment a list of its references (sacreBLEU's lists are the other way round), or a `References`.
     metric
-        A metric's name, such as ``dbleu-2`` or ``bleu-4[tokenize=intl]``, or a metric. ΔBLEU without weights is BLEU.
+        A metric's name, such as ``dbleu-2`` or ``bleu-4[tokenize=intl]``, or a metric.
     weights
         For each segment a list of its references' weights, from −1 to 1.
     threads
@@ -43,6 +44,8 @@ def corpus_score(
     Examples
     --------
     >>> outputs = ["the food was great", "i do not know"]
+    >>> round(corpus_score(outputs, [["the food was excellent"], ["no idea"]]).score, 2)
+    52.49
     >>> references = [["the food was great", "the food was awful"], ["ask the waiter", "i do not know"]]
     >>> round(corpus_score(outputs, references, "bleu-2").score, 2)
     100.0

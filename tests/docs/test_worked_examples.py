@@ -21,6 +21,7 @@ DAYS = as_source(
         np.array([[1, 0, 0, 0], [0.8, 0.6, 0, 0], [0, 0, 1, 0], [0, 0, 0.6, 0.8]]),
     )
 )
+DAY = as_source((["good", "fine", "day"], np.array([[2, 0, 0], [1.2, 0.9, 0], [0, 0, 1]])))
 BIG = as_source((["big", "large"], np.array([[1, 0], [0.8, 0.6]])))
 VIEWS = as_source((["good", "great", "awful"], np.array([[1, 0, 0], [0.8, 0.6, 0], [0.6, 0, 0.8]])))
 
@@ -32,6 +33,10 @@ WEIGHTS = [[0.9, -0.5], [1.0, 0.3]]
 
 # Metric, options, outputs, references, weights, what the page says.
 EXAMPLES: list[tuple[str, dict[str, Any], list[str], list[list[str]], list[list[float]] | None, str]] = [
+    ("trubleu", {"vectors": DAY}, ["good day"], [["fine day"]], None, "56.16"),
+    ("trubleu", {"vectors": DAY}, ["good day"], [["good"]], None, "0.8779"),
+    ("trubleu", {"vectors": DAY}, ["good day"], [["fine day", "good"]], [[1.0, -0.5]], "35.90"),
+    ("trubleu", {"vectors": DAY}, ["good day"], [["fine day", "good"]], [[1.0, 0.5]], "61.43"),
     ("bleu-1", {}, ["go go go"], [["go on", "go , go !"]], None, "2/3"),
     ("bleu-2", {}, [*CAT, "good night"], [["the cat is on the mat"], ["good night all"]], None, "67.40"),
     ("sbleu-4", {}, ["ok fine"], [["ok sure"]], None, "50.00"),
@@ -101,3 +106,22 @@ def test_ibleu() -> None:
     )
     assert "= 73.59" in PAGE
     assert result.score == pytest.approx(73.59, abs=0.005)
+
+
+def test_the_parts_of_trubleu() -> None:
+    references = trubleu.References.from_lists([["fine day", "good"]], [[1.0, -0.5]])
+    parts = trubleu.TruBleu(vectors=DAY).parts("good day", references)
+    near, bad = parts.references
+    found = {
+        "<i>F</i><sub>1</sub> = 0.8556": near.orders[0],
+        "= 0.8503": near.orders[1],
+        "(3/7 + 2/6 + 1/5) / 6 = 0.1603": near.characters,
+        "= 0.5616, and": near.score,
+        "<i>F</i><sub>1</sub> = 0.9091": bad.orders[0],
+        "<i>F<sub>c</sub></i> = 0.7907": bad.characters,
+        "similarity 0.8779": bad.score,
+        "= 0.3608, and": parts.cut,
+    }
+    for said, value in found.items():
+        assert said in PAGE
+        assert value == pytest.approx(float(said.removesuffix(", and").split()[-1]), abs=0.00005), said

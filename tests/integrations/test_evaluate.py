@@ -44,8 +44,8 @@ def test_scores_are_our_own(metric: str) -> None:
     json.dumps(found)
 
 
-def test_without_a_name_the_metric_is_dbleu_2() -> None:
-    assert load().compute(**ALL) == scored("dbleu-2").to_dict()
+def test_without_a_name_the_metric_is_trubleu() -> None:
+    assert load().compute(**ALL) == scored("trubleu").to_dict()
     assert load().name == "trubleu"
 
 
@@ -79,7 +79,7 @@ def test_the_description_names_all_families() -> None:
 
 
 def test_in_memory() -> None:
-    assert load(keep_in_memory=True).compute(**ALL) == scored("dbleu-2").to_dict()
+    assert load(keep_in_memory=True).compute(**ALL) == scored("trubleu").to_dict()
 
 
 def test_one_reference_may_be_a_plain_text() -> None:

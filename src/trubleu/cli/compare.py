@@ -7,7 +7,6 @@ from typing import Any
 
 from trubleu.cli.explain import corpus_and_metric
 from trubleu.cli.options import (
-    DEFAULT_METRIC,
     add_corpus_options,
     add_output_options,
     add_sampling_options,
@@ -39,7 +38,7 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         allow_abbrev=False,
     )
     parser.set_defaults(run=run)
-    add_corpus_options(parser, DEFAULT_METRIC)
+    add_corpus_options(parser, "compare")
     shown = parser.add_argument_group("what makes the difference")
     shown.add_argument("--top", type=int, default=10, metavar="N", help="segments to show for each system (10)")
     shown.add_argument("--ngrams", type=int, default=15, metavar="N", help="n-grams to show for each system (15)")

@@ -6,7 +6,6 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from trubleu.cli.options import (
-    DEFAULT_METRIC,
     add_corpus_options,
     add_output_options,
     build_metrics,
@@ -56,7 +55,7 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     which.add_argument("--segment", action="append", metavar="ID", help="this one; give it again for more")
     which.add_argument("--worst", type=int, metavar="N", help="the N with the worst scores of a system")
     which.add_argument("--differ", type=int, metavar="N", help="the N where the scores of two systems differ most")
-    add_corpus_options(parser, DEFAULT_METRIC)
+    add_corpus_options(parser, "explain")
     add_output_options(parser, formats=("text", "json", "html"))
 
 

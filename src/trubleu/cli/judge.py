@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from trubleu.metrics import Metric
 
 
-PAIRS_METRICS: Final = ("bleu-2", "sbleu-2", "dbleu-2")
 DEFAULT_CONDITIONS: Final = ("single", "w>=0.6", "all")
 POOLED_CONDITIONS: Final = ("given", "all")
 
@@ -67,7 +66,7 @@ def add_pairs_parser(protocols: argparse._SubParsersAction[Any]) -> None:
         allow_abbrev=False,
     )
     parser.set_defaults(run=run_pairs)
-    add_corpus_options(parser, ", ".join(PAIRS_METRICS), without=["no_positive"])
+    add_corpus_options(parser, "judge pairs", without=["no_positive"])
     people = parser.add_argument_group("what people think")
     people.add_argument(
         "--ratings",
@@ -162,7 +161,7 @@ def run_pairs(options: argparse.Namespace) -> None:
             prepare_folder(options.resume)  # if that cannot be, it is said before files are read
         references, systems = read_corpus(options)
         references = _rated(references, options)
-        _choose_metrics(options, references)
+        choose_metric(options, weighted=references.weighted() or options.pool_outputs)
         report = judge_pairs(
             systems,
             references,
@@ -217,16 +216,6 @@ def _rated(references: References, options: argparse.Namespace) -> References:
     return all_rated(references, options.unrated_as)
 
 
-def _choose_metrics(options: argparse.Namespace, references: References) -> None:
-    """Fill in metrics if none was named; without any weights ΔBLEU would be BLEU."""
-    from trubleu.cli.options import choose_metric
-
-    weighted = references.weighted() or options.pool_outputs
-    if not options.metric:
-        options.metric = [name for name in PAIRS_METRICS if weighted or not name.startswith("d")]
-    choose_metric(options, weighted=weighted)
-
-
 def _scores(options: argparse.Namespace) -> list[SegmentScores]:
     from trubleu.data import SegmentScores
     from trubleu.errors import UsageError
@@ -276,7 +265,6 @@ def _write_extras(report: PairsReport, options: argparse.Namespace) -> None:
         write_figures(report, options.figures, formats=_formats(options))
 
 
-WMT_METRICS: Final = ("bleu-4", "sbleu-4[variant=sacrebleu]")
 WMT_DIGITS: Final = 3
 
 WMT_EPILOG = """\
@@ -305,7 +293,7 @@ def add_wmt_parser(protocols: argparse._SubParsersAction[Any]) -> None:
         allow_abbrev=False,
     )
     parser.set_defaults(run=run_wmt)
-    add_corpus_options(parser, " and ".join(WMT_METRICS), systems="*", without=["no_positive"])
+    add_corpus_options(parser, "judge wmt", systems="*", without=["no_positive"])
     people = parser.add_argument_group("what people think")
     people.add_argument("--human", metavar="FILE", help="official scores of systems: NAME SCORE (LOW, HIGH) a line")
     people.add_argument("--rankings", metavar="FILE", help="ranked pairs of outputs: WMT's CSV, maybe compressed")
@@ -444,8 +432,6 @@ def _metrics(options: argparse.Namespace, tasks: Sequence[WmtTask]) -> dict[str,
     references = [task.references for task in tasks if task.references is not None]
     if not options.metric and not references:
         return {}
-    if not options.metric:
-        options.metric = list(WMT_METRICS)
     choose_metric(options, weighted=any(each.weighted() for each in references))
     return _build(options)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from trubleu.metrics.defaults import default_metrics, default_text
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
@@ -123,14 +125,13 @@ def chosen_engine(options: argparse.Namespace) -> Engine:
     return engine("local" if options.engine is None else options.engine, threads=getattr(options, "threads", None))
 
 
-WEIGHTED_METRIC: Final = "dbleu-4"
-UNWEIGHTED_METRIC: Final = "bleu-4"
-DEFAULT_METRIC: Final = f"{WEIGHTED_METRIC} for references with weights, otherwise {UNWEIGHTED_METRIC}"
-
 # Options of metrics that may be given for all metrics at once: name, what it is, and the argument's own settings.
 METRIC_OPTIONS: Final[dict[str, dict[str, Any]]] = {
-    "tokenize": {"metavar": "NAME", "help": "tokenizer: 13a (default), intl, char, zh, words, chat, none, …"},
-    "lowercase": {"action": "store_true", "help": "lower-case all texts; meteor does unless it has lowercase=false"},
+    "tokenize": {"metavar": "NAME", "help": "tokenizer: 13a (default; trubleu: words), intl, char, zh, chat, none, …"},
+    "lowercase": {
+        "action": "store_true",
+        "help": "lower-case all texts; trubleu and meteor do unless they have lowercase=false",
+    },
     "smoothing": {"metavar": "KIND", "help": "exp (default), floor, add-k or none; for bleu2vec lin-och (default) too"},
     "smoothing_value": {"metavar": "X", "type": float, "help": "the value for floor (0.1) or add-k (1)"},
     "effective_order": {"action": "store_true", "help": "leave out orders that texts are too short for"},
@@ -146,7 +147,7 @@ METRIC_OPTIONS: Final[dict[str, dict[str, Any]]] = {
     "unrated_as": {"metavar": "W", "type": float, "help": "the weight of references that are not rated yet"},
     "vectors": {
         "metavar": "PATH",
-        "help": "vectors for bleu2vec and dbleu2vec: a store, a file, a folder or ready (default)",
+        "help": "vectors for trubleu, bleu2vec and dbleu2vec: a store, a file, a folder or ready (default)",
     },
     "similarity": {"metavar": "RULE", "help": "what becomes of cosines there: raw, clamp or shift:S"},
     "oov": {"metavar": "X", "help": "the similarity of what has no vector there (0.001), or composed"},
@@ -164,7 +165,7 @@ METRIC_OPTIONS: Final[dict[str, dict[str, Any]]] = {
 
 
 def add_corpus_options(
-    parser: argparse.ArgumentParser, default_metric: str, *, systems: str = "+", without: Sequence[str] = ()
+    parser: argparse.ArgumentParser, command: str, *, systems: str = "+", without: Sequence[str] = ()
 ) -> argparse._ArgumentGroup:
     """Add the arguments that name systems, references and metrics, the same in every command.
 
@@ -174,8 +175,8 @@ def add_corpus_options(
     ----------
     parser
         The command's.
-    default_metric
-        What is taken if no metric is named, for the help.
+    command
+        The command as people type it, by which its default metrics are known.
     systems
         How many systems there may be, in argparse's signs.
     without
@@ -201,9 +202,14 @@ def add_corpus_options(
         metavar="FILE",
         help="what the outputs answer to, translate or shorten, one text a line, for ibleu; else the message in --refs",
     )
+    parser.set_defaults(metrics_of=command)
     chosen = parser.add_argument_group("metrics")
     chosen.add_argument(
-        "-m", "--metric", action="append", metavar="METRIC", help=f"a metric; give it again for more ({default_metric})"
+        "-m",
+        "--metric",
+        action="append",
+        metavar="METRIC",
+        help=f"a metric; give it again for more (default: {default_text(command)})",
     )
     for name, settings in METRIC_OPTIONS.items():
         if name not in without:
@@ -264,16 +270,18 @@ def corpus_files(options: argparse.Namespace) -> tuple[list[str], list[str], lis
 
 
 def choose_metric(options: argparse.Namespace, *, weighted: bool) -> None:
-    """Fill in the metric if none was named; say it if ΔBLEU was named and there are no weights."""
+    """Fill in the command's metrics if none was named; say it if ΔBLEU was named and there are no weights."""
     import warnings
 
     from trubleu.errors import TrubleuWarning
 
     if not options.metric:
-        options.metric = [WEIGHTED_METRIC if weighted else UNWEIGHTED_METRIC]
+        options.metric = [*default_metrics(options.metrics_of, weighted=weighted)]
+        return
+    if weighted:
         return
     using = {name: metric for name, metric in build_metrics(options).items() if metric.uses_weights}
-    if using and not weighted:
+    if using:
         from trubleu.metrics import DeltaBleu, DeltaBleu2Vec, SentenceDeltaBleu
 
         delta = [name for name, metric in using.items() if isinstance(metric, DeltaBleu | SentenceDeltaBleu)]
@@ -298,7 +306,7 @@ def build_metrics(options: argparse.Namespace) -> dict[str, Metric]:
         return built[1]  # some read files when they are made
     metrics = metrics_by_name(settings)
     if options.weight and not any(metric.uses_weights for metric in metrics.values()):
-        raise UsageError("--weight changes nothing, as none of the metrics uses weights; leave it out, or add dbleu-4")
+        raise UsageError("--weight changes nothing, as none of the metrics uses weights; leave it out, or add trubleu")
     if options.source is not None and not any(metric.needs_source for metric in metrics.values()):
         raise UsageError("--source changes nothing, as none of the metrics looks at it; leave it out, or add ibleu-4")
     options.built_metrics = (settings, metrics)

@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.cli.options import (
-    DEFAULT_METRIC,
     add_corpus_options,
     add_engine_group,
     add_output_options,
@@ -87,7 +86,7 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         allow_abbrev=False,
     )
     parser.set_defaults(run=run)
-    add_list_option(add_corpus_options(parser, DEFAULT_METRIC, systems="*"))
+    add_list_option(add_corpus_options(parser, "score", systems="*"))
     drawn = parser.add_argument_group("intervals and tests")
     drawn.add_argument("--ci", action="store_true", help="add bootstrap intervals")
     drawn.add_argument("--test", action="store_true", help="test the differences between systems")

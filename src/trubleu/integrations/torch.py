@@ -8,6 +8,7 @@ from trubleu.data import References
 from trubleu.errors import UsageError
 from trubleu.integrations.inputs import listed, listed_rows
 from trubleu.metrics.base import as_references
+from trubleu.metrics.defaults import DEFAULT_METRIC
 from trubleu.metrics.registry import metric as make_metric
 from trubleu.optional_deps import needed
 from trubleu.stats import total
@@ -43,7 +44,7 @@ class TrubleuMetric(torchmetrics.Metric):
     Parameters
     ----------
     metric
-        A metric's name, such as ``dbleu-2`` or ``bleu-4[tokenize=intl]``, or a metric. One that learns from the
+        A metric's name, such as ``trubleu`` or ``bleu-4[tokenize=intl]``, or a metric. One that learns from the
         references of all segments (`Metric.learns`) needs them beforehand: as its option ``corpus``, or by
         `Metric.learned`.
     threads
@@ -67,7 +68,7 @@ class TrubleuMetric(torchmetrics.Metric):
     statistics: torch.Tensor
     apart: torch.Tensor
 
-    def __init__(self, metric: str | Metric = "dbleu-2", *, threads: int | None = None, **options: Any) -> None:
+    def __init__(self, metric: str | Metric = DEFAULT_METRIC, *, threads: int | None = None, **options: Any) -> None:
         super().__init__(**{name: options.pop(name) for name in TORCHMETRICS_OPTIONS if name in options})
         self.scorer = make_metric(metric, **options)
         self.threads = threads

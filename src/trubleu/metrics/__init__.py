@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from trubleu.metrics.sbleu import SentenceBleu as SentenceBleu
     from trubleu.metrics.sbleu import SentenceDeltaBleu as SentenceDeltaBleu
     from trubleu.metrics.ter import Ter as Ter
+    from trubleu.metrics.trubleu import AlignedNgrams as AlignedNgrams
+    from trubleu.metrics.trubleu import ComparedReference as ComparedReference
+    from trubleu.metrics.trubleu import SegmentParts as SegmentParts
     from trubleu.metrics.trubleu import TruBleu as TruBleu
 
 __all__, __getattr__, __dir__ = lazy_names(
@@ -47,6 +50,6 @@ __all__, __getattr__, __dir__ = lazy_names(
         "registry": "MetricDescription describe metric names",
         "sbleu": "SentenceBleu SentenceDeltaBleu",
         "ter": "Ter",
-        "trubleu": "TruBleu",
+        "trubleu": "AlignedNgrams ComparedReference SegmentParts TruBleu",
     },
 )

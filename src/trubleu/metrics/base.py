@@ -156,6 +156,16 @@ class Metric(ABC):
     def signature(self, references: AnyReferences | None = None) -> Signature:
         """Return how a number is made; with references, how many there are is part of it."""
 
+    def reading(self, nrefs: str | None) -> str | None:  # noqa: ARG002
+        """Return one line on how to read the scale, for the notes under a table; None if there is nothing to say.
+
+        Parameters
+        ----------
+        nrefs
+            How many references a segment has, as signatures say it: a number, or ``var``.
+        """
+        return None
+
     def segments(
         self, outputs: Sequence[str], references: AnyReferences, *, threads: int | None = None
     ) -> NDArray[np.float64]:

@@ -9,8 +9,9 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from trubleu.errors import UsageError, nearest
+from trubleu.errors import MissingExtraError, UsageError, nearest
 from trubleu.metrics.base import Metric
+from trubleu.metrics.defaults import WITHOUT_VECTORS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -148,6 +149,11 @@ class MetricSpec:
                 raise UsageError(f"{self.text} has no option {option}; {nearest(option, known)}")
         try:
             built = self.factory(**{**self.options, **options})
+        except MissingExtraError as error:
+            if "vectors" not in known:
+                raise
+            other = f"use {WITHOUT_VECTORS}, which needs no vectors (on the command line: -m {WITHOUT_VECTORS})"
+            raise MissingExtraError(f"{error}, or {other}") from error
         except TypeError as error:  # such as an argument that it cannot do without
             raise UsageError(f"{self.text} is no metric, or needs more options: {error}") from error
         if not isinstance(built, Metric):

@@ -324,6 +324,13 @@ class TruBleu(LearningMetric):
         """Return the segments that have no reference of positive weight."""
         return self.policy.weights(references)[1]
 
+    def reading(self, nrefs: str | None) -> str | None:
+        """Return what 100 means."""
+        parts = "near misses count in part (trubleu explain shows how)"
+        if nrefs == "1":
+            return f"100 is equality with the reference; {parts}"
+        return f"{parts}; with several references 100 needs equality with all good ones: use it to compare systems"
+
     def signature(self, references: AnyReferences | None = None) -> Signature:
         """Return how a number is made."""
         return make_signature(

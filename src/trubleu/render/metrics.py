@@ -26,6 +26,8 @@ _TAKES: Final = {
     "corpus": "a file of references to learn from",
     "alpha": "a number from 0 to 1",
     "threshold": "a number from 0 to 1",
+    "shift": "a cosine from 0 to below 1",
+    "importance": "vector, corpus or none",
     "gamma": "a number from 0 to 1",
     "sigma": "a number above 0",
     "beta": "a number that is not below 0",
@@ -40,6 +42,7 @@ _TAKES_HERE: Final = {
     ("bleu2vec", "smoothing"): "lin-och, exp, floor, add-k or none",
     ("dbleu2vec", "smoothing"): "lin-och, exp, floor, add-k or none",
     ("bleu2vec", "definition"): "paper or release2017",
+    ("trubleu", "beta"): "a number above 0",
     ("chrf", "beta"): "a whole number from 1 on",
     ("chrf++", "beta"): "a whole number from 1 on",
 }

@@ -64,7 +64,9 @@ def score_tables(report: ScoreReport) -> list[Table]:
 
 
 def score_notes(report: ScoreReport) -> Iterator[str]:
-    """Yield how intervals, tests and scores were made, one sentence each."""
+    """Yield how to read the scores, and how intervals, tests and scores were made, one sentence each."""
+    for said in dict.fromkeys(report.readings.values()):
+        yield f"{', '.join(name for name in report.metrics if report.readings.get(name) == said)}: {said}"
     if report.resamples is not None and report.confidence is not None:
         share = f"{100 * report.confidence:g} %"
         if any(row.low is not None for row in report.scores):

@@ -78,6 +78,8 @@ class ScoreReport:
         The rows.
     lower_is_better
         The metrics for which that is so.
+    readings
+        How to read the scales of those metrics that have something to say about it (`Metric.reading`).
     baseline
         The system that the others were tested against, if one was named.
     confidence, resamples, seed
@@ -94,6 +96,7 @@ class ScoreReport:
     tests: tuple[TestRow, ...] = ()
     segments: tuple[SegmentRow, ...] = ()
     lower_is_better: frozenset[str] = field(default_factory=frozenset)
+    readings: Mapping[str, str] = field(default_factory=dict)
     baseline: str | None = None
     confidence: float | None = None
     resamples: int | None = None
@@ -306,6 +309,7 @@ def report_samples(
         tests=tuple(tests),
         segments=tuple(segments),
         lower_is_better=frozenset(name for name, metric in metrics.items() if not metric.higher_is_better),
+        readings={name: said for name, metric in metrics.items() if (said := metric.reading(nrefs))},
         baseline=sampling.baseline,
         confidence=sampling.confidence if drawn else None,
         resamples=sampling.resamples if drawn else None,

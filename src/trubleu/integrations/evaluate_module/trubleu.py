@@ -11,6 +11,7 @@ from trubleu.data import References
 from trubleu.errors import DataError
 from trubleu.integrations.inputs import listed, listed_rows
 from trubleu.metrics.base import as_references, check_flag
+from trubleu.metrics.defaults import DEFAULT_METRIC
 from trubleu.metrics.registry import metric as make_metric
 from trubleu.stats import bootstrap_interval
 
@@ -19,14 +20,13 @@ if TYPE_CHECKING:
 
     from trubleu.metrics import Metric
 
-DEFAULT_METRIC: Final = "dbleu-2"
 NO_CONFIG: Final = "default"
 OWN_OPTIONS: Final = ("ci", "confidence", "resamples", "seed", "threads")
 
 DESCRIPTION: Final = """\
-Scores generated text with references that may carry weights from -1 (a bad answer) to 1 (a good one): BLEU, ΔBLEU,
-sBLEU, iBLEU, bleu2vec, NIST, CIDEr, LeBLEU, METEOR, chrF, TER and others, each with a signature of how the number was
-made.
+Scores generated text with references that may carry weights from -1 (a bad answer) to 1 (a good one): trubleu, BLEU,
+ΔBLEU, sBLEU, iBLEU, bleu2vec, NIST, CIDEr, LeBLEU, METEOR, chrF, TER and others, each with a signature of how the
+number was made.
 """
 
 USAGE: Final = """
@@ -35,7 +35,8 @@ Args:
     references: for each segment a list of its references, or one text.
     weights: for each segment a list of its references' weights, from -1 to 1; None in a list for "not rated yet".
     messages: what each prediction answers to, translates or shortens, for metrics that look at it.
-    metric: such as "dbleu-2" or "bleu-4[tokenize=intl]"; what evaluate.load was given as config_name if left out.
+    metric: such as "trubleu" or "bleu-4[tokenize=intl]"; what evaluate.load was given as config_name if left out, and
+        trubleu if that was left out, too.
     ci: whether to add a bootstrap interval; with confidence (0.95), resamples (10000) and seed (12345).
     threads: how many threads to use.
     Any option of the metric, such as tokenize="chat".

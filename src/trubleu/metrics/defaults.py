@@ -1,0 +1,83 @@
+"""Which metrics are taken where nobody names one; light, so that ``--help`` can say so."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+DEFAULT_METRIC: Final = "trubleu"
+"""What `trubleu.corpus_score` and the integrations take."""
+
+WITHOUT_VECTORS: Final = "bleu-4"
+"""What to use where the ready vectors are not installed."""
+
+
+class Defaults(NamedTuple):
+    """The metrics of a command.
+
+    Attributes
+    ----------
+    metrics
+        Where no reference has a weight.
+    with_weights
+        Where there are weights.
+    """
+
+    metrics: tuple[str, ...]
+    with_weights: tuple[str, ...]
+
+
+_SCORES: Final = Defaults((DEFAULT_METRIC, "bleu-4"), (DEFAULT_METRIC, "bleu-4", "dbleu-2"))
+_JUDGED: Final = (DEFAULT_METRIC, "chrf", "bleu-4")
+
+DEFAULTS: Final[dict[str, Defaults]] = {
+    "score": _SCORES,
+    "compare": _SCORES,
+    "explain": Defaults(("bleu-4",), ("dbleu-4",)),
+    "judge pairs": Defaults(_JUDGED, (*_JUDGED, "dbleu-2")),
+    # BLEU-4 is a score of whole systems; at the level of segments sBLEU-4 stands for it.
+    "judge wmt": Defaults(
+        (*_JUDGED, "sbleu-4[variant=sacrebleu]"), (*_JUDGED, "sbleu-4[variant=sacrebleu]", "dbleu-2")
+    ),
+}
+"""What each command takes if no metric is named with ``-m``."""
+
+
+def default_metrics(command: str, *, weighted: bool) -> tuple[str, ...]:
+    """Return the metrics that a command takes if none is named.
+
+    Parameters
+    ----------
+    command
+        As people type it, such as ``judge pairs``.
+    weighted
+        Whether there are weights of references.
+
+    Examples
+    --------
+    >>> default_metrics("score", weighted=True)
+    ('trubleu', 'bleu-4', 'dbleu-2')
+    """
+    found = DEFAULTS[command]
+    return found.with_weights if weighted else found.metrics
+
+
+def default_text(command: str) -> str:
+    """Return the metrics of a command in words, for its help.
+
+    Examples
+    --------
+    >>> default_text("score")
+    'trubleu and bleu-4; with weights dbleu-2, too'
+    >>> default_text("explain")
+    'dbleu-4 for references with weights, otherwise bleu-4'
+    """
+    plain, weighted = DEFAULTS[command]
+    if plain == weighted:
+        return _listed(plain)
+    if weighted[: len(plain)] == plain:
+        return f"{_listed(plain)}; with weights {_listed(weighted[len(plain) :])}, too"
+    return f"{_listed(weighted)} for references with weights, otherwise {_listed(plain)}"
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
