@@ -16,18 +16,29 @@ from trubleu.explain.difference import (
     compare_systems,
     ngram_differences,
 )
-from trubleu.explain.explanation import ExplainedOrder, ExplainedReference, Explanation, Match, NearMiss, NGram
+from trubleu.explain.explanation import (
+    ExplainedOrder,
+    ExplainedOutput,
+    ExplainedReference,
+    Explanation,
+    Match,
+    NearMiss,
+    NGram,
+    ReferenceText,
+)
 from trubleu.explain.segment import explain, is_explainable, most_different, worst
 from trubleu.explain.similarity import SimilarityExplanation, SimilarOrder, SimilarReference
 
 __all__ = [
     "ExplainedOrder",
+    "ExplainedOutput",
     "ExplainedReference",
     "Explanation",
     "Match",
     "NGram",
     "NGramDifference",
     "NearMiss",
+    "ReferenceText",
     "SegmentDifference",
     "SimilarOrder",
     "SimilarReference",
