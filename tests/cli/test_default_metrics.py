@@ -21,6 +21,7 @@ GOOD = ["the food was great", "it was so loud", "we will be back", "See you at s
 BAD = ["i do not know", "it was loud", "i do not know", "why not"]
 REFERENCES = [["the food was excellent", "i do not know"], ["it was loud"], ["we will come back"], ["see you at eight"]]
 WEIGHTS = [[1.0, -0.5], [0.8], [0.9], [0.7]]
+RATINGS = [("good", "ann", 4), ("good", "bob", 5), ("bad", "ann", 2), ("bad", "bob", 1)]
 REMEDY = "pip install 'trubleu[ready]', or use bleu-4, which needs no vectors (on the command line: -m bleu-4)"
 
 WEIGHTED = ("--refs", "weighted.jsonl")
@@ -36,8 +37,8 @@ def _files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("one.txt").write_text("".join(f"{texts[0]}\n" for texts in REFERENCES))
     for name, texts in (("good", GOOD), ("bad", BAD)):
         Path(f"{name}.txt").write_text("\n".join(texts) + "\n")
-    rows = [f"{i + 1},{name},r{r},{rating}" for i in range(4) for r in (1, 2) for name, rating in (("good", 4), ("bad", 2))]
-    Path("ratings.csv").write_text("\n".join(["item,system,rater,score", *rows]) + "\n")
+    rated = [f"{place + 1},{name},{rater},{rating}" for place in range(4) for name, rater, rating in RATINGS]
+    Path("ratings.csv").write_text("\n".join(["item,system,rater,score", *rated]) + "\n")
     Path("human.txt").write_text("good 0.9 (1, 1)\nbad 0.1 (2, 2)\nthird 0.2 (3, 3)\n")
     Path("third.txt").write_text("the food\nit was\nwe will\nno\n")
 
@@ -68,8 +69,8 @@ def metrics(table: str, *arguments: str, capsys: pytest.CaptureFixture[str]) -> 
     return tuple(dict.fromkeys(row["metric"] for row in rows(table, *arguments, capsys=capsys)))
 
 
-PAIRS = ("judge", "pairs", "--ratings", "ratings.csv", "--unit", "2", "--draws", "3", "--resamples", "3")
-PAIRS += ("--sweeps", "none", "good.txt", "bad.txt")
+DRAWN = ("--unit", "2", "--draws", "3", "--resamples", "3", "--sweeps", "none")
+PAIRS = ("judge", "pairs", "--ratings", "ratings.csv", *DRAWN, "good.txt", "bad.txt")
 WMT = ("judge", "wmt", "--human", "human.txt", "--resamples", "0", "good.txt", "bad.txt", "third.txt")
 COMPARE = ("compare", "good.txt", "bad.txt", "--resamples", "20")
 

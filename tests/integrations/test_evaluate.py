@@ -36,7 +36,9 @@ def load(*config: str, **options: Any) -> Any:
     return evaluate.load(hugging_face(), *config, **options)
 
 
-@pytest.mark.parametrize("metric", ["bleu-2", "dbleu-2", "sdbleu-1", "chrf", "ter", "dbleu-3[tokenize=chat]"])
+@pytest.mark.parametrize(
+    "metric", ["trubleu", "bleu-2", "dbleu-2", "sdbleu-1", "chrf", "ter", "dbleu-3[tokenize=chat]"]
+)
 def test_scores_are_our_own(metric: str) -> None:
     found = load().compute(**ALL, metric=metric)
     assert found == scored(metric).to_dict()
@@ -74,7 +76,7 @@ def test_what_can_be_gone_through_only_once() -> None:
 
 def test_the_description_names_all_families() -> None:
     description = load().description.lower().replace("-", "")
-    for name in ("nist", "cider", "lebleu", "meteor", "chrf", "ter", "bleu2vec", "ibleu", "sbleu", "δbleu"):
+    for name in ("nist", "cider", "lebleu", "meteor", "chrf", "ter", "bleu2vec", "ibleu", "sbleu", "δbleu", "trubleu"):
         assert name in description
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-METRICS = ["bleu-2", "dbleu-2", "sbleu-3", "sdbleu-2", "ibleu-2", "chrf", "ter"]
+METRICS = ["trubleu", "bleu-2", "dbleu-2", "sbleu-3", "sdbleu-2", "ibleu-2", "chrf", "ter"]
 
 
 class Longer(Metric):
@@ -103,6 +103,10 @@ def test_any_split_into_updates_gives_the_same_score(data: st.DataObject, segmen
             metric.update(outputs[start:end], references[start:end], weights[start:end])
         whole = trubleu.corpus_score(outputs, references, name, weights).score
         assert metric.compute().item() == pytest.approx(whole, rel=1e-9, abs=1e-9)
+
+
+def test_without_a_name_the_metric_is_trubleu() -> None:
+    assert fill(TrubleuMetric()).compute().item() == pytest.approx(scored("trubleu").score, rel=1e-12)
 
 
 def test_forward_gives_the_batch_and_keeps_the_sum() -> None:
