@@ -12,6 +12,7 @@ import numpy as np
 
 import trubleu
 from benchmarks import peers
+from benchmarks.characters import characters
 from benchmarks.correlations import correlations, units
 from benchmarks.data import Corpus, Writer, real_corpora
 from benchmarks.mining import mining_index, mining_search
@@ -244,6 +245,7 @@ CASES: Final[dict[str, Callable[[Bench], Iterator[Row]]]] = {
     "delta": delta_bleu,
     "prepared": prepared_files,
     "soft": soft,
+    "characters": characters,
     "older": older,
     "store": vector_store,
     "training": training,

@@ -4,8 +4,8 @@
 installed
 
 # Peers that only benchmarks need.
-python -c 'import bm25s, numba, tantivy' 2>/dev/null ||
-  quietly "installing the peers to compare with" python -m pip --disable-pip-version-check install 'bm25s>=0.2.10' 'numba>=0.60' 'tantivy>=0.24'
+python -c 'import bm25s, fastchrf, numba, tantivy' 2>/dev/null ||
+  quietly "installing the peers to compare with" python -m pip --disable-pip-version-check install 'bm25s>=0.2.10' 'fastchrf>=0.2' 'numba>=0.60' 'tantivy>=0.24'
 
 mkdir -p out
 python -m benchmarks --out out/bench.json "$@"

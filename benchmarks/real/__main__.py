@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks.real import agreement, dailydialog, files, gaming, judged, regret
-from benchmarks.real.metrics import GAMED, METRICS, known
+from benchmarks.real.metrics import GAMED, METRICS, bearable, known
 from trubleu.cli import main as trubleu
 
 if TYPE_CHECKING:
@@ -157,6 +157,15 @@ STUDIES: dict[str, tuple[str, Callable[[Path, Path], list[str]]]] = {
     "wmt15-older": ("wmt15", partial(older, study=wmt15, metrics=OLDER_TRANSLATION_METRICS)),
     "daseg2015-older": ("daseg2015", partial(older, study=daseg2015, metrics=OLDER_TRANSLATION_METRICS)),
 }
+# Rated references: the given ones alone, and with the other systems' rated outputs as weighted references.
+RATED_METRICS = ["trubleu", "dbleu-2", "bleu-2"]
+STUDIES |= {
+    "usr-topical-rated": ("usr", partial(usr_topical, metrics=RATED_METRICS)),
+    "usr-persona-rated": ("usr", partial(usr_persona, metrics=RATED_METRICS)),
+    "multirefeval-rated": ("multirefeval", partial(multirefeval, metrics=RATED_METRICS)),
+    "dstc7-5-rated": ("dstc7", partial(dstc7_same, metrics=RATED_METRICS, golds=5)),
+}
+
 # All metrics on the same data: what `regret` is made from, and therefore written as JSON.
 COMPLETE: dict[str, tuple[str, Callable[[Path, Path, Sequence[str]], list[str]]]] = {
     "usr-topical-all": ("usr", partial(older, study=usr_topical)),
@@ -217,7 +226,8 @@ def main() -> int:
         if name in OWN:
             failed |= OWN[name][1](source, folder, arguments)
         elif name in COMPLETE:
-            failed |= _run(COMPLETE[name][1](source, folder, known(arguments.metric or METRICS)), folder, "json")
+            metrics = bearable(known(arguments.metric or METRICS), name)
+            failed |= _run(COMPLETE[name][1](source, folder, metrics), folder, "json")
         else:
             failed |= _run(STUDIES[name][1](source, folder), folder, "markdown")
     return failed

@@ -18,6 +18,9 @@ METRICS: Final = (
     *("cider", "cider-d", "meteor", "lebleu", "nist", "ter"),
 )
 GAMED: Final = ("trubleu", "bleu-4", "chrf", "cider", "meteor", "bleu2vec-f[similarity=shift:0.3]")
+TOO_SLOW: Final = {"ter": ("realsumm", "webnlg17", "wmt15-all")}
+"""Where a metric takes minutes: TER tries to shift words, and these are many or long texts."""
+
 DIALOGUE: Final = {"tokenize": "words", "lowercase": True}
 """Options of metrics that have them, for dialogue; elsewhere each metric has its own defaults."""
 
@@ -33,6 +36,11 @@ def known(names: Iterable[str]) -> list[str]:
         else:
             found.append(name)
     return found
+
+
+def bearable(names: Iterable[str], where: str) -> list[str]:
+    """Return the metrics that a set or study can be measured with in little time."""
+    return [name for name in names if where not in TOO_SLOW.get(name, ())]
 
 
 def build(name: str, **options: Any) -> Metric:

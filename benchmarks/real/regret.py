@@ -28,7 +28,10 @@ class Regret(NamedTuple):
 
 
 def regrets(groups: Mapping[str, Values]) -> list[Regret]:
-    """Return the distances of metrics that have a value everywhere, the smallest mean first."""
+    """Return the distances of metrics that have a value everywhere, the smallest mean first.
+
+    A metric without one may still be the best of a measure that it has.
+    """
     measures = {(group, measure): each for group, values in groups.items() for measure, each in values.items()}
     everywhere = set.intersection(*(set(each) for each in measures.values())) if measures else set()
     found = []
@@ -64,10 +67,11 @@ def run(folder: Path, studies: Mapping[str, str]) -> int:
     found = regrets(groups)
     metrics = [row.metric for row in found]
     measures = [(measure, each) for values in groups.values() for measure, each in values.items()]
-    for metric in sorted({name for _, each in measures for name in each} - set(metrics)):
+    partly = sorted({name for _, each in measures for name in each} - set(metrics))
+    for metric in partly:
         missing = [measure for measure, each in measures if metric not in each]
-        print(f"{metric}: left out, as it has no value for {', '.join(missing)}")
-    tables = [_summary(found, list(groups)), _measured(groups, metrics)]
+        print(f"{metric}: no distances, as it has no value for {', '.join(missing)}")
+    tables = [_summary(found, list(groups)), _measured(groups, [*metrics, *partly])]
     text = render_tables(tables, "markdown", 3)
     (folder / "result.md").write_text(text, encoding="utf-8")
     for name, table in zip(("regret", "agreements"), tables, strict=True):
@@ -106,7 +110,7 @@ def _summary(found: Sequence[Regret], groups: Sequence[str]) -> Table:
 def _measured(groups: Mapping[str, Values], metrics: Sequence[str]) -> Table:
     columns = [Column("group"), Column("measure"), *(Column(metric, kind="number") for metric in metrics)]
     rows: list[Sequence[Cell]] = [
-        [group, measure, *(each[metric] for metric in metrics)]
+        [group, measure, *(each.get(metric) for metric in metrics)]
         for group, values in groups.items()
         for measure, each in values.items()
     ]

@@ -109,6 +109,31 @@ def test_json_has_every_number_of_the_score(run: Run) -> None:
     }
 
 
+def test_the_metric_of_similarities(run: Run, folder: Path) -> None:
+    call = ("--refs", "refs.jsonl", "good.txt", "bad.txt", "-m", "trubleu")
+    code, out, err = run(*call, "--segment", "talk-2")
+    assert (code, err) == (0, "")
+    assert out.startswith("segment talk-2\n\ngood: trubleu = ")
+    assert re.search(r"^loud +\d+\.\d\d +=    loud +=    loud$", out, re.MULTILINE)
+    metric = trubleu.metric("trubleu")
+    references = trubleu.References.read("refs.jsonl")
+    code, out, _ = run(*call, "--differ", "2", "--format", "json")
+    rows = explanations(out)
+    assert [(row["segment"], row["system"]) for row in rows[:2]] == [("talk-1", "good"), ("talk-1", "bad")]
+    for row in rows:
+        scores = metric.segments(GOOD if row["system"] == "good" else BAD, references)
+        assert row["score"] == scores[references.ids.index(row["segment"])]
+        assert row["score"] == 100 * row["earned"] * (1 - row["cut"])
+    assert rows[1]["cut_from"] == 2
+    code, out, err = run(*call, "--segment", "talk-3", "--format", "html", "--out", "page.html")
+    assert (code, out, err) == (0, "", "")
+    assert "<b>" not in (folder / "page.html").read_text()
+    assert [
+        row["segment"]
+        for row in explanations(run(*call[:2], "bad.txt", "-m", "trubleu-2", "--worst", "1", "--format", "json")[1])
+    ] == ["talk-1"]
+
+
 def test_the_metric_goes_by_the_references(run: Run) -> None:
     out = run("--refs", "refs.jsonl", "good.txt", "--segment", "talk-1", "--format", "json")[1]
     assert explanations(out)[0]["metric"] == "dbleu-4"

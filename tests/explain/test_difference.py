@@ -7,6 +7,7 @@ import io
 import json
 from collections import Counter
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -100,6 +101,20 @@ def test_a_metric_without_ngrams_still_has_segments_and_lower_may_be_better() ->
     assert "n-grams" not in text.lower()
     with pytest.raises(UsageError, match="ter cannot be explained"):
         ngram_differences(trubleu.metric("ter"), A, B, REFERENCES)
+
+
+def test_a_metric_of_similarities_has_segments_and_says_why_it_has_no_ngrams() -> None:
+    metric = trubleu.metric("trubleu", vectors=(["great", "awful"], np.array([[1.0, 0.0], [0.5, 2.0]])))
+    call = ({"A": A, "B": B}, REFERENCES, {"trubleu": metric, "bleu-2": trubleu.metric("bleu-2")})
+    found = compare_systems(*call, sampling=FEW)
+    assert found.ngrams is None
+    assert [row.segment for row in found.segments] == ["1", "3"]
+    note = "n-grams: none are listed, as trubleu aligns similar words of an output and each reference"
+    assert note in render_comparison(found)
+    assert "ngrams" not in json.loads(render_comparison(found, "json"))
+    assert "none are listed" not in render_comparison(compare_systems(*call, sampling=FEW, top_ngrams=0))
+    with pytest.raises(UsageError, match=r"trubleu cannot be explained by n-grams .* use one of bleu, sbleu, dbleu"):
+        ngram_differences(metric, A, B, REFERENCES)
 
 
 def test_skipped_segments_play_no_part() -> None:

@@ -16,6 +16,7 @@ from tests.oracles.tolerances import near
 from trubleu.data import References
 from trubleu.errors import DataError, TrubleuWarning, UsageError
 from trubleu.metrics import ChrF, Ter, metric
+from trubleu.native import kernels
 from trubleu.stats import total
 
 pytestmark = pytest.mark.filterwarnings("ignore::trubleu.errors.TrubleuWarning")
@@ -128,3 +129,38 @@ def test_edges() -> None:
 def test_options_that_make_no_sense(options: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match=next(iter(options))):
         ChrF(**options)
+
+
+def test_references_are_prepared_once_and_what_is_too_large_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("trubleu.metrics.chrf.SLICE", 2)
+    made: list[tuple[int, int]] = []
+    whole = kernels.ChrfReferences
+
+    def make(texts: Any, offsets: Any, options: Any, first: int, last: int, threads: int) -> Any:
+        made.append((first, last))
+        return whole(texts, offsets, options, first, last, threads)
+
+    monkeypatch.setattr("trubleu.metrics.chrf.kernels.ChrfReferences", make)
+    lists = [["the cat", "a cat"], ["sat"], ["on the mat"]]
+    outputs = ["the cat", "sits", "on a mat"]
+    references = References.from_lists(lists)
+    rows = ChrF().statistics(outputs, references)
+    assert made == [(0, 2), (2, 3)]
+    assert ChrF(char_order=3).statistics(outputs, references).tolist() == rows[:, :9].tolist()
+    assert made == [(0, 2), (2, 3)]
+    ChrF(word_order=2).statistics(outputs, references)
+    assert len(made) == 4
+    monkeypatch.setattr("trubleu.metrics.chrf.KEPT_BYTES", 0)
+    others = References.from_lists(lists)
+    for _ in range(2):
+        assert ChrF().statistics(outputs, others).tobytes() == rows.tobytes()
+    assert len(made) == 8
+
+
+@given(corpora(odd_texts(6) | plain_texts(8), segments=6), chrf_pairs())
+@settings(max_examples=60)
+def test_rows_are_sacrebleu_s(corpus: Corpus, pair: tuple[ChrF, Any]) -> None:
+    ours, peer = pair
+    theirs = peer._extract_corpus_statistics(corpus.outputs, streams(corpus.references))
+    for threads in (1, 2):
+        assert ours.statistics(corpus.outputs, corpus.references, threads=threads).tolist() == theirs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +14,7 @@ from tests.scoring.corpora import write
 from trubleu.data import References
 from trubleu.errors import TrubleuWarning
 from trubleu.execution import engine
+from trubleu.metrics.registry import metrics_by_name
 from trubleu.scoring import score_files, score_systems
 from trubleu.text import tokenizer
 from trubleu.text.unspaced import many_unsplit
@@ -92,10 +94,10 @@ def test_every_metric_with_tokens(name: str) -> None:
     references = References.from_lists([[text] for text in CHINESE], [[1.0]] * 3).with_messages(CHINESE)
     for given in (references, references.prepare()):
         metric = trubleu.metric(name)
-        assert said(lambda metric=metric, given=given: metric.corpus(CHINESE, given)) == [MESSAGE.format("13a")]
+        assert said(partial(metric.corpus, CHINESE, given)) == [MESSAGE.format("13a")]
     for tokenize in ("words", "char", "zh"):
         metric = trubleu.metric(name, tokenize=tokenize)
-        assert said(lambda metric=metric: metric.corpus(CHINESE, references)) == []
+        assert said(partial(metric.corpus, CHINESE, references)) == []
 
 
 @pytest.mark.parametrize("name", ["bleu2vec-f", "dbleu2vec-2"])
@@ -124,14 +126,11 @@ def test_said_once_for_all_ranges_of_an_engine(tmp_path: Path) -> None:
     files = write(tmp_path, 60, names="rs")
     for name in "rs":
         (tmp_path / name).write_text("".join(f"{text}{number}\n" for number in range(20) for text in CHINESE))
+    make = partial(metrics_by_name, {"bleu-2": {}})
     for _ in range(2):  # the second time from what was kept
         with engine("local") as here:
-            told = said(
-                lambda here=here: score_files(
-                    files, lambda: {"bleu-2": trubleu.metric("bleu-2")}, here, rows=17, keep=tmp_path / "kept"
-                )
-            )
-        assert told == [MESSAGE.format("13a")]
+            work = partial(score_files, files, make, here, rows=17, keep=tmp_path / "kept")
+            assert said(work) == [MESSAGE.format("13a")]
 
 
 def test_words_gives_a_score() -> None:

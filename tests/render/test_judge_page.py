@@ -403,7 +403,10 @@ def test_marks_and_pictures_are_named(report: PairsReport) -> None:
 @pytest.mark.parametrize("measure", [Measure(metric="chrf", condition="all"), NEURAL])
 def test_a_metric_that_cannot_be_explained_shows_plain_outputs(report: PairsReport, measure: Measure) -> None:
     seen = Seen(render_judge_page(report, measure=measure, browse=120))
-    assert "This metric does not match n-grams, so that outputs are shown as they are." in seen.text
+    assert (
+        "This metric does not match words or n-grams of one segment alone, so that outputs are shown as they are."
+        in seen.text
+    )
     assert HOSTILE + " the end" in seen.text
     assert not [a for a in seen.all("span") if (a.get("class") or "").startswith("run")]
     assert "w20 pos" in " ".join(
@@ -467,3 +470,34 @@ def test_without_jinja_the_command_is_named(report: PairsReport, monkeypatch: py
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(MissingExtraError, match=r"a page in HTML needs the package jinja2"):
         render_judge_page(report)
+
+
+def test_words_that_met_are_marked_and_a_metric_that_learns_shows_plain_outputs() -> None:
+    names = ("dbleu-2", "trubleu", "trubleu[importance=corpus]")
+    report = make_report(12, metrics=names, external=False)
+    found = default_measure(report)
+    assert found is not None
+    assert found.metric in names[:2]
+    by_words = Measure(metric="trubleu", condition="all")
+    page = render_judge_page(report, measure=by_words, browse=36)
+    seen = Seen(page)
+    assert "Each word has the colour of how similar it is to the word that it met: blue in good references" in seen.text
+    classes = {attributes.get("class") for attributes in seen.all("span")}
+    assert {"run w20 pos", "run unmet"} <= classes
+    assert any((each or "").endswith(" near") for each in classes)
+    assert not [tag for tag, _ in seen.tags if tag == "img"]
+    assert "best good one" in seen.text
+    for observation in most_disagreeing(report, by_words, 36).observations:
+        view = observation_view(report, by_words, observation)
+        for side in view.sides:
+            known = {token.grams for run in side.output for token in run.tokens}
+            met = {
+                token.grams
+                for one in side.decisive
+                for run in one.runs
+                for token in run.tokens
+                if run.classes != "unmet"
+            }
+            assert met <= {gram for grams in known for gram in grams.split()}
+    plain = render_judge_page(report, measure=Measure(metric=names[2], condition="all"), browse=5)
+    assert "of one segment alone, so that outputs are shown as they are" in plain

@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trubleu.native import kernels
 from trubleu.text import tokenizer
 from trubleu.text.unspaced import CHARACTERS, has_unspaced
+from trubleu.text.words import line, split
 
 # What `words` was before it had a version.
 FIRST = re.compile(r"\w+(?:[-'’]\w+)*|[^\w\s]")
@@ -143,3 +145,17 @@ def test_regex_is_imported_late() -> None:
         "assert 'regex' in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@given(
+    st.text(alphabet=st.characters(max_codepoint=127), max_size=40) | st.text(alphabet="ab-_' .\t\x1c9,", max_size=20)
+)
+def test_lines_of_ascii_text_are_its_tokens(text: str) -> None:
+    assert line(text) == " ".join(split(text))
+    assert kernels.ascii_words(text) == line(text)
+
+
+def test_lines_of_other_texts_are_their_tokens() -> None:
+    for text in ("naïve café, isn’t it?", "我用Python写", "\ud83d x", ""):
+        assert line(text) == " ".join(split(text))
+    assert kernels.ascii_words("é") is None

@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from trubleu.data import References
-    from trubleu.explain import Explanation
+    from trubleu.explain.similarity import AnyExplanation
     from trubleu.metrics import Metric
 
 EPILOG = """\
 examples:
-  trubleu explain --refs refs.jsonl sysA.txt --segment 17
+  trubleu explain --refs refs.jsonl sysA.txt --segment 17 -m trubleu
   trubleu explain --refs refs.jsonl sysA.txt --worst 20 -m sdbleu-2 --format html --out worst.html
   trubleu explain --refs refs.jsonl sysA.txt sysB.txt --differ 5 -m dbleu-2
 
-metrics that can be explained: bleu-N, sbleu-N, dbleu-N, sdbleu-N
+metrics that can be explained: trubleu, bleu-N, sbleu-N, dbleu-N, sdbleu-N, bleu2vec-N, dbleu2vec-N
 """
 
 
@@ -44,7 +44,8 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     parser = commands.add_parser(
         "explain",
         help="show how outputs got their scores",
-        description="Show which n-grams matched which reference with what weight, and how that became the score.",
+        description="Show which words or n-grams matched which reference, with what weight, and how that became the "
+        "score.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -129,7 +130,7 @@ def _choose(
     return places
 
 
-def _render(explanations: Mapping[str, Sequence[Explanation]], options: argparse.Namespace) -> str:
+def _render(explanations: Mapping[str, Sequence[AnyExplanation]], options: argparse.Namespace) -> str:
     if options.format == "html":
         from trubleu.render.explanation_page import render_explanation_page
 

@@ -30,18 +30,17 @@ from trubleu.render.charts import (
     ticks,
     value_text,
 )
+from trubleu.render.explanation_lines import weight_text
 from trubleu.render.explanation_page import (
     content_policy,
     load_page_templates,
-    minus,
     page_script,
     page_style,
     system_view,
-    weight_classes,
 )
-from trubleu.render.explanation_text import weight_text
 from trubleu.render.judge_page import Grid
 from trubleu.render.palette import STEPS, step
+from trubleu.render.word_views import minus, weight_classes
 from trubleu.stats import spearman
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Why an output got its score: which n-grams matched which reference, with what weight, and what that came to.
+"""Why an output got its score: what of it matched which reference, with what weight, and what that came to.
 
 >>> import trubleu
 >>> from trubleu.explain import explain
@@ -16,18 +16,33 @@ from trubleu.explain.difference import (
     compare_systems,
     ngram_differences,
 )
-from trubleu.explain.explanation import ExplainedOrder, ExplainedReference, Explanation, Match, NearMiss, NGram
+from trubleu.explain.explanation import (
+    ExplainedOrder,
+    ExplainedOutput,
+    ExplainedReference,
+    Explanation,
+    Match,
+    NearMiss,
+    NGram,
+    ReferenceText,
+)
 from trubleu.explain.segment import explain, is_explainable, most_different, worst
+from trubleu.explain.similarity import SimilarityExplanation, SimilarOrder, SimilarReference
 
 __all__ = [
     "ExplainedOrder",
+    "ExplainedOutput",
     "ExplainedReference",
     "Explanation",
     "Match",
     "NGram",
     "NGramDifference",
     "NearMiss",
+    "ReferenceText",
     "SegmentDifference",
+    "SimilarOrder",
+    "SimilarReference",
+    "SimilarityExplanation",
     "SystemComparison",
     "compare_systems",
     "explain",

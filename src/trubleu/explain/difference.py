@@ -13,14 +13,15 @@ from trubleu.errors import UsageError
 from trubleu.execution.progress import Steps, no_steps
 from trubleu.explain.explanation import tokens_of, windows
 from trubleu.explain.segment import (
-    check_explainable,
-    is_explainable,
+    check_counts_ngrams,
+    counts_ngrams,
     most_different_either_way,
     ngrams_of,
     plain_references,
     weights_of,
 )
 from trubleu.metrics.base import Progress, as_references
+from trubleu.metrics.trubleu import TruBleu
 from trubleu.scoring.systems import Sampling, ScoreReport, score_systems
 
 if TYPE_CHECKING:
@@ -89,6 +90,8 @@ class SystemComparison:
         Those that differ most: where the first system is better, best first, then where the second one is.
     ngrams
         Those whose credit differs most, in the same order; None if none were asked for, or the metric is another kind.
+    by_similarity
+        Whether n-grams were asked for, but the metric aligns similar words, so that no single n-gram earns anything.
     """
 
     a: str
@@ -97,6 +100,7 @@ class SystemComparison:
     report: ScoreReport
     segments: tuple[SegmentDifference, ...]
     ngrams: tuple[NGramDifference, ...] | None
+    by_similarity: bool = False
 
     def _repr_html_(self) -> str:
         from trubleu.render.comparison import render_comparison
@@ -176,11 +180,17 @@ def compare_systems(
         for place in places
     )
     ngrams: tuple[NGramDifference, ...] | None = None
-    if top_ngrams and is_explainable(metric):
+    if top_ngrams and counts_ngrams(metric):
         advance = steps(f"n-grams {name}", len(ids))
         ngrams = ngram_differences(metric, outputs_a, outputs_b, whole, top=top_ngrams, progress=advance)
     return SystemComparison(
-        a=a, b=b, metric=name, report=replace(report, segments=()), segments=segments, ngrams=ngrams
+        a=a,
+        b=b,
+        metric=name,
+        report=replace(report, segments=()),
+        segments=segments,
+        ngrams=ngrams,
+        by_similarity=top_ngrams > 0 and isinstance(metric, TruBleu),
     )
 
 
@@ -216,7 +226,7 @@ def ngram_differences(
     tuple of NGramDifference
         Those that the first system earned more by, largest difference first; then the others, largest first.
     """
-    checked = check_explainable(metric)
+    checked = check_counts_ngrams(metric)
     whole = plain_references(as_references(references, a))
     as_references(whole, b)
     earned = _credits(checked, a, b, whole, progress)

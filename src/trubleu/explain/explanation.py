@@ -215,8 +215,8 @@ _ROUNDING: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExplainedReference:
-    """One reference of the segment.
+class ReferenceText:
+    """One reference of the segment, whatever the metric makes of it.
 
     Attributes
     ----------
@@ -228,10 +228,6 @@ class ExplainedReference:
         The weight in the references; None if there is none.
     origin
         Where it comes from, if known.
-    credit
-        What n-grams of the output earned by its weight.
-    matched
-        Whether it holds any n-gram of the output.
     """
 
     text: str
@@ -239,6 +235,84 @@ class ExplainedReference:
     weight: float
     rated: float | None
     origin: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what it says and weighs as plain values."""
+        return {
+            "text": self.text,
+            "tokens": list(self.tokens),
+            "weight": self.weight,
+            "rated": self.rated,
+            "origin": self.origin,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainedOutput:
+    """What explanations have in common, whatever kind of metric they are of.
+
+    Attributes
+    ----------
+    segment
+        The segment's id.
+    metric, signature
+        Which metric, and every option that can change the number.
+    message, context
+        What the output answers to, if known.
+    output, tokens
+        What the system said.
+    weighted
+        Whether weights of references count.
+    score
+        As the metric computes it for this segment alone; None if it was told to skip the segment.
+    """
+
+    segment: str
+    metric: str
+    signature: str
+    message: str | None
+    context: tuple[str, ...] | None
+    output: str
+    tokens: tuple[str, ...]
+    weighted: bool
+    score: float | None
+
+    @property
+    def skipped(self) -> bool:
+        """Whether the metric was told to leave out segments like this one, which has no positive weight."""
+        return self.score is None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was said and scored as plain values."""
+        return {
+            "segment": self.segment,
+            "metric": self.metric,
+            "signature": self.signature,
+            "message": self.message,
+            "context": None if self.context is None else list(self.context),
+            "output": self.output,
+            "tokens": list(self.tokens),
+            "score": self.score,
+        }
+
+
+def by_weight(references: Sequence[ReferenceText]) -> list[int]:
+    """Return the places of references, largest weight first and otherwise in their order."""
+    return sorted(range(len(references)), key=lambda place: -_shown_weight(references[place]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainedReference(ReferenceText):
+    """One reference of the segment, for a metric that counts n-grams.
+
+    Attributes
+    ----------
+    credit
+        What n-grams of the output earned by its weight.
+    matched
+        Whether it holds any n-gram of the output.
+    """
+
     credit: float
     matched: bool
 
@@ -283,23 +357,13 @@ class ExplainedOrder:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
-    """How one output got its score.
+class Explanation(ExplainedOutput):
+    """How one output got its score by a metric that counts n-grams.
 
     Attributes
     ----------
-    segment
-        The segment's id.
-    metric, signature
-        Which metric, and every option that can change the number.
-    message, context
-        What the output answers to, if known.
-    output, tokens
-        What the system said.
     references
         The segment's references in their order.
-    weighted
-        Whether the metric looks at weights.
     best_weight
         The largest weight.
     recall
@@ -311,32 +375,17 @@ class Explanation:
         The length that the output's is held against.
     length_from
         The reference that set it; None if it is an average.
-    brevity_penalty, score
-        As the metric computes them for this segment alone; None if it was told to skip the segment, and no brevity
-        penalty with recall.
+    brevity_penalty
+        As the metric computes it for this segment alone; None with recall, or if the segment is skipped.
     """
 
-    segment: str
-    metric: str
-    signature: str
-    message: str | None
-    context: tuple[str, ...] | None
-    output: str
-    tokens: tuple[str, ...]
     references: tuple[ExplainedReference, ...]
-    weighted: bool
     best_weight: float
     recall: bool
     orders: tuple[ExplainedOrder, ...]
     reference_length: float
     length_from: int | None
     brevity_penalty: float | None
-    score: float | None
-
-    @property
-    def skipped(self) -> bool:
-        """Whether the metric was told to leave out segments like this one, which has no positive weight."""
-        return self.score is None
 
     def row(self) -> list[float]:
         """Return the n-gram statistics as the kernel counts them, nothing for a skipped segment.
@@ -355,34 +404,23 @@ class Explanation:
 
     def by_weight(self) -> list[int]:
         """Return the places of the references, largest weight first and otherwise in their order."""
-        return sorted(range(len(self.references)), key=lambda index: -_shown_weight(self.references[index]))
+        return by_weight(self.references)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, ready for JSON; references are numbered from 1, positions from 0."""
         return {
-            "segment": self.segment,
-            "metric": self.metric,
-            "signature": self.signature,
-            "message": self.message,
-            "context": None if self.context is None else list(self.context),
-            "output": self.output,
-            "tokens": list(self.tokens),
-            "score": self.score,
+            **ExplainedOutput.to_dict(self),
             "brevity_penalty": self.brevity_penalty,
             "hypothesis_length": len(self.tokens),
             "reference_length": self.reference_length,
-            "length_from": _number(self.length_from),
+            "length_from": reference_number(self.length_from),
             "best_weight": self.best_weight,
             **({"recall": True} if self.recall else {}),
             "orders": [_order_dict(order) for order in self.orders],
             "references": [
                 {
                     "reference": index + 1,
-                    "text": reference.text,
-                    "tokens": list(reference.tokens),
-                    "weight": reference.weight,
-                    "rated": reference.rated,
-                    "origin": reference.origin,
+                    **reference.to_dict(),
                     "credit": reference.credit,
                     "matched": reference.matched,
                 }
@@ -397,7 +435,7 @@ class Explanation:
         return html_text(render_explanation_text({"output": [self]}))
 
 
-def _shown_weight(reference: ExplainedReference) -> float:
+def _shown_weight(reference: ReferenceText) -> float:
     return reference.weight if reference.rated is None else reference.rated
 
 
@@ -419,8 +457,8 @@ def _order_dict(order: ExplainedOrder) -> dict[str, Any]:
                 "credit": gram.credit,
                 "possible": gram.possible,
                 "weight": gram.weight,
-                "weight_from": _number(gram.weight_from),
-                "count_from": _number(gram.count_from),
+                "weight_from": reference_number(gram.weight_from),
+                "count_from": reference_number(gram.count_from),
                 "matches": [
                     {
                         "reference": match.reference + 1,
@@ -447,6 +485,6 @@ def _near_dict(miss: NearMiss) -> dict[str, Any]:
     }
 
 
-def _number(index: int | None) -> int | None:
+def reference_number(index: int | None) -> int | None:
     """Return the number that people know a reference by."""
     return None if index is None else index + 1

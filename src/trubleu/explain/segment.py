@@ -6,7 +6,7 @@ import warnings
 from collections import Counter, defaultdict
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING, Final, TypeGuard
+from typing import TYPE_CHECKING, Any, Final, TypeGuard, overload
 
 import numpy as np
 
@@ -24,11 +24,13 @@ from trubleu.explain.explanation import (
     tokens_of,
     windows,
 )
+from trubleu.explain.similarity import explain_similarity
 from trubleu.metrics.bleu import Bleu, Counts
 from trubleu.metrics.bleu2vec.alignment import SoftMatching
 from trubleu.metrics.bleu2vec.bleu2vec import Bleu2Vec
 from trubleu.metrics.matching import check_texts
 from trubleu.metrics.sbleu import SentenceBleu
+from trubleu.metrics.trubleu import TruBleu
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.explain.explanation import Gram
+    from trubleu.explain.similarity import SimilarityExplanation
     from trubleu.metrics.base import AnyReferences, Metric
     from trubleu.metrics.bleu import BleuParts
     from trubleu.metrics.bleu2vec.alignment import AlignedPair
@@ -145,27 +148,39 @@ def credited(
     return products[chosen], chosen if holders or sums[chosen] else None
 
 
-EXPLAINABLE: Final = ("bleu", "sbleu", "dbleu", "sdbleu", "bleu2vec", "dbleu2vec")
+EXPLAINABLE: Final = ("trubleu", "bleu", "sbleu", "dbleu", "sdbleu", "bleu2vec", "dbleu2vec")
 """The names of the metrics that can be explained, for messages."""
 
 NGramMetric = Bleu | SentenceBleu | Bleu2Vec
-"""What can be explained: metrics that count the n-grams which an output and its references share, or nearly so."""
+"""Metrics that count the n-grams which an output and its references share, or nearly so."""
 
 
-def is_explainable(metric: Metric) -> TypeGuard[NGramMetric]:
-    """Return whether a metric's score can be traced to n-grams.
+def counts_ngrams(metric: Metric) -> TypeGuard[NGramMetric]:
+    """Return whether a metric's score can be traced to what single n-grams earn.
 
     Examples
     --------
     >>> import trubleu
-    >>> is_explainable(trubleu.metric("sdbleu-2")), is_explainable(trubleu.metric("chrf"))
+    >>> counts_ngrams(trubleu.metric("sdbleu-2")), counts_ngrams(trubleu.metric("trubleu"))
     (True, False)
     """
     return isinstance(metric, NGramMetric) and getattr(metric, "definition", "") != "release2017"
 
 
-def check_explainable(metric: Metric) -> NGramMetric:
-    """Return the metric if its score can be traced to n-grams.
+def is_explainable(metric: Metric) -> TypeGuard[NGramMetric | TruBleu]:
+    """Return whether a metric's score can be traced to words or n-grams.
+
+    Examples
+    --------
+    >>> import trubleu
+    >>> [is_explainable(trubleu.metric(name)) for name in ("trubleu", "sdbleu-2", "chrf")]
+    [True, True, False]
+    """
+    return isinstance(metric, TruBleu) or counts_ngrams(metric)
+
+
+def check_explainable(metric: Metric) -> NGramMetric | TruBleu:
+    """Return the metric if its score can be traced to words or n-grams.
 
     Raises
     ------
@@ -174,8 +189,25 @@ def check_explainable(metric: Metric) -> NGramMetric:
     """
     if not is_explainable(metric):
         raise UsageError(
-            f"{metric.name} cannot be explained by n-grams that outputs and references share; "
+            f"{metric.name} cannot be explained by words or n-grams that outputs and references share; "
             f"use one of {', '.join(EXPLAINABLE)}"
+        )
+    return metric
+
+
+def check_counts_ngrams(metric: Metric) -> NGramMetric:
+    """Return the metric if its score can be traced to what single n-grams earn.
+
+    Raises
+    ------
+    UsageError
+        If it cannot.
+    """
+    if not counts_ngrams(metric):
+        counting = [name for name in EXPLAINABLE if name != TruBleu.family]
+        raise UsageError(
+            f"{metric.name} cannot be explained by n-grams that outputs and references share; "
+            f"use one of {', '.join(counting)}"
         )
     return metric
 
@@ -209,7 +241,7 @@ def plain_references(references: AnyReferences) -> References:
     return references if isinstance(references, References) else References.from_lists(references)
 
 
-def weights_of(metric: NGramMetric, references: References) -> tuple[list[float], list[int]]:
+def weights_of(metric: NGramMetric | TruBleu, references: References) -> tuple[list[float], list[int]]:
     """Return the weights of all references as the metric takes them, and the places of segments that it skips."""
     policy: WeightPolicy | None = getattr(metric, "policy", None)
     if policy is None:
@@ -221,13 +253,29 @@ def weights_of(metric: NGramMetric, references: References) -> tuple[list[float]
     return weights.tolist(), skipped.tolist()
 
 
-def explain(metric: Metric, output: str, references: AnyReferences, segment: str | int = 0) -> Explanation:
+@overload
+def explain(
+    metric: TruBleu, output: str, references: AnyReferences, segment: str | int = 0
+) -> SimilarityExplanation: ...
+
+
+@overload
+def explain(metric: NGramMetric, output: str, references: AnyReferences, segment: str | int = 0) -> Explanation: ...
+
+
+@overload
+def explain(metric: Metric, output: str, references: AnyReferences, segment: str | int = 0) -> Explanation | Any: ...
+
+
+def explain(
+    metric: Metric, output: str, references: AnyReferences, segment: str | int = 0
+) -> Explanation | SimilarityExplanation:
     """Explain how the output for one segment got its score.
 
     Parameters
     ----------
     metric
-        ``bleu``, ``sbleu``, ``dbleu``, ``sdbleu``, ``bleu2vec`` or ``dbleu2vec`` with any options (see
+        ``trubleu``, ``bleu``, ``sbleu``, ``dbleu``, ``sdbleu``, ``bleu2vec`` or ``dbleu2vec`` with any options (see
         `trubleu.metric`), except ``definition=release2017``.
     output
         What the system said for this segment.
@@ -238,14 +286,15 @@ def explain(metric: Metric, output: str, references: AnyReferences, segment: str
 
     Returns
     -------
-    Explanation
-        All n-grams, which references hold them with what weight, and what became of that. The numbers are those that
-        the kernels count, and the score is what ``metric.segments`` returns for this segment.
+    Explanation or SimilarityExplanation
+        All n-grams, which references hold them with what weight, and what became of that; for ``trubleu``, which words
+        met which, how similar that makes the output to each reference, and what became of that. The numbers are those
+        that the kernels count, and the score is what ``metric.segments`` returns for this segment.
 
     Raises
     ------
     UsageError
-        If the metric does not match n-grams.
+        If the metric compares neither words nor n-grams.
     DataError
         If there is no such segment, or its weights cannot be used.
 
@@ -261,13 +310,26 @@ def explain(metric: Metric, output: str, references: AnyReferences, segment: str
     (('awful',), -0.5, 1)
     >>> round(found.score, 2)
     50.0
+    >>> found = explain(trubleu.metric("trubleu"), "it was really good", [["it was very nice"]])
+    >>> [(found.tokens[one], found.references[0].tokens[pair.reference_position]) for one, pair in found.met(0).items()]
+    [('it', 'it'), ('was', 'was'), ('really', 'very'), ('good', 'nice')]
     """
-    metric = check_explainable(metric)
+    checked = check_explainable(metric)
     check_texts((output,))
     everything = plain_references(references)
     index = find_segment(everything, segment)
     part = everything.take([index])
-    weights, skipped = weights_of(metric, part)
+    weights, skipped = weights_of(checked, part)
+    signature = str(metric.signature(references))
+    if isinstance(checked, TruBleu):
+        knowing = checked.learned(everything) if checked.learns else checked
+        return explain_similarity(knowing, output, part, weights, skipped=bool(skipped), signature=signature)
+    return _explain_ngrams(checked, output, part, weights, skipped=bool(skipped), signature=signature)
+
+
+def _explain_ngrams(
+    metric: NGramMetric, output: str, part: References, weights: Sequence[float], *, skipped: bool, signature: str
+) -> Explanation:
     matching = metric.matching
     tokens = tokens_of(matching, output)
     reference_tokens = [tokens_of(matching, text) for text in part.texts]
@@ -282,7 +344,7 @@ def explain(metric: Metric, output: str, references: AnyReferences, segment: str
     return Explanation(
         segment=looked_at.id,
         metric=metric.name,
-        signature=str(metric.signature(references)),
+        signature=signature,
         message=looked_at.message,
         context=looked_at.context,
         output=output,

@@ -27,7 +27,7 @@ from trubleu.metrics.bleu2vec.vectors import NOTHING, soft_vectors
 from trubleu.metrics.chrf import KEPT_BYTES
 from trubleu.metrics.corpus_weights import LearningMetric
 from trubleu.metrics.dbleu import WeightPolicy
-from trubleu.metrics.matching import check_texts, check_width, warn_of_empty
+from trubleu.metrics.matching import check_texts, check_width, warn_of_empty, warn_of_unsplit
 from trubleu.metrics.ngram_table import CountedTable, NgramTable, values_at
 from trubleu.native import kernels, resolve_threads
 from trubleu.signature import Signature, make_signature, number_text
@@ -243,6 +243,7 @@ class TruBleu(LearningMetric):
         whole = whole_references(given)
         check_texts(texts)
         warn_of_empty(whole)
+        warn_of_unsplit(texts, self.tokenizer)
         # The same sentences for every system, so that who tells them can tell them once.
         warn_of_texts(self._vectors.source, self.tokenizer.name, self.lowercase)
         threads = resolve_threads(threads, len(texts) + whole.count, WORTH_THREADS)

@@ -198,7 +198,7 @@ void Sequences::finish() {
 
     size_t pairs = 0;
     for (size_t i = 0; i < size(); ++i) pairs += length(i) > 0 ? length(i) - 1 : 0;
-    bits_ = table_bits(pairs) - 1;
+    bits_ = table_bits(pairs);
     size_t buckets = size_t{1} << bits_;
     counts_ = static_cast<uint32_t>(rows.size());
     heads_ = counts_ + static_cast<uint32_t>(distinct.size() * size());
@@ -371,7 +371,7 @@ bool Matcher::count_pairs(const uint32_t *symbols, size_t length, const Sequence
     found_.assign(references.size(), Lanes{});
     // Texts that repeat a few symbols share too many pairs to look at each.
     size_t left = 64 * (length + references.total()) + 4096;
-    unsigned bits = table_bits(length) - 1;
+    unsigned bits = table_bits(length);
     last_.assign(size_t{1} << bits, 0);
     if (previous_.size() < length) previous_.resize(2 * length);
     const uint32_t *all = references.all_symbols();
@@ -429,16 +429,19 @@ void Matcher::count_long(const uint32_t *symbols, size_t length, const Sequences
             ++occurrences_[found.number];
         }
         bool alive = false;
+        seen_.assign(occurrences_.size(), 0);
         for (size_t r = 0; r < references.size(); ++r) {
             const uint32_t *others = references.symbols(r);
             uint32_t *known = reference_numbers_.data() + references.begin(r);
             uint32_t matched = 0;
-            seen_.assign(occurrences_.size(), 0);
-            for (size_t j = 0; j + n <= references.length(r); ++j) {
+            size_t end = references.length(r) < n ? 0 : references.length(r) - n + 1;
+            for (size_t j = 0; j < end; ++j) {
                 if (known[j] == nothing) continue;
                 known[j] = slot(uint64_t{known[j]} << 32 | others[j + n - 1]).number;
                 if (known[j] != nothing) matched += ++seen_[known[j]] <= occurrences_[known[j]];
             }
+            for (size_t j = 0; j < end; ++j)
+                if (known[j] != nothing) seen_[known[j]] = 0;
             matches(r, column + n - 1) = matched;
             alive |= matched > 0;
         }

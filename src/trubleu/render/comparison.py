@@ -102,3 +102,8 @@ def _ngrams(title: str, rows: Sequence[NGramDifference], a: str, b: str) -> Tabl
 def _notes(comparison: SystemComparison) -> Iterator[str]:
     what = "segments" if comparison.ngrams is None else "segments and n-grams"
     yield f"{what}: by {comparison.metric}; trubleu explain --segment ID shows a segment in full"
+    if comparison.by_similarity:
+        yield (
+            f"n-grams: none are listed, as {comparison.metric} aligns similar words of an output and each reference; "
+            "trubleu explain shows which"
+        )

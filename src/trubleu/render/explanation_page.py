@@ -7,11 +7,13 @@ import hashlib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from trubleu._version import __version__
 from trubleu.explain.explanation import windows
+from trubleu.explain.similarity import SimilarityExplanation
 from trubleu.optional_deps import needed
+from trubleu.render.explanation_lines import SKIPPED, weight_text
 from trubleu.render.explanation_text import (
     conclusion,
     credited_ngrams,
@@ -22,9 +24,10 @@ from trubleu.render.explanation_text import (
     smoothed_text,
     source_text,
     unmatched,
-    weight_text,
 )
-from trubleu.render.palette import STEPS, step, stylesheet
+from trubleu.render.palette import STEPS, stylesheet
+from trubleu.render.similarity_page import SimilarityView, similarity_view
+from trubleu.render.word_views import ReferenceView, RunView, TokenView, minus, weight_classes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,39 +35,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
     from trubleu.explain.explanation import ExplainedReference, Explanation, NGram
-
-
-_SIGNS: Final = {-1: "neg", 0: "zero", 1: "pos"}
-
-
-@dataclass(frozen=True, slots=True)
-class TokenView:
-    """A token; the numbers of the matched n-grams around it, which a script connects; what is said of it."""
-
-    text: str
-    grams: str = ""
-    title: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class RunView:
-    """Tokens with the same background; no classes if nothing matched."""
-
-    tokens: Sequence[TokenView]
-    classes: str = ""
-    label: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ReferenceView:
-    """A reference; its weight is an empty text if it has none."""
-
-    number: int
-    weight: str
-    classes: str
-    runs: Sequence[RunView]
-    credit: str
-    notes: Sequence[str]
+    from trubleu.explain.similarity import AnyExplanation
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +53,8 @@ class GramView:
 @dataclass(frozen=True, slots=True)
 class SystemView:
     """One system's output for a segment."""
+
+    similar: ClassVar[bool] = False
 
     name: str
     score: str
@@ -105,17 +78,22 @@ class SegmentView:
     id: str
     message: str | None
     context: Sequence[str]
-    systems: Sequence[SystemView]
+    systems: Sequence[SystemView | SimilarityView]
 
 
-def segment_view(explanations: Mapping[str, Explanation], digits: int) -> SegmentView:
+def segment_view(explanations: Mapping[str, AnyExplanation], digits: int) -> SegmentView:
     """Return what the page shows of one segment, given each system's explanation."""
     first = next(iter(explanations.values()))
     return SegmentView(
         id=first.segment,
         message=first.message,
         context=first.context or (),
-        systems=[system_view(name, explanation, digits) for name, explanation in explanations.items()],
+        systems=[
+            similarity_view(name, explanation, digits)
+            if isinstance(explanation, SimilarityExplanation)
+            else system_view(name, explanation, digits)
+            for name, explanation in explanations.items()
+        ],
     )
 
 
@@ -158,9 +136,7 @@ def system_view(name: str, explanation: Explanation, digits: int) -> SystemView:
         ],
         smoothed=any(smoothed),
         measure=measure(explanation),
-        conclusion=["No reference has a weight above 0, and the metric was told to skip such segments."]
-        if explanation.skipped
-        else list(conclusion(explanation, digits)),
+        conclusion=[SKIPPED] if explanation.skipped else list(conclusion(explanation, digits)),
     )
 
 
@@ -169,22 +145,6 @@ def decisive_references(explanation: Explanation) -> frozenset[int]:
     grams = credited_ngrams(explanation)
     places = {place for gram in grams for place in (gram.weight_from, gram.count_from)} | {explanation.length_from}
     return frozenset(place for place in places if place is not None)
-
-
-def minus(number: str) -> str:
-    """Return a number with the sign that is as wide as a plus.
-
-    Examples
-    --------
-    >>> minus("-0.5")
-    '−0.5'
-    """
-    return number.replace("-", "−")
-
-
-def weight_classes(weight: float) -> str:
-    """Return the classes that give an element the colour and the kind of line of a weight."""
-    return f"w{step(weight)} {_SIGNS[(weight > 0) - (weight < 0)]}"
 
 
 def _said(gram: NGram, weighted: bool) -> str:
@@ -321,7 +281,7 @@ def load_page_templates(*folders: Path) -> Environment:
     return environment
 
 
-def render_explanation_page(explanations: Mapping[str, Sequence[Explanation]], digits: int = 2) -> str:
+def render_explanation_page(explanations: Mapping[str, Sequence[AnyExplanation]], digits: int = 2) -> str:
     """Return explanations as a page.
 
     Parameters
@@ -353,7 +313,8 @@ def render_explanation_page(explanations: Mapping[str, Sequence[Explanation]], d
             segments=segments,
             systems=list(explanations),
             metric=everything[0].metric,
-            weighted=everything[0].weighted,
+            weighted=any(one.weighted for one in everything),
+            similar=isinstance(everything[0], SimilarityExplanation),
             signatures=list(dict.fromkeys(one.signature for one in everything)),
             steps=STEPS,
             style=style,

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import json
-import textwrap
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from trubleu.explain.similarity import SimilarityExplanation
+from trubleu.render.explanation_lines import (
+    ALL_REFERENCES,
+    SKIPPED,
+    labelled,
+    order_name,
+    reference_lines,
+    weight_text,
+)
+from trubleu.render.similarity_text import similarity_blocks
 from trubleu.render.tables import Column, Table, one_line, render_tables
 from trubleu.results import SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from trubleu.explain.explanation import ExplainedOrder, Explanation, NearMiss, NGram
+    from trubleu.explain.explanation import ExplainedOrder, ExplainedOutput, Explanation, NearMiss, NGram
+    from trubleu.explain.similarity import AnyExplanation
 
 
 class Run(NamedTuple):
@@ -92,15 +102,7 @@ def _stronger(one: NGram | None, other: NGram) -> NGram:
     return other if (other.weight or 0.0) > (one.weight or 0.0) and len(other.tokens) == len(one.tokens) else one
 
 
-ALL_REFERENCES: Final = 12
-"""Up to this many references are all printed; of more, those that the score depends on."""
-
-_WIDTH: Final = 100
-_INDENT: Final = 10
-_NAMES: Final = {1: "unigram", 2: "bigram", 3: "trigram"}
-
-
-def render_explanation_text(explanations: Mapping[str, Sequence[Explanation]], digits: int = 2) -> str:
+def render_explanation_text(explanations: Mapping[str, Sequence[AnyExplanation]], digits: int = 2) -> str:
     """Return explanations as text, those of one segment under each other.
 
     Parameters
@@ -134,51 +136,27 @@ def render_explanation_text(explanations: Mapping[str, Sequence[Explanation]], d
     return "\n\n".join([*blocks, *signatures]) + "\n"
 
 
-def _heading(explanation: Explanation) -> Iterator[str]:
+def _heading(explanation: ExplainedOutput) -> Iterator[str]:
     yield f"segment {one_line(explanation.segment)}"
     for turn in explanation.context or ():
-        yield _labelled("context", turn)
+        yield labelled("context", turn)
     if explanation.message is not None:
-        yield _labelled("message", explanation.message)
+        yield labelled("message", explanation.message)
 
 
-def _system(name: str, explanation: Explanation, digits: int) -> Iterator[str]:
+def _system(name: str, explanation: AnyExplanation, digits: int) -> Iterator[str]:
+    if isinstance(explanation, SimilarityExplanation):
+        yield from similarity_blocks(name, explanation, digits)
+        return
     score = "left out" if explanation.score is None else f"{explanation.score:.{digits}f}"
     yield f"{one_line(name)}: {explanation.metric} = {score}"
-    yield "\n".join([_labelled("output", _marked(explanation)), "references", *_references(explanation)])
+    yield "\n".join([labelled("output", _marked(explanation)), "references", *_references(explanation)])
     if explanation.skipped:
-        yield "No reference has a weight above 0, and the metric was told to skip such segments."
+        yield SKIPPED
         return
     tables = [_ngram_table(explanation), *_near_tables(explanation), _order_table(explanation, digits)]
     yield render_tables(tables, "text", digits).rstrip("\n")
     yield "\n".join(conclusion(explanation, digits))
-
-
-def _labelled(label: str, text: str) -> str:
-    return _wrapped(f"{label:{_INDENT}}", text)
-
-
-def _wrapped(head: str, text: str) -> str:
-    return textwrap.fill(
-        one_line(text).strip() or "(empty)",
-        _WIDTH,
-        initial_indent=head,
-        subsequent_indent=" " * len(head),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-
-
-def weight_text(weight: float) -> str:
-    """Return a weight with its sign and no more decimals than it needs.
-
-    Examples
-    --------
-    >>> weight_text(0.8), weight_text(-1.0), weight_text(0.0), weight_text(1 / 3)
-    ('+0.8', '-1', '0', '+0.333')
-    """
-    rounded = round(weight, 3)
-    return f"{rounded:+.3g}" if rounded else "0"
 
 
 def source_text(gram: NGram) -> str:
@@ -206,18 +184,11 @@ def _references(explanation: Explanation) -> Iterator[str]:
         needed = {place for gram in credited_ngrams(explanation) for place in (gram.weight_from, gram.count_from)}
         needed |= {explanation.length_from, chosen[0]}
         chosen = [place for place in chosen if place in needed]
-    shown = [reference.weight if explanation.weighted else reference.rated for reference in explanation.references]
-    weights = ["" if weight is None else weight_text(weight) for weight in shown]
-    numbers = len(str(len(shown))) + 1
-    room = max(len(weights[place]) for place in chosen)
-    for place in chosen:
-        reference = explanation.references[place]
-        notes = [] if reference.origin is None else [reference.origin]
-        if place == explanation.length_from and len(shown) > 1:
-            notes.append(f"sets the length, {len(reference.tokens)}")
-        head = f"  {f'#{place + 1}':<{numbers}}" + f"  {weights[place]:>{room}}" * bool(room)
-        text = (reference.text.strip() or "(empty)") + (f"  ({'; '.join(notes)})" if notes else "")
-        yield _wrapped(f"{head}  ".ljust(_INDENT), text)
+    setter = explanation.length_from
+    notes = {}
+    if setter is not None and len(explanation.references) > 1:
+        notes[setter] = [f"sets the length, {len(explanation.references[setter].tokens)}"]
+    yield from reference_lines(explanation.references, chosen, notes, weighted=explanation.weighted)
     if hidden := len(explanation.references) - len(chosen):
         yield f"  … and {hidden:,} more, which neither earn anything here nor set the length"
 
@@ -288,13 +259,9 @@ def _near_tables(explanation: Explanation) -> Iterator[Table]:
 def unmatched(explanation: Explanation) -> Iterator[str]:
     """Say how many n-grams of each order no reference holds, if there are such."""
     counts = [(sum(not gram.matches for gram in order.ngrams), order) for order in explanation.orders]
-    listed = [f"{count} {_name(order)}{'s'[: count != 1]}" for count, order in counts if count]
+    listed = [f"{count} {order_name(order.order)}{'s'[: count != 1]}" for count, order in counts if count]
     if listed:
         yield f"in no reference: {', '.join(listed)}"
-
-
-def _name(order: ExplainedOrder) -> str:
-    return _NAMES.get(order.order, f"{order.order}-gram")
 
 
 def _order_table(explanation: Explanation, digits: int) -> Table:
@@ -345,7 +312,8 @@ def conclusion(explanation: Explanation, digits: int) -> Iterator[str]:
         yield f"{lengths}, brevity penalty {explanation.brevity_penalty:.3f}"
     used = [order for order in explanation.orders if order.used]
     if short := next((order for order in used if not order.count), None):
-        yield f"the output is too short for a {_name(short)}; with --effective-order, such orders are left out"
+        name = order_name(short.order)
+        yield f"the output is too short for a {name}; with --effective-order, such orders are left out"
     product = " × ".join(f"{order.precision:.{digits}f}" for order in used)
     if not any(order.precision for order in used):
         yield f"{explanation.metric} = {explanation.score:.{digits}f}, as no order has matches that are worth anything"
@@ -355,7 +323,7 @@ def conclusion(explanation: Explanation, digits: int) -> Iterator[str]:
     yield f"{explanation.metric} = {made}{explanation.score:.{digits}f}"
 
 
-def render_explanation_json(explanations: Mapping[str, Sequence[Explanation]]) -> str:
+def render_explanation_json(explanations: Mapping[str, Sequence[AnyExplanation]]) -> str:
     """Return one object with a list of explanations, those of one segment next to each other.
 
     Parameters

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu._version import __version__
-from trubleu.explain.segment import is_explainable
 from trubleu.judge.pairs.results import Measure
+from trubleu.metrics.trubleu import TruBleu
 from trubleu.render import explanation_page
 from trubleu.render.charts import (
     Sweeps,
@@ -24,7 +24,14 @@ from trubleu.render.charts import (
     value_text,
 )
 from trubleu.render.explanation_page import content_policy, page_script, page_style
-from trubleu.render.judge_segments import default_measure, kinds, most_disagreeing, observation_view, pair_counts
+from trubleu.render.judge_segments import (
+    can_be_shown,
+    default_measure,
+    kinds,
+    most_disagreeing,
+    observation_view,
+    pair_counts,
+)
 from trubleu.render.palette import STEPS
 
 if TYPE_CHECKING:
@@ -250,11 +257,12 @@ def _browser(report: PairsReport, measure: Measure | None, count: int) -> dict[s
         return {"measure": None, "observations": []}
     selection = most_disagreeing(report, measure, count)
     metric = report.metrics.get(measure.metric)
-    explained = metric is not None and measure.condition is not None and is_explainable(metric)
+    explained = can_be_shown(metric, measure)
     return {
         "measure": measure,
         "weighted": bool(explained and getattr(metric, "policy", None) is not None),
         "explained": explained,
+        "similar": explained and isinstance(metric, TruBleu),
         "rated": any(one.weighted() for evidence in report.evidence for one in evidence.references_a.values()),
         "observations": [observation_view(report, measure, one) for one in selection.observations],
         "total": selection.total,

@@ -9,19 +9,14 @@ import numpy as np
 
 from trubleu.errors import UsageError
 from trubleu.explain.segment import explain, is_explainable
+from trubleu.explain.similarity import SimilarityExplanation
 from trubleu.judge.pairs.results import Measure
 from trubleu.render.charts import number_text
-from trubleu.render.explanation_page import (
-    ReferenceView,
-    RunView,
-    TokenView,
-    decisive_references,
-    minus,
-    output_view,
-    reference_view,
-    weight_classes,
-)
-from trubleu.render.explanation_text import matched_ngrams, weight_text
+from trubleu.render.explanation_lines import weight_text
+from trubleu.render.explanation_page import decisive_references, output_view, reference_view
+from trubleu.render.explanation_text import matched_ngrams
+from trubleu.render.similarity_page import output_words, similarity_reference
+from trubleu.render.word_views import ReferenceView, RunView, TokenView, minus, weight_classes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +25,7 @@ if TYPE_CHECKING:
 
     from trubleu.data import References
     from trubleu.data.references import Segment
-    from trubleu.explain.explanation import Explanation
+    from trubleu.explain.similarity import AnyExplanation
     from trubleu.judge.pairs.results import Evidence, PairsReport
     from trubleu.metrics import Metric
 
@@ -143,6 +138,14 @@ def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return ranks
 
 
+def can_be_shown(metric: Metric | None, measure: Measure) -> bool:
+    """Return whether single segments show why they got their scores.
+
+    Scores from elsewhere do not, nor those of a metric that learns: they depend on what other segments hold.
+    """
+    return metric is not None and measure.condition is not None and is_explainable(metric) and not metric.learns
+
+
 def default_measure(report: PairsReport) -> Measure | None:
     """Return the measure to browse by: the best-agreeing one that can be explained, under all references if any is.
 
@@ -150,11 +153,11 @@ def default_measure(report: PairsReport) -> Measure | None:
     """
     best: tuple[tuple[bool, bool, float], Measure] | None = None
     for row in report.correlations:
-        metric = report.metrics.get(row.metric)
-        able = metric is not None and row.condition is not None and is_explainable(metric)
+        measure = Measure(metric=row.metric, condition=row.condition)
+        able = can_be_shown(report.metrics.get(row.metric), measure)
         rank = (able, row.condition == "all", -np.inf if row.spearman is None else row.spearman)
         if best is None or rank > best[0]:
-            best = rank, Measure(metric=row.metric, condition=row.condition)
+            best = rank, measure
     return None if best is None else best[1]
 
 
@@ -217,7 +220,7 @@ def observation_view(report: PairsReport, measure: Measure, observation: Observa
         condition = measure.condition or list(references)[-1]  # scores from elsewhere saw none of ours
         segment = references[condition].take([at])
         segments.append(segment[0])
-        explained = metric if measure.condition is not None else None
+        explained = metric if can_be_shown(metric, measure) else None
         sides.append(_side(system, output, float(rating), float(scores[measure][at]), explained, segment))
     first = segments[0]
     context = first.context or ()
@@ -245,12 +248,9 @@ def _side(
     system: str, output: str, rating: float, score: float, metric: Metric | None, references: References
 ) -> SideView:
     segment = references[0]
-    if metric is not None and is_explainable(metric):
-        explanation = explain(metric, output, references)
-        decisive = [place for place in explanation.by_weight() if place in decisive_references(explanation)]
-        grams = list(matched_ngrams(explanation))
-        shown = output_view(explanation, grams, by_rating=True)
-        views = [reference_view(explanation, place, grams, by_rating=True) for place in decisive]
+    if metric is not None:
+        explanation: AnyExplanation = explain(metric, output, references)
+        shown, decisive, views = _marked(explanation)
         rest = [place for place in explanation.by_weight() if place not in decisive]
         others = [_plain(segment, place, _weight(explanation, place)) for place in rest[:MOST_REFERENCES]]
     else:
@@ -270,7 +270,19 @@ def _side(
     )
 
 
-def _weight(explanation: Explanation, place: int) -> float | None:
+def _marked(explanation: AnyExplanation) -> tuple[list[RunView], list[int], list[ReferenceView]]:
+    """Return the output with what matched, the places of references that decide its score, and how these look."""
+    if isinstance(explanation, SimilarityExplanation):
+        decisive = explanation.decisive()
+        views = [similarity_reference(explanation, place) for place in decisive]
+        return output_words(explanation, decisive), decisive, views
+    decisive = [place for place in explanation.by_weight() if place in decisive_references(explanation)]
+    grams = list(matched_ngrams(explanation))
+    views = [reference_view(explanation, place, grams, by_rating=True) for place in decisive]
+    return output_view(explanation, grams, by_rating=True), decisive, views
+
+
+def _weight(explanation: AnyExplanation, place: int) -> float | None:
     reference = explanation.references[place]
     return reference.weight if explanation.weighted else reference.rated
 

@@ -83,7 +83,6 @@ def many_unsplit(texts: Sequence[str], tokenizer: Tokenizer) -> bool:
     if run is None:
         return False
     looked_at = texts[:_MOST_TEXTS]
-    others = [text for text in looked_at if not text.isascii()]
-    if not others or 10 * len(others) < len(looked_at):
-        return False
-    return 10 * sum(run.search(text[:_MOST_CHARACTERS]) is not None for text in others) >= len(looked_at)
+    begins = (text[:_MOST_CHARACTERS] for text in looked_at if not text.isascii())
+    unsplit = sum(has_unspaced(begin) and run.search(begin) is not None for begin in begins)
+    return unsplit > 0 and 10 * unsplit >= len(looked_at)

@@ -10,6 +10,7 @@ import functools
 import re
 from typing import TYPE_CHECKING, Any
 
+from trubleu.native import kernels
 from trubleu.text.unspaced import CHARACTERS, has_unspaced
 
 if TYPE_CHECKING:
@@ -51,6 +52,18 @@ def split(text: str) -> list[str]:
         else:
             tokens += PATTERN.findall(other)
     return tokens
+
+
+def line(text: str) -> str:
+    """Return the tokens separated by single spaces.
+
+    Examples
+    --------
+    >>> line("It's a fact, isn't it?")
+    "It's a fact , isn't it ?"
+    """
+    found = kernels.ascii_words(text)
+    return " ".join(split(text)) if found is None else found
 
 
 @functools.cache

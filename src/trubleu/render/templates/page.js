@@ -1,9 +1,13 @@
 "use strict";
-// Words that belong to the same n-grams light up together. Nothing is fetched and nothing is stored.
-for (const section of document.querySelectorAll("section.system")) {
+// Words that belong to the same n-grams, or met each other, light up together. Nothing is fetched and nothing is stored.
+const sections = [...document.querySelectorAll("section.system")].flatMap((section) => {
+  const parts = [...section.querySelectorAll("section.compared")];
+  return parts.length ? parts : [section];
+});
+for (const section of sections) {
   const status = section.querySelector(".status") ?? document.getElementById("status");
   const idle = status.textContent;
-  const words = [...section.querySelectorAll(".output .t")];
+  const words = [...section.querySelectorAll(".output .t, .words .t")];
   const marked = [...section.querySelectorAll("[data-g]")];
   const holders = new Map(); // from an n-gram to the elements that belong to it
   for (const element of marked)
@@ -36,9 +40,11 @@ for (const section of document.querySelectorAll("section.system")) {
   words.forEach((word, place) => (word.tabIndex = place ? -1 : 0));
   section.addEventListener("keydown", (event) => {
     if (event.key === "Escape") return pin(null);
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!words.includes(event.target)) return undefined;
+    const ahead = getComputedStyle(event.target).direction === "rtl" ? -1 : 1;
+    const step = { ArrowRight: ahead, ArrowLeft: -ahead }[event.key];
     const next = step && words[words.indexOf(event.target) + step];
-    if (!words.includes(event.target) || !next) return undefined;
+    if (!next) return undefined;
     event.target.tabIndex = -1;
     next.tabIndex = 0;
     next.focus();

@@ -1,0 +1,322 @@
+"""An explanation of trubleu: which word met which, how similar that makes two texts, and what became of it."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from trubleu.errors import TrubleuWarning
+from trubleu.explain.explanation import ExplainedOutput, Explanation, ReferenceText, by_weight, reference_number
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from trubleu.data import References
+    from trubleu.data.references import Segment
+    from trubleu.metrics.trubleu import AlignedNgrams, SegmentParts, TruBleu
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimilarOrder:
+    """The n-grams of one order of an output and a reference.
+
+    Attributes
+    ----------
+    order
+        How many words an n-gram has.
+    precision, recall
+        Which share of what the n-grams of the output, and of the reference, weigh was met; None for an order that one
+        of the two has no n-grams of.
+    f
+        The F value of both; None likewise, and the order is left out.
+    pairs
+        What was aligned with what.
+    """
+
+    order: int
+    precision: float | None
+    recall: float | None
+    f: float | None
+    pairs: tuple[AlignedNgrams, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimilarReference(ReferenceText):
+    """One reference of the segment, for a metric of similarities.
+
+    Attributes
+    ----------
+    token_weights
+        What each token weighs.
+    repeats
+        The place of the first reference with the same text, which counts for both with the larger weight; None for all
+        others.
+    similarity
+        How similar output and reference are, from 0 to 1; None if it repeats another one.
+    characters
+        The F value of characters; None if the metric leaves characters out, or there is nothing to compare.
+    orders
+        The F values of words, bigrams and so on; none if it repeats another one.
+    share
+        Its share of the weighted mean of good references, which add up to 1; 0 if its weight is not above 0.
+    cut
+        Which share of the score it takes away; only the largest one counts. 0 if its weight is not below 0.
+    """
+
+    token_weights: tuple[float, ...]
+    repeats: int | None
+    similarity: float | None
+    characters: float | None
+    orders: tuple[SimilarOrder, ...]
+    share: float
+    cut: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimilarityExplanation(ExplainedOutput):
+    """How one output got its score by ``trubleu``: ``100 * earned * (1 - cut)``.
+
+    Attributes
+    ----------
+    token_weights
+        What each token of the output weighs.
+    references
+        The segment's references in their order.
+    uses_characters
+        Whether characters are one of the factors.
+    best, best_from
+        The largest product of a good reference's similarity and weight, divided by the largest weight, and the
+        reference that gives it; None if the segment is skipped.
+    mean
+        The weighted mean of the similarities to all good references; None if the segment is skipped.
+    earned
+        The mean of ``best`` and ``mean``; None if the segment is skipped.
+    most_similar
+        The good reference that the output is most similar to, whatever it weighs: bad references are held against it.
+    cut, cut_from
+        Which share is taken away, and the bad reference that does it; None if no reference does. The share is None if
+        the segment is skipped.
+    """
+
+    token_weights: tuple[float, ...]
+    references: tuple[SimilarReference, ...]
+    uses_characters: bool
+    best: float | None
+    best_from: int | None
+    mean: float | None
+    earned: float | None
+    most_similar: int | None
+    cut: float | None
+    cut_from: int | None
+
+    def by_weight(self) -> list[int]:
+        """Return the places of the references, largest weight first and otherwise in their order."""
+        return by_weight(self.references)
+
+    def decisive(self) -> list[int]:
+        """Return the places of the references that alone decide something: the best one, and one that cuts."""
+        chosen = [self.best_from, self.cut_from, self.most_similar if self.cut_from is not None else None]
+        return list(dict.fromkeys(place for place in chosen if place is not None))
+
+    def by_interest(self) -> list[int]:
+        """Return the places of the references that are compared: what decides first, then the most similar ones."""
+        first = self.decisive()
+        others = [place for place, one in enumerate(self.references) if one.similarity is not None]
+        others.sort(key=lambda place: -(self.references[place].similarity or 0.0))
+        return list(dict.fromkeys([*first, *others]))
+
+    def met(self, place: int) -> dict[int, AlignedNgrams]:
+        """Return what each word of the output was aligned with in a reference, by its position in the output."""
+        return {pair.position: pair for order in self.references[place].orders[:1] for pair in order.pairs}
+
+    def missed(self, place: int) -> list[int]:
+        """Return the positions of the words of a reference that no word of the output was aligned with."""
+        found = {pair.reference_position for pair in self.met(place).values()}
+        return [position for position in range(len(self.references[place].tokens)) if position not in found]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, ready for JSON; references are numbered from 1, positions from 0."""
+        return {
+            **ExplainedOutput.to_dict(self),
+            "token_weights": list(self.token_weights),
+            "best": self.best,
+            "best_from": reference_number(self.best_from),
+            "mean": self.mean,
+            "earned": self.earned,
+            "most_similar": reference_number(self.most_similar),
+            "cut": self.cut,
+            "cut_from": reference_number(self.cut_from),
+            "references": [self._reference_dict(place) for place in range(len(self.references))],
+        }
+
+    def _reference_dict(self, place: int) -> dict[str, Any]:
+        reference = self.references[place]
+        return {
+            "reference": place + 1,
+            **reference.to_dict(),
+            "token_weights": list(reference.token_weights),
+            "repeats": reference_number(reference.repeats),
+            "similarity": reference.similarity,
+            "characters": reference.characters,
+            "share": reference.share,
+            "cut": reference.cut,
+            "orders": [
+                {
+                    "order": order.order,
+                    "precision": order.precision,
+                    "recall": order.recall,
+                    "f": order.f,
+                    "pairs": [
+                        {
+                            "position": pair.position,
+                            "tokens": list(self.tokens[pair.position :][: order.order]),
+                            "reference_position": pair.reference_position,
+                            "reference_tokens": list(reference.tokens[pair.reference_position :][: order.order]),
+                            "exact": pair.exact,
+                            "similarity": pair.similarity,
+                        }
+                        for pair in order.pairs
+                    ],
+                }
+                for order in reference.orders
+            ],
+        }
+
+    def _repr_html_(self) -> str:
+        from trubleu.render.explanation_text import render_explanation_text
+        from trubleu.results import html_text
+
+        return html_text(render_explanation_text({"output": [self]}))
+
+
+AnyExplanation: TypeAlias = Explanation | SimilarityExplanation
+"""An explanation of either kind."""
+
+
+def explain_similarity(
+    metric: TruBleu, output: str, references: References, weights: Sequence[float], *, skipped: bool, signature: str
+) -> SimilarityExplanation:
+    """Explain how an output got its score.
+
+    Parameters
+    ----------
+    metric
+        The metric; if it weighs words by a corpus, it has learned from it.
+    output
+        What the system said.
+    references
+        Those of this one segment.
+    weights
+        Their weights as the metric takes them.
+    skipped
+        Whether the metric was told to leave this segment out.
+    signature
+        How the number is made.
+    """
+    with warnings.catch_warnings():
+        # Whoever scores the corpus is told of it.
+        warnings.simplefilter("ignore", TrubleuWarning)
+        parts = metric.parts(output, references)
+    segment = references[0]
+    first = _first_of_equal(segment)
+    # References with one text count once, with their largest weight.
+    merged = {place: max(weight for weight, of in zip(weights, first, strict=True) if of == place) for place in first}
+    similarities = {place: parts.references[place].score for place in merged}
+    good = {place: weight for place, weight in merged.items() if weight > 0}
+    most_similar = max(good, key=similarities.__getitem__, default=None)
+    best_from = max(good, key=lambda place: good[place] * similarities[place], default=None)
+    cuts = _cuts(merged, similarities, None if most_similar is None else similarities[most_similar])
+    cut_from = max(cuts, key=cuts.__getitem__, default=None)
+    total = math.fsum(good.values())
+    shown = not skipped and best_from is not None
+    return SimilarityExplanation(
+        segment=segment.id,
+        metric=metric.name,
+        signature=signature,
+        message=segment.message,
+        context=segment.context,
+        output=output,
+        tokens=parts.tokens,
+        token_weights=parts.weights,
+        references=tuple(
+            SimilarReference(
+                text=reference.text,
+                tokens=parts.reference_tokens[place],
+                weight=merged.get(place, weights[place]),
+                rated=reference.weight,
+                origin=reference.origin,
+                token_weights=parts.reference_weights[place],
+                repeats=None if place in merged else first[place],
+                similarity=similarities.get(place),
+                characters=parts.references[place].characters
+                if metric.characters and place in merged and _has_tokens(parts, place)
+                else None,
+                orders=_orders(parts, place) if place in merged else (),
+                share=good[place] / total if place in good else 0.0,
+                cut=cuts.get(place, 0.0),
+            )
+            for place, reference in enumerate(segment.references)
+        ),
+        uses_characters=metric.characters,
+        weighted=any(weight != 1 for weight in weights),
+        best=good[best_from] * similarities[best_from] / max(good.values())
+        if shown and best_from is not None
+        else None,
+        best_from=best_from,
+        mean=math.fsum(weight * similarities[place] for place, weight in good.items()) / total if shown else None,
+        earned=parts.earned if shown else None,
+        most_similar=most_similar,
+        cut=parts.cut if shown else None,
+        cut_from=cut_from if shown and parts.cut > 0 else None,
+        score=100 * parts.earned * (1 - parts.cut) if shown else None,
+    )
+
+
+def _first_of_equal(segment: Segment) -> list[int]:
+    """Return for each reference the place of the first one with its text."""
+    seen: dict[str, int] = {}
+    return [seen.setdefault(reference.text, place) for place, reference in enumerate(segment.references)]
+
+
+def _cuts(
+    weights: Mapping[int, float], similarities: Mapping[int, float], most_similar: float | None
+) -> dict[int, float]:
+    """Return which share each bad reference would take away."""
+    if most_similar is None or most_similar >= 1:
+        return {}
+    return {
+        place: -weight * max(0.0, similarities[place] - most_similar) / (1 - most_similar)
+        for place, weight in weights.items()
+        if weight < 0
+    }
+
+
+def _has_tokens(parts: SegmentParts, place: int) -> bool:
+    return bool(parts.tokens and parts.reference_tokens[place])
+
+
+def _orders(parts: SegmentParts, place: int) -> tuple[SimilarOrder, ...]:
+    found = []
+    for order, f in enumerate(parts.references[place].orders, 1):
+        pairs = tuple(pair for pair in parts.pairs if (pair.reference, pair.order) == (place, order))
+        used = not math.isnan(f)
+        met = [(pair.position, pair.similarity) for pair in pairs]
+        reached = [(pair.reference_position, pair.similarity) for pair in pairs]
+        found.append(
+            SimilarOrder(
+                order=order,
+                precision=_share(met, parts.weights, order) if used else None,
+                recall=_share(reached, parts.reference_weights[place], order) if used else None,
+                f=f if used else None,
+                pairs=pairs,
+            )
+        )
+    return tuple(found)
+
+
+def _share(met: Sequence[tuple[int, float]], weights: Sequence[float], order: int) -> float:
+    """Return which share of what the n-grams of a text weigh was met, given positions and similarities."""
+    sums = [math.fsum(weights[start : start + order]) for start in range(len(weights) - order + 1)]
+    return math.fsum(sums[position] * similarity for position, similarity in met) / math.fsum(sums)
