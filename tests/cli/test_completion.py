@@ -73,7 +73,7 @@ def test_commands_offer_what_they_take() -> None:
         if "vec" not in name:
             check_explainable(parse(name).build())
     assert {name for name in names() if name in offered_metrics("explain")} == {
-        "bleu", "sbleu", "dbleu", "sdbleu", "bleu2vec", "bleu2vec-f", "dbleu2vec", "dbleu2vec-f",
+        "trubleu", "bleu", "sbleu", "dbleu", "sdbleu", "bleu2vec", "bleu2vec-f", "dbleu2vec", "dbleu2vec-f",
     }  # fmt: skip
     made = [name for name in offered_metrics("simulate") if "vec" not in name]
     assert len(make_conditions(made, [1], [1])) == len(made)
