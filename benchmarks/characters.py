@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from sacrebleu.metrics.chrf import CHRF
 import trubleu
 from benchmarks.rows import Row, check_equal
 from benchmarks.timing import best
+from trubleu.errors import TrubleuWarning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +26,28 @@ def characters(bench: Bench) -> Iterator[Row]:
     for corpus in (bench.b, bench.a):
         for name, bar in (("chrf", 50.0), ("chrf++", None)):
             yield from _beside_sacrebleu(bench, corpus, name, bar)
+        yield _trubleu_beside_chrf(bench, corpus)
         yield from _beside_fastchrf(bench, corpus)
+
+
+def _trubleu_beside_chrf(bench: Bench, corpus: Corpus) -> Row:
+    """Score a second system by trubleu; no peer has it, so that sacreBLEU's chrF is the measure."""
+    metric = trubleu.metric("trubleu")
+    references = trubleu.References.from_lists(corpus.references)
+    outputs = corpus.systems[1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TrubleuWarning)  # words of made-up texts may have no vectors
+        metric.corpus(corpus.systems[0], references)  # looks up most words, as a first system does
+        theirs = CHRF(references=corpus.streams)  # type: ignore[arg-type]
+        return Row(
+            name="trubleu, second system",
+            data=corpus.name,
+            peer="sacreBLEU's chrF",
+            ours_seconds=best(lambda: metric.corpus(outputs, references, threads=1), bench.runs(20)),
+            peer_seconds=best(lambda: theirs.corpus_score(outputs, None), bench.runs(3)),
+            bar=10.0,
+            note="references prepared on both sides",
+        )
 
 
 def _beside_sacrebleu(bench: Bench, corpus: Corpus, name: str, bar: float | None) -> Iterator[Row]:

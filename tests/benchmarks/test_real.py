@@ -207,7 +207,7 @@ def test_options_go_to_metrics_that_have_them() -> None:
     assert metrics.bearable(["chrf", "ter"], "bagel") == ["chrf", "ter"]
 
 
-def test_real_judgements_agree_with_chrf() -> None:
+def test_real_judgements_agree_with_bleu() -> None:
     folder = Path(os.environ.get("TRUBLEU_DATA", "")) / "tasks"
     if not os.environ.get("TRUBLEU_DATA") or not folder.is_dir():
         pytest.skip("TRUBLEU_DATA names no folder with tasks")

@@ -134,11 +134,11 @@ def test_the_metric_of_similarities(run: Run, folder: Path) -> None:
     ] == ["talk-1"]
 
 
-def test_the_metric_goes_by_the_references(run: Run) -> None:
+def test_the_metric_if_none_is_named(run: Run) -> None:
     out = run("--refs", "refs.jsonl", "good.txt", "--segment", "talk-1", "--format", "json")[1]
-    assert explanations(out)[0]["metric"] == "dbleu-4"
+    assert explanations(out)[0]["metric"] == "trubleu"
     out = run("--ref", "plain.txt", "good.txt", "--segment", "1", "--format", "json")[1]
-    assert explanations(out)[0]["metric"] == "bleu-4"
+    assert explanations(out)[0]["metric"] == "trubleu"
     out = run("--ref", "plain.txt", "good.txt", "--segment", "1", "--tokenize", "words", "--format", "json")[1]
     assert "tok:words-2|" in explanations(out)[0]["signature"]
 

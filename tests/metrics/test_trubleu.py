@@ -21,7 +21,6 @@ from trubleu.errors import DataError, TrubleuWarning, UsageError
 from trubleu.execution import engine
 from trubleu.metrics import bleu2vec
 from trubleu.metrics import trubleu as module
-from trubleu.metrics.bleu2vec import alignment
 from trubleu.metrics.registry import metrics_by_name
 from trubleu.scoring import Sampling, score_files, score_systems
 from trubleu.vectors import VectorStore
@@ -134,7 +133,7 @@ def test_every_way_in_gives_the_same_bits(importance: str, monkeypatch: pytest.M
         expected = metric.statistics(outputs, References.from_lists(held, weights), threads=1)
         again = References.from_lists(held, weights)
         prepared = again.prepare(tokenize="words", lowercase=True)
-        monkeypatch.setattr(alignment, "SLICE_TEXTS", 50)
+        monkeypatch.setattr(module, "SLICE_TEXTS", 50)
         for given in (again, again, prepared):
             for threads in (1, 2, None):
                 np.testing.assert_array_equal(metric.statistics(outputs, given, threads=threads), expected)

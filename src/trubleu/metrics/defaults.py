@@ -32,7 +32,7 @@ _JUDGED: Final = (DEFAULT_METRIC, "chrf", "bleu-4")
 DEFAULTS: Final[dict[str, Defaults]] = {
     "score": _SCORES,
     "compare": _SCORES,
-    "explain": Defaults(("bleu-4",), ("dbleu-4",)),
+    "explain": Defaults((DEFAULT_METRIC,), (DEFAULT_METRIC,)),
     "judge pairs": Defaults(_JUDGED, (*_JUDGED, "dbleu-2")),
     # BLEU-4 is a score of whole systems; at the level of segments sBLEU-4 stands for it.
     "judge wmt": Defaults(
@@ -69,14 +69,12 @@ def default_text(command: str) -> str:
     >>> default_text("score")
     'trubleu and bleu-4; with weights dbleu-2, too'
     >>> default_text("explain")
-    'dbleu-4 for references with weights, otherwise bleu-4'
+    'trubleu'
     """
     plain, weighted = DEFAULTS[command]
     if plain == weighted:
         return _listed(plain)
-    if weighted[: len(plain)] == plain:
-        return f"{_listed(plain)}; with weights {_listed(weighted[len(plain) :])}, too"
-    return f"{_listed(weighted)} for references with weights, otherwise {_listed(plain)}"
+    return f"{_listed(plain)}; with weights {_listed(weighted[len(plain) :])}, too"
 
 
 def _listed(names: tuple[str, ...]) -> str:

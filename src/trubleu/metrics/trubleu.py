@@ -53,6 +53,9 @@ IMPORTANCES: Final = ("vector", "corpus", "none")
 CHARACTERS: Final = 6
 """The longest runs of characters that are compared."""
 
+SLICE_TEXTS: Final = 1 << 15
+"""Texts whose words are looked up together: the more, the fewer words are looked up again."""
+
 MOST_PAIRS: Final = 2**32
 """Pairs of words of an output and a reference that can be compared in reasonable time."""
 
@@ -359,7 +362,7 @@ class TruBleu(LearningMetric):
         weights = _merged(references, weights)
         plain = bool((weights == 1).all())
         offsets = references.offsets
-        for first, last in slices(offsets):
+        for first, last in slices(offsets, SLICE_TEXTS):
             yield _Part(
                 first,
                 last,

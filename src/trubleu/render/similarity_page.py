@@ -206,9 +206,7 @@ def _summary(explanation: SimilarityExplanation, place: int) -> Iterator[str]:
     yield "F values: " + ", ".join(f"{name} {_number(value)}" for name, value in values)
     words = reference.orders[0]
     if words.precision is not None and words.recall is not None:
-        yield (
-            f"of what words weigh, {words.precision:.0%} of the output and {words.recall:.0%} of the reference were met"
-        )
+        yield f"words met, by weight: {words.precision:.0%} of the output, {words.recall:.0%} of the reference"
 
 
 def _words(explanation: SimilarityExplanation, place: int) -> Iterator[Sequence[str]]:

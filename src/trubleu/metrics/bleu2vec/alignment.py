@@ -208,8 +208,8 @@ def positions(offsets: NDArray[np.int64], segments: NDArray[np.int64]) -> NDArra
     return np.concatenate([np.arange(offsets[i], offsets[i + 1]) for i in segments.tolist()])
 
 
-def slices(offsets: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
-    """Cut segments into runs of not too many texts, but at least one segment.
+def slices(offsets: NDArray[np.int64], most: int | None = None) -> Iterator[tuple[int, int]]:
+    """Cut segments into runs of not too many texts (`SLICE_TEXTS`), but at least one segment.
 
     Examples
     --------
@@ -217,9 +217,10 @@ def slices(offsets: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
     [(0, 2), (2, 3), (3, 4)]
     """
     texts = offsets + np.arange(len(offsets))
+    most = SLICE_TEXTS if most is None else most
     first = 0
     while first + 1 < len(offsets):
-        last = int(np.searchsorted(texts, texts[first] + SLICE_TEXTS, side="right")) - 1
+        last = int(np.searchsorted(texts, texts[first] + most, side="right")) - 1
         last = max(last, first + 1)
         yield first, last
         first = last
