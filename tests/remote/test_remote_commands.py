@@ -56,7 +56,7 @@ def test_score(store: Store, tmp_path: Path, run: Run) -> None:
     for name, step in {"refs.txt": 1, "day=1/first.txt": 2, "second.txt": 3}.items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
         both(store, tmp_path, name, lines(step))
-    options = ("--format", "json", "--ci", "--resamples", "50", "--quiet")
+    options = ("-m", "bleu-4", "--format", "json", "--ci", "--resamples", "50", "--quiet")
     assert run("score", "--ref", "refs.txt", "x=day=1/first.txt", "second.txt", *options, "--out", "out")[0] == 0
     expected = (tmp_path / "out").read_text()
     at = store.address
