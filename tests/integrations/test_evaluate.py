@@ -60,7 +60,7 @@ def test_batches_and_single_segments_add_up() -> None:
     module = load("dbleu-2")
     module.add_batch(predictions=OUTPUTS[:2], references=REFERENCES[:2], weights=WEIGHTS[:2])
     module.add(prediction=OUTPUTS[2], reference=REFERENCES[2], weights=WEIGHTS[2])
-    assert module.compute() == scored("dbleu-2").to_dict()
+    assert module.compute() == scored("trubleu").to_dict()
     # and what was scored is gone
     assert module.compute(**{name: column[:1] for name, column in ALL.items()})["segments"] == 1
 
@@ -137,7 +137,7 @@ def test_references_that_are_not_rated_yet() -> None:
         ({"messages": ["\ud800", "b", "c"]}, r"message 1 has U\+D800, half of a surrogate pair"),
         ({"ci": "no"}, "ci='no' must be true or false"),
         ({"metric": "bluu"}, "there is no metric 'bluu'; did you mean bleu"),
-        ({"tokenise": "chat"}, "dbleu-2 has no option tokenise; did you mean tokenize"),
+        ({"tokenise": "chat"}, "trubleu has no option tokenise; did you mean tokenize"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_sentence(given: dict[str, Any], message: str) -> None:
@@ -145,7 +145,7 @@ def test_what_is_wrong_is_said_in_one_sentence(given: dict[str, Any], message: s
     with pytest.raises((DataError, UsageError), match=message):
         module.compute(**{**ALL, **given})
     # The module is as good as before.
-    assert module.compute(**ALL) == scored("dbleu-2").to_dict()
+    assert module.compute(**ALL) == scored("trubleu").to_dict()
 
 
 def test_weights_for_some_segments_only_are_refused() -> None:
@@ -161,7 +161,7 @@ def test_a_wrong_option_does_not_cost_what_was_added() -> None:
     module.add_batch(**ALL)
     with pytest.raises(UsageError, match="no option smothing"):
         module.compute(smothing="exp")
-    assert module.compute() == scored("dbleu-2").to_dict()
+    assert module.compute() == scored("trubleu").to_dict()
 
 
 def test_a_wrong_name_is_said_when_the_module_is_loaded() -> None:

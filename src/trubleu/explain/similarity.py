@@ -128,8 +128,9 @@ class SimilarityExplanation(ExplainedOutput):
         return list(dict.fromkeys([*first, *others]))
 
     def met(self, place: int) -> dict[int, AlignedNgrams]:
-        """Return what each word of the output was aligned with in a reference, by its position in the output."""
-        return {pair.position: pair for order in self.references[place].orders[:1] for pair in order.pairs}
+        """Return what each word of the output was aligned with in a reference, by its position and in that order."""
+        pairs = [pair for order in self.references[place].orders[:1] for pair in order.pairs]
+        return {pair.position: pair for pair in sorted(pairs, key=lambda pair: pair.position)}
 
     def missed(self, place: int) -> list[int]:
         """Return the positions of the words of a reference that no word of the output was aligned with."""
