@@ -60,7 +60,7 @@ def test_batches_and_single_segments_add_up() -> None:
     module = load("dbleu-2")
     module.add_batch(predictions=OUTPUTS[:2], references=REFERENCES[:2], weights=WEIGHTS[:2])
     module.add(prediction=OUTPUTS[2], reference=REFERENCES[2], weights=WEIGHTS[2])
-    assert module.compute() == scored("trubleu").to_dict()
+    assert module.compute() == scored("dbleu-2").to_dict()
     # and what was scored is gone
     assert module.compute(**{name: column[:1] for name, column in ALL.items()})["segments"] == 1
 
