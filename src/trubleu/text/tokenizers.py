@@ -65,7 +65,7 @@ def join_tokens(tokens: Sequence[str]) -> str:
     Returns
     -------
     str
-        One line; ``line.split()`` is ``[escape(token) for token in tokens]``.
+        One line; ``line.split()`` is ``[escape_token(token) for token in tokens]``.
 
     Raises
     ------
