@@ -150,7 +150,7 @@ def test_references_are_prepared_once_and_what_is_too_large_again(monkeypatch: p
     assert made == [(0, 2), (2, 3)]
     ChrF(word_order=2).statistics(outputs, references)
     assert len(made) == 4
-    monkeypatch.setattr("trubleu.metrics.chrf.KEPT_BYTES", 0)
+    monkeypatch.setattr("trubleu.metrics.matching.KEPT_BYTES", 0)
     others = References.from_lists(lists)
     for _ in range(2):
         assert ChrF().statistics(outputs, others).tobytes() == rows.tobytes()

@@ -154,13 +154,16 @@ def test_both_builds_give_the_same_bits(characters: bool) -> None:
     for kernels in BUILDS.values():
         for threads in (1, 2):
             options = kernels.Options("none", False, 1, "counts", "closest", False)
-            slice_ = kernels.SoftSlice(tuple(outputs), flat, offsets, options, 0, len(outputs))
-            matrix = np.random.default_rng(3).normal(size=(len(slice_.words()), 24)).astype(np.float32)
+            words = kernels.WordTexts(flat, options, 0, len(flat))
+            segments = kernels.TrubleuSegments(tuple(outputs), words, offsets, options, 0, len(outputs))
+            count = len(words.words()) + len(segments.new_words())
+            matrix = np.random.default_rng(3).normal(size=(count, 24)).astype(np.float32)
             rows = np.arange(len(matrix), dtype=np.uint32)
             rows[::5] = bleu2vec.vectors.NOTHING
             found.append(
-                slice_.trubleu(
+                segments.scores(
                     matrix,
+                    kernels.row_lengths(matrix),
                     rows,
                     None,
                     tuple(outputs),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -19,7 +19,7 @@ from trubleu.metrics.base import (
     reference_number,
     whole_references,
 )
-from trubleu.metrics.matching import check_texts, warn_of_empty
+from trubleu.metrics.matching import check_texts, kept_part, warn_of_empty
 from trubleu.native import kernels, resolve_threads
 from trubleu.signature import Signature, make_signature
 
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 
 MOST: Final = 1000
 """The largest order and the largest beta."""
-
-KEPT_BYTES: Final = 1 << 28
-"""How much of references is kept prepared for other systems; what is beyond it is prepared again for each."""
 
 
 class ChrF(Metric):
@@ -121,13 +118,8 @@ class ChrF(Metric):
     ) -> kernels.ChrfReferences:
         """Return the references of a slice of segments as the kernel compares them, which is the same for any order."""
         key = (ChrF, self.lowercase, self.whitespace, self.word_order > 0)
-        kept: dict[int, kernels.ChrfReferences] = references.remembered(key, dict)
-        prepared = kept.get(first)
-        if prepared is None:
-            prepared = kernels.ChrfReferences(references.texts, references.offsets, options, first, last, threads)
-            if prepared.memory + sum(other.memory for other in list(kept.values())) <= KEPT_BYTES:
-                kept[first] = prepared
-        return prepared
+        prepare = partial(kernels.ChrfReferences, references.texts, references.offsets, options, first, last, threads)
+        return kept_part(references, key, first, prepare)
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return chrF on 0 to 100 for each row of summed statistics."""

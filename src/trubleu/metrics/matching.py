@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeVar
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from trubleu.native import kernels, resolve_threads
 from trubleu.text.unspaced import many_unsplit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Hashable, Sequence
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 
 Credit = Literal["counts", "products", "fork2019"]
+
+KEPT_BYTES: Final = 1 << 28
+"""How much of references is kept prepared for other systems; what is beyond it is prepared again for each."""
 
 
 class _Ordered(Protocol):
@@ -186,3 +189,24 @@ def check_width(statistics: NDArray[np.float64], columns: int, name: str) -> Non
     """Refuse statistics that are not those of a metric."""
     if statistics.ndim == 0 or statistics.shape[-1] != columns:
         raise DataError(f"an array of shape {statistics.shape} holds no statistics of {name}")
+
+
+class _Prepared(Protocol):
+    """References as a kernel compares them."""
+
+    @property
+    def memory(self) -> int: ...
+
+
+PreparedPart = TypeVar("PreparedPart", bound=_Prepared)
+
+
+def kept_part(references: References, key: Hashable, first: int, prepare: Callable[[], PreparedPart]) -> PreparedPart:
+    """Return what was prepared of the segments from the first one on, or prepare it now and keep it if there is room."""
+    kept: dict[int, PreparedPart] = references.remembered(key, dict)
+    part = kept.get(first)
+    if part is None:
+        part = prepare()
+        if part.memory + sum(other.memory for other in list(kept.values())) <= KEPT_BYTES:
+            kept[first] = part
+    return part

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import sys
 import warnings
 from copy import copy
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Self
 
 import numpy as np
@@ -23,11 +25,10 @@ from trubleu.metrics.base import (
 )
 from trubleu.metrics.bleu2vec.alignment import WORTH_THREADS, slices
 from trubleu.metrics.bleu2vec.options import ENOUGH_WORDS, warn_of_texts
-from trubleu.metrics.bleu2vec.vectors import NOTHING, soft_vectors
-from trubleu.metrics.chrf import KEPT_BYTES
+from trubleu.metrics.bleu2vec.vectors import NOTHING, HeldWords, soft_vectors
 from trubleu.metrics.corpus_weights import LearningMetric
 from trubleu.metrics.dbleu import WeightPolicy
-from trubleu.metrics.matching import check_texts, check_width, warn_of_empty, warn_of_unsplit
+from trubleu.metrics.matching import check_texts, check_width, kept_part, warn_of_empty, warn_of_unsplit
 from trubleu.metrics.ngram_table import CountedTable, NgramTable, values_at
 from trubleu.native import kernels, resolve_threads
 from trubleu.signature import Signature, make_signature, number_text
@@ -255,8 +256,8 @@ class TruBleu(LearningMetric):
         known = self._known_words(whole)
         for part in self._parts(texts, whole, weights, threads):
             rows, importance = self._looked_up(part, known)
-            words, unknown = words + len(rows[1]), unknown + int(np.count_nonzero(rows[1] == NOTHING))
-            scores[part.first : part.last] = part.slice.trubleu(
+            words, unknown = words + len(rows[-1]), unknown + int(np.count_nonzero(rows[-1] == NOTHING))
+            scores[part.first : part.last] = part.segments.scores(
                 *rows, importance, texts, part.characters, part.weights, self._kernel_options(), threads
             )
             if progress:
@@ -290,11 +291,11 @@ class TruBleu(LearningMetric):
         one = whole.take([segment])
         (part,) = self._parts((output,), one, weights[begin:end], 1)
         rows, importance = self._looked_up(part, known)
-        scores, places, similarities, earned, cut, by_word = part.slice.trubleu_details(
+        scores, places, similarities, earned, cut, by_word = part.segments.details(
             *rows, importance, (output,), part.characters, part.weights, self._kernel_options(), 0
         )
         left_out = np.zeros(len(scores), bool) if part.weights is None else np.isnan(part.weights)
-        weight_of = dict(zip(part.slice.words(), by_word.tolist(), strict=True))
+        weight_of = dict(zip(part.words(), by_word.tolist(), strict=True))
         tokens = [tuple(line.split()) for line in self._lines((output, *one.texts))]
         of_texts = [_text_weights(text, weight_of) for text in tokens]
         return SegmentParts(
@@ -363,25 +364,29 @@ class TruBleu(LearningMetric):
         plain = bool((weights == 1).all())
         offsets = references.offsets
         for first, last in slices(offsets, SLICE_TEXTS):
+            begin, end = int(offsets[first]), int(offsets[last])
+            prepare = partial(_ReferenceWords, reference_lines, options, begin, end)
+            words = kept_part(references, ("words", self.tokenizer.name, self.lowercase), first, prepare)
             yield _Part(
                 first,
                 last,
-                kernels.SoftSlice(lines, reference_lines, offsets, options, first, last),
+                kernels.TrubleuSegments(lines, words.texts, offsets, options, first, last),
+                words.held,
                 self._characters(references, first, last, threads) if self.characters else None,
-                None if plain else weights[offsets[first] : offsets[last]],
+                None if plain else weights[begin:end],
             )
 
     def _looked_up(
         self, part: _Part, known: KnownNgrams | None
-    ) -> tuple[tuple[NDArray[np.float32], NDArray[np.uint32]], NDArray[np.float64] | None]:
+    ) -> tuple[tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.uint32]], NDArray[np.float64] | None]:
         """Return the vectors of a part's words, and what they weigh unless that is the lengths of these vectors."""
-        words = part.slice.words()
-        rows = self._vectors.word_rows(words)
+        rows = self._vectors.word_rows(part.reference_words, part.segments.new_words())
         if self.importance == "vector":
             return rows, None
         if known is None:
-            return rows, np.ones(len(words))
-        table = NgramTable.of_outputs(tuple(words), tokenizer("none"), False, None)
+            return rows, np.ones(len(rows[-1]))
+        words = part.words()
+        table = NgramTable.of_outputs(words, tokenizer("none"), False, None)
         often = np.maximum(values_at(known.often(1), next(known.numbers_of(table))), 1)
         by_word = dict(zip(table.words, np.log((known.segments + 1) / often).tolist(), strict=True))
         return rows, np.array([by_word[word] for word in words])
@@ -393,15 +398,10 @@ class TruBleu(LearningMetric):
 
     def _characters(self, references: References, first: int, last: int, threads: int) -> kernels.ChrfReferences:
         """Return the characters of the references of some segments, counted once for all systems."""
-        kept: dict[int, kernels.ChrfReferences] = references.remembered(("characters", self.lowercase), dict)
-        if first not in kept:
-            square = self.beta * self.beta
-            options = kernels.ChrfOptions(CHARACTERS, 0, square, 1 + square, self.lowercase, False, False)
-            prepared = kernels.ChrfReferences(references.texts, references.offsets, options, first, last, threads)
-            if prepared.memory + sum(other.memory for other in list(kept.values())) > KEPT_BYTES:
-                return prepared
-            kept[first] = prepared
-        return kept[first]
+        square = self.beta * self.beta
+        options = kernels.ChrfOptions(CHARACTERS, 0, square, 1 + square, self.lowercase, False, False)
+        prepare = partial(kernels.ChrfReferences, references.texts, references.offsets, options, first, last, threads)
+        return kept_part(references, ("characters", self.lowercase), first, prepare)
 
     def _lines(self, texts: Sequence[str]) -> list[str]:
         """Return tokens separated by spaces, as the kernel sees them."""
@@ -418,9 +418,23 @@ class _Part(NamedTuple):
 
     first: int
     last: int
-    slice: kernels.SoftSlice
+    segments: kernels.TrubleuSegments
+    reference_words: HeldWords
     characters: kernels.ChrfReferences | None
     weights: NDArray[np.float64] | None
+
+    def words(self) -> tuple[str, ...]:
+        """Return all words in the order of their numbers."""
+        return (*self.reference_words.words, *self.segments.new_words())
+
+
+class _ReferenceWords:
+    """The references of some segments as numbers of words, and these words."""
+
+    def __init__(self, lines: tuple[str, ...], options: kernels.Options, begin: int, end: int) -> None:
+        self.texts = kernels.WordTexts(lines, options, begin, end)
+        self.held = HeldWords(self.texts.words())
+        self.memory = self.texts.memory + sum(map(sys.getsizeof, self.held.words))
 
 
 def _checked_number(name: str, value: object, what: str, fits: Callable[[float], bool]) -> float:

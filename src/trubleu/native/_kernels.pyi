@@ -47,9 +47,55 @@ class Prepared:
 class SoftScale:
     def __init__(self, similarity: str, shift: float, unknown: float, rule: str, release: bool) -> None: ...
 
+def row_lengths(vectors: NDArray[np.float32]) -> NDArray[np.float32]: ...
+
 @final
 class TrubleuOptions:
     def __init__(self, order: int, beta: float, shift: float, characters: bool, lowercase: bool) -> None: ...
+
+@final
+class WordTexts:
+    def __init__(self, lines: tuple[str, ...], options: Options, first: int, last: int) -> None: ...
+    def words(self) -> list[str]: ...
+    @property
+    def memory(self) -> int: ...
+
+@final
+class TrubleuSegments:
+    def __init__(
+        self,
+        lines: tuple[str, ...],
+        references: WordTexts,
+        offsets: NDArray[np.int64],
+        options: Options,
+        first: int,
+        last: int,
+    ) -> None: ...
+    def new_words(self) -> list[str]: ...
+    def scores(
+        self,
+        vectors: NDArray[np.float32],
+        lengths: NDArray[np.float32],
+        rows: NDArray[np.uint32],
+        importance: NDArray[np.float64] | None,
+        texts: tuple[str, ...],
+        characters: ChrfReferences | None,
+        weights: NDArray[np.float64] | None,
+        options: TrubleuOptions,
+        threads: int,
+    ) -> NDArray[np.float64]: ...
+    def details(
+        self,
+        vectors: NDArray[np.float32],
+        lengths: NDArray[np.float32],
+        rows: NDArray[np.uint32],
+        importance: NDArray[np.float64] | None,
+        texts: tuple[str, ...],
+        characters: ChrfReferences | None,
+        weights: NDArray[np.float64] | None,
+        options: TrubleuOptions,
+        segment: int,
+    ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float64], float, float, NDArray[np.float32]]: ...
 
 @final
 class SoftNames:
@@ -82,28 +128,6 @@ class SoftSlice:
         scale: SoftScale,
         threads: int,
     ) -> NDArray[np.float64]: ...
-    def trubleu(
-        self,
-        vectors: NDArray[np.float32],
-        rows: NDArray[np.uint32],
-        importance: NDArray[np.float64] | None,
-        outputs: tuple[str, ...],
-        references: ChrfReferences | None,
-        weights: NDArray[np.float64] | None,
-        options: TrubleuOptions,
-        threads: int,
-    ) -> NDArray[np.float64]: ...
-    def trubleu_details(
-        self,
-        vectors: NDArray[np.float32],
-        rows: NDArray[np.uint32],
-        importance: NDArray[np.float64] | None,
-        outputs: tuple[str, ...],
-        references: ChrfReferences | None,
-        weights: NDArray[np.float64] | None,
-        options: TrubleuOptions,
-        segment: int,
-    ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float64], float, float, NDArray[np.float64]]: ...
     def pairs(
         self,
         vectors: NDArray[np.float32],

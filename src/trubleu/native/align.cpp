@@ -236,7 +236,11 @@ void Scorer::note(std::vector<Pair> &pairs, size_t segment, size_t reference, si
         gone[i] = true;
         pair(i, j, true, 1.0);
     }
-    for (const Aligner::Match &match : matches) {
+    std::vector<Aligner::Match> sorted = matches;
+    std::sort(sorted.begin(), sorted.end(), [](const Aligner::Match &a, const Aligner::Match &b) {
+        return std::tie(b.key, a.row) < std::tie(a.key, b.row);
+    });
+    for (const Aligner::Match &match : sorted) {
         uint32_t i = matcher_.rows[match.row], j = matcher_.columns[match.column];
         bool both = known(composed_[0], hypothesis_, n, i) && known(composed_[1], reference, n, j);
         pair(i, j, false, both ? weight_of(match.key) : scale_.unknown);

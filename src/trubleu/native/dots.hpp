@@ -1,6 +1,7 @@
 // Dot products of many pairs of vectors, with sums in one fixed order whatever the width of registers.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 namespace trubleu {
@@ -14,10 +15,14 @@ class Dots {
     // out[i * stride + j] = rows[i] · columns[j]; `dimensions` is a multiple of `lanes`.
     static void all(const float *const *rows, size_t row_count, const float *const *columns, size_t column_count,
                     size_t dimensions, float *out, size_t stride) {
-        size_t i = 0;
-        for (; i + block_rows <= row_count; i += block_rows)
-            row_of_blocks<block_rows>(rows + i, columns, column_count, dimensions, out + i * stride, stride);
-        for (; i < row_count; ++i) row_of_blocks<1>(rows + i, columns, column_count, dimensions, out + i * stride, stride);
+        size_t j = 0;
+        for (; j + block_columns <= column_count; j += block_columns) {
+            // Vectors lie all over a large matrix: those of the next block are fetched meanwhile.
+            for (size_t next = j + block_columns; next < std::min(j + 2 * block_columns, column_count); ++next)
+                for (size_t k = 0; k < dimensions; k += cache_line) __builtin_prefetch(columns[next] + k);
+            column_of_blocks<block_columns>(rows, row_count, columns + j, dimensions, out + j, stride);
+        }
+        for (; j < column_count; ++j) column_of_blocks<1>(rows, row_count, columns + j, dimensions, out + j, stride);
     }
 
     // out[i] = left[i] · right[i]
@@ -36,22 +41,26 @@ class Dots {
 
   private:
 #if defined(__AVX__)
-    static constexpr size_t vector_bytes = 32, block_rows = 3, block_columns = 4;
+    static constexpr size_t vector_bytes = 32, block_rows = 4, block_columns = 2;
 #else
     static constexpr size_t vector_bytes = 16, block_rows = 2, block_columns = 2;
 #endif
+    static constexpr size_t cache_line = 64 / sizeof(float);
     static constexpr size_t together = 4;  // additions wait for each other, so several sums are made at a time
     static constexpr size_t width = vector_bytes / sizeof(float), parts = lanes / width;
     using Floats = float __attribute__((vector_size(vector_bytes)));
     using FloatsAt = float __attribute__((vector_size(vector_bytes), aligned(4), may_alias));
 
-    template <size_t height>
-    static void row_of_blocks(const float *const *rows, const float *const *columns, size_t column_count,
-                              size_t dimensions, float *out, size_t stride) {
-        size_t j = 0;
-        for (; j + block_columns <= column_count; j += block_columns)
-            block<height, block_columns>(rows, columns + j, dimensions, out + j, stride);
-        for (; j < column_count; ++j) block<height, 1>(rows, columns + j, dimensions, out + j, stride);
+    template <size_t breadth>
+    static void column_of_blocks(const float *const *rows, size_t row_count, const float *const *columns, size_t dimensions,
+                                 float *out, size_t stride) {
+        size_t i = 0;
+        for (; i + block_rows <= row_count; i += block_rows)
+            block<block_rows, breadth>(rows + i, columns, dimensions, out + i * stride, stride);
+        if constexpr (block_rows > 2)
+            for (; i + block_rows / 2 <= row_count; i += block_rows / 2)
+                block<block_rows / 2, breadth>(rows + i, columns, dimensions, out + i * stride, stride);
+        for (; i < row_count; ++i) block<1, breadth>(rows + i, columns, dimensions, out + i * stride, stride);
     }
 
     template <size_t height, size_t breadth>

@@ -5,6 +5,8 @@
 #include <bit>
 #include <cstdint>
 #include <limits>
+#include <numeric>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -33,29 +35,39 @@ using IntsAt = int32_t __attribute__((vector_size(vector_bytes), aligned(4), may
 // Rows of keys have whole vectors, filled up with keys that nobody wants.
 inline size_t padded(size_t size) { return (size + lanes - 1) / lanes * lanes; }
 inline Ints ints_at(const int32_t *at) { return *reinterpret_cast<const IntsAt *>(at); }
+inline void ints_to(int32_t *at, Ints ints) { *reinterpret_cast<IntsAt *>(at) = ints; }
 inline Ints smaller(Ints a, Ints b) { return a < b ? a : b; }
+
+// The largest or smallest lane, by `better(a, b)`: halves are compared with each other until one lane is left.
+template <typename Better> int32_t folded(Ints ints, Better better) {
+    using Four = int32_t __attribute__((vector_size(16)));
+#if defined(__AVX2__)
+    Four four = better(__builtin_shufflevector(ints, ints, 0, 1, 2, 3), __builtin_shufflevector(ints, ints, 4, 5, 6, 7));
+#else
+    Four four = ints;
+#endif
+    four = better(four, __builtin_shufflevector(four, four, 2, 3, 0, 1));
+    return better(four, __builtin_shufflevector(four, four, 1, 0, 3, 2))[0];
+}
 
 // The largest key and its first place. Two passes without branches: where the largest one is cannot be foreseen.
 template <typename KeysAt> std::pair<int32_t, uint32_t> largest(size_t size, KeysAt keys_at) {
+    auto more = [](auto a, auto b) { return a > b ? a : b; };
+    auto less = [](auto a, auto b) { return a < b ? a : b; };
     Ints best = Ints{} + taken, first = Ints{} + available, places;
     for (size_t lane = 0; lane < lanes; ++lane) places[lane] = static_cast<int32_t>(lane);
-    for (size_t i = 0; i < size; i += lanes) {
-        Ints keys = keys_at(i);
-        best = best > keys ? best : keys;
-    }
-    int32_t most = taken, place = available;
-    for (size_t lane = 0; lane < lanes; ++lane) most = std::max(most, best[lane]);
+    for (size_t i = 0; i < size; i += lanes) best = more(best, keys_at(i));
+    int32_t most = folded(best, more);
     for (size_t i = 0; i < size; i += lanes, places += static_cast<int32_t>(lanes))
-        first = smaller(first, keys_at(i) == most ? places : Ints{} + available);
-    for (size_t lane = 0; lane < lanes; ++lane) place = std::min(place, first[lane]);
-    return {most, static_cast<uint32_t>(place)};
+        first = less(first, keys_at(i) == most ? places : Ints{} + available);
+    return {most, static_cast<uint32_t>(folded(first, less))};
 }
 
-
-// The best of all pairs that are left, again and again.
+// The best of all pairs that are left, again and again; of equal ones the first row, then the first column.
 //
-// Cosines are kept as whole numbers that sort like them. Each row knows its best column; that a column is taken is only
-// noticed when a row that wants it comes up, which then looks for its next best.
+// Keys are whole numbers that sort like cosines. A pair that is the best of both its row and its column is always taken,
+// whatever else is: a few rounds find most pairs, many in each. What they leave is found one by one, as where all keys
+// are equal each round finds one pair.
 class Aligner {
   public:
     struct Match {
@@ -64,43 +76,82 @@ class Aligner {
     };
 
     // `keys_of(row)` returns a row's keys, which may be computed anew on every call; those up to `least` are not wanted.
-    // Rows are filled up to whole vectors.
+    // Rows are filled up to whole vectors. Matches come in no particular order.
     template <typename KeysOf>
-    const std::vector<Match> &align(size_t rows, size_t columns, int32_t least, KeysOf &&keys_of);
+    const std::vector<Match> &align(size_t rows, size_t columns, int32_t least, KeysOf &&keys_of) {
+        matches_.clear();
+        free_.assign(padded(columns), available);
+        rows_.resize(rows);
+        std::iota(rows_.begin(), rows_.end(), uint32_t{0});
+        if (rows * columns <= most_in_rounds)
+            while (!rows_.empty() && round(columns, least, keys_of)) {}
+        if (!rows_.empty()) one_by_one(columns, least, keys_of);
+        return matches_;
+    }
 
   private:
-    std::vector<Match> matches_;
-    std::vector<int32_t> free_, best_keys_;
-    std::vector<uint32_t> best_columns_;
-};
+    static constexpr size_t most_in_rounds = size_t{1} << 16;
 
-template <typename KeysOf>
-const std::vector<Aligner::Match> &Aligner::align(size_t rows, size_t columns, int32_t least, KeysOf &&keys_of) {
-    matches_.clear();
-    free_.assign(padded(columns), available);
-    best_keys_.assign(padded(rows), taken);
-    best_columns_.resize(rows);
-    auto look = [&](size_t row) {
-        const int32_t *keys = keys_of(row), *free = free_.data();
-        auto [best, column] = largest(columns, [&](size_t j) { return smaller(ints_at(keys + j), ints_at(free + j)); });
-        best_keys_[row] = best;
-        best_columns_[row] = column;
-    };
-    for (size_t row = 0; row < rows; ++row) look(row);
-    for (size_t left = std::min(rows, columns); left > 0;) {
-        auto [best, row] = largest(rows, [&](size_t i) { return ints_at(best_keys_.data() + i); });
-        if (best <= least) break;
-        uint32_t column = best_columns_[row];
-        if (free_[column] == taken) {
-            look(row);
-            continue;
-        }
-        matches_.push_back({row, column, best});
-        best_keys_[row] = taken;
-        free_[column] = taken;
-        --left;
+    // A row's best key among the columns that are free, and where.
+    std::pair<int32_t, uint32_t> look(const int32_t *keys, size_t columns) const {
+        const int32_t *free = free_.data();
+        return largest(columns, [&](size_t j) { return smaller(ints_at(keys + j), ints_at(free + j)); });
     }
-    return matches_;
-}
+
+    void take(uint32_t row, uint32_t column, int32_t key) {
+        matches_.push_back({row, column, key});
+        free_[column] = taken;
+    }
+
+    // Takes pairs that are the best of row and column; returns whether another round is worth it.
+    template <typename KeysOf> bool round(size_t columns, int32_t least, KeysOf &&keys_of) {
+        best_keys_.assign(padded(columns), least);
+        best_rows_.assign(padded(columns), -1);
+        for (uint32_t row : rows_) {
+            const int32_t *keys = keys_of(row);
+            for (size_t j = 0; j < columns; j += lanes) {
+                Ints here = ints_at(keys + j), best = ints_at(best_keys_.data() + j);
+                Ints better = here > best;
+                ints_to(best_keys_.data() + j, better ? here : best);
+                ints_to(best_rows_.data() + j, better ? Ints{} + static_cast<int32_t>(row) : ints_at(best_rows_.data() + j));
+            }
+        }
+        size_t before = rows_.size(), left = 0;
+        for (uint32_t row : rows_) {
+            auto [key, column] = look(keys_of(row), columns);
+            if (key <= least) continue;
+            if (best_rows_[column] == static_cast<int32_t>(row)) take(row, column, key);
+            else rows_[left++] = row;
+        }
+        rows_.resize(left);
+        return 8 * (before - left) >= before;
+    }
+
+    // Each row knows its best column; that a column is taken is only noticed when a row that wants it comes up, which
+    // then looks for its next best.
+    template <typename KeysOf> void one_by_one(size_t columns, int32_t least, KeysOf &&keys_of) {
+        best_keys_.assign(padded(rows_.size()), taken);
+        best_columns_.resize(rows_.size());
+        auto look_again = [&](size_t place) {
+            std::tie(best_keys_[place], best_columns_[place]) = look(keys_of(rows_[place]), columns);
+        };
+        for (size_t place = 0; place < rows_.size(); ++place) look_again(place);
+        for (;;) {
+            auto [best, place] = largest(rows_.size(), [&](size_t i) { return ints_at(best_keys_.data() + i); });
+            if (best <= least) return;
+            uint32_t column = best_columns_[place];
+            if (free_[column] == taken) {
+                look_again(place);
+                continue;
+            }
+            take(rows_[place], column, best);
+            best_keys_[place] = taken;
+        }
+    }
+
+    std::vector<Match> matches_;
+    std::vector<uint32_t> rows_, best_columns_;  // rows that are left
+    std::vector<int32_t> free_, best_keys_, best_rows_;
+};
 
 }  // namespace trubleu::soft

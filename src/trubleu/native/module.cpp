@@ -20,6 +20,7 @@ void bind_resample(nanobind::module_ &m);
 void bind_soft(nanobind::module_ &m);
 void bind_stored(nanobind::module_ &m);
 void bind_train(nanobind::module_ &m);
+void bind_trubleu(nanobind::module_ &m);
 void bind_units(nanobind::module_ &m);
 
 namespace trubleu {
@@ -412,5 +413,6 @@ TRUBLEU_NB_MODULE(TRUBLEU_MODULE, m) {
     bind_soft(m);
     bind_stored(m);
     bind_train(m);
+    bind_trubleu(m);
     bind_units(m);
 }

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <string_view>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -19,6 +20,7 @@ namespace trubleu {
 namespace nb = nanobind;
 
 template <typename T> using InArray = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using FloatMatrix = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <typename T> using OutArray = nb::ndarray<nb::numpy, T, nb::ndim<1>, nb::c_contig>;
 template <typename T> using OutMatrix = nb::ndarray<nb::numpy, T, nb::ndim<2>, nb::c_contig>;
 
@@ -39,6 +41,12 @@ template <typename T> OutArray<T> to_numpy(std::vector<T> &&values) {
     auto *held = new std::vector<T>(std::move(values));
     nb::capsule owner(held, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
     return OutArray<T>(held->data(), {held->size()}, owner);
+}
+
+inline nb::object text_of(std::string_view bytes) {
+    nb::object text = nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "surrogatepass"));
+    if (!text.is_valid()) throw nb::python_error();
+    return text;
 }
 
 // A slice of a tuple of Python strings, usable without the GIL: the tuple cannot change and keeps its strings alive, and

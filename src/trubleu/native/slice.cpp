@@ -4,39 +4,8 @@
 
 namespace trubleu::soft {
 
-namespace {
-
-// Doubles a table that is half full; `hash_of` returns the hash of an entry.
-template <typename HashOf> void grow(std::vector<uint32_t> &table, unsigned &bits, size_t entries, HashOf hash_of) {
-    if (2 * (entries + 1) <= table.size()) return;
-    table.assign(size_t{1} << ++bits, nothing);
-    size_t mask = table.size() - 1;
-    for (size_t entry = 0; entry < entries; ++entry) {
-        size_t at = slot_of(hash_of(entry), bits);
-        while (table[at] != nothing) at = (at + 1) & mask;
-        table[at] = static_cast<uint32_t>(entry);
-    }
-}
-
-}  // namespace
-
-uint32_t Slice::word_number(const Token &token) {
-    grow(word_table_, word_bits_, words_.size(), [&](size_t i) { return words_[i].hash; });
-    size_t mask = word_table_.size() - 1, at = slot_of(token.hash, word_bits_);
-    for (; word_table_[at] != nothing; at = (at + 1) & mask) {
-        const Word &word = words_[word_table_[at]];
-        if (word.hash == token.hash && word.size == token.size &&
-            std::memcmp(bytes_.data() + word.begin, token.bytes, token.size) == 0)
-            return word_table_[at];
-    }
-    word_table_[at] = static_cast<uint32_t>(words_.size());
-    words_.push_back({token.hash, bytes_.size(), token.size});
-    bytes_.insert(bytes_.end(), token.bytes, token.bytes + token.size);
-    return word_table_[at];
-}
-
 uint32_t Slice::node_number(uint32_t parent, uint32_t word) {
-    grow(node_table_, node_bits_, nodes_.size(), [&](size_t i) { return hash_edge(nodes_[i].parent, nodes_[i].word); });
+    grow_table(node_table_, node_bits_, nodes_.size(), [&](size_t i) { return hash_edge(nodes_[i].parent, nodes_[i].word); });
     size_t mask = node_table_.size() - 1, at = slot_of(hash_edge(parent, word), node_bits_);
     for (; node_table_[at] != nothing; at = (at + 1) & mask) {
         const Node &node = nodes_[node_table_[at]];
@@ -54,7 +23,7 @@ void Slice::add(const Text &text) {
     for (size_t n = 0; n <= order(); ++n) ids_[n].resize(begin + length, nothing);
     for (size_t i = 0; i < length; ++i) {
         Span span = line_.begin()[i];
-        ids_[0][begin + i] = word_number(Token(line_.bytes() + span.begin, span.size()));
+        ids_[0][begin + i] = words_.number(Token(line_.bytes() + span.begin, span.size()));
     }
     for (size_t n = 1; n <= order(); ++n)
         for (size_t i = 0; i + n <= length; ++i) {
@@ -84,10 +53,6 @@ std::vector<uint32_t> Slice::unmatched(bool first_only) const {
     for (size_t node = 0; node < node_count(); ++node)
         if (wanted[node]) nodes.push_back(static_cast<uint32_t>(node));
     return nodes;
-}
-
-std::string_view Slice::word(size_t number) const {
-    return {reinterpret_cast<const char *>(bytes_.data()) + words_[number].begin, words_[number].size};
 }
 
 void Slice::append_ngram(size_t node, std::string &to) const {

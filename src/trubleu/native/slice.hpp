@@ -7,11 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "ngrams.hpp"
+#include "words.hpp"
 
 namespace trubleu::soft {
-
-constexpr uint32_t nothing = 0xFFFFFFFF;  // no number, no vector
 
 // The texts of some segments as numbers: a word has one, an n-gram of any length another.
 //
@@ -43,20 +41,14 @@ class Slice {
     bool is_word(size_t node) const { return nodes_[node].parent == nothing; }
     // n-grams that are left over somewhere when equal ones are matched: only these need vectors.
     std::vector<uint32_t> unmatched(bool first_only) const;
-    std::string_view word(size_t number) const;
+    std::string_view word(size_t number) const { return words_[number]; }
     void append_ngram(size_t node, std::string &to) const;
 
   private:
-    struct Word {
-        uint64_t hash;
-        size_t begin;
-        uint32_t size;
-    };
     struct Node {
         uint32_t parent, word;
     };
 
-    uint32_t word_number(const Token &token);
     uint32_t node_number(uint32_t parent, uint32_t word);
 
     Options options_;
@@ -64,11 +56,10 @@ class Slice {
     std::vector<size_t> segment_begins_;
     std::vector<size_t> begins_{0};
     std::vector<uint32_t> ids_[max_order + 1];  // 0: words
-    std::vector<uint8_t> bytes_;
-    std::vector<Word> words_;
+    Vocabulary words_;
     std::vector<Node> nodes_;
-    std::vector<uint32_t> word_table_ = std::vector<uint32_t>(16, nothing), node_table_ = word_table_;
-    unsigned word_bits_ = 4, node_bits_ = 4;
+    std::vector<uint32_t> node_table_ = std::vector<uint32_t>(16, nothing);
+    unsigned node_bits_ = 4;
 };
 
 // Which n-grams of a hypothesis are in a reference too, and which are left over on both sides.

@@ -4,10 +4,8 @@
 #include <stdexcept>
 
 #include "align.hpp"
-#include "chrf_python.hpp"
 #include "dots.hpp"
 #include "python.hpp"
-#include "trubleu.hpp"
 
 #include <nanobind/stl/optional.h>
 
@@ -16,8 +14,6 @@ namespace trubleu::soft {
 namespace {
 
 constexpr size_t segments_a_block = 16;
-
-using FloatMatrix = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 Similarity similarity_named(const std::string &name) {
     if (name == "raw") return Similarity::raw;
@@ -32,12 +28,6 @@ Rule rule_named(const std::string &name) {
     if (name == "nearest") return Rule::nearest;
     if (name == "max") return Rule::max;
     throw nb::value_error("the rule is plain, earn, nearest or max");
-}
-
-nb::object text_of(const std::string_view &bytes) {
-    nb::object text = nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "surrogatepass"));
-    if (!text.is_valid()) throw nb::python_error();
-    return text;
 }
 
 // The row of each n-gram that was ever looked up. Python only sees those that are new.
@@ -107,7 +97,6 @@ class Handle {
             if (offset[i] < (i == first ? 0 : offset[i - 1]) || offset[i] > static_cast<int64_t>(references.size()))
                 throw nb::value_error("offsets do not fit the references");
         size_t base = static_cast<size_t>(offset[first]);
-        first_ = first;
         references_ = static_cast<size_t>(offset[last]) - base;
         Texts hypotheses(outputs, first, last, options.lowercase);
         Texts texts(references, base, base + references_, options.lowercase);
@@ -228,111 +217,7 @@ class Handle {
         return nb::make_tuple(places.release(), to_numpy(std::move(values)));
     }
 
-    // The score of each segment by the metric trubleu.
-    OutArray<double> trubleu(FloatMatrix vectors, InArray<uint32_t> rows, std::optional<InArray<double>> importance,
-                             nb::tuple outputs, const chrf::References *references,
-                             std::optional<InArray<double>> weights, const TrubleuOptions &options, int threads) const {
-        Words words(*this, vectors, rows, importance);
-        Characters characters(*this, outputs, references, options);
-        const double *weight = of_references(weights);
-        std::vector<double> scores(slice_.segments());
-        {
-            nb::gil_scoped_release release;
-            parallel_blocks(
-                slice_.segments(), segments_a_block, threads,
-                [&] { return SegmentScorer(slice_, words.table, characters.outputs.data(), characters.references, options); },
-                [&](SegmentScorer &scorer, size_t begin, size_t end) {
-                    for (size_t i = begin; i < end; ++i) scores[i] = scorer.score(i, weights_of(weight, i), nullptr);
-                });
-        }
-        return to_numpy(std::move(scores));
-    }
-
-    // One segment's score in all its parts: for each reference its score, the F of characters and those of the orders;
-    // pairs of n-grams as reference, order, both positions and whether they are equal, with their similarities; what was
-    // earned and what was cut; and the weight of each word of the slice, NaN for the mean of a text.
-    nb::tuple trubleu_details(FloatMatrix vectors, InArray<uint32_t> rows, std::optional<InArray<double>> importance,
-                              nb::tuple outputs, const chrf::References *references,
-                              std::optional<InArray<double>> weights, const TrubleuOptions &options, size_t segment) const {
-        if (segment >= slice_.segments()) throw nb::index_error("there is no such segment");
-        Words words(*this, vectors, rows, importance);
-        Characters characters(*this, outputs, references, options);
-        SegmentDetails details;
-        SegmentScorer scorer(slice_, words.table, characters.outputs.data(), characters.references, options);
-        scorer.score(segment, weights_of(of_references(weights), segment), &details);
-        Matrix<double> scores(details.references.size(), 2 + options.order);
-        double *to = scores.data.get();
-        for (const PairScore &pair : details.references) {
-            *to++ = pair.score;
-            *to++ = pair.characters;
-            for (size_t n = 0; n < options.order; ++n)
-                *to++ = pair.f.empty() ? std::numeric_limits<double>::quiet_NaN() : pair.f[n];
-        }
-        Matrix<int32_t> places(details.pairs.size(), 5);
-        std::vector<double> similarities;
-        int32_t *place = places.data.get();
-        for (const trubleu::soft::AlignedPair &pair : details.pairs) {
-            for (int32_t number : {pair.reference, pair.order, pair.hypothesis_position, pair.reference_position,
-                                   static_cast<int32_t>(pair.exact)})
-                *place++ = number;
-            similarities.push_back(pair.similarity);
-        }
-        return nb::make_tuple(scores.release(), places.release(), to_numpy(std::move(similarities)), details.earned,
-                              details.cut, to_numpy(std::move(words.weights)));
-    }
-
   private:
-    // What the metric trubleu knows of the words of the slice.
-    struct Words {
-        Words(const Handle &handle, const FloatMatrix &vectors, const InArray<uint32_t> &rows,
-              const std::optional<InArray<double>> &importance) {
-            Vectors checked = handle.checked(vectors, rows, true, numbers);
-            size_t count = numbers.rows.size();
-            for (size_t i = 0; i < count; ++i) lengths.push_back(std::sqrt(static_cast<double>(numbers.squares[i])));
-            if (importance) {
-                if (importance->shape(0) != count) throw nb::value_error("one weight is needed for each word");
-                weights.assign(importance->data(), importance->data() + count);
-            } else {
-                for (double length : lengths)
-                    weights.push_back(length > 0.0 ? length : std::numeric_limits<double>::quiet_NaN());
-            }
-            table = {checked.data, checked.dimensions, checked.rows, lengths.data(), weights.data()};
-        }
-
-        Numbers numbers;
-        std::vector<double> lengths, weights;
-        WordTable table;
-    };
-
-    // The texts of the slice before they were split into words.
-    struct Characters {
-        Characters(const Handle &handle, nb::tuple texts, const chrf::References *prepared, const TrubleuOptions &options)
-            : held(texts, 0, options.characters ? texts.size() : 0, options.lowercase) {
-            if (!options.characters) return;
-            size_t first = handle.first_, count = handle.slice_.segments();
-            if (!prepared || prepared->first() != first || prepared->size() != count || texts.size() < first + count)
-                throw nb::value_error("characters of all outputs and references of the slice are needed");
-            const chrf::Options &theirs = prepared->options();
-            if (theirs.lowercase != options.lowercase || theirs.whitespace || theirs.char_order != chrf::Options{}.char_order)
-                throw nb::value_error("the references were prepared with other options");
-            for (size_t i = 0; i < count; ++i) {
-                if (handle.slice_.end(i) - handle.slice_.hypothesis(i) - 1 != prepared->segments()[i].size())
-                    throw nb::value_error("the references were prepared from other ones");
-                outputs.push_back(held[first + i]);
-            }
-            references = prepared->segments();
-        }
-
-        Texts held;
-        std::vector<Text> outputs;
-        const chrf::Segment *references = nullptr;
-    };
-
-    const double *of_references(const std::optional<InArray<double>> &weights) const {
-        if (weights && weights->shape(0) != references_) throw nb::value_error("one weight a reference is needed");
-        return weights ? weights->data() : nullptr;
-    }
-
     Vectors checked(const FloatMatrix &vectors, const InArray<uint32_t> &rows, bool composed, Numbers &numbers) const {
         if (vectors.shape(1) % Vectors::lanes) throw nb::value_error("vectors need a multiple of 8 dimensions");
         if (rows.shape(0) != (composed ? slice_.word_count() : unmatched_.size()))
@@ -367,7 +252,7 @@ class Handle {
     }
 
     Slice slice_;
-    size_t first_ = 0, references_ = 0;
+    size_t references_ = 0;
     std::vector<uint32_t> unmatched_, places_;
 };
 
@@ -386,16 +271,6 @@ void bind_soft(nanobind::module_ &m) {
                  new (self) Scale{similarity_named(similarity), shift, unknown, rule_named(rule), release};
              },
              nb::arg("similarity"), nb::arg("shift"), nb::arg("unknown"), nb::arg("rule"), nb::arg("release"));
-    nb::class_<TrubleuOptions>(m, "TrubleuOptions")
-        .def("__init__",
-             [](TrubleuOptions *self, int order, double beta, double shift, bool characters, bool lowercase) {
-                 if (order < 1 || order > trubleu::max_order) throw nb::value_error("the order lies between 1 and 9");
-                 if (!(beta > 0.0 && std::isfinite(beta))) throw nb::value_error("beta is a number above 0");
-                 if (!(shift >= 0.0 && shift < 1.0)) throw nb::value_error("a shift lies between 0 and 1");
-                 new (self) TrubleuOptions{static_cast<size_t>(order), beta, shift, characters, lowercase};
-             },
-             nb::arg("order"), nb::arg("beta"), nb::arg("shift"), nb::arg("characters"),
-             nb::arg("lowercase"));
     nb::class_<Names>(m, "SoftNames")
         .def(nb::init<>())
         .def("__len__", &Names::size)
@@ -411,12 +286,6 @@ void bind_soft(nanobind::module_ &m) {
         .def("unknown_words", &Handle::unknown_words, nb::arg("rows"))
         .def("statistics", &Handle::statistics, nb::arg("vectors"), nb::arg("rows"), nb::arg("composed"),
              nb::arg("weights").none(), nb::arg("scale"), nb::arg("threads"))
-        .def("trubleu", &Handle::trubleu, nb::arg("vectors"), nb::arg("rows"), nb::arg("importance").none(),
-             nb::arg("outputs"), nb::arg("references").none(), nb::arg("weights").none(), nb::arg("options"),
-             nb::arg("threads"))
-        .def("trubleu_details", &Handle::trubleu_details, nb::arg("vectors"), nb::arg("rows"),
-             nb::arg("importance").none(), nb::arg("outputs"), nb::arg("references").none(),
-             nb::arg("weights").none(), nb::arg("options"), nb::arg("segment"))
         .def("pairs", &Handle::pairs, nb::arg("vectors"), nb::arg("rows"), nb::arg("composed"),
              nb::arg("weights").none(), nb::arg("scale"));
 }

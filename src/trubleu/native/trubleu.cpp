@@ -19,7 +19,7 @@ constexpr double smallest_factor = 0.001;         // one factor alone does not m
 
 const double undefined = std::numeric_limits<double>::quiet_NaN();
 
-double scale_of(double length) { return length > 0.0 ? 1.0 / length : 0.0; }
+float scale_of(float length) { return length > 0.0f ? 1.0f / length : 0.0f; }
 
 // What tells n-grams of a hypothesis apart; all three numbers are small enough.
 uint64_t edge_key(size_t n, uint32_t head, uint32_t last) { return (uint64_t{n} << 60) | (uint64_t{head} << 30) | last; }
@@ -33,8 +33,7 @@ NgramMatcher::Slot &NgramMatcher::slot(size_t n, uint32_t head, uint32_t last) {
     return table_[at];
 }
 
-void NgramMatcher::take_hypothesis(size_t text) {
-    std::span<const uint32_t> words = slice_.words(text);
+void NgramMatcher::take_hypothesis(std::span<const uint32_t> words) {
     if (words.size() >= size_t{1} << 30) throw std::length_error("a text has 2^30 words or more");
     // At most half full, so that what is not there is soon known.
     bits_ = static_cast<unsigned>(std::bit_width(2 * (order_ * words.size() + 1)));
@@ -63,8 +62,7 @@ void NgramMatcher::take_hypothesis(size_t text) {
     }
 }
 
-void NgramMatcher::take_reference(size_t text) {
-    std::span<const uint32_t> words = slice_.words(text);
+void NgramMatcher::take_reference(std::span<const uint32_t> words) {
     for (size_t n = 1; n <= order_; ++n) {
         right[n].clear();
         for (size_t j = 0; j + n <= words.size(); ++j) {
@@ -96,12 +94,10 @@ void NgramMatcher::compare(size_t n) {
     }
 }
 
-SegmentScorer::SegmentScorer(const Slice &slice, const WordTable &words, const Text *outputs, const chrf::Segment *references,
-                             const TrubleuOptions &options)
-    : slice_(slice), words_(words), outputs_(outputs), references_(references), options_(options),
-      matcher_(slice, options.order), characters_({.lowercase = options.lowercase}),
-      least_(key_of(static_cast<float>(options.shift))), zeros_(words.dimensions),
-      place_of_word_(slice.word_count(), nothing) {}
+SegmentScorer::SegmentScorer(const Segments &segments, const WordTable &words, const TrubleuOptions &options)
+    : segments_(segments), words_(words), options_(options), matcher_(segments.outputs->word_count(), options.order),
+      characters_({.lowercase = options.lowercase}), least_(key_of(static_cast<float>(options.shift))),
+      zeros_(words.dimensions), place_of_word_(segments.outputs->word_count(), nothing) {}
 
 double SegmentScorer::f_score(double precision, double recall) const {
     double square = options_.beta * options_.beta, below = square * precision + recall;
@@ -112,22 +108,24 @@ double SegmentScorer::f_score(double precision, double recall) const {
 void SegmentScorer::take_words(size_t segment) {
     hypothesis_words_.clear();
     reference_words_.clear();
-    auto collect = [&](size_t first, size_t last, std::vector<uint32_t> &to, std::vector<const float *> &vectors) {
-        vectors.clear();
-        for (size_t text = first; text < last; ++text)
-            for (uint32_t word : slice_.words(text)) {
-                if (place_of_word_[word] != nothing) continue;
-                place_of_word_[word] = static_cast<uint32_t>(to.size());
-                to.push_back(word);
-                uint32_t row = words_.rows[word];
-                vectors.push_back(row == nothing ? zeros_.data() : words_.data + size_t{row} * words_.dimensions);
-            }
+    hypothesis_vectors_.clear();
+    reference_vectors_.clear();
+    auto collect = [&](std::span<const uint32_t> words, std::vector<uint32_t> &to, std::vector<const float *> &vectors) {
+        for (uint32_t word : words) {
+            if (place_of_word_[word] != nothing) continue;
+            place_of_word_[word] = static_cast<uint32_t>(to.size());
+            to.push_back(word);
+            uint32_t row = words_.rows[word];
+            vectors.push_back(row == nothing ? zeros_.data() : words_.data + size_t{row} * words_.dimensions);
+        }
     };
-    collect(hypothesis_, hypothesis_ + 1, hypothesis_words_, hypothesis_vectors_);
-    take_text(hypothesis_, left_);
+    std::span<const uint32_t> hypothesis = (*segments_.outputs)[segment];
+    collect(hypothesis, hypothesis_words_, hypothesis_vectors_);
+    take_text(hypothesis, left_);
     for (uint32_t word : hypothesis_words_) place_of_word_[word] = nothing;
     // The places of the references' words stay until the segment is done.
-    collect(hypothesis_ + 1, slice_.end(segment), reference_words_, reference_vectors_);
+    auto [first, last] = segments_.reference_range(segment);
+    for (size_t text = first; text < last; ++text) collect((*segments_.references)[text], reference_words_, reference_vectors_);
     reference_scales_.clear();
     for (uint32_t word : reference_words_) reference_scales_.push_back(scale_of(words_.lengths[word]));
     size_t rows = hypothesis_words_.size(), columns = reference_words_.size();
@@ -144,12 +142,10 @@ void SegmentScorer::take_words(size_t segment) {
 // Turns products of a word's vector with those of all words of the references into cosines.
 void SegmentScorer::settle(size_t row, float *products) const {
     uint32_t word = hypothesis_words_[row];
-    double scale = scale_of(words_.lengths[word]);
-    const double *scales = reference_scales_.data();
-    for (size_t column = 0; column < reference_scales_.size(); ++column) {
-        double cosine = products[column] * (scale * scales[column]);
-        products[column] = static_cast<float>(std::min(std::max(cosine, -1.0), 1.0));
-    }
+    float scale = scale_of(words_.lengths[word]);
+    const float *scales = reference_scales_.data();
+    for (size_t column = 0; column < reference_scales_.size(); ++column)
+        products[column] = std::min(std::max(products[column] * scale * scales[column], -1.0f), 1.0f);
     // A word is as similar to itself as can be, with a vector or without.
     if (place_of_word_[word] != nothing) products[place_of_word_[word]] = 1.0f;
 }
@@ -164,59 +160,61 @@ const float *SegmentScorer::cosines(size_t place, size_t scratch) {
 }
 
 // Notes where a text's words are, and what its n-grams weigh.
-void SegmentScorer::take_text(size_t text, Side &side) {
-    std::span<const uint32_t> words = slice_.words(text);
+void SegmentScorer::take_text(std::span<const uint32_t> words, Side &side) {
     double sum = 0.0;
     size_t known = 0;
     side.places.clear();
     for (uint32_t word : words) {
         side.places.push_back(place_of_word_[word]);
-        double weight = words_.weights[word];
+        float weight = words_.weights[word];
         if (std::isnan(weight)) continue;
-        sum += weight;
+        sum += static_cast<double>(weight);
         ++known;
     }
-    double mean = known > 0 ? sum / static_cast<double>(known) : 1.0;
-    std::vector<double> &single = side.weights[1];
-    single.clear();
-    for (uint32_t word : words) single.push_back(std::isnan(words_.weights[word]) ? mean : words_.weights[word]);
-    for (size_t n = 2; n <= options_.order; ++n) {
-        side.weights[n].clear();
-        for (size_t i = 0; i + n <= words.size(); ++i) side.weights[n].push_back(side.weights[n - 1][i] + single[i + n - 1]);
+    float mean = known > 0 ? static_cast<float>(sum / static_cast<double>(known)) : 1.0f;
+    for (size_t n = 1; n <= options_.order; ++n) side.weights[n].assign(padded(words.size()), 0.0f);
+    float *single = side.weights[1].data();
+    for (size_t i = 0; i < words.size(); ++i) single[i] = std::isnan(words_.weights[words[i]]) ? mean : words_.weights[words[i]];
+    for (size_t n = 2; n <= options_.order; ++n)
+        for (size_t i = 0; i + n <= words.size(); ++i) side.weights[n][i] = side.weights[n - 1][i] + single[i + n - 1];
+    for (size_t n = 1; n <= options_.order; ++n) {
+        side.totals[n] = 0.0;
+        for (float weight : side.weights[n]) side.totals[n] += static_cast<double>(weight);
     }
 }
 
 // What each word of the reference adds to the numerator of c beside one word of the hypothesis.
-void SegmentScorer::multiply(size_t position, size_t scratch, double *to) {
+void SegmentScorer::multiply(size_t position, size_t scratch, float *to) {
     const float *cosine = cosines(left_.places[position], scratch);
-    double weight = left_.weights[1][position];
-    const std::vector<double> &weights = right_.weights[1];
-    for (size_t j = 0; j < weights.size(); ++j) to[j] = (weight + weights[j]) * static_cast<double>(cosine[right_.places[j]]);
+    float weight = left_.weights[1][position];
+    const float *weights = right_.weights[1].data();
+    for (size_t j = 0; j < right_.places.size(); ++j) to[j] = (weight + weights[j]) * cosine[right_.places[j]];
 }
 
 namespace {
 
-// Keys of c for one n-gram beside all n-grams of a text, from the products of its words, a row of `length` each.
+// Keys of c for one n-gram beside `count` n-grams of a text, from the products of its words, `stride` apart.
 template <size_t n>
-void keys_of_row(const double *rows, size_t length, double weight, const double *weights, int32_t *keys) {
-    for (size_t j = 0; j + n <= length; ++j) {
-        double sum = rows[j];
-        for (size_t k = 1; k < n; ++k) sum += rows[k * length + j + k];
-        keys[j] = key_of(std::min(static_cast<float>(sum / (weight + weights[j])), largest_of_unequal));
+void keys_of_row(const float *rows, size_t stride, float weight, const float *weights, size_t count, int32_t *keys) {
+    int32_t cap = key_of(largest_of_unequal);
+    for (size_t j = 0; j < count; ++j) {
+        float sum = rows[j];
+        for (size_t k = 1; k < n; ++k) sum += rows[k * stride + j + k];
+        keys[j] = std::min(key_of(sum / (weight + weights[j])), cap);
     }
 }
 
-void keys_of_row(size_t n, const double *rows, size_t length, double weight, const double *weights, int32_t *keys) {
+void keys_of_row(size_t n, const float *rows, size_t stride, float weight, const float *weights, size_t count, int32_t *keys) {
     switch (n) {
-        case 1: return keys_of_row<1>(rows, length, weight, weights, keys);
-        case 2: return keys_of_row<2>(rows, length, weight, weights, keys);
-        case 3: return keys_of_row<3>(rows, length, weight, weights, keys);
-        case 4: return keys_of_row<4>(rows, length, weight, weights, keys);
-        case 5: return keys_of_row<5>(rows, length, weight, weights, keys);
-        case 6: return keys_of_row<6>(rows, length, weight, weights, keys);
-        case 7: return keys_of_row<7>(rows, length, weight, weights, keys);
-        case 8: return keys_of_row<8>(rows, length, weight, weights, keys);
-        default: return keys_of_row<9>(rows, length, weight, weights, keys);
+        case 1: return keys_of_row<1>(rows, stride, weight, weights, count, keys);
+        case 2: return keys_of_row<2>(rows, stride, weight, weights, count, keys);
+        case 3: return keys_of_row<3>(rows, stride, weight, weights, count, keys);
+        case 4: return keys_of_row<4>(rows, stride, weight, weights, count, keys);
+        case 5: return keys_of_row<5>(rows, stride, weight, weights, count, keys);
+        case 6: return keys_of_row<6>(rows, stride, weight, weights, count, keys);
+        case 7: return keys_of_row<7>(rows, stride, weight, weights, count, keys);
+        case 8: return keys_of_row<8>(rows, stride, weight, weights, count, keys);
+        default: return keys_of_row<9>(rows, stride, weight, weights, count, keys);
     }
 }
 static_assert(max_order == 9);
@@ -225,29 +223,35 @@ static_assert(max_order == 9);
 
 // The keys of one n-gram of the hypothesis beside those of the reference that are left over.
 void SegmentScorer::fill_keys(size_t n, size_t position, int32_t *keys) {
-    size_t length = right_.places.size(), width = matcher_.columns.size();
-    const double *rows = products_.data() + position * length;
+    size_t count = matcher_.right[n].size(), width = matcher_.columns.size();
+    const float *rows = products_.data() + position * stride_;
     if (!products_held_) {
-        for (size_t k = 0; k < n; ++k) multiply(position + k, k, products_.data() + k * length);
+        for (size_t k = 0; k < n; ++k) multiply(position + k, k, products_.data() + k * stride_);
         rows = products_.data();
     }
-    window_.resize(length);
-    keys_of_row(n, rows, length, left_.weights[n][position], right_.weights[n].data(), window_.data());
-    for (size_t j = 0; j < width; ++j) keys[j] = window_[matcher_.columns[j]];
+    // Whole vectors at a time; what lies behind the last n-gram is overwritten.
+    window_.resize(padded(count));
+    int32_t *to = width == count ? keys : window_.data();
+    keys_of_row(n, rows, stride_, left_.weights[n][position], right_.weights[n].data(), padded(count), to);
+    if (width < count)
+        for (size_t j = 0; j < width; ++j) keys[j] = window_[matcher_.columns[j]];
     std::fill(keys + width, keys + padded(width), taken);
 }
 
-double SegmentScorer::f_of_order(size_t text, size_t n, std::vector<AlignedPair> *pairs) {
+double SegmentScorer::f_of_order(size_t reference, size_t n, std::vector<AlignedPair> *pairs) {
     size_t here = matcher_.left[n].size(), there = matcher_.right[n].size();
     if (here == 0 || there == 0) return undefined;
     matcher_.compare(n);
     const std::vector<uint32_t> &rows = matcher_.rows, &columns = matcher_.columns;
-    if (pairs) note_exact(text, n, *pairs);
+    if (pairs) note_exact(reference, n, *pairs);
     if (rows.empty() && columns.empty()) return 1.0;
-    left_similarities_.assign(here, 1.0);
-    right_similarities_.assign(there, 1.0);
-    for (uint32_t i : rows) left_similarities_[i] = 0.0;
-    for (uint32_t j : columns) right_similarities_[j] = 0.0;
+    // What each side lacks: the weights of n-grams that are left over, less what the similar ones make up for.
+    auto sum_at = [](const std::vector<float> &weights, const std::vector<uint32_t> &places) {
+        double sum = 0.0;
+        for (uint32_t place : places) sum += static_cast<double>(weights[place]);
+        return sum;
+    };
+    double left_lack = sum_at(left_.weights[n], rows), right_lack = sum_at(right_.weights[n], columns);
     if (!rows.empty() && !columns.empty()) {
         size_t stride = padded(columns.size());
         bool held = rows.size() * stride <= most_products;
@@ -261,79 +265,76 @@ double SegmentScorer::f_of_order(size_t text, size_t n, std::vector<AlignedPair>
         };
         for (const Aligner::Match &match : aligner_.align(rows.size(), columns.size(), least_, keys_of)) {
             uint32_t i = rows[match.row], j = columns[match.column];
-            double similarity = (static_cast<double>(value_of(match.key)) - options_.shift) / (1.0 - options_.shift);
-            left_similarities_[i] = right_similarities_[j] = std::max(0.0, similarity);
+            double above = static_cast<double>(value_of(match.key)) - options_.shift;
+            double similarity = std::max(0.0, above / (1.0 - options_.shift));
+            left_lack -= similarity * static_cast<double>(left_.weights[n][i]);
+            right_lack -= similarity * static_cast<double>(right_.weights[n][j]);
             if (pairs)
-                pairs->push_back({static_cast<int32_t>(text - hypothesis_ - 1), static_cast<int32_t>(n),
-                                  static_cast<int32_t>(i), static_cast<int32_t>(j), false, left_similarities_[i]});
+                pairs->push_back({static_cast<int32_t>(reference), static_cast<int32_t>(n),
+                                  static_cast<int32_t>(i), static_cast<int32_t>(j), false, similarity});
         }
     }
-    auto mean = [](const std::vector<double> &weights, const std::vector<double> &similarities) {
-        double sum = 0.0, total = 0.0;
-        for (size_t i = 0; i < weights.size(); ++i) {
-            sum += weights[i] * similarities[i];
-            total += weights[i];
-        }
-        return total > 0.0 ? sum / total : 0.0;
-    };
-    return f_score(mean(left_.weights[n], left_similarities_), mean(right_.weights[n], right_similarities_));
+    auto share = [](double lack, double total) { return total > 0.0 ? std::max(0.0, 1.0 - lack / total) : 0.0; };
+    return f_score(share(left_lack, left_.totals[n]), share(right_lack, right_.totals[n]));
 }
 
 // Equal n-grams use up the leftmost occurrences on both sides.
-void SegmentScorer::note_exact(size_t text, size_t n, std::vector<AlignedPair> &pairs) const {
+void SegmentScorer::note_exact(size_t reference, size_t n, std::vector<AlignedPair> &pairs) const {
     const std::vector<uint32_t> &left = matcher_.left[n], &right = matcher_.right[n];
     std::vector<bool> gone(left.size());
     for (uint32_t j : matcher_.matched) {
         uint32_t i = 0;
         while (gone[i] || left[i] != right[j]) ++i;
         gone[i] = true;
-        pairs.push_back({static_cast<int32_t>(text - hypothesis_ - 1), static_cast<int32_t>(n), static_cast<int32_t>(i),
+        pairs.push_back({static_cast<int32_t>(reference), static_cast<int32_t>(n), static_cast<int32_t>(i),
                          static_cast<int32_t>(j), true, 1.0});
     }
 }
 
-PairScore SegmentScorer::compare(size_t text, std::vector<AlignedPair> *pairs) {
+PairScore SegmentScorer::compare(size_t reference, std::span<const uint32_t> words, std::vector<AlignedPair> *pairs) {
     PairScore result;
     result.f.assign(options_.order, undefined);
-    if (slice_.length(hypothesis_) == 0 || slice_.length(text) == 0) return result;
-    take_text(text, right_);
-    matcher_.take_reference(text);
+    if (left_.places.empty() || words.empty()) return result;
+    take_text(words, right_);
+    matcher_.take_reference(words);
     size_t rows = left_.places.size(), length = right_.places.size();
-    products_held_ = rows * length <= most_products;
-    products_.resize((products_held_ ? rows : options_.order) * length);
+    stride_ = padded(length);
+    products_held_ = rows * stride_ <= most_products;
+    products_.resize((products_held_ ? rows : options_.order) * stride_ + max_order);
     if (products_held_)
-        for (size_t i = 0; i < rows; ++i) multiply(i, 0, products_.data() + i * length);
+        for (size_t i = 0; i < rows; ++i) multiply(i, 0, products_.data() + i * stride_);
     double logarithms = 0.0;
     size_t orders = 0;
     for (size_t n = 1; n <= options_.order; ++n) {
-        double f = result.f[n - 1] = f_of_order(text, n, pairs);
+        double f = result.f[n - 1] = f_of_order(reference, n, pairs);
         if (std::isnan(f)) continue;
         logarithms += std::log(std::max(f, smallest_factor));
         ++orders;
     }
-    double words = logarithms / static_cast<double>(orders);
+    double mean = logarithms / static_cast<double>(orders);
     if (!options_.characters) {
-        result.score = std::exp(words);
+        result.score = std::exp(mean);
         return result;
     }
     double square = options_.beta * options_.beta;
-    result.characters = chrf::f_score(characters_.counts(text - hypothesis_ - 1), {.factor = square, .factor_plus_one = 1.0 + square});
+    result.characters = chrf::f_score(characters_.counts(reference), {.factor = square, .factor_plus_one = 1.0 + square});
     double share = 1.0 / static_cast<double>(options_.order + 1);
-    result.score = std::exp(share * std::log(std::max(result.characters, smallest_factor)) + (1.0 - share) * words);
+    result.score = std::exp(share * std::log(std::max(result.characters, smallest_factor)) + (1.0 - share) * mean);
     return result;
 }
 
-double SegmentScorer::score(size_t segment, const double *weights, SegmentDetails *details) {
-    hypothesis_ = slice_.hypothesis(segment);
-    matcher_.take_hypothesis(hypothesis_);
+double SegmentScorer::score(size_t segment, SegmentDetails *details) {
+    matcher_.take_hypothesis((*segments_.outputs)[segment]);
     take_words(segment);
-    if (options_.characters) characters_.compare(outputs_[segment], references_[segment]);
+    if (options_.characters) characters_.compare(segments_.output_texts[segment], segments_.reference_characters[segment]);
+    auto [first, last] = segments_.reference_range(segment);
+    const double *weights = segments_.weights ? segments_.weights + first : nullptr;
     double best_product = 0.0, best_weight = 0.0, products = 0.0, total = 0.0, best_of_good = 0.0;
     scores_.clear();
-    for (size_t text = hypothesis_ + 1; text < slice_.end(segment); ++text) {
-        double weight = weights ? weights[text - hypothesis_ - 1] : 1.0;
+    for (size_t reference = 0; reference < last - first; ++reference) {
+        double weight = weights ? weights[reference] : 1.0;
         PairScore pair;
-        if (!std::isnan(weight)) pair = compare(text, details ? &details->pairs : nullptr);
+        if (!std::isnan(weight)) pair = compare(reference, (*segments_.references)[first + reference], details ? &details->pairs : nullptr);
         scores_.push_back(pair.score);
         if (details) details->references.push_back(pair);
         if (!(weight > 0.0)) continue;

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "chrf.hpp"
 #include "greedy.hpp"
-#include "slice.hpp"
+#include "words.hpp"
 
 namespace trubleu::soft {
 
@@ -19,13 +21,13 @@ struct TrubleuOptions {
     bool lowercase = true;    // whether characters are compared without case
 };
 
-// What is known of the words of a slice, by number.
+// What is known of words, by number.
 struct WordTable {
     const float *data = nullptr;     // vectors as they are, not of length 1
     size_t dimensions = 0;           // a multiple of Dots::lanes
     const uint32_t *rows = nullptr;  // the row of each word, or `nothing`
-    const double *lengths = nullptr; // of each word's vector; 0 without one
-    const double *weights = nullptr; // of each word; NaN for the mean of the words of its text that have a weight
+    const float *lengths = nullptr;  // of each word's vector; 0 without one
+    const float *weights = nullptr;  // of each word; NaN for the mean of the words of its text that have a weight
 };
 
 // Two n-grams that were aligned, for those who want to see them.
@@ -55,10 +57,10 @@ struct SegmentDetails {
 // word and that word. A slice's own numbers of n-grams are not needed, and a table this small stays in the cache.
 class NgramMatcher {
   public:
-    NgramMatcher(const Slice &slice, size_t order) : slice_(slice), order_(order), number_of_word_(slice.word_count(), nothing) {}
+    NgramMatcher(size_t word_count, size_t order) : order_(order), number_of_word_(word_count, nothing) {}
 
-    void take_hypothesis(size_t text);
-    void take_reference(size_t text);
+    void take_hypothesis(std::span<const uint32_t> words);
+    void take_reference(std::span<const uint32_t> words);
     // Pairs the n-grams of one order.
     void compare(size_t n);
 
@@ -78,7 +80,6 @@ class NgramMatcher {
     // Where an n-gram is, or would be, by the numbers of all but its last word and of that word.
     Slot &slot(size_t n, uint32_t head, uint32_t last);
 
-    const Slice &slice_;
     size_t order_;
     std::vector<uint32_t> number_of_word_;
     std::vector<uint32_t> words_;  // the different words of the hypothesis
@@ -87,55 +88,65 @@ class NgramMatcher {
     unsigned bits_ = 0;
 };
 
-// Scores segments of a slice; holds scratch memory, so each thread has its own.
+// Segments whose texts are compared.
+struct Segments {
+    const WordTexts *outputs, *references;
+    const int64_t *offsets;  // which of the references are those of a segment, from the first one's on
+    // The texts as they were before they were split into words, to compare their characters; null without.
+    const Text *output_texts;
+    const chrf::Segment *reference_characters;
+    const double *weights;  // one for each reference, NaN for one that is left out; null for 1 each
+
+    std::pair<size_t, size_t> reference_range(size_t segment) const {
+        return {static_cast<size_t>(offsets[segment] - offsets[0]), static_cast<size_t>(offsets[segment + 1] - offsets[0])};
+    }
+};
+
+// Scores segments; holds scratch memory, so each thread has its own.
 class SegmentScorer {
   public:
-    // Characters are compared by segment: `outputs` are the hypotheses as they were before they were split into words,
-    // `references` their references; both null without characters.
-    SegmentScorer(const Slice &slice, const WordTable &words, const Text *outputs, const chrf::Segment *references,
-                  const TrubleuOptions &options);
+    SegmentScorer(const Segments &segments, const WordTable &words, const TrubleuOptions &options);
 
-    // `weights` has one number for each reference of the segment, NaN for one that is left out; null for 1 each.
-    double score(size_t segment, const double *weights, SegmentDetails *details);
+    double score(size_t segment, SegmentDetails *details);
 
   private:
     struct Side {
         std::vector<uint32_t> places;                // by position: which of the segment's different words it is
-        std::vector<double> weights[max_order + 1];  // by order and position
+        std::vector<float> weights[max_order + 1];   // by order and position, filled up to whole vectors with 0
+        double totals[max_order + 1] = {};           // their sums
     };
 
     void take_words(size_t segment);
     void settle(size_t row, float *products) const;
     const float *cosines(size_t place, size_t scratch);
-    void take_text(size_t text, Side &side);
-    void multiply(size_t position, size_t scratch, double *to);
+    void take_text(std::span<const uint32_t> words, Side &side);
+    void multiply(size_t position, size_t scratch, float *to);
     void fill_keys(size_t n, size_t position, int32_t *keys);
-    double f_of_order(size_t text, size_t n, std::vector<AlignedPair> *pairs);
-    void note_exact(size_t text, size_t n, std::vector<AlignedPair> &pairs) const;
-    PairScore compare(size_t text, std::vector<AlignedPair> *pairs);
+    // `reference` is its place among the segment's.
+    double f_of_order(size_t reference, size_t n, std::vector<AlignedPair> *pairs);
+    void note_exact(size_t reference, size_t n, std::vector<AlignedPair> &pairs) const;
+    PairScore compare(size_t reference, std::span<const uint32_t> words, std::vector<AlignedPair> *pairs);
     double f_score(double precision, double recall) const;
 
-    const Slice &slice_;
+    Segments segments_;
     WordTable words_;
-    const Text *outputs_;
-    const chrf::Segment *references_;
     TrubleuOptions options_;
     NgramMatcher matcher_;
     Aligner aligner_;
     chrf::Matcher characters_;
     int32_t least_;
     std::vector<float> zeros_;
-    size_t hypothesis_ = 0;
     std::vector<uint32_t> place_of_word_;
     // The different words of the hypothesis, and of all references of the segment, and the cosines between them.
     std::vector<uint32_t> hypothesis_words_, reference_words_;
     std::vector<const float *> hypothesis_vectors_, reference_vectors_;
-    std::vector<double> reference_scales_;  // one over the length of each vector; 0 without one
+    std::vector<float> reference_scales_;  // one over the length of each vector; 0 without one
     std::vector<float> cosines_, scratch_;
     bool held_ = false;
     // Of one pair of texts.
     Side left_, right_;
-    std::vector<double> products_, left_similarities_, right_similarities_;
+    std::vector<float> products_;
+    size_t stride_ = 0;
     bool products_held_ = false;
     std::vector<int32_t> window_, keys_;
     std::vector<double> scores_;

@@ -140,6 +140,20 @@ class RowStore:
             self._matrix = larger
 
 
+class HeldWords:
+    """Words that are looked up again and again, with the rows that they had last.
+
+    Parameters
+    ----------
+    words
+        The words, each once.
+    """
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.words = words
+        self.rows: tuple[dict[str, int], NDArray[np.uint32]] | None = None
+
+
 class WordRows(RowStore):
     """Rows of words.
 
@@ -154,20 +168,44 @@ class WordRows(RowStore):
     def _forget(self) -> None:
         super()._forget()
         self._numbers: dict[str, int] = {}
+        self._lengths = np.zeros(0, np.float32)
 
     def find(self, names: Sequence[str]) -> Rows:
         """Return the rows of names, each of which is there once."""
         with self._lock:
-            numbers = np.fromiter(map(self._numbers.get, names, repeat(-1)), np.int64, len(names))
-            missing = np.flatnonzero(numbers < 0)
-            if self._is_full(len(self._numbers), len(missing)):
-                self._forget()
-                missing = np.arange(len(names))
-            if len(missing):
-                added = [names[i] for i in missing.tolist()]
-                numbers[missing] = self._add(added)
-                self._numbers.update(zip(added, numbers[missing].tolist(), strict=True))
-            return Rows(self._matrix, numbers.astype(np.uint32), additive=True)
+            numbers = self._find(names)  # may replace the matrix
+            return Rows(self._matrix, numbers, additive=True)
+
+    def find_behind(
+        self, held: HeldWords, names: Sequence[str]
+    ) -> tuple[Matrix, NDArray[np.float32], NDArray[np.uint32]]:
+        """Return all rows, their lengths, and the numbers of those of held words and, behind them, of other ones."""
+        with self._lock:
+            rows = held.rows
+            numbers = None
+            if rows is not None and rows[0] is self._numbers:
+                behind = self._find(names)
+                if rows[0] is self._numbers:  # nothing was forgotten to make room
+                    numbers = np.concatenate([rows[1], behind])
+            if numbers is None:
+                numbers = self._find([*held.words, *names])
+                held.rows = self._numbers, numbers[: len(held.words)]
+            if len(self._lengths) < self._used:
+                added = kernels.row_lengths(self._matrix[len(self._lengths) : self._used])
+                self._lengths = np.concatenate([self._lengths, added])
+            return self._matrix, self._lengths, numbers
+
+    def _find(self, names: Sequence[str]) -> NDArray[np.uint32]:
+        numbers = np.fromiter(map(self._numbers.get, names, repeat(-1)), np.int64, len(names))
+        missing = np.flatnonzero(numbers < 0)
+        if self._is_full(len(self._numbers), len(missing)):
+            self._forget()
+            missing = np.arange(len(names))
+        if len(missing):
+            added = [names[i] for i in missing.tolist()]
+            numbers[missing] = self._add(added)
+            self._numbers.update(zip(added, numbers[missing].tolist(), strict=True))
+        return numbers.astype(np.uint32)
 
 
 class NGramRows(RowStore):
@@ -234,10 +272,11 @@ class SoftVectors:
         """Return rows of length 1 for the n-grams of a slice that are left over when equal ones are matched."""
         return self._units.find(given, first_only)
 
-    def word_rows(self, words: Sequence[str]) -> tuple[Matrix, NDArray[np.uint32]]:
-        """Return a matrix, and which row of it each word has: vectors of single words as long as they are."""
-        found = self._words.find(words)
-        return found.matrix, found.numbers
+    def word_rows(
+        self, held: HeldWords, words: Sequence[str]
+    ) -> tuple[Matrix, NDArray[np.float32], NDArray[np.uint32]]:
+        """Return vectors of single words as long as they are, their lengths, and which one each word has."""
+        return self._words.find_behind(held, words)
 
     def words(self, words: Sequence[str]) -> tuple[Rows, NDArray[np.uint8] | None]:
         """Return rows whose sums are those of n-grams, and a 1 for each word with which that does not hold, if any."""

@@ -1,0 +1,211 @@
+// The Python face of the metric trubleu: texts become numbers of words, Python finds vectors for them, segments are scored.
+#include <limits>
+#include <optional>
+
+#include "chrf_python.hpp"
+#include "dots.hpp"
+#include "python.hpp"
+#include "trubleu.hpp"
+
+#include <nanobind/stl/optional.h>
+
+namespace trubleu::soft {
+
+namespace {
+
+constexpr size_t segments_a_block = 16;
+
+nb::list strings(const Vocabulary &words) {
+    nb::list result;
+    for (size_t i = 0; i < words.size(); ++i) result.append(text_of(words[i]));
+    return result;
+}
+
+void add_all(WordTexts &to, const nb::tuple &lines, size_t first, size_t last, const Options &options) {
+    if (first > last || last > lines.size()) throw nb::index_error("the slice of texts lies outside the data");
+    Texts texts(lines, first, last, options.lowercase);
+    nb::gil_scoped_release release;
+    for (size_t i = 0; i < last - first; ++i) to.add(texts[i], options.tokenizer, options.lowercase);
+}
+
+OutArray<float> row_lengths(FloatMatrix vectors) {
+    size_t count = vectors.shape(0), dimensions = vectors.shape(1);
+    if (dimensions % Dots::lanes) throw nb::value_error("vectors need a multiple of 8 dimensions");
+    std::vector<float> lengths(count);
+    std::vector<const float *> rows;
+    for (size_t i = 0; i < count; ++i) rows.push_back(vectors.data() + i * dimensions);
+    Dots::each(rows.data(), rows.data(), count, dimensions, lengths.data());
+    for (float &length : lengths) length = std::sqrt(length);
+    return to_numpy(std::move(lengths));
+}
+
+// Outputs of some segments beside their references. Whoever makes one keeps the references.
+class SegmentsHandle {
+  public:
+    SegmentsHandle(nb::tuple lines, const WordTexts &references, InArray<int64_t> offsets, const Options &options, size_t first, size_t last)
+        : outputs_(&references), references_(references), first_(first) {
+        if (last >= offsets.shape(0)) throw nb::index_error("the slice of segments lies outside the data");
+        add_all(outputs_, lines, first, last, options);
+        offsets_.assign(offsets.data() + first, offsets.data() + last + 1);
+        if (!std::is_sorted(offsets_.begin(), offsets_.end()) ||
+            offsets_.back() - offsets_.front() != static_cast<int64_t>(references.size()))
+            throw nb::value_error("offsets do not fit the references");
+    }
+
+    // Those that the references do not have; they are numbered behind those of the references.
+    nb::list new_words() const { return strings(outputs_.own_words()); }
+
+    // The score of each segment.
+    OutArray<double> scores(FloatMatrix vectors, InArray<float> lengths, InArray<uint32_t> rows,
+                            std::optional<InArray<double>> importance, nb::tuple texts, const chrf::References *characters,
+                            std::optional<InArray<double>> weights, const TrubleuOptions &options, int threads) const {
+        Words words(*this, vectors, lengths, rows, importance);
+        Characters compared(*this, texts, characters, options);
+        Segments segments = joined(compared, weights);
+        std::vector<double> scores(outputs_.size());
+        {
+            nb::gil_scoped_release release;
+            parallel_blocks(
+                scores.size(), segments_a_block, threads, [&] { return SegmentScorer(segments, words.table, options); },
+                [&](SegmentScorer &scorer, size_t begin, size_t end) {
+                    for (size_t i = begin; i < end; ++i) scores[i] = scorer.score(i, nullptr);
+                });
+        }
+        return to_numpy(std::move(scores));
+    }
+
+    // One segment's score in all its parts: for each reference its score, the F of characters and those of the orders;
+    // pairs of n-grams as reference, order, both positions and whether they are equal, with their similarities; what was
+    // earned and what was cut; and the weight of each word, NaN for the mean of a text.
+    nb::tuple details(FloatMatrix vectors, InArray<float> lengths, InArray<uint32_t> rows,
+                      std::optional<InArray<double>> importance, nb::tuple texts, const chrf::References *characters,
+                      std::optional<InArray<double>> weights, const TrubleuOptions &options, size_t segment) const {
+        if (segment >= outputs_.size()) throw nb::index_error("there is no such segment");
+        Words words(*this, vectors, lengths, rows, importance);
+        Characters compared(*this, texts, characters, options);
+        SegmentDetails details;
+        SegmentScorer(joined(compared, weights), words.table, options).score(segment, &details);
+        Matrix<double> scores(details.references.size(), 2 + options.order);
+        double *to = scores.data.get();
+        for (const PairScore &pair : details.references) {
+            *to++ = pair.score;
+            *to++ = pair.characters;
+            for (size_t n = 0; n < options.order; ++n)
+                *to++ = pair.f.empty() ? std::numeric_limits<double>::quiet_NaN() : pair.f[n];
+        }
+        Matrix<int32_t> places(details.pairs.size(), 5);
+        std::vector<double> similarities;
+        int32_t *place = places.data.get();
+        for (const AlignedPair &pair : details.pairs) {
+            for (int32_t number : {pair.reference, pair.order, pair.hypothesis_position, pair.reference_position,
+                                   static_cast<int32_t>(pair.exact)})
+                *place++ = number;
+            similarities.push_back(pair.similarity);
+        }
+        return nb::make_tuple(scores.release(), places.release(), to_numpy(std::move(similarities)), details.earned,
+                              details.cut, to_numpy(std::move(words.weights)));
+    }
+
+  private:
+    // What is known of all words.
+    struct Words {
+        Words(const SegmentsHandle &handle, const FloatMatrix &vectors, const InArray<float> &row_lengths,
+              const InArray<uint32_t> &rows, const std::optional<InArray<double>> &importance) {
+            size_t count = handle.outputs_.word_count();
+            if (vectors.shape(1) % Dots::lanes) throw nb::value_error("vectors need a multiple of 8 dimensions");
+            if (rows.shape(0) != count) throw nb::value_error("one row is needed for each word");
+            if (importance && importance->shape(0) != count) throw nb::value_error("one weight is needed for each word");
+            size_t known = std::min(vectors.shape(0), row_lengths.shape(0));
+            lengths.reserve(count);
+            weights.reserve(count);
+            for (size_t i = 0; i < count; ++i) {
+                uint32_t row = rows.data()[i];
+                if (row != nothing && row >= known) throw nb::index_error("there is no such row");
+                float length = row == nothing ? 0.0f : row_lengths.data()[row];
+                lengths.push_back(length);
+                if (importance) weights.push_back(static_cast<float>(importance->data()[i]));
+                else weights.push_back(length > 0.0f ? length : std::numeric_limits<float>::quiet_NaN());
+            }
+            table = {vectors.data(), vectors.shape(1), rows.data(), lengths.data(), weights.data()};
+        }
+
+        std::vector<float> lengths, weights;
+        WordTable table;
+    };
+
+    // The texts before they were split into words.
+    struct Characters {
+        Characters(const SegmentsHandle &handle, nb::tuple texts, const chrf::References *prepared, const TrubleuOptions &options) {
+            if (!options.characters) return;
+            size_t first = handle.first_, count = handle.outputs_.size();
+            if (!prepared || prepared->first() != first || prepared->size() != count || texts.size() < first + count)
+                throw nb::value_error("characters of all outputs and references are needed");
+            const chrf::Options &theirs = prepared->options();
+            if (theirs.lowercase != options.lowercase || theirs.whitespace || theirs.char_order != chrf::Options{}.char_order)
+                throw nb::value_error("the references were prepared with other options");
+            held.emplace(texts, first, first + count, options.lowercase);
+            for (size_t i = 0; i < count; ++i) {
+                if (handle.offsets_[i + 1] - handle.offsets_[i] != static_cast<int64_t>(prepared->segments()[i].size()))
+                    throw nb::value_error("the references were prepared from other ones");
+                outputs.push_back((*held)[i]);
+            }
+            references = prepared->segments();
+        }
+
+        std::optional<Texts> held;
+        std::vector<Text> outputs;
+        const chrf::Segment *references = nullptr;
+    };
+
+    Segments joined(const Characters &characters, const std::optional<InArray<double>> &weights) const {
+        if (weights && weights->shape(0) != references_.size()) throw nb::value_error("one weight per reference is needed");
+        return {&outputs_, &references_, offsets_.data(), characters.outputs.data(), characters.references,
+                weights ? weights->data() : nullptr};
+    }
+
+    WordTexts outputs_;
+    const WordTexts &references_;
+    size_t first_;
+    std::vector<int64_t> offsets_;
+};
+
+}  // namespace
+
+}  // namespace trubleu::soft
+
+void bind_trubleu(nanobind::module_ &m) {
+    namespace nb = nanobind;
+    using namespace trubleu;
+    using namespace trubleu::soft;
+    m.def("row_lengths", &row_lengths, nb::arg("vectors"));
+    nb::class_<TrubleuOptions>(m, "TrubleuOptions")
+        .def("__init__",
+             [](TrubleuOptions *self, int order, double beta, double shift, bool characters, bool lowercase) {
+                 if (order < 1 || order > max_order) throw nb::value_error("the order lies between 1 and 9");
+                 if (!(beta > 0.0 && std::isfinite(beta))) throw nb::value_error("beta is a number above 0");
+                 if (!(shift >= 0.0 && shift < 1.0)) throw nb::value_error("a shift lies between 0 and 1");
+                 new (self) TrubleuOptions{static_cast<size_t>(order), beta, shift, characters, lowercase};
+             },
+             nb::arg("order"), nb::arg("beta"), nb::arg("shift"), nb::arg("characters"), nb::arg("lowercase"));
+    nb::class_<WordTexts>(m, "WordTexts")
+        .def("__init__",
+             [](WordTexts *self, nb::tuple lines, const Options &options, size_t first, size_t last) {
+                 WordTexts texts;
+                 add_all(texts, lines, first, last, options);
+                 new (self) WordTexts(std::move(texts));
+             },
+             nb::arg("lines"), nb::arg("options"), nb::arg("first"), nb::arg("last"))
+        .def("words", [](const WordTexts &self) { return strings(self.own_words()); })
+        .def_prop_ro("memory", &WordTexts::memory);
+    nb::class_<SegmentsHandle>(m, "TrubleuSegments")
+        .def(nb::init<nb::tuple, const WordTexts &, InArray<int64_t>, const Options &, size_t, size_t>(), nb::keep_alive<1, 3>(),
+             nb::arg("lines"), nb::arg("references"), nb::arg("offsets"), nb::arg("options"), nb::arg("first"),
+             nb::arg("last"))
+        .def("new_words", &SegmentsHandle::new_words)
+        .def("scores", &SegmentsHandle::scores, nb::arg("vectors"), nb::arg("lengths"), nb::arg("rows"),
+             nb::arg("importance").none(), nb::arg("texts"), nb::arg("characters").none(), nb::arg("weights").none(),
+             nb::arg("options"), nb::arg("threads"))
+        .def("details", &SegmentsHandle::details, nb::arg("vectors"), nb::arg("lengths"), nb::arg("rows"),
+             nb::arg("importance").none(), nb::arg("texts"), nb::arg("characters").none(), nb::arg("weights").none(),
+             nb::arg("options"), nb::arg("segment"));
+}
