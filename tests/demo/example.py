@@ -45,7 +45,14 @@ def results(
     segments: int = 20,
 ) -> Results:
     """Return results with some scores; BLEU is fooled, ΔBLEU only without bad references, unless others are given."""
-    chosen = {"bleu-2": FOOLED, "bleu2vec-2": FOOLED, "dbleu-2": RIGHT, "dbleu2vec-2": RIGHT, **(scores or {})}
+    chosen = {
+        "bleu-2": FOOLED,
+        "bleu2vec-2": FOOLED,
+        "dbleu-2": RIGHT,
+        "dbleu2vec-2": RIGHT,
+        "trubleu": RIGHT,
+        **(scores or {}),
+    }
     chosen_good = {"bleu-2": FOOLED, "dbleu-2": FOOLED, **(good or {})}
     true = TRUTH if truth is None else truth
     pairs = [(metric, *pair) for metric in METRICS for pair in permutations(SYSTEMS, 2)]
@@ -77,6 +84,7 @@ def results(
             "bleu2vec-2": Agreement(rho=None, low=None, high=None),
             "dbleu-2": Agreement(rho=0.7, low=0.6, high=0.8),
             "dbleu2vec-2": Agreement(rho=0.8, low=0.7, high=0.85),
+            "trubleu": Agreement(rho=0.75, low=0.65, high=0.8),
         },
         beats={("dbleu-2", "bleu-2"): (0.9, 0.0004), ("bleu-2", "dbleu-2"): (-0.9, 0.0004)},
         references=references,

@@ -291,7 +291,13 @@ def _rated(folder: Path) -> tuple[RatedReference, ...]:
 PLAIN, WEIGHTED = "bleu-2", "dbleu-2"
 """The two that the finding is about."""
 
-NAMES: Final = {"bleu-2": "BLEU", "bleu2vec-2": "bleu2vec", "dbleu-2": "ΔBLEU", "dbleu2vec-2": "dbleu2vec"}
+NAMES: Final = {
+    "bleu-2": "BLEU",
+    "bleu2vec-2": "bleu2vec",
+    "dbleu-2": "ΔBLEU",
+    "dbleu2vec-2": "dbleu2vec",
+    "trubleu": "trubleu",
+}
 """What people call the metrics."""
 
 CLEAR: Final = 0.25

@@ -202,7 +202,7 @@ PreparedPart = TypeVar("PreparedPart", bound=_Prepared)
 
 
 def kept_part(references: References, key: Hashable, first: int, prepare: Callable[[], PreparedPart]) -> PreparedPart:
-    """Return what was prepared of the segments from the first one on, or prepare it now and keep it if there is room."""
+    """Return what was prepared of the segments from the first one on, or prepare it now; keep it if there is room."""
     kept: dict[int, PreparedPart] = references.remembered(key, dict)
     part = kept.get(first)
     if part is None:
