@@ -85,12 +85,12 @@ def test_nothing_is_said_that_the_numbers_do_not_show() -> None:
 def test_figures_mark_what_is_overrated() -> None:
     page = render_report(results())
     panels = re.findall(r'<figure class="chart">.*?</figure>', page, re.DOTALL)
-    assert len(panels) == 6  # five metrics, and weights against the truth
-    assert [panel.count('class="mark over"') for panel in panels[:5]] == [2, 2, 0, 0, 0]
-    assert [panel.count('class="mark right"') for panel in panels[:5]] == [5, 5, 7, 7, 7]
+    assert len(panels) == 5  # four metrics, and weights against the truth
+    assert [panel.count('class="mark over"') for panel in panels[:4]] == [2, 0, 0, 0]
+    assert [panel.count('class="mark right"') for panel in panels[:4]] == [5, 7, 7, 7]
     assert "9 of 21 pairs in the wrong order, 9 significantly" in panels[0]
     assert "no wrong pair among 21" in panels[2]
-    for panel in panels[:5]:
+    for panel in panels[:4]:
         assert re.findall(r'<text class="word[^"]*"[^>]*>(\w+)<', panel) == list(find(results()).true_order)
 
 
@@ -160,11 +160,10 @@ def test_orders_with_good_references_stand_beside_the_others() -> None:
         "ΔBLEU, all references",
         "BLEU, good references only",
         "ΔBLEU, good references only",
-        "bleu2vec, all references",
         "dbleu2vec, all references",
         "trubleu, all references",
     ]
-    assert [body.count("▲") for _, body in found] == [0, 2, 0, 2, 2, 2, 0, 0]
+    assert [body.count("▲") for _, body in found] == [0, 2, 0, 2, 2, 0, 0]
     assert "9 of 21 wrong, 9 surely" in found[3][1]
 
 
@@ -177,7 +176,7 @@ def test_few_segments_are_called_neither_sure_nor_significant() -> None:
     table = re.search(r'aria-label="decisions about pairs of systems".*?</table>', page, re.DOTALL)
     assert table is not None
     sure = [re.findall(r'<td class="n">(\d+)</td>', row)[::3] for row in table[0].split("<tr>")[2:]]
-    assert sure == [["0", "0"]] * 5
+    assert sure == [["0", "0"]] * 4
 
 
 def test_what_commands_warned_of_is_repeated() -> None:

@@ -293,7 +293,6 @@ PLAIN, WEIGHTED = "bleu-2", "dbleu-2"
 
 NAMES: Final = {
     "bleu-2": "BLEU",
-    "bleu2vec-2": "bleu2vec",
     "dbleu-2": "ΔBLEU",
     "dbleu2vec-2": "dbleu2vec",
     "trubleu": "trubleu",

@@ -30,8 +30,8 @@ CAST: Final = (
 )
 """What the systems do, for people."""
 
-METRICS: Final = ("bleu-2", "bleu2vec-2", "dbleu-2", "dbleu2vec-2", "trubleu")
-"""Without weights of references and with them, each without near misses and with them; and the default metric."""
+METRICS: Final = ("bleu-2", "dbleu-2", "dbleu2vec-2", "trubleu")
+"""BLEU, then with weights of references, then with near misses too; and the default metric."""
 
 COMPARED: Final = ("bleu-2", "dbleu-2")
 """Those that are scored with the good references only, too."""
