@@ -390,7 +390,7 @@ BAD_CALLS: list[tuple[list[str], str]] = [
     (["--refs", "refs.jsonl", "good.txt", "--threads", "99999999999"], "threads must be a whole number"),
     (["--refs", "refs.jsonl", "good.txt", "--ci", "--resamples", "1000000000000"], "resamples must be at most"),
     (["--refs", "refs.jsonl", "good.txt", "-m", "json:loads"], "json:loads is no metric"),
-    (["--refs", "refs.jsonl", "good.txt", "-m", "BLEU-4"], "did you mean bleu"),
+    (["--refs", "refs.jsonl", "good.txt", "-m", "BLUE-4"], "did you mean bleu"),
     (["--ref", "plain.txt", "--weight", "w.txt", "good.txt", "-m", "bleu-2"], "--weight changes nothing"),
     (["--ref", "refs.jsonl", "good.txt"], "refs.jsonl holds whole segments, .* give it with --refs"),
     (["--refs", "refs.jsonl", "good.txt", "--out", "good.txt"], "good.txt is read by this command"),

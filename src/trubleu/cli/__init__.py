@@ -3,16 +3,53 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, NoReturn
+from os.path import exists
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from trubleu._version import __version__
 from trubleu.cli import compare, completion, demo, explain, judge, mine, rate, refs, score, simulate, triples, vectors
-from trubleu.errors import TrubleuError
+from trubleu.errors import TrubleuError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+METRIC_FLAGS: Final = ("-m", "--metric", "--metrics")
+
+SACREBLEU_OPTIONS: Final = {
+    "--smooth-method": "--smoothing",
+    "--smooth-value": "--smoothing-value",
+    "--smooth": "--smoothing",
+    "--sentence-level": "--segments",
+    "-sl": "--segments",
+    "--paired-bs": "--test",
+    "--paired-ar": "--test --method randomisation",
+    "--paired-bs-n": "--resamples",
+    "--paired-ar-n": "--resamples",
+    "--confidence-n": "--resamples",
+    "-par": "--threads",
+    "--paired-jobs": "--threads",
+    "--chrf-word-order": "-m chrf++, or word_order in brackets: -m 'chrf[word_order=2]'",
+    "--chrf-char-order": "char_order in brackets: -m 'chrf[char_order=6]'",
+    "--chrf-beta": "beta in brackets: -m 'chrf[beta=2]'",
+    "--chrf-lowercase": "lowercase in brackets: -m 'chrf[lowercase=true]'",
+    "--chrf-whitespace": "whitespace in brackets: -m 'chrf[whitespace=true]'",
+    "--ter-case-sensitive": "case_sensitive in brackets: -m 'ter[case_sensitive=true]'",
+    "--ter-normalized": "normalized in brackets: -m 'ter[normalized=true]'",
+    "--ter-no-punct": "no_punct in brackets: -m 'ter[no_punct=true]'",
+    "--ter-asian-support": "asian_support in brackets: -m 'ter[asian_support=true]'",
+    "-t": "a file that you give with --ref, as test sets are not downloaded",
+    "--test-set": "a file that you give with --ref, as test sets are not downloaded",
+    "-l": "a file that you give with --ref, as test sets are not downloaded",
+    "--language-pair": "a file that you give with --ref, as test sets are not downloaded",
+    "--num-refs": "one --ref for each reference",
+    "-nr": "one --ref for each reference",
+    "-e": "not needed: files are read as UTF-8",
+    "--encoding": "not needed: files are read as UTF-8",
+}
+"""What options of sacreBLEU that we do not have are here."""
 
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
@@ -24,6 +61,11 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Leave with exit code 2."""
         self.exit(EXIT_BAD_INPUT, f"trubleu: {message}; see {self.prog} --help\n")
+
+    def _get_option_tuples(self, option_string: str) -> list[Any]:
+        # argparse takes -t for -tok even where abbreviations are off.
+        found = super()._get_option_tuples(option_string)
+        return [each for each in found if len(each[1]) <= len(option_string)]
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -57,6 +99,9 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     if not given:
         parser.print_help()
         parser.exit()
+    for argument in given if given[0] in ("score", "compare") else ():
+        if (name := argument.partition("=")[0]) in SACREBLEU_OPTIONS:
+            parser.error(f"there is no option {name}; sacreBLEU's {name} is {SACREBLEU_OPTIONS[name]} here")
     options, left = parser.parse_known_args(_joined(given))
     files = [argument for argument in left if argument == "-" or not argument.startswith("-")]
     if unknown := [argument for argument in left if argument not in files]:
@@ -67,7 +112,21 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     # What a command takes any number of: systems, or just files.
     operands = options.systems if "systems" in options else options.files
     operands += files
+    if getattr(options, "input", None) is not None:
+        _take_input(options)
     return options
+
+
+def _take_input(options: argparse.Namespace) -> None:
+    """Read ``reference.txt -i system.txt`` as sacreBLEU does: with ``-i`` the other files are references."""
+    if options.systems:
+        if options.ref is not None or options.refs is not None:
+            raise UsageError(
+                f"with -i, {', '.join(options.systems)} would be references, but --ref or --refs names some, too; "
+                "leave -i out"
+            )
+        options.ref = options.systems
+    options.systems, options.input = options.input, None
 
 
 def _parser_of(parser: argparse.ArgumentParser, options: argparse.Namespace) -> argparse.ArgumentParser:
@@ -79,14 +138,44 @@ def _parser_of(parser: argparse.ArgumentParser, options: argparse.Namespace) -> 
 
 
 def _joined(arguments: Sequence[str]) -> list[str]:
-    """Join ``--columns`` with a value such as ``-,message,response``, which argparse takes for an option."""
+    """Write arguments as argparse reads them.
+
+    ``--columns`` is joined with a value such as ``-,message,response``, which argparse takes for an option. Several
+    metrics after one ``-m``, with spaces or commas between them, get an ``-m`` each; a name that is a file is a file.
+    """
     joined: list[str] = []
-    for argument in arguments:
-        if argument.startswith("-,") and joined and joined[-1] == "--columns":
+    metrics = False  # whether the last argument was a metric
+    for place, argument in enumerate(arguments):
+        before = arguments[place - 1] if place else ""
+        if argument == "--":
+            return [*joined, *arguments[place:]]
+        if argument.startswith("-,") and before == "--columns":
             joined[-1] += f"={argument}"
+        elif before in METRIC_FLAGS or (metrics and not argument.startswith("-") and _names_metrics(argument)):
+            flags = [part for name in _split_metrics(argument) for part in ("-m", name)]
+            joined += flags[1:] if before in METRIC_FLAGS else flags
+            metrics = True
+            continue
+        elif argument.startswith(("--metric=", "--metrics=")):
+            joined += [part for name in _split_metrics(argument.partition("=")[2]) for part in ("-m", name)]
+            metrics = True
+            continue
         else:
-            joined.append(argument)
+            joined.append("-m" if argument in METRIC_FLAGS else argument)
+        metrics = False
     return joined
+
+
+def _split_metrics(text: str) -> list[str]:
+    """Split a list of metrics at commas outside brackets."""
+    return [part for part in re.split(r",(?![^\[]*\])", text) if part] or [text]
+
+
+def _names_metrics(argument: str) -> bool:
+    """Return whether an argument is one or more metrics and no file."""
+    from trubleu.metrics.registry import is_metric
+
+    return all(map(is_metric, _split_metrics(argument))) and not exists(argument)  # noqa: PTH110 - it may be too long
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -48,10 +48,12 @@ def add_output_options(
     group = parser.add_argument_group("output")
     listed = f"{', '.join(formats[1:-1])} or {formats[-1]}"
     group.add_argument(
-        "--format", choices=formats, default=formats[0], metavar="NAME", help=f"{formats[0]} (default), {listed}"
+        "--format", "-f", choices=formats, default=formats[0], metavar="NAME", help=f"{formats[0]} (default), {listed}"
     )
     group.add_argument(
         "--digits",
+        "-w",
+        "--width",
         type=int,
         default=digits,
         metavar="N",
@@ -164,6 +166,10 @@ METRIC_OPTIONS: Final[dict[str, dict[str, Any]]] = {
 }
 
 
+SHORT: Final = {"tokenize": ("-tok",), "lowercase": ("-lc",), "smoothing": ("-s",), "smoothing_value": ("-sv",)}
+"""Short forms, as in sacreBLEU."""
+
+
 def add_corpus_options(
     parser: argparse.ArgumentParser, command: str, *, systems: str = "+", without: Sequence[str] = ()
 ) -> argparse._ArgumentGroup:
@@ -192,6 +198,13 @@ def add_corpus_options(
     given.add_argument("--refs", metavar="FILE", help="references with weights as JSON lines, or one reference a line")
     given.add_argument("--ref", action="append", metavar="FILE", help="one reference a line; give it again for more")
     given.add_argument(
+        "-i",
+        "--input",
+        nargs="+",
+        metavar="[NAME=]OUTPUTS",
+        help="outputs, as in sacreBLEU: other files are then references",
+    )
+    given.add_argument(
         "--weight",
         action="append",
         metavar="FILE",
@@ -213,7 +226,7 @@ def add_corpus_options(
     )
     for name, settings in METRIC_OPTIONS.items():
         if name not in without:
-            chosen.add_argument(f"--{name.replace('_', '-')}", **settings)
+            chosen.add_argument(f"--{name.replace('_', '-')}", *SHORT.get(name, ()), **settings)
     return chosen
 
 
@@ -259,14 +272,41 @@ def corpus_files(options: argparse.Namespace) -> tuple[list[str], list[str], lis
     from trubleu.files.paths import check_standard_input_once
 
     if (options.refs is None) == (options.ref is None):
-        raise UsageError("references are given with --refs FILE, or with one or more --ref FILE")
+        raise UsageError(
+            "references are given with --refs FILE, or with one or more --ref FILE; "
+            "as in sacreBLEU: REFERENCE … -i OUTPUTS …"
+        )
     if options.refs is not None and options.weight:
         raise UsageError("--weight goes with --ref; a file given with --refs holds its weights itself")
     files, weights = ([options.refs], []) if options.refs is not None else (options.ref, options.weight or [])
     paths = name_systems(options.systems)
+    _warn_of_swapped(files, [*paths.values()])
     sources = [] if options.source is None else [options.source]
     check_standard_input_once([*files, *weights, *sources, *paths.values()])
     return files, weights, sources, paths
+
+
+_LIKE_REFERENCES: Final = r"(?<![a-z])(refs?|references?|gold|targets?)(?![a-z])"
+_LIKE_OUTPUTS: Final = r"(?<![a-z])(hyps?|hypo(thes[ei]s)?|sys(tems?)?|out(puts?)?|pred(ictions?)?|mt)(?![a-z])"
+
+
+def _warn_of_swapped(references: Sequence[str], outputs: Sequence[str]) -> None:
+    """Say it if files of references are called like outputs and the other way round."""
+    import re
+    import warnings
+
+    from trubleu.errors import TrubleuWarning
+    from trubleu.files.paths import base_name
+
+    def like(pattern: str, paths: Sequence[str]) -> bool:
+        return all(re.search(pattern, base_name(path).lower()) for path in paths)
+
+    if like(_LIKE_OUTPUTS, references) and like(_LIKE_REFERENCES, outputs):
+        what = (
+            f"{', '.join(references)} scored as references and {', '.join(outputs)} as outputs: are they swapped? "
+            "References go with --ref"
+        )
+        warnings.warn(what, TrubleuWarning, stacklevel=2)
 
 
 def choose_metric(options: argparse.Namespace, *, weighted: bool) -> None:

@@ -65,13 +65,14 @@ def metric_list(options: argparse.Namespace) -> str:
 EPILOG = """\
 examples:
   trubleu score --ref reference.txt system.txt
+  trubleu score reference.txt -i system.txt -m bleu chrf ter -b
   trubleu score --ref a.txt --ref b.txt --weight wa.txt --weight wb.txt system.txt
   trubleu score --refs refs.jsonl sysA.txt B=sysB.txt -m bleu-4 -m 'dbleu-2[tokenize=chat]' --ci --test --baseline sysA
 
 metrics: trubleu-N (N from 1 to 9, 3 if left out), bleu-N, sbleu-N, dbleu-N, sdbleu-N, ibleu-N, cider-N, cider-d-N,
 lebleu-N (4 if left out), nist-N (5 if left out), chrf, chrf++, meteor, ter; with near misses bleu2vec-N, bleu2vec-f-N,
 dbleu2vec-N, dbleu2vec-f-N (3 if left out); or your own as package.module:Class. Options of one metric stand in brackets
-behind its name. What each of them is for: trubleu score --list-metrics.
+behind its name; several metrics may follow one -m. What each of them is for: trubleu score --list-metrics.
 """
 
 
@@ -93,6 +94,9 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     drawn.add_argument("--baseline", metavar="NAME", help="test every system against this one instead of all pairs")
     add_sampling_options(drawn)
     out = add_output_options(parser)
+    out.add_argument(
+        "-b", "--score-only", action="store_true", help="print the numbers alone, a line per system and metric"
+    )
     out.add_argument("--segments", action="store_true", help="add the score of every segment")
     out.add_argument(
         "--segments-to",
@@ -126,6 +130,8 @@ def run(options: argparse.Namespace) -> None:
         return
     if not options.systems:
         raise UsageError("there is nothing to score; name a file of outputs, or see what there is with --list-metrics")
+    if options.score_only and (options.format != "text" or options.ci or options.test or options.segments):
+        raise UsageError("-b prints scores alone; leave it out, or --format, --ci, --test and --segments")
     if options.baseline is not None and not options.test:
         raise UsageError("--baseline needs --test; add it, or leave the baseline out")
     check_output(options)
@@ -146,6 +152,9 @@ def run(options: argparse.Namespace) -> None:
             report = _score_ranges(options, sampling, bars, None)
         else:
             report = _score_whole(options, sampling, bars)
+    if options.score_only:
+        write_output(options, "".join(f"{row.score:.{options.digits}f}\n" for row in report.scores))
+        return
     write_output(options, render_scores(report, options.format, options.digits))
 
 

@@ -103,10 +103,27 @@ ENTRIES: Final[dict[str, Entry]] = {
     "ter": Entry("trubleu.metrics.ter", "Ter", False, "how much an editor would have to change"),
 }
 
+ALIASES: Final = {"chrf2": "chrf", "chrf2++": "chrf++", "sacrebleu": "bleu"}
+"""Other names that people know metrics by."""
+
+OTHER_OPTIONS: Final = {
+    "smooth_method": "smoothing",
+    "smooth": "smoothing",
+    "smooth_value": "smoothing_value",
+    "max_ngram_order": "order",
+    "ngram_order": "order",
+    "tok": "tokenize",
+    "tokenizer": "tokenize",
+    "lc": "lowercase",
+    "lower": "lowercase",
+    "use_effective_order": "effective_order",
+}
+"""What options are called in sacreBLEU and elsewhere."""
+
 # Some names have hyphens; what else looks like a name is read as one, to be told that there is no such metric.
-_NAMES: Final = "|".join(re.escape(name) for name in sorted(ENTRIES, key=len, reverse=True))
+_NAMES: Final = "|".join(re.escape(name) for name in sorted([*ENTRIES, *ALIASES], key=len, reverse=True))
 _SPEC: Final = re.compile(
-    rf"(?P<name>{_NAMES}|[a-z]+(?:2vec)?\+*)(?:-(?P<order>-?\d+))?(?:\[(?P<options>.*)\])?", re.DOTALL
+    rf"(?P<name>{_NAMES}|[a-z]+(?:2vec)?\+*)(?:-(?P<order>-?\d+)|(?P<glued>\d+))?(?:\[(?P<options>.*)\])?", re.DOTALL
 )
 _OWN: Final = re.compile(r"(?P<module>[A-Za-z_][\w.]*):(?P<name>[A-Za-z_]\w*)(?:\[(?P<options>.*)\])?", re.DOTALL)
 
@@ -146,7 +163,9 @@ class MetricSpec:
                 raise UsageError(f"{option} is given twice, in {self.text} and beside it; give it once")
         for option in {**self.options, **options}:
             if option not in known:
-                raise UsageError(f"{self.text} has no option {option}; {nearest(option, known)}")
+                ours = OTHER_OPTIONS.get(option)
+                hint = f"it is called {ours}= here" if ours in known else nearest(option, known)
+                raise UsageError(f"{self.text} has no option {option}; {hint}")
         try:
             built = self.factory(**{**self.options, **options})
         except MissingExtraError as error:
@@ -161,6 +180,19 @@ class MetricSpec:
         return built
 
 
+def is_metric(text: str) -> bool:
+    """Return whether this is the name of one of our metrics, with an order, options or neither.
+
+    Examples
+    --------
+    >>> is_metric("chrF"), is_metric("bleu4"), is_metric("system.txt")
+    (True, True, False)
+    """
+    head, bracket, rest = text.partition("[")
+    written = _SPEC.fullmatch(head.lower() + bracket + rest)
+    return written is not None and ALIASES.get(written["name"], written["name"]) in ENTRIES
+
+
 def metric(spec: str | Metric, **options: Any) -> Metric:
     """Make a metric from its name and options.
 
@@ -168,7 +200,7 @@ def metric(spec: str | Metric, **options: Any) -> Metric:
     ----------
     spec
         ``name``, ``name-N`` for another order than the usual one, ``name-N[option=value,…]``, or
-        ``package.module:Class``. A metric is returned as it is.
+        ``package.module:Class``. Case does not matter, and ``bleu4`` is ``bleu-4``. A metric is returned as it is.
     options
         The metric's options by name.
 
@@ -190,14 +222,16 @@ def parse(text: str) -> MetricSpec:
     """Read what people write for a metric."""
     if own := _OWN.fullmatch(text):
         return MetricSpec(text, _load(text, own["module"], own["name"]), _read_options(text, own["options"], {}))
-    written = _SPEC.fullmatch(text)
+    head, bracket, rest = text.partition("[")
+    written = _SPEC.fullmatch(head.lower() + bracket + rest)
     if written is None:
         hint = nearest(re.sub(r"[^a-z+]", "", text.lower()), ENTRIES)
         raise UsageError(f"{text!r} is no metric; write a name such as bleu-4 or dbleu-2[tokenize=chat]; {hint}")
-    name, order = written["name"], written["order"]
+    name, order = ALIASES.get(written["name"], written["name"]), written["order"] or written["glued"]
     if name not in ENTRIES:
         raise UsageError(f"there is no metric {name!r}; {nearest(name, ENTRIES)}")
     entry = ENTRIES[name]
+    text = name + (f"-{order}" if order else "") + bracket + rest
     if order is not None and not entry.ordered:
         raise UsageError(f"{name} has no order; write {name}")
     factory: Callable[..., Metric] = getattr(importlib.import_module(entry.module), entry.factory)

@@ -1,0 +1,101 @@
+"""sacreBLEU's classes ``BLEU``, ``CHRF`` and ``TER``: its arguments and results, counted by our kernels."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sacrebleu.metrics import bleu, chrf, ter
+from sacrebleu.metrics.bleu import BLEUScore
+from sacrebleu.metrics.chrf import CHRFScore
+from sacrebleu.metrics.ter import TERScore
+
+from trubleu import text
+from trubleu.data import References
+from trubleu.errors import TrubleuWarning
+from trubleu.metrics import Bleu, ChrF
+from trubleu.native import MAX_ORDER
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from trubleu.metrics import Metric
+
+__all__ = ["BLEU", "CHRF", "TER", "BLEUScore", "CHRFScore", "TERScore"]
+
+_TOKENIZED_LINES = 100
+
+
+class _Counted:
+    """What both classes replace of sacreBLEU's: how references are kept and segments are counted."""
+
+    _force: bool
+    _ref_cache: Any
+    num_refs: int
+
+    def _ours(self) -> Metric | None:
+        """Return our metric for these options; None where only sacreBLEU can do it."""
+        raise NotImplementedError
+
+    def _cache_references(self, references: Sequence[Sequence[str | None]]) -> Any:
+        if self._ours() is None:
+            return super()._cache_references(references)  # type: ignore[misc]
+        kept = References.from_streams(references)
+        counts = kept.reference_counts()
+        self.num_refs = int(counts[0]) if len(set(counts.tolist())) == 1 else -1
+        return kept
+
+    def _extract_corpus_statistics(
+        self, hypotheses: Sequence[str], references: Sequence[Sequence[str | None]] | None
+    ) -> Any:
+        ours = self._ours()
+        if ours is None:
+            return super()._extract_corpus_statistics(hypotheses, references)  # type: ignore[misc]
+        kept = self._cache_references(references) if references else self._ref_cache
+        if kept is None:
+            raise RuntimeError("there are no references; pass them here or to the constructor")
+        if not self._force and sum(line.endswith(" .") for line in hypotheses) >= _TOKENIZED_LINES:
+            logging.getLogger("sacrebleu").warning(
+                "%d or more outputs end in ' .', as tokenized text does; score detokenized text, or pass force=True",
+                _TOKENIZED_LINES,
+            )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TrubleuWarning)  # sacreBLEU says nothing of empty references either
+            return ours.statistics(hypotheses, kept).astype(np.int64)
+
+    def _aggregate_and_compute(self, stats: NDArray[np.int64] | list[list[Any]]) -> Any:
+        return self._compute_score_from_stats(np.sum(stats, axis=0).tolist())  # type: ignore[attr-defined]
+
+
+class BLEU(_Counted, bleu.BLEU):
+    """sacreBLEU's class of this name, with its arguments, results and signature."""
+
+    def _ours(self) -> Metric | None:
+        if self.max_ngram_order > MAX_ORDER:
+            return None
+        # Names of tokenizers that depend on an installed dictionary say its version, too.
+        name = self.tokenizer_signature
+        tokenize = name if name in text.names() else lambda line: self.tokenizer(line.rstrip()).split()
+        return Bleu(self.max_ngram_order, tokenize=tokenize, lowercase=self.lowercase)
+
+
+class CHRF(_Counted, chrf.CHRF):
+    """sacreBLEU's class of this name, with its arguments, results and signature."""
+
+    def _ours(self) -> Metric | None:
+        return ChrF(
+            char_order=self.char_order,
+            word_order=self.word_order,
+            beta=self.beta,
+            lowercase=self.lowercase,
+            whitespace=self.whitespace,
+            eps_smoothing=self.eps_smoothing,
+        )
+
+
+class TER(ter.TER):
+    """sacreBLEU's class of this name, which counts edits itself."""

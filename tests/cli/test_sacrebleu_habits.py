@@ -1,0 +1,97 @@
+"""What people type who know sacreBLEU."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING
+
+import pytest
+
+import trubleu
+from trubleu.cli import main
+from trubleu.errors import UsageError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BLEU, CHRF, TER = "50.00", "55.79", "25.00"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ref.txt").write_text("the cat sat on the mat\nhello there\n")
+    (tmp_path / "sys.txt").write_text("the cat sat on a mat\nhi there\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("command", "printed"),
+    [
+        ("score ref.txt -i sys.txt -m bleu chrf ter -b", [BLEU, CHRF, TER]),
+        ("score -m bleu chrf ter -b -i sys.txt --ref ref.txt", [BLEU, CHRF, TER]),
+        ("score --ref ref.txt -m bleu chrf sys.txt -b", [BLEU, CHRF]),
+        ("score --ref ref.txt sys.txt -m bleu,chrf -b", [BLEU, CHRF]),
+        ("score --ref ref.txt sys.txt --metrics bleu chrf -b", [BLEU, CHRF]),
+        ("score --ref ref.txt sys.txt --metric=bleu,ter -b", [BLEU, TER]),
+        ("score --ref ref.txt sys.txt -m BLEU chrF TER -b", [BLEU, CHRF, TER]),
+        ("score --ref ref.txt sys.txt -m bleu4 chrF2 -b", [BLEU, CHRF]),
+        ("score --ref ref.txt sys.txt -m 'bleu[smoothing=floor,tokenize=none],chrf' -b", [BLEU, CHRF]),
+        ("score --ref ref.txt sys.txt -m bleu -b -w 4", ["50.0000"]),
+        ("score --ref ref.txt sys.txt -m bleu -b -tok none -lc -s floor -sv 0.01", [BLEU]),
+        ("score ref.txt ref.txt -i a=sys.txt b=sys.txt -m bleu -b", [BLEU, BLEU]),
+    ],
+)
+def test_commands(command: str, printed: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(shlex.split(command)) == 0
+    assert capsys.readouterr().out.split() == printed
+
+
+def test_a_file_is_a_file_though_a_metric_has_its_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "chrf").write_text((folder / "sys.txt").read_text())
+    assert main(shlex.split("score --ref ref.txt -m bleu chrf -b")) == 0
+    assert capsys.readouterr().out.split() == [BLEU]
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("score ref.txt sys.txt -m bleu", "as in sacreBLEU: REFERENCE … -i OUTPUTS"),
+        ("score --ref ref.txt sys.txt --paired-bs", "sacreBLEU's --paired-bs is --test here"),
+        ("score --ref ref.txt sys.txt --smooth-method exp", "is --smoothing here"),
+        ("score --ref ref.txt sys.txt -sl", "is --segments here"),
+        ("score -t wmt17 -l en-de -i sys.txt", "test sets are not downloaded"),
+        ("score --ref ref.txt sys.txt -m chrf --chrf-word-order 2", "-m chrf\\+\\+"),
+        ("score --ref ref.txt sys.txt -m 'bleu[smooth_method=exp]'", "it is called smoothing= here"),
+        ("score --ref ref.txt sys.txt -m bleu blue", "cannot be read|blue"),
+        ("score --ref ref.txt ref.txt -i sys.txt", "leave -i out"),
+        ("score --ref ref.txt sys.txt -b --ci", "-b prints scores alone"),
+        ("score --ref ref.txt sys.txt -m chrf4", "chrf has no order"),
+    ],
+)
+def test_what_is_called_something_else(command: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        code = main(shlex.split(command))
+    except SystemExit as left:
+        code = int(str(left.code))
+    said = capsys.readouterr().err
+    assert code == 2
+    assert said.count("\n") == 1
+    assert re.search(message, said), said
+
+
+def test_swapped_files_are_noticed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["score", "--ref", "sys.txt", "ref.txt", "-m", "bleu", "-b"]) == 0
+    assert "are they swapped?" in capsys.readouterr().err
+    assert main(["score", "--ref", "ref.txt", "sys.txt", "-m", "bleu", "-b"]) == 0
+    assert "swapped" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("option", "ours"),
+    [("smooth_method", "smoothing"), ("max_ngram_order", "order"), ("tok", "tokenize"), ("lc", "lowercase")],
+)
+def test_options_in_python(option: str, ours: str) -> None:
+    with pytest.raises(UsageError, match=f"it is called {ours}= here"):
+        trubleu.metric("bleu", **{option: "x"})
