@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from typing import TYPE_CHECKING
 
 import pytest
+import sacrebleu
 
 import trubleu
 from trubleu.cli import main
@@ -79,6 +81,26 @@ def test_what_is_called_something_else(command: str, message: str, capsys: pytes
     assert code == 2
     assert said.count("\n") == 1
     assert re.search(message, said), said
+
+
+def test_parts_and_signatures(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["score", "--ref", "ref.txt", "sys.txt", "-m", "bleu", "chrf", "ter", "nist"]
+    assert main([*command, "--signature", "sacrebleu"]) == 0
+    said = capsys.readouterr().out
+    outputs, references = ["the cat sat on a mat", "hi there"], [["the cat sat on the mat", "hello there"]]
+    for name, metric in {"bleu": sacrebleu.BLEU(), "chrf": sacrebleu.CHRF(), "ter": sacrebleu.TER()}.items():
+        metric.corpus_score(outputs, references)
+        assert f"{name}: {metric.get_signature()}\n" in said
+    assert "nist: nist-5|nrefs:1|" in said
+    assert "bleu: 75.0/50.0/50.0/33.3, BP 1.000, ratio 1.000, hyp_len 8, ref_len 8\n" in said
+    assert "ter: edits 2, ref_len 8\n" in said
+    assert main([*command, "--format", "json"]) == 0
+    parts = {row["metric"]: row["parts"] for row in json.loads(capsys.readouterr().out)["scores"]}
+    assert parts["bleu"]["precisions"] == pytest.approx([75, 50, 50, 100 / 3])
+    precision, recall = parts["chrf"]["precision"], parts["chrf"]["recall"]
+    assert 5 * precision * recall / (4 * precision + recall) == pytest.approx(float(CHRF), abs=0.01)
+    assert parts["ter"] == {"edits": 2, "reference_length": 8}
+    assert parts["nist"] == {}
 
 
 def test_swapped_files_are_noticed(capsys: pytest.CaptureFixture[str]) -> None:

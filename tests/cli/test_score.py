@@ -85,7 +85,7 @@ def test_json_rows_are_flat_and_complete(run: Callable[..., tuple[int, str, str]
         ("bad", "dbleu-2"),
     ]
     for row in document["scores"]:
-        assert list(row) == ["schema", "system", "metric", "score", "low", "high", "signature"]
+        assert list(row) == ["schema", "system", "metric", "score", "low", "high", "signature", "parts"]
         assert row["low"] <= row["score"] <= row["high"]
         assert "|bs:500|seed:7|" in row["signature"]
     for row in document["tests"]:

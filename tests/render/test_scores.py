@@ -175,7 +175,7 @@ def test_csv_has_the_rows_of_json() -> None:
         rows = [line for line in lines if line["table"] == name]
         for row, record in zip(rows, REPORT.to_dict()[name], strict=True):
             for key, value in record.items():
-                if key != "schema":
+                if key not in ("schema", "parts"):
                     written = row[key].removeprefix("'")
                     assert written == ("" if value is None else str(value))
 

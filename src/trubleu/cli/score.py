@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from trubleu.execution import Engine
     from trubleu.execution.progress import Bars
-    from trubleu.scoring.systems import Sampling, ScoreReport
+    from trubleu.metrics import Metric
+    from trubleu.scoring.systems import Sampling, ScoreReport, ScoreRow
 
 
 ALL: Final = "all"
@@ -97,6 +98,13 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     out.add_argument(
         "-b", "--score-only", action="store_true", help="print the numbers alone, a line per system and metric"
     )
+    out.add_argument(
+        "--signature",
+        choices=("trubleu", "sacrebleu"),
+        default="trubleu",
+        metavar="NAME",
+        help="whose signatures to print: trubleu (default), or sacrebleu for the numbers that are sacreBLEU's",
+    )
     out.add_argument("--segments", action="store_true", help="add the score of every segment")
     out.add_argument(
         "--segments-to",
@@ -152,10 +160,25 @@ def run(options: argparse.Namespace) -> None:
             report = _score_ranges(options, sampling, bars, None)
         else:
             report = _score_whole(options, sampling, bars)
+    if options.signature == "sacrebleu":
+        report = _with_their_signatures(report, build_metrics(options))
     if options.score_only:
         write_output(options, "".join(f"{row.score:.{options.digits}f}\n" for row in report.scores))
         return
     write_output(options, render_scores(report, options.format, options.digits))
+
+
+def _with_their_signatures(report: ScoreReport, metrics: Mapping[str, Metric]) -> ScoreReport:
+    """Return the report with sacreBLEU's signatures where the numbers are sacreBLEU's."""
+    from dataclasses import replace
+
+    from trubleu.compat.sacrebleu.metrics import signature_of
+
+    def theirs(row: ScoreRow) -> str:
+        nrefs = dict(pair.split(":", 1) for pair in row.signature.split("|")[1:])["nrefs"]
+        return signature_of(metrics[row.metric], nrefs) or row.signature
+
+    return replace(report, scores=tuple(replace(row, signature=theirs(row)) for row in report.scores))
 
 
 def _in_ranges(options: argparse.Namespace) -> bool:

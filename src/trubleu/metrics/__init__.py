@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from trubleu._lazy import lazy_names
 
 if TYPE_CHECKING:
+    from trubleu.metrics.base import FResult as FResult
     from trubleu.metrics.base import Metric as Metric
     from trubleu.metrics.base import Result as Result
     from trubleu.metrics.bleu import Bleu as Bleu
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from trubleu.metrics.sbleu import SentenceBleu as SentenceBleu
     from trubleu.metrics.sbleu import SentenceDeltaBleu as SentenceDeltaBleu
     from trubleu.metrics.ter import Ter as Ter
+    from trubleu.metrics.ter import TerResult as TerResult
     from trubleu.metrics.trubleu import AlignedNgrams as AlignedNgrams
     from trubleu.metrics.trubleu import ComparedReference as ComparedReference
     from trubleu.metrics.trubleu import SegmentParts as SegmentParts
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "base": "Metric Result",
+        "base": "FResult Metric Result",
         "bleu": "Bleu BleuResult",
         "bleu2vec": "Bleu2Vec DeltaBleu2Vec",
         "chrf": "ChrF",
@@ -49,7 +51,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "nist": "Nist",
         "registry": "MetricDescription describe metric names",
         "sbleu": "SentenceBleu SentenceDeltaBleu",
-        "ter": "Ter",
+        "ter": "Ter TerResult",
         "trubleu": "AlignedNgrams ComparedReference SegmentParts TruBleu",
     },
 )

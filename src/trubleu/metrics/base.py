@@ -62,11 +62,34 @@ class Result:
             "signature": str(self.signature)
         }
 
+    @property
+    def parts(self) -> dict[str, Any]:
+        """What the score is made of, such as precisions and a brevity penalty; empty for a mean over segments."""
+        common = {field.name for field in fields(Result)}
+        return {name: value for name, value in self.to_dict().items() if name not in common}
+
     def __str__(self) -> str:
         return f"{self.metric} = {self.score:.2f}"
 
     def _repr_html_(self) -> str:
         return html_record(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FResult(Result):
+    """An F-score with its parts.
+
+    Attributes
+    ----------
+    precision, recall
+        In percent; means over orders where there are several.
+    """
+
+    precision: float
+    recall: float
+
+    def __str__(self) -> str:
+        return f"{self.metric} = {self.score:.2f} (P = {self.precision:.1f} R = {self.recall:.1f})"
 
 
 class Metric(ABC):

@@ -12,6 +12,7 @@ from trubleu.data.prepared import SLICE
 from trubleu.errors import UsageError
 from trubleu.metrics.base import (
     AnyReferences,
+    FResult,
     Metric,
     Progress,
     as_references,
@@ -22,6 +23,7 @@ from trubleu.metrics.base import (
 from trubleu.metrics.matching import check_texts, kept_part, warn_of_empty
 from trubleu.native import kernels, resolve_threads
 from trubleu.signature import Signature, make_signature
+from trubleu.stats import total
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
 
 MOST: Final = 1000
 """The largest order and the largest beta."""
+
+TINY: Final = 1e-16
+"""What sacreBLEU takes for the precision of no n-grams."""
 
 
 class ChrF(Metric):
@@ -123,20 +128,35 @@ class ChrF(Metric):
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return chrF on 0 to 100 for each row of summed statistics."""
-        tiny = 1e-16
         factor = self.beta**2
+        precision, recall, effective = self._by_order(statistics)
+        if self.eps_smoothing:
+            scores: NDArray[np.float64] = _f_score(precision, recall, factor, otherwise=TINY).mean(axis=-1)
+            return 100 * scores
+        return 100 * _f_score(_mean(precision, effective), _mean(recall, effective), factor, otherwise=0.0)
+
+    def result(self, statistics: NDArray[np.float64], references: AnyReferences | None = None) -> FResult:
+        """Score a system from its statistics."""
+        summed = total(statistics)
+        precision, recall, effective = self._by_order(summed)
+        return FResult(
+            metric=self.name,
+            score=float(self.score(summed)),
+            segments=len(statistics),
+            signature=self.signature(references),
+            precision=100 * float(_mean(precision, effective)),
+            recall=100 * float(_mean(recall, effective)),
+        )
+
+    def _by_order(
+        self, statistics: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
+        """Return precision and recall of each order, and which orders both sides have."""
         triples = statistics.reshape(*statistics.shape[:-1], -1, 3)
         hypothesis, reference, match = np.moveaxis(triples, -1, 0)
-        precision = np.divide(match, hypothesis, out=np.full(match.shape, tiny), where=hypothesis > 0)
-        recall = np.divide(match, reference, out=np.full(match.shape, tiny), where=reference > 0)
-        if self.eps_smoothing:
-            scores: NDArray[np.float64] = _f_score(precision, recall, factor, otherwise=tiny).mean(axis=-1)
-            return 100 * scores
-        effective = (hypothesis > 0) & (reference > 0)
-        orders = np.maximum(effective.sum(axis=-1), 1)
-        mean_precision = np.where(effective, precision, 0.0).sum(axis=-1) / orders
-        mean_recall = np.where(effective, recall, 0.0).sum(axis=-1) / orders
-        return 100 * _f_score(mean_precision, mean_recall, factor, otherwise=0.0)
+        precision = np.divide(match, hypothesis, out=np.full(match.shape, TINY), where=hypothesis > 0)
+        recall = np.divide(match, reference, out=np.full(match.shape, TINY), where=reference > 0)
+        return precision, recall, (hypothesis > 0) & (reference > 0)
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
         """Return how a number is made."""
@@ -157,6 +177,12 @@ class ChrF(Metric):
 def _sacrebleu_version() -> str:
     """Return which sacreBLEU the numbers can be compared with; it is not imported."""
     return version("sacrebleu")
+
+
+def _mean(values: NDArray[np.float64], effective: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the mean over the orders that both sides have; 0 if there are none."""
+    mean: NDArray[np.float64] = np.where(effective, values, 0.0).sum(axis=-1) / np.maximum(effective.sum(axis=-1), 1)
+    return mean
 
 
 def _f_score(

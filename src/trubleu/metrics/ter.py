@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -12,6 +13,7 @@ from trubleu.metrics.base import (
     AnyReferences,
     Metric,
     Progress,
+    Result,
     as_references,
     check_flag,
     reference_number,
@@ -19,6 +21,7 @@ from trubleu.metrics.base import (
 )
 from trubleu.metrics.matching import check_texts, warn_of_empty
 from trubleu.signature import Signature, make_signature
+from trubleu.stats import total
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +31,22 @@ if TYPE_CHECKING:
 
 SLICE: Final = 64
 """Segments between two reports of progress."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TerResult(Result):
+    """TER with what it is made of.
+
+    Attributes
+    ----------
+    edits
+        How many there are.
+    reference_length
+        Words of the references, a mean where a segment has several.
+    """
+
+    edits: float
+    reference_length: float
 
 
 class Ter(Metric):
@@ -101,6 +120,18 @@ class Ter(Metric):
         edits, length = statistics[..., 0], statistics[..., 1]
         without_reference = np.where(edits > 0, 1.0, 0.0)
         return 100 * np.divide(edits, length, out=without_reference, where=length > 0)
+
+    def result(self, statistics: NDArray[np.float64], references: AnyReferences | None = None) -> TerResult:
+        """Score a system from its statistics."""
+        summed = total(statistics)
+        return TerResult(
+            metric=self.name,
+            score=float(self.score(summed)),
+            segments=len(statistics),
+            signature=self.signature(references),
+            edits=float(summed[0]),
+            reference_length=float(summed[1]),
+        )
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
         """Return how a number is made."""

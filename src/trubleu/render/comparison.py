@@ -27,7 +27,7 @@ def render_comparison(comparison: SystemComparison, format: str = "text", digits
         Decimals for people.
     """
     if format in FOR_PROGRAMS:
-        tables = [*record_tables(comparison.report), *_records(comparison)]
+        tables = [*record_tables(comparison.report, flat=format == "csv"), *_records(comparison)]
         return render_tables(tables, format, digits)
     tables = [*score_tables(comparison.report), *_tables(comparison)]
     return render_tables(tables, format, digits, notes=[*score_notes(comparison.report), *_notes(comparison)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.errors import counted, some
 from trubleu.render.tables import FOR_PROGRAMS, Bounds, Column, Estimate, Table, record_table, render_tables, stars
@@ -10,7 +10,7 @@ from trubleu.scoring.accumulator import SegmentRow
 from trubleu.scoring.systems import LeftOutRow, ScoreRow, TestRow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from trubleu.scoring.systems import ScoreReport
 
@@ -37,13 +37,13 @@ def render_scores(report: ScoreReport, format: str = "text", digits: int = 2) ->
     A,bleu-1,100.0,,,bleu-1
     """
     if format in FOR_PROGRAMS:
-        return render_tables(record_tables(report), format, digits)
-    return render_tables(score_tables(report), format, digits, notes=tuple(score_notes(report)))
+        return render_tables(record_tables(report, flat=format == "csv"), format, digits)
+    return render_tables(score_tables(report), format, digits, notes=tuple(score_notes(report, parts=format == "text")))
 
 
-def record_tables(report: ScoreReport) -> list[Table]:
-    """Return flat rows: ``scores``, and ``tests``, ``segments`` and ``left_out`` if there are any."""
-    tables = [record_table("scores", ScoreRow, report.scores)]
+def record_tables(report: ScoreReport, *, flat: bool = False) -> list[Table]:
+    """Return rows: ``scores``, and ``tests``, ``segments`` and ``left_out`` if there are any; flat without parts."""
+    tables = [record_table("scores", ScoreRow, report.scores, without="parts" if flat else None)]
     if report.tests:
         tables.append(record_table("tests", TestRow, report.tests))
     if report.segments:
@@ -63,8 +63,8 @@ def score_tables(report: ScoreReport) -> list[Table]:
     return tables
 
 
-def score_notes(report: ScoreReport) -> Iterator[str]:
-    """Yield how to read the scores, and how intervals, tests and scores were made, one sentence each."""
+def score_notes(report: ScoreReport, *, parts: bool = False) -> Iterator[str]:
+    """Yield how to read the scores, what they are made of if wanted, and how they were made, one sentence each."""
     for said in dict.fromkeys(report.readings.values()):
         yield f"{', '.join(name for name in report.metrics if report.readings.get(name) == said)}: {said}"
     if report.resamples is not None and report.confidence is not None:
@@ -84,7 +84,43 @@ def score_notes(report: ScoreReport) -> Iterator[str]:
         lines = sum(row.last - row.first + 1 for row in report.left_out)
         where = some(f"{row.first:,} to {row.last:,}" for row in report.left_out)
         yield f"left out, as they cannot be used: {counted(lines, 'line')} ({where})"
+    for row in report.scores if parts else ():
+        if row.parts:
+            whose = f"{row.metric} of {row.system}" if len(report.systems) > 1 else row.metric
+            yield f"{whose}: {parts_text(row.parts)}"
     yield from dict.fromkeys(f"{row.metric}: {row.signature}" for row in report.scores)
+
+
+SHORT: Final = {
+    "brevity_penalty": "BP",
+    "hypothesis_length": "hyp_len",
+    "reference_length": "ref_len",
+    "precision": "P",
+    "recall": "R",
+}
+"""Parts of scores as sacreBLEU's users know them."""
+
+
+def parts_text(parts: Mapping[str, Any]) -> str:
+    """Return what a score is made of on one line.
+
+    Examples
+    --------
+    >>> parts = {"brevity_penalty": 1.0, "hypothesis_length": 12, "reference_length": 11}
+    >>> parts_text({"precisions": [60.0, 25.0], **parts})
+    '60.0/25.0, BP 1.000, ratio 1.091, hyp_len 12, ref_len 11'
+    """
+    told = []
+    for name, value in parts.items():
+        if name == "precisions":
+            told.append("/".join(f"{each:.1f}" for each in value))
+        elif name == "hypothesis_length" and parts.get("reference_length"):
+            told += [f"ratio {value / parts['reference_length']:.3f}", f"hyp_len {value:g}"]
+        elif name.endswith(("length", "edits")):
+            told.append(f"{SHORT.get(name, name)} {value:g}")
+        elif isinstance(value, float):
+            told.append(f"{SHORT.get(name, name)} {value:.{3 if name == 'brevity_penalty' else 1}f}")
+    return ", ".join(told)
 
 
 def _scores(report: ScoreReport) -> Table:

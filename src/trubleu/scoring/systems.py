@@ -27,7 +27,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreRow:
-    """One system under one metric; the interval is None unless it was asked for."""
+    """One system under one metric; the interval is None unless it was asked for.
+
+    `parts` are what the score is made of, such as precisions (`trubleu.metrics.Result.parts`).
+    """
 
     schema: int = SCHEMA
     system: str
@@ -36,6 +39,7 @@ class ScoreRow:
     low: float | None = None
     high: float | None = None
     signature: str
+    parts: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +138,7 @@ class Sampling:
     interval
         Whether scores get intervals.
     test
-        Which paired test is made, if any.
+        Which paired test is made, if any; True for the bootstrap.
     baseline
         The system that the others are tested against; None for all pairs.
     resamples, confidence, seed
@@ -142,11 +146,16 @@ class Sampling:
     """
 
     interval: bool = False
-    test: TestName | None = None
+    test: TestName | bool | None = None
     baseline: str | None = None
     resamples: int = 10_000
     confidence: float = 0.95
     seed: int = 12345
+
+    @property
+    def test_name(self) -> TestName | None:
+        """The paired test by its name."""
+        return "bootstrap" if self.test is True else self.test or None
 
 
 def score_systems(
@@ -293,13 +302,21 @@ def report_samples(
                     progress=advance,
                 )
                 low, high = interval.low, interval.high
-            score = float(metric.score(sample.total))
+            result = metric.result(sample.total[np.newaxis])
             scores.append(
-                ScoreRow(system=system, metric=name, score=score, low=low, high=high, signature=str(signature))
+                ScoreRow(
+                    system=system,
+                    metric=name,
+                    score=result.score,
+                    low=low,
+                    high=high,
+                    signature=str(signature),
+                    parts=result.parts,
+                )
             )
-        if sampling.test:
+        if test := sampling.test_name:
             of_metric = {system: samples[system, name] for system in systems}
-            tests += _test_rows(name, metric, of_metric, sampling, sampling.test, threads, steps)
+            tests += _test_rows(name, metric, of_metric, sampling, test, threads, steps)
     drawn = bool(sampling.interval or sampling.test)
     return ScoreReport(
         systems=tuple(systems),

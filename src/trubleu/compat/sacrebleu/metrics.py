@@ -15,7 +15,7 @@ from sacrebleu.metrics.ter import TERScore
 from trubleu import text
 from trubleu.data import References
 from trubleu.errors import TrubleuWarning
-from trubleu.metrics import Bleu, ChrF
+from trubleu.metrics import Bleu, ChrF, Ter
 from trubleu.native import MAX_ORDER
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from trubleu.metrics import Metric
 
-__all__ = ["BLEU", "CHRF", "TER", "BLEUScore", "CHRFScore", "TERScore"]
+__all__ = ["BLEU", "CHRF", "TER", "BLEUScore", "CHRFScore", "TERScore", "signature_of"]
 
 _TOKENIZED_LINES = 100
 
@@ -99,3 +99,39 @@ class CHRF(_Counted, chrf.CHRF):
 
 class TER(ter.TER):
     """sacreBLEU's class of this name, which counts edits itself."""
+
+
+def signature_of(metric: Metric, nrefs: str) -> str | None:
+    """Return sacreBLEU's signature of a metric whose numbers are sacreBLEU's; None for any other.
+
+    Parameters
+    ----------
+    metric
+        One of ours.
+    nrefs
+        How many references a segment has: a number, or ``var``.
+
+    Examples
+    --------
+    >>> signature_of(Bleu(lowercase=True), "2").rpartition("|")[0]
+    'nrefs:2|case:lc|eff:no|tok:13a|smooth:exp'
+    """
+    theirs: Any
+    if type(metric) is Bleu and metric.matching.reference_length == "closest":
+        name = metric.matching.tokenizer.name
+        if name not in bleu.BLEU.TOKENIZERS:
+            return None
+        theirs = bleu.BLEU(
+            metric.matching.lowercase, True, name, metric.smoothing, metric.smoothing_value, metric.order,
+            metric.effective_order,
+        )  # fmt: skip
+    elif type(metric) is ChrF:
+        theirs = CHRF(
+            metric.char_order, metric.word_order, metric.beta, metric.lowercase, metric.whitespace, metric.eps_smoothing
+        )
+    elif type(metric) is Ter:
+        theirs = TER(metric.normalized, metric.no_punct, metric.asian_support, metric.case_sensitive)
+    else:
+        return None
+    theirs.num_refs = -1 if nrefs == "var" else int(nrefs)
+    return str(theirs.get_signature())

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 
 from trubleu.errors import UsageError
-from trubleu.metrics.base import AnyReferences, Metric, Progress, check_flag, check_share, reference_number
+from trubleu.metrics.base import AnyReferences, FResult, Metric, Progress, check_flag, check_share, reference_number
 from trubleu.metrics.matching import check_width, row_by_row
 from trubleu.metrics.meteor.alignment import align
 from trubleu.metrics.meteor.lexicon import Stemmer, WordNet, installed
 from trubleu.signature import Signature, make_signature
+from trubleu.stats import total
 from trubleu.text import tokenizer
 
 if TYPE_CHECKING:
@@ -127,6 +128,19 @@ class Meteor(Metric):
         fragmentation = np.divide(chunks, matches, out=np.zeros(matches.shape), where=some)
         scores: NDArray[np.float64] = 100 * mean * (1.0 - self.gamma * fragmentation**self.beta)
         return scores
+
+    def result(self, statistics: NDArray[np.float64], references: AnyReferences | None = None) -> FResult:
+        """Score a system from its statistics."""
+        summed = total(statistics)
+        matches, (length, reference_length) = summed[:3].sum(), summed[3:5]
+        return FResult(
+            metric=self.name,
+            score=float(self.score(summed)),
+            segments=len(statistics),
+            signature=self.signature(references),
+            precision=100 * float(matches / length) if length else 0.0,
+            recall=100 * float(matches / reference_length) if reference_length else 0.0,
+        )
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
         """Return how a number is made: which stemmer of which version, and which WordNet, too."""
