@@ -67,7 +67,7 @@ def join_with_code(
     token = site.cookie(request, "rater")
     if token is not None and not anew and site.study.find_rater(token) is not None:
         return site.redirect("/rate")
-    site.slow_down(site.requests, came_from(request))
+    site.slow_down(site.joins, came_from(request))
     response = site.redirect("/rate")
     site.keep(response, "rater", site.study.enter("open").token)
     return response
@@ -88,7 +88,7 @@ def _enter(request: Request, site: Site, entry: str, external: str) -> Response:
         raise Refusal(
             422, "This address is not complete", "It should carry your id. Open the study where you found it."
         )
-    site.slow_down(site.requests, came_from(request))
+    site.slow_down(site.joins, came_from(request))
     response = site.redirect("/rate")
     site.keep(response, "rater", site.study.enter(entry, external=external).token)
     return response
