@@ -28,6 +28,7 @@ BACKLOG: Final = 128
 
 _OTHER_FILES: Final = 640  # what the store has open, and what asyncio accepts before a connection is refused
 _LEAST: Final = 16
+_ALL: Final = "all"
 _LINES_A_MINUTE: Final = 10
 _MOST_MESSAGES: Final = 1000
 
@@ -90,9 +91,9 @@ class LimitedProtocol(H11Protocol):
     """HTTP/1.1 with limits on connections and on the time that a request takes to arrive."""
 
     limits: ClassVar[Limits] = Limits()
-    by_address: ClassVar[Counter[str]] = Counter()
+    taken: ClassVar[Counter[str]] = Counter()  # connections, in all and by network; those being refused apart
 
-    _network: str | None = None
+    _counted: tuple[str, ...] = ()
     _deadline: asyncio.TimerHandle | None = None
     _awaited: object = None
 
@@ -100,14 +101,13 @@ class LimitedProtocol(H11Protocol):
         """Take a connection, or answer 503 and close it."""
         super().connection_made(transport)
         host = self.client[0] if self.client else ""
-        mine = self.by_address[network_of(host)]
-        if len(self.connections) > self.limits.connections or (
-            mine >= self.limits.per_address and not self._is_proxy(host)
-        ):
+        network = network_of(host)
+        too_many = self.taken[network] >= self.limits.per_address and not self._is_proxy(host)
+        if too_many or self.taken[_ALL] >= self.limits.connections:
             self._refuse("503 Service Unavailable", "Retry-After: 5\r\n")
             return
-        self._network = network_of(host)
-        self.by_address[self._network] += 1
+        self._counted = (_ALL, network)
+        self.taken.update(self._counted)
         self._await(h11.IDLE)
 
     def data_received(self, data: bytes) -> None:
@@ -127,11 +127,11 @@ class LimitedProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget a connection."""
         self._await(None)
-        if self._network is not None:
-            self.by_address[self._network] -= 1
-            if not self.by_address[self._network]:
-                del self.by_address[self._network]
-            self._network = None
+        for name in self._counted:
+            self.taken[name] -= 1
+            if not self.taken[name]:
+                del self.taken[name]
+        self._counted = ()
         super().connection_lost(exc)
 
     def _is_proxy(self, host: str) -> bool:
