@@ -100,6 +100,7 @@ def serve(options: argparse.Namespace) -> None:
     url = None if options.url is None else check_url(options.url)
     _check_proxy(options.proxy, url)
     with Study.open(options.study, sync=True) as study:
+        _check_crowd(study)
         listening = _listen(options.host, options.port)
         with listening:
             here = _here(listening)
@@ -109,6 +110,18 @@ def serve(options: argparse.Namespace) -> None:
                 url = here
             _run(options, study, listening, url)
     _say("The server has stopped; everything that was answered is saved.")
+
+
+def _check_crowd(study: Study) -> None:
+    """Refuse a new study that takes every made-up id; warn of one that people have come to already."""
+    import sys
+
+    from trubleu.rating.config import check_verified, crowd_warnings
+
+    if not any(rater.entry == "prolific" for rater in study.raters()):
+        check_verified(study.config, str(study.folder / "study.yaml"))
+    for warning in crowd_warnings(study.config):
+        sys.stderr.write(f"trubleu: warning: {warning}\n")
 
 
 def _check_proxy(proxy: str, url: str | None) -> None:

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Form, Path, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from sqlalchemy import func, select
 
+from trubleu.rating.config import Prolific
 from trubleu.rating.raters import RatersChangedError
 from trubleu.rating.store.schema import log
 from trubleu.rating.study import time_now
@@ -135,9 +136,10 @@ def _links(site: Site) -> int:
 def _overview(request: Request, site: Site, csrf: str) -> Response:
     entry = site.study.config.entry
     prolific = "/join?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
+    secure = "secure external study URL" if isinstance(entry.prolific, Prolific) else "ids are not verified"
     ways = [
-        ("Prolific: the study's URL", prolific, entry.prolific),
-        ("Mechanical Turk: the ExternalURL", "/join", entry.mturk),
+        (f"Prolific: the study's URL ({secure})", prolific, entry.prolific),
+        ("Mechanical Turk: the ExternalURL (ids are not verified)", "/join", entry.mturk),
         ("Everybody who knows the code", "/join", entry.code is not None),
     ]
     found = current(site)

@@ -16,12 +16,13 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from sqlalchemy import func, select
 
-from trubleu.rating.config import check_url
+from trubleu.rating.config import Prolific, check_url
 from trubleu.rating.raters import token_hash
 from trubleu.rating.store.database import put_meta
 from trubleu.rating.store.schema import items as items_table
 from trubleu.rating.store.schema import meta
 from trubleu.rating.study import time_now
+from trubleu.rating.web.prolific import Tokens
 from trubleu.rating.web.sanitize import decimal, markdown, moment, visible
 from trubleu.rating.web.security import Buckets, Refusal, Signer, network_of
 
@@ -83,6 +84,8 @@ class Site:
         self.guesses = Buckets(30, at_once=30)
         self._guessing = threading.Lock()
         self._known: set[str] = set()
+        prolific = study.config.entry.prolific
+        self.tokens = Tokens(prolific, study.folder, self.url) if isinstance(prolific, Prolific) else None
         self.numbers: tuple[int | None, int, Summary] | None = None
         study_id = study.id
         self.most_tasks = _most_tasks(study)
@@ -189,22 +192,30 @@ class Site:
         return self._looked_up(request, "link", token, self.study.find_rater)
 
     def _looked_up(self, request: Request, what: str, token: str, look_up: Callable[[str], T | None]) -> T | None:
-        """Return what the store has for a token, which is not asked while somebody guesses too fast.
+        """Return what the store has for a token; who guesses is slowed down.
 
         A token that was right before is no guess: who rates already is not kept from it by a guesser at the same
         address.
         """
+        if token in self._known and (found := look_up(token)) is not None:
+            return found
+        self._known.discard(token)
+        readable = token.isascii() and len(token) <= _LONGEST_TOKEN
+        found = self.tried(request, what, lambda: look_up(token) if readable else None)
+        if found is not None:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known.add(token)
+        return found
+
+    def tried(self, request: Request, what: str, look: Callable[[], T | None]) -> T | None:
+        """Return what is found by something that nobody can guess; who tries too often is refused without a look."""
         who = f"{what} {came_from(request)}"
-        if token not in self._known and (wait := self.guesses.peek(who)):
+        if wait := self.guesses.peek(who):
             raise _too_many(wait)
-        found = look_up(token) if token.isascii() and len(token) <= _LONGEST_TOKEN else None
+        found = look()
         if found is None:
-            self._known.discard(token)
             self.slow_down(self.guesses, who)
-            return None
-        if len(self._known) >= _MOST_KNOWN:
-            self._known.clear()
-        self._known.add(token)
         return found
 
     def knows(self, request: Request, what: str, is_right: Callable[[], bool]) -> bool:
