@@ -547,9 +547,9 @@ def crowd_warnings(config: StudyConfig) -> list[str]:
         f"ids from {name} are not verified: anybody can make one up, rate, and get to the end" for name in unverified
     ]
     if entry.prolific is True:
-        found.append(
-            f"entry.prolific: true is for studies that run already; write prolific: {{verify: {PROLIFIC_KEYS}}}, or "
-            "prolific: unverified if that is what you want"
+        found[0] += (
+            f"; in study.yaml, write prolific: {{verify: {PROLIFIC_KEYS}}} instead of true, or prolific: unverified if "
+            "that is what you want"
         )
     if (entry.prolific or entry.mturk) and (gold.rule is None or gold.rule.then == "flag"):
         found.append(

@@ -234,7 +234,8 @@ def test_a_new_study_must_say_that_ids_are_not_verified(
     study.enter("prolific", external="5f0c")
     assert main(["rate", "serve", str(study.folder), "--port", "0"]) == 0
     said = capsys.readouterr().err
-    assert "warning: entry.prolific: true is for studies that run already; write prolific: {verify:" in said
+    assert "warning: ids from Prolific are not verified" in said
+    assert f"write prolific: {{verify: {PROLIFIC_KEYS}}} instead of true" in said
     assert main(["rate", "status", str(study.folder)]) == 0
     assert "ids from Prolific are not verified" in capsys.readouterr().out
 
