@@ -107,14 +107,18 @@ def test_few_mistakes_have_no_consequences(make: Make, visit: Visit) -> None:
     assert summary(study, time_now()).raters[0].gold_note == ""
 
 
-def test_whom_the_lead_takes_in_again_stays(make: Make, visit: Visit) -> None:
-    study = make(6, raters=1, gold=gold("exclude"), completion=Completion(CODE))
-    visitor = visit(study)
+@pytest.mark.parametrize("then", ["exclude", "stop", "flag"])
+def test_whom_the_lead_takes_in_again_stays(then: Consequence, make: Make, visit: Visit) -> None:
+    study = make(6, raters=1, gold=gold(then), completion=Completion(CODE))
+    visitor, lead = visit(study), visit(study)
     finished(visitor, visitor.start(study.add_raters(1)[0].token), 1)
-    study.readmit(1, reason="the gold items were wrong")
-    page = finished(visitor, visitor.get("/rate"), 1)
-    assert CODE in page.text
+    page = lead.send(lead.lead(study), "/lead/readmit", reason="the gold items were wrong")
+    assert page.status_code == 200
+    assert "below 70 %" not in page.text
+    assert CODE in finished(visitor, visitor.get("/rate"), 1).text
     assert not study.raters()[0].excluded
+    assert all(item.counted == 1 for item in study.items() if item.role == "item")
+    assert audit(study) == []
 
 
 def test_made_up_ids_do_not_finish_a_study(make: Make, visit: Visit) -> None:

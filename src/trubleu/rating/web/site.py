@@ -222,8 +222,8 @@ class Site:
         """Return whether somebody knows a secret.
 
         Who guesses is slowed down: while it is too often, also the right word is refused, or guessing could go on at
-        any pace. One is looked at after the other, so that many guesses at once are no way around; what is right costs
-        nothing, so that many who know it come in at once.
+        any pace. One is looked at after the other, so many guesses at once are no way around; what is right costs
+        nothing, so many who know it come in at once.
         """
         who = f"{what} {came_from(request)}"
         with self._guessing:
