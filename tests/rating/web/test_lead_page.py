@@ -254,6 +254,15 @@ def test_an_idle_lead_is_signed_out(make: Make, visit: Visit, monkeypatch: pytes
     assert len([key for key in meta_keys(study) if key.startswith("lead ")]) == 1  # what has ended is cleared away
 
 
+def test_the_lead_is_signed_in_to_so_many_browsers(make: Make, visit: Visit) -> None:
+    study = make(1)
+    visitors = [visit(study) for _ in range(22)]
+    for visitor in visitors:
+        assert visitor.lead(study).status_code == 200
+    assert [visitor.get("/lead").status_code for visitor in visitors].count(403) == 1
+    assert len([key for key in meta_keys(study) if key.startswith("lead ")]) == 21
+
+
 def meta_keys(study: Study) -> list[str]:
     return study.store.read(lambda connection: list(connection.execute(select(meta.c.key)).scalars()))
 

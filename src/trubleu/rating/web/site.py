@@ -46,6 +46,7 @@ _PATH: Final = {"rater": "", "lead": "/lead", "visit": "/join"}
 _LONGEST_TOKEN: Final = 200
 _MOST_KNOWN: Final = 100_000  # tokens that were right
 _SESSION: Final = "lead "  # what the keys of the lead's sessions begin with in the store
+_MOST_SESSIONS: Final = 20  # browsers in which the lead is signed in
 _TOUCHED: Final = 60_000  # milliseconds after which a session is noted to be in use again
 
 
@@ -245,9 +246,11 @@ class Site:
         now = time_now()
 
         def work(connection: Connection) -> None:
-            mine = connection.execute(select(meta).where(meta.c.key.startswith(_SESSION))).all()
-            for old in [row.key for row in mine if not self._lasts(row.value, now)]:
-                connection.execute(meta.delete().where(meta.c.key == old))
+            there = connection.execute(select(meta).where(meta.c.key.startswith(_SESSION))).all()
+            lasting = sorted(row.value + row.key for row in there if self._lasts(row.value, now))[-_MOST_SESSIONS:]
+            for row in there:
+                if row.value + row.key not in lasting:
+                    connection.execute(meta.delete().where(meta.c.key == row.key))
             put_meta(connection, _session_key(session), self._lasting(now))
 
         self.study.store.write(work)
