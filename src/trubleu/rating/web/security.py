@@ -180,14 +180,6 @@ class Buckets:
         with self._lock:
             return self._due(who, self._clock())[1]
 
-    def give_back(self, who: str) -> None:
-        """Let once that was taken not count."""
-        if not self._pace:
-            return
-        with self._lock:
-            if who in self._free_at:
-                self._free_at[who] -= 1 / self._pace
-
     def _due(self, who: str, now: float) -> tuple[float, float]:
         # When everything taken so far would be paid back at the steady pace.
         free_at = max(self._free_at.get(who, now), now)
