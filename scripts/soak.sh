@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The tests of load and faults at full size: 200 simulated raters, 50 at once, 5,000 items with 5 ratings each; commands on
-# Ray clusters whose workers are killed and whose nodes come and go. Takes about an hour on two cores; figures go to
-# out/soak.jsonl. Arguments are passed on to pytest, such as -k killed.
+# The tests of load and faults at full size: 200 simulated raters, 50 at once, 5,000 items with 5 ratings each; 1,100
+# half-open requests for a minute; commands on Ray clusters whose workers are killed and whose nodes come and go. Takes
+# about an hour on two cores; figures go to out/soak.jsonl. Arguments are passed on to pytest, such as -k killed.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 installed
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -10,7 +10,19 @@ from hypothesis import strategies as st
 
 from trubleu.errors import DataError
 from trubleu.rating import StudyConfig, config_text, default_config_text, parse_config, read_config
-from trubleu.rating.config import Completion, Entry, Gold, Kind, Pay, Scale, example
+from trubleu.rating.config import (
+    PROLIFIC_KEYS,
+    Completion,
+    Consequence,
+    Entry,
+    Gold,
+    GoldRule,
+    Kind,
+    Pay,
+    Prolific,
+    Scale,
+    example,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,6 +52,21 @@ def examples(draw: st.DrawFn, role: str, parts: int) -> tuple[object, ...]:
 
 
 @st.composite
+def golds(draw: st.DrawFn, parts: int) -> Gold:
+    items: tuple[Any, ...] = draw(examples("gold", parts))
+    share = draw(st.integers(0, 900)) / 1000
+    if not items or not share or draw(st.booleans()):
+        return Gold(share, items)
+    then: Consequence = draw(st.sampled_from(["exclude", "stop", "flag"]))
+    return Gold(share, items, None, GoldRule(draw(st.integers(1, len(items))), draw(st.integers(1, 100)) / 100, then))
+
+
+PROLIFIC = st.sampled_from(
+    [False, True, "unverified", Prolific("keys.json"), Prolific(PROLIFIC_KEYS, "5f0c", "rate.example.org")]
+)
+
+
+@st.composite
 def configs(draw: st.DrawFn) -> StudyConfig:
     kind: Kind = draw(st.sampled_from(["response", "pair"]))
     parts = 2 if kind == "pair" else 1
@@ -51,11 +78,11 @@ def configs(draw: st.DrawFn) -> StudyConfig:
         instructions=draw(FULL_TEXTS),
         consent=draw(st.none() | FULL_TEXTS),
         practice=draw(examples("practice", parts)),  # type: ignore[arg-type]
-        gold=Gold(draw(st.integers(0, 900)) / 1000, draw(examples("gold", parts))),  # type: ignore[arg-type]
+        gold=draw(golds(parts)),
         minimum_seconds=draw(NUMBERS),
         lease_minutes=draw(NUMBERS) + 0.5,
         entry=draw(
-            st.builds(Entry, st.booleans(), st.none() | st.just("secret code"), st.booleans(), st.booleans()).filter(
+            st.builds(Entry, st.booleans(), st.none() | st.just("secret code"), PROLIFIC, st.booleans()).filter(
                 lambda entry: entry != Entry(links=False)
             )
         ),
@@ -174,6 +201,25 @@ seed: 7
         (HEAD + "gold: {items: [], file: a}\n", "study.yaml:3: gold.file and gold.items are both given; keep one"),
         (HEAD + "gold: {file: none.jsonl}\n", "none.jsonl: there is no such file; check the path"),
         (HEAD + "entry: {links: maybe}\n", "study.yaml:3: entry.links must be true or false, not 'maybe'"),
+        (HEAD + "entry: {prolific: maybe}\n", "study.yaml:3: entry.prolific must be true or false, not 'maybe'"),
+        (
+            HEAD + "entry: {prolific: {}}\n",
+            "study.yaml:3: entry.prolific has no verify; add verify: https://api.prolific.",
+        ),
+        (
+            HEAD + "entry: {prolific: {verify: 'http://x/'}}\n",
+            "verify must be an address that begins with https://, or",
+        ),
+        (HEAD + "entry: {prolific: {verify: k, keys: 1}}\n", "study.yaml:3: 'entry.prolific.keys' is not a setting"),
+        (HEAD + "entry: {prolific: {verify: k, audience: a b}}\n", "audience must be a host such as rate.example.org"),
+        (HEAD + "gold: {rule: {at_least: 1}}\n", "study.yaml:3: gold.rule has no then; write exclude, stop or flag"),
+        (HEAD + "gold: {rule: {then: ban}}\n", "gold.rule.then must be exclude or stop or flag, not 'ban'"),
+        (HEAD + "gold: {rule: {then: flag}}\n", "gold.rule begins after 5 gold items, but there are 0, each used once"),
+        (HEAD + "gold: {rule: {then: flag, share: 70}}\n", "gold.rule.share must be a number from 0.01 to 1, not '70'"),
+        (
+            HEAD + "gold: {share: 0, items: [{response: a, accepted: [1, 2]}], rule: {then: flag, at_least: 1}}\n",
+            "gold.rule needs gold items among the tasks, but gold.share is 0; raise it",
+        ),
         (HEAD + "entry: {code: 1234567}\n", "study.yaml:3: entry.code must have at least 8 characters"),
         (HEAD + "entry:\n  links: false\n", "study.yaml:4: entry lets nobody in; set links, prolific or mturk to true"),
         ('kind: pair\ntitle: "a\\0b"\n', "study.yaml:2: title holds a NUL character; leave it out"),

@@ -13,6 +13,7 @@ from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import content_type_conformance, status_code_conformance
 
+from tests.rating.web.test_security import signed_in
 from trubleu.rating import Item, Study, StudyConfig
 from trubleu.rating.audit import audit
 from trubleu.rating.config import Entry
@@ -41,7 +42,7 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     config = StudyConfig("Test", "pair", entry=entry, consent="ok?", raters=1000)
     items = [Item(f"i{n}", ("a", "b"), systems=("A", "B")) for n in range(50)]
     with Study.create(tmp_path_factory.mktemp("fuzz") / "study", config, items) as study:
-        app = create_app(study, requests_a_minute=0)
+        app = create_app(study, requests_a_minute=0, openapi=True)
         site: Site = app.state.site
         site.guesses = Buckets(0, at_once=1)
         schema = schemathesis.openapi.from_asgi("/openapi.json", app)
@@ -81,7 +82,7 @@ def _come_in(case: Any, site: Site) -> dict[str, Any]:
     study.consent(new.rater.id)
     study.instructed(new.rater.id)
     task = study.assign(new.rater.id)
-    sessions = {"rater": new.token, "lead": study.lead_token, "visit": "somebody"}
+    sessions = {"rater": new.token, "lead": signed_in(site), "visit": "somebody"}
     kind = "lead" if case.path.startswith("/lead") else "visit" if case.path == "/join" else "rater"
     if isinstance(case.body, dict):
         case.body["csrf"] = site.signer.word(kind, sessions[kind])

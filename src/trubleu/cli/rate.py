@@ -141,9 +141,11 @@ def new(options: argparse.Namespace) -> None:
     no_more(options, "new")
     from trubleu.rating import Study
     from trubleu.rating.carry import create_and_carry
+    from trubleu.rating.config import check_verified
 
     with told_once(quiet=options.quiet), ExitStack() as stack:
         config = _config(options)
+        check_verified(config, options.config)
         items = _items(options, config)
         if options.carry is not None:
             other = stack.enter_context(Study.open(options.carry))

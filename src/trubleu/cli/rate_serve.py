@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from trubleu.rating import Study
     from trubleu.rating.simulated_raters import Simulation
+    from trubleu.rating.web.connections import Limits
 
 
 SERVE_EPILOG = """\
@@ -23,6 +24,7 @@ examples:
 _REQUESTS = (
     300  # as `trubleu.rating.web.app` has it, said again so that --help need not load it (a test holds them equal)
 )
+_CONNECTIONS, _PER_ADDRESS = 1000, 300  # as `trubleu.rating.web.connections` has them
 _PROXY = "127.0.0.1,::1"
 
 
@@ -56,6 +58,21 @@ def add_serve_parser(commands: argparse._SubParsersAction[Any]) -> None:
         metavar="N",
         help=f"a minute and rater; 0 for no limit ({_REQUESTS})",
     )
+    parser.add_argument(
+        "--connections",
+        type=int,
+        default=_CONNECTIONS,
+        metavar="N",
+        help=f"at the same time in each process ({_CONNECTIONS})",
+    )
+    parser.add_argument(
+        "--per-address",
+        type=int,
+        default=_PER_ADDRESS,
+        metavar="N",
+        help=f"of these from one address, web servers in front apart ({_PER_ADDRESS})",
+    )
+    parser.add_argument("--openapi", action="store_true", help="describe the pages for programs at /openapi.json")
     parser.add_argument("--quiet", action="store_true", help="do not print a line for each request")
 
 
@@ -77,9 +94,13 @@ def serve(options: argparse.Namespace) -> None:
         raise UsageError(f"--workers {options.workers} must lie between 1 and 64")
     if not 0 <= options.requests <= 1e9:
         raise UsageError(f"--requests {options.requests:g} must lie between 0 and 1,000,000,000")
+    for name in ("connections", "per_address"):
+        if not 1 <= getattr(options, name) <= 1_000_000:
+            raise UsageError(f"--{name.replace('_', '-')} {getattr(options, name)} must lie between 1 and 1,000,000")
     url = None if options.url is None else check_url(options.url)
     _check_proxy(options.proxy, url)
     with Study.open(options.study, sync=True) as study:
+        _check_crowd(study)
         listening = _listen(options.host, options.port)
         with listening:
             here = _here(listening)
@@ -89,6 +110,18 @@ def serve(options: argparse.Namespace) -> None:
                 url = here
             _run(options, study, listening, url)
     _say("The server has stopped; everything that was answered is saved.")
+
+
+def _check_crowd(study: Study) -> None:
+    """Refuse a new study that takes every made-up id; warn of one that people have come to already."""
+    import sys
+
+    from trubleu.rating.config import check_verified, crowd_warnings
+
+    if not any(rater.entry == "prolific" for rater in study.raters()):
+        check_verified(study.config, str(study.folder / "study.yaml"))
+    for warning in crowd_warnings(study.config):
+        sys.stderr.write(f"trubleu: warning: {warning}\n")
 
 
 def _check_proxy(proxy: str, url: str | None) -> None:
@@ -125,7 +158,7 @@ def _listen(host: str, port: int) -> socket.socket:
         # Connections inherit it. Headers and page are two writes, and the second would wait 40 ms for the first's ACK.
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         listening.bind(address)
-        listening.listen(2048)
+        listening.listen()
     except OSError as error:
         listening.close()
         raise UsageError(
@@ -178,10 +211,13 @@ def _run(options: argparse.Namespace, study: Study, listening: socket.socket, ur
     import uvicorn
 
     from trubleu.rating.web import app as pages
+    from trubleu.rating.web.connections import BACKLOG, LimitedProtocol
 
-    logged = _logging(options.quiet)
+    LimitedProtocol.limits = limits = _limits(options)
     common: dict[str, Any] = {
-        "log_config": logged,
+        "http": LimitedProtocol,
+        "backlog": BACKLOG,
+        "log_config": _logging(options.quiet),
         "access_log": False,  # it would print links with their tokens
         "server_header": False,
         # Who guesses is slowed down by address, which only the web server in front knows; nobody else is believed.
@@ -193,11 +229,17 @@ def _run(options: argparse.Namespace, study: Study, listening: socket.socket, ur
     }
     try:
         if options.workers == 1:
-            app = pages.create_app(study, url=url, requests_a_minute=options.requests)
+            app = pages.create_app(study, url=url, requests_a_minute=options.requests, openapi=options.openapi)
             uvicorn.Server(uvicorn.Config(app, **common)).run(sockets=[listening])
             return
         os.environ.update(
-            {pages.STUDY: str(study.folder), pages.URL: url or "", pages.REQUESTS: repr(options.requests)}
+            {
+                pages.STUDY: str(study.folder),
+                pages.URL: url or "",
+                pages.REQUESTS: repr(options.requests),
+                pages.LIMITS: limits.dumps(),
+                pages.OPENAPI: "1" if options.openapi else "",
+            }
         )
         uvicorn.run(
             "trubleu.rating.web.app:app_from_environment",
@@ -211,17 +253,42 @@ def _run(options: argparse.Namespace, study: Study, listening: socket.socket, ur
         return
 
 
+def _limits(options: argparse.Namespace) -> Limits:
+    """Return the limits on connections, as far as the system lets this process open them."""
+    import sys
+
+    from trubleu.rating.web.connections import Limits, raise_file_limit
+
+    connections = raise_file_limit(options.connections)
+    if connections < options.connections:
+        sys.stderr.write(
+            f"trubleu: warning: {connections:,} connections instead of {options.connections:,}, as the system lets "
+            "this process open too few files; raise its hard limit (ulimit -Hn, LimitNOFILE= of systemd)\n"
+        )
+    proxies = tuple(options.proxy.replace(" ", "").split(",")) if options.url is not None else ()
+    return Limits(connections, options.per_address, proxies=proxies)
+
+
 def _logging(quiet: bool) -> dict[str, Any]:
-    """Return where lines go: standard error, with the time."""
+    """Return where lines go: standard error, with the time; what repeats itself, a few times a minute only."""
+    from trubleu.rating.web.connections import SparingLog
+
+    stream = {"class": "logging.StreamHandler", "formatter": "line", "stream": "ext://sys.stderr"}
     return {
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(message)s"}},
-        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "stream": "ext://sys.stderr"}},
+        "filters": {"sparing": {"()": SparingLog}},
+        "handlers": {"stderr": stream, "sparing": stream | {"filters": ["sparing"]}},
         "loggers": {
-            "trubleu.rate": {"handlers": ["stderr"], "level": "INFO", "propagate": False},
-            "trubleu.rate.access": {"level": "WARNING" if quiet else "INFO"},
-            "uvicorn": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
+            "trubleu.rate": {"handlers": ["sparing"], "level": "INFO", "propagate": False},
+            "trubleu.rate.access": {
+                "handlers": ["stderr"],
+                "level": "WARNING" if quiet else "INFO",
+                "propagate": False,
+            },
+            "uvicorn": {"handlers": ["sparing"], "level": "WARNING", "propagate": False},
+            "asyncio": {"handlers": ["sparing"], "level": "WARNING", "propagate": False},
         },
     }
 

@@ -186,6 +186,8 @@ def bring_in(options: argparse.Namespace) -> None:
         (found.blank, "without a score"),
     ):
         said += f"; {number:,} {what}" if number else ""
+    if found.excluded:
+        said += f"; {counted(found.excluded, 'rater')} excluded by the rule on gold items"
     sys.stdout.write(said + "\n")
 
 
@@ -208,7 +210,10 @@ def status(options: argparse.Namespace) -> None:
     for_people = options.format not in FOR_PROGRAMS
     tables = status_tables(found) if for_people else status_records(found)
     write_output(
-        options, render_tables(tables, options.format, options.digits, notes=found.notes if for_people else ())
+        options,
+        render_tables(
+            tables, options.format, options.digits, notes=(*found.warnings, *found.notes) if for_people else ()
+        ),
     )
 
 

@@ -46,6 +46,8 @@ class Carried:
         Keys that both studies have, but with other texts: nothing was taken over for them.
     different
         Answers that were here already with other scores; those of this study stay.
+    excluded
+        Raters who were excluded by the rule on gold items.
     """
 
     items: int
@@ -54,6 +56,7 @@ class Carried:
     raters: int
     changed: tuple[str, ...] = ()
     different: int = 0
+    excluded: int = 0
 
 
 def carry(study: Study, other: Study, *, now: int | None = None) -> Carried:
@@ -97,7 +100,7 @@ def carry(study: Study, other: Study, *, now: int | None = None) -> Carried:
     >>> _ = first.answer(rater, task.assignment, (4,), key=task.client_key)
     >>> second = Study.create(folder / "second", StudyConfig("Seeds again", "response", raters=2), items)
     >>> carry(second, first)
-    Carried(items=1, answers=1, counted=1, raters=1, changed=(), different=0)
+    Carried(items=1, answers=1, counted=1, raters=1, changed=(), different=0, excluded=0)
     >>> first.close()
     >>> second.close()
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -212,9 +212,46 @@ class Scale:
     labels: tuple[str, ...] = LABELS
 
 
+Consequence = Literal["exclude", "stop", "flag"]
+
+
+@dataclass(frozen=True, slots=True)
+class GoldRule:
+    """What follows if a rater gets too many gold items wrong.
+
+    Attributes
+    ----------
+    at_least
+        How many gold items somebody must have answered before anything follows.
+    share
+        Of those, how many must be right, from 0 to 1.
+    then
+        ``exclude``: the ratings no longer count and are asked of others; ``stop``: there are no more tasks, and what
+        was rated counts; in both cases there is no completion code. ``flag``: the lead is told.
+
+    Examples
+    --------
+    >>> rule = GoldRule(5, 0.7, "exclude")
+    >>> rule.is_broken(3, 5), rule.is_broken(4, 5), rule.is_broken(0, 4)
+    (True, False, False)
+    """
+
+    at_least: int = 5
+    share: float = 0.7
+    then: Consequence = "exclude"
+
+    def is_broken(self, right: int, total: int) -> bool:
+        """Return whether so many right ones of so many are too few."""
+        return total >= self.at_least and right < self.share * total - 1e-9
+
+    def reason(self, right: int, total: int) -> str:
+        """Return what the lead is told."""
+        return f"{right} of {total} gold items right, below {100 * self.share:g} %"
+
+
 @dataclass(frozen=True, slots=True)
 class Gold:
-    """Items with a known answer: their share among the tasks of a rater, and where they come from.
+    """Items with a known answer: their share among the tasks of a rater, where they come from, what follows.
 
     Attributes
     ----------
@@ -224,11 +261,36 @@ class Gold:
         The items, each used at most once a rater.
     file
         The JSON lines file that they come from, None if they are written in the settings.
+    rule
+        What follows if a rater gets too many wrong; None if nothing does.
     """
 
     share: float = 0.1
     items: tuple[Item, ...] = ()
     file: str | None = None
+    rule: GoldRule | None = None
+
+
+PROLIFIC_KEYS = "https://api.prolific.com/.well-known/study/jwks.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Prolific:
+    """People from Prolific who are let in with the token that Prolific has signed.
+
+    Attributes
+    ----------
+    verify
+        The keys that tokens are verified with: an address, as `PROLIFIC_KEYS`, or a file in the study's folder.
+    study
+        The id that the study has at Prolific; a token of another study is refused. None to take those of any.
+    audience
+        The host that tokens must be for; None for that of ``rate serve --url``.
+    """
+
+    verify: str
+    study: str | None = None
+    audience: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,13 +303,16 @@ class Entry:
         With links of their own.
     code
         By anybody who knows this code; None if not.
-    prolific, mturk
-        From Prolific or Mechanical Turk, with the parameters that these put into the address.
+    prolific
+        From Prolific: with its signed token, or with an id in the address that anybody can make up. New studies must
+        say ``unverified`` for that; True is what those from before have.
+    mturk
+        From Mechanical Turk, with an id in the address that anybody can make up.
     """
 
     links: bool = True
     code: str | None = None
-    prolific: bool = False
+    prolific: Prolific | Literal[False, True, "unverified"] = False
     mturk: bool = False
 
 
@@ -432,12 +497,78 @@ def _entry(value: Value) -> Entry:
     entry = Entry(
         links=optional(fields, "links", Value.truth, True),
         code=optional(fields, "code", _code, None),
-        prolific=optional(fields, "prolific", Value.truth, False),
+        prolific=optional(fields, "prolific", _prolific, False),
         mturk=optional(fields, "mturk", Value.truth, False),
     )
     if entry == Entry(links=False):
         value.fail("lets nobody in; set links, prolific or mturk to true, or give a code")
     return entry
+
+
+def _prolific(value: Value) -> Prolific | Literal[False, True, "unverified"]:
+    if not value.is_mapping:
+        return "unverified" if value.is_text("unverified") else value.truth()
+    fields = value.fields(("verify", "study", "audience"))
+    if "verify" not in fields:
+        value.fail(f"has no verify; add verify: {PROLIFIC_KEYS}, or the name of a file with the keys")
+    verify = fields["verify"].some_text()
+    if "://" in verify and not (verify.startswith("https://") and is_address(verify)):
+        fields["verify"].fail(f"must be an address that begins with https://, or a file, not {shown(verify)}")
+    audience = optional(fields, "audience", Value.some_text, None)
+    if audience is not None and not is_address(f"https://{audience}/"):
+        fields["audience"].fail(f"must be a host such as rate.example.org, not {shown(audience)}")
+    return Prolific(verify, optional(fields, "study", Value.some_text, None), audience)
+
+
+def check_verified(config: StudyConfig, name: str) -> None:
+    """Refuse settings that let everybody in who makes up an id, unless they say so.
+
+    Raises
+    ------
+    DataError
+        If they do, with what to write.
+    """
+    if config.entry.prolific is True:
+        raise DataError(
+            f"{name}: entry.prolific: true would take every made-up id for somebody from Prolific, completion code "
+            f"included; write prolific: {{verify: {PROLIFIC_KEYS}}} to verify them, or prolific: unverified"
+        )
+
+
+def crowd_warnings(config: StudyConfig) -> list[str]:
+    """Return what the lead of a study that is open to crowds must know, in sentences."""
+    entry, gold = config.entry, config.gold
+    unverified = [
+        name
+        for name, there in (("Prolific", entry.prolific in (True, "unverified")), ("Mechanical Turk", entry.mturk))
+        if there
+    ]
+    found = [
+        f"ids from {name} are not verified: anybody can make one up, rate, and get to the end" for name in unverified
+    ]
+    if entry.prolific is True:
+        found[0] += (
+            f"; in study.yaml, write prolific: {{verify: {PROLIFIC_KEYS}}} instead of true, or prolific: unverified if "
+            "that is what you want"
+        )
+    if (entry.prolific or entry.mturk) and (gold.rule is None or gold.rule.then == "flag"):
+        found.append(
+            "who gets gold items wrong reaches the end as everybody else does; gold.rule can exclude or stop them"
+        )
+    elif gold.rule is not None and gold.rule.at_least > (expected := _gold_each(config)):
+        found.append(
+            f"gold.rule begins after {gold.rule.at_least} gold items, but with most_ratings_per_rater: "
+            f"{config.most_ratings_per_rater} a rater gets about {expected:.0f}; raise gold.share or lower at_least"
+        )
+    return found
+
+
+def _gold_each(config: StudyConfig) -> float:
+    """Return about how many gold items a rater gets."""
+    if config.most_ratings_per_rater is None:
+        return len(config.gold.items)
+    share = config.gold.share
+    return min(len(config.gold.items), config.most_ratings_per_rater * share / (1 - share))
 
 
 def _code(value: Value) -> str:
@@ -471,14 +602,36 @@ def _pay(value: Value) -> Pay:
 
 
 def _gold(value: Value, parts: int, folder: Path) -> Gold:
-    fields = value.fields(("share", "items", "file"))
+    fields = value.fields(("share", "items", "file", "rule"))
     if "items" in fields and "file" in fields:
         fields["file"].fail("and gold.items are both given; keep one of them")
     share = optional(fields, "share", lambda value: value.number(0, 0.9), Gold().share)
-    if "file" in fields:
-        name = fields["file"].some_text()
-        return Gold(share, read_gold(folder / name, parts), name)
-    return Gold(share, optional(fields, "items", lambda value: read_examples(value, parts, "gold"), ()))
+    name = optional(fields, "file", Value.some_text, None)
+    if name is not None:
+        items = read_gold(folder / name, parts)
+    else:
+        items = optional(fields, "items", lambda value: read_examples(value, parts, "gold"), ())
+    return Gold(share, items, name, optional(fields, "rule", lambda value: _gold_rule(value, len(items), share), None))
+
+
+def _gold_rule(value: Value, items: int, share: float) -> GoldRule:
+    fields = value.fields(("at_least", "share", "then"))
+    if "then" not in fields:
+        value.fail("has no then; write exclude, stop or flag")
+    usual = GoldRule()
+    rule = GoldRule(
+        at_least=optional(fields, "at_least", lambda value: value.whole(1, 10_000), usual.at_least),
+        share=optional(fields, "share", lambda value: value.number(0.01, 1), usual.share),
+        then=cast("Consequence", fields["then"].choice(("exclude", "stop", "flag"))),
+    )
+    if items < rule.at_least:
+        value.fail(
+            f"begins after {rule.at_least} gold items, but there are {items}, each used once a rater; "
+            "add some, or lower at_least"
+        )
+    if not share:
+        value.fail("needs gold items among the tasks, but gold.share is 0; raise it")
+    return rule
 
 
 def default_config_text(kind: Kind) -> str:
@@ -532,6 +685,9 @@ def config_text(config: StudyConfig) -> str:
         "  # How many of a rater's tasks they are, from 0 to 0.9; each is used once a rater at most.",
         f"  share: {_value(gold.share)}",
         *([f"  file: {_value(gold.file)}"] if gold.file is not None else _examples("items", gold.items, "  ")),
+        "  # What follows if somebody gets too many wrong: exclude (others rate instead), stop (no more tasks) or flag",
+        '  # (you are told), such as {"at_least": 5, "share": 0.7, "then": "exclude"}.',
+        f"  rule:{_optional(None if gold.rule is None else asdict(gold.rule))}",
         "",
         "# The shortest time in seconds between seeing a task and answering it.",
         f"minimum_seconds: {_value(config.minimum_seconds)}",
@@ -544,7 +700,9 @@ def config_text(config: StudyConfig) -> str:
         "entry:",
         f"  links: {_value(entry.links)}",
         f"  code:{_optional(entry.code)}",
-        f"  prolific: {_value(entry.prolific)}",
+        "  # false; with tokens that Prolific signs, {verify: KEYS, study: ID}; or unverified: any id in the address.",
+        f"  # KEYS: {PROLIFIC_KEYS}",
+        f"  prolific: {_prolific_text(entry.prolific)}",
         f"  mturk: {_value(entry.mturk)}",
         "# What they get at the end.",
         "completion:",
@@ -605,7 +763,13 @@ def _character(character: str) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def _optional(value: str | int | None) -> str:
+def _prolific_text(prolific: Prolific | Literal[False, True, "unverified"]) -> str:
+    if not isinstance(prolific, Prolific):
+        return _value(prolific)
+    return _value({name: value for name, value in asdict(prolific).items() if value is not None})
+
+
+def _optional(value: str | int | dict[str, Any] | None) -> str:
     return "" if value is None else f" {_value(value)}"
 
 

@@ -11,6 +11,7 @@ from sqlalchemy import select
 from trubleu.errors import DataError, UsageError, shown
 from trubleu.rating.carry import Carried
 from trubleu.rating.export import rater_names
+from trubleu.rating.gold import exclude_by_rule
 from trubleu.rating.insert_answers import TakenAnswer, answers_there, items_by_key, take_answers
 from trubleu.rating.items import POINTS
 from trubleu.rating.raters import (
@@ -27,7 +28,7 @@ from trubleu.rating.raters import (
     token_hash,
 )
 from trubleu.rating.store.database import add_row, get_meta, lock_study
-from trubleu.rating.store.schema import raters
+from trubleu.rating.store.schema import raters, ratings
 from trubleu.rating.study import time_now
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from trubleu.rating.config import GoldRule
     from trubleu.rating.study import Study
 
 
@@ -74,6 +76,8 @@ def import_answers(
 ) -> Carried:
     """Add answers that were given outside of the study; those that are there already are passed over.
 
+    Answers may be to gold items; whom the rule of the settings excludes by theirs is excluded.
+
     Parameters
     ----------
     study
@@ -101,7 +105,7 @@ def import_answers(
     >>> folder = pathlib.Path(tempfile.mkdtemp()) / "study"
     >>> study = Study.create(folder, StudyConfig("Imported", "response"), [Item("7", ("fine",))])
     >>> import_answers(study, [Imported("7", "worker 1", (4,))], source="results.csv")
-    Carried(items=1, answers=1, counted=1, raters=1, changed=(), different=0)
+    Carried(items=1, answers=1, counted=1, raters=1, changed=(), different=0, excluded=0)
     >>> import_answers(study, [Imported("7", "worker 1", (4,))], source="results.csv").answers
     0
     >>> study.close()
@@ -118,15 +122,25 @@ def import_answers(
             if type(score) is not int or not 1 <= score <= POINTS:
                 raise DataError(f"{answer.place}: a score must be a whole number from 1 to {POINTS}, not {score!r}")
     at = time_now() if now is None else now
-    return study.store.write(lambda connection: _import(connection, given, source, platform, at))
+    rule = study.config.gold.rule
+    return study.store.write(lambda connection: _import(connection, given, source, platform, rule, at))
 
 
-def _import(connection: Connection, given: Sequence[Imported], source: str, platform: str | None, now: int) -> Carried:
+def _import(
+    connection: Connection,
+    given: Sequence[Imported],
+    source: str,
+    platform: str | None,
+    rule: GoldRule | None,
+    now: int,
+) -> Carried:
     lock_study(connection)
-    here = items_by_key(connection)
+    gold = items_by_key(connection, "gold")
+    here = items_by_key(connection) | gold
     people = _People(connection, platform, now)
     there = answers_there(connection)
     answers: dict[tuple[int, int], TakenAnswer] = {}
+    met: set[int] = set()
     different = 0
     for answer in given:
         if answer.key not in here:
@@ -138,13 +152,20 @@ def _import(connection: Connection, given: Sequence[Imported], source: str, plat
                 raise DataError(people.ambiguous(answer, labelled))
             continue
         pair = (item, people.number(answer))
+        met.add(pair[1])
         if pair in there:
             different += there[pair] not in (None, answer.scores)
         elif pair not in answers:
             when = now if answer.answered_at is None else answer.answered_at
-            answers[pair] = TakenAnswer(*pair, answer.scores, answer.flipped, when, answer.milliseconds)
+            is_gold = answer.key in gold
+            answers[pair] = TakenAnswer(*pair, answer.scores, answer.flipped, when, answer.milliseconds, is_gold)
     counted = take_answers(connection, list(answers.values()), kind="imported", source=source, now=now)
-    return Carried(len({item for item, _ in answers}), len(answers), counted, people.added, different=different)
+    excluded = exclude_by_rule(connection, rule, met, now=now)
+    if excluded:
+        standing = select(ratings.c.item, ratings.c.rater).where(ratings.c.counted, ratings.c.part == 0)
+        counted = sum((row.item, row.rater) in answers for row in connection.execute(standing))
+    number = len({answer.item for answer in answers.values() if not answer.gold})
+    return Carried(number, len(answers), counted, people.added, different=different, excluded=excluded)
 
 
 class _People:

@@ -46,6 +46,8 @@ class ImportedRatings:
         Of these, how many have another score in the file; the first stays.
     rejected, blank
         For Mechanical Turk: assignments that were rejected or have no answer, and were left out.
+    excluded
+        Raters who were excluded by the rule on gold items.
     """
 
     answers: int
@@ -57,6 +59,7 @@ class ImportedRatings:
     different: int
     rejected: int = 0
     blank: int = 0
+    excluded: int = 0
 
 
 def import_ratings(
@@ -126,6 +129,7 @@ def import_ratings(
         different=added.different,
         rejected=rejected,
         blank=blank,
+        excluded=added.excluded,
     )
 
 

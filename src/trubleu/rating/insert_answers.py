@@ -28,11 +28,12 @@ class TakenAnswer:
     flipped: bool
     answered_at: int
     milliseconds: int | None
+    gold: bool = False
 
 
-def items_by_key(connection: Connection) -> dict[str, tuple[int, Item]]:
-    """Return the items that count, with their numbers."""
-    rows = connection.execute(select(items.c.id, items.c.key, items.c.payload).where(items.c.role == "item"))
+def items_by_key(connection: Connection, role: str = "item") -> dict[str, tuple[int, Item]]:
+    """Return the items of a role, those that count if none is given, with their numbers."""
+    rows = connection.execute(select(items.c.id, items.c.key, items.c.payload).where(items.c.role == role))
     return {row.key: (row.id, Item.from_json(row.key, row.payload)) for row in rows}
 
 
@@ -117,7 +118,7 @@ def take_answers(connection: Connection, answers: Sequence[TakenAnswer], *, kind
 def _count_tasks(connection: Connection, answers: Sequence[TakenAnswer]) -> None:
     given: dict[int, list[bool]] = {}
     for answer in answers:
-        given.setdefault(answer.rater, []).append(answer.scores is not None)
+        given.setdefault(answer.rater, []).append(answer.scores is not None and not answer.gold)
     for rater, rated in sorted(given.items()):
         connection.execute(
             raters.update()

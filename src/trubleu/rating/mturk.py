@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from trubleu.files.paths import PathLike
     from trubleu.rating.items import Item
+    from trubleu.rating.store.queries import StoredItem
     from trubleu.rating.study import Study
 
 ANSWER: Final = "score"
@@ -55,7 +56,10 @@ class MturkResults:
 
 
 def write_tasks(study: Study, path: PathLike) -> int:
-    """Write the items that still lack ratings as a table for a batch of Mechanical Turk; return how many there are.
+    """Write the items that still lack ratings as a table for a batch of Mechanical Turk; return how many tasks it has.
+
+    Gold items are mixed in, as many as the settings say. Nothing but the key, which the form need not show, tells them
+    from others.
 
     Its columns are the variables of the form: ``key``, ``missing`` (ratings), ``context``, ``message`` and
     ``response``; in a study of pairs ``order`` (``12``, or ``21`` if the two change places), ``response1`` and
@@ -64,18 +68,30 @@ def write_tasks(study: Study, path: PathLike) -> int:
     parts = study.config.parts
     names = ("response",) if parts == 1 else ("response1", "response2")
     header = ["key", "missing", *(("order",) if parts == 2 else ()), "context", "message", *names]
-    tasks = [stored for stored in study.items() if stored.role == "item" and stored.counted < stored.wanted]
+    tasks = _tasks(study)
     with atomic_writer(path) as stream:
         writer = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL)
         writer.writerow(header)
         for stored in tasks:
             item = stored.item
-            turned = parts == 2 and Random(f"{study.config.seed}/mturk/{item.key}").random() < 0.5  # noqa: S311
+            turned = parts == 2 and Random(f"{study.secret}/mturk/{item.key}").random() < 0.5  # noqa: S311
             order = [("21" if turned else "12")] if parts == 2 else []
             texts = item.texts[::-1] if turned else item.texts
-            start = [guarded(item.key), stored.wanted - stored.counted, *order]
+            missing = stored.wanted - stored.counted if stored.role == "item" else study.config.raters
+            start = [guarded(item.key), missing, *order]
             writer.writerow([*start, _turns(item), as_html(item.message or ""), *map(as_html, texts)])
     return len(tasks)
+
+
+def _tasks(study: Study) -> list[StoredItem]:
+    stored = study.items()
+    tasks = [each for each in stored if each.role == "item" and each.counted < each.wanted]
+    gold, share = [each for each in stored if each.role == "gold"], study.config.gold.share
+    # From the secret, which nobody outside knows: the same each time, and not to be guessed.
+    draw = Random(f"{study.secret}/mturk")  # noqa: S311
+    for each in draw.sample(gold, min(len(gold), round(len(tasks) * share / (1 - share)))):
+        tasks.insert(draw.randrange(len(tasks) + 1), each)
+    return tasks
 
 
 def _turns(item: Item) -> str:

@@ -346,7 +346,8 @@ def set_excluded(connection: Connection, rater: int, excluded: bool, *, reason: 
     """Leave a rater's ratings out, or take them in again (see `Study.exclude`)."""
     lock_study(connection)
     person = get_rater(connection, rater, lock=True)
-    if person.excluded != excluded:
+    # Whom the lead takes in has a reason and is not excluded: rules leave them alone from then on.
+    if person.excluded != excluded or (not excluded and person.reason is None):
         connection.execute(raters.update().where(raters.c.id == rater).values(excluded=excluded, reason=reason))
         note(connection, "excluded" if excluded else "readmitted", rater, now, reason)
         _give_back_and_settle(connection, rater, give_back=excluded, now=now)

@@ -394,7 +394,7 @@ class Study:
         return self._set_excluded(rater, True, reason, now)
 
     def readmit(self, rater: int, *, reason: str, now: int | None = None) -> Rater:
-        """Take a rater's ratings in again, as far as items have room."""
+        """Take a rater's ratings in again, as far as items have room; the rule on gold items leaves them alone then."""
         return self._set_excluded(rater, False, reason, now)
 
     def _set_excluded(self, rater: int, excluded: bool, reason: str, now: int | None) -> Rater:

@@ -12,6 +12,8 @@ from sqlalchemy import select
 
 from trubleu.errors import counted as number_of
 from trubleu.rating import raters as people
+from trubleu.rating.config import crowd_warnings
+from trubleu.rating.gold import GoldScore, broken_rule, gold_scores
 from trubleu.rating.items import POINTS
 from trubleu.rating.store import queries
 from trubleu.rating.store.database import get_meta
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from trubleu.rating.config import GoldRule
     from trubleu.rating.raters import Rater
     from trubleu.rating.store.queries import RatingRow, StoredItem
     from trubleu.rating.study import Study
@@ -54,6 +57,8 @@ class RaterSummary:
         Of the scores: their mean and standard deviation, None without ratings.
     gold_right, gold_total
         Gold items that were answered as expected, and all that were answered.
+    gold_note
+        What the rule on gold items says of somebody who is not excluded: that they are stopped or flagged, and why.
     agreement
         Quadratic κ with the counted ratings of the others, None if undefined. Of an excluded rater all ratings are
         taken, so that one sees what re-admission would bring; of all others those that count.
@@ -72,6 +77,7 @@ class RaterSummary:
     spread: float | None
     gold_right: int
     gold_total: int
+    gold_note: str
     agreement: float | None
     shared: int
     last_at: int | None
@@ -145,6 +151,8 @@ class Summary:
         Texts that raters disagree on most.
     notes
         What to keep in mind about these numbers, in sentences.
+    warnings
+        What to change about the settings, in sentences.
     """
 
     paused: bool
@@ -164,6 +172,7 @@ class Summary:
     weights: tuple[WeightBin, ...]
     disputed: tuple[DisputedText, ...]
     notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 def summary(study: Study, now: int, *, resamples: int = 1000) -> Summary:
@@ -195,7 +204,7 @@ def summary(study: Study, now: int, *, resamples: int = 1000) -> Summary:
     >>> study.close()
     """
     # One transaction, so that numbers fit each other while people go on rating.
-    everything, rows, everybody, state, elsewhere = study.store.read(_all)
+    everything, rows, everybody, state, elsewhere, gold = study.store.read(_all)
     items = [item for item in everything if item.role == "item"]
     of_items = [row for row in rows if row.role == "item"]
     counted = [row for row in of_items if row.counted]
@@ -225,17 +234,25 @@ def summary(study: Study, now: int, *, resamples: int = 1000) -> Summary:
         kappa=sum(pair.kappa * pair.shared for pair in pairs) / shared if shared else None,
         pairs=len(pairs),
         raters=tuple(
-            _rater(rater, by_rater.get(rater.id, []), *with_rest.get(rater.id, (math.nan, 0))) for rater in everybody
+            _rater(
+                rater,
+                by_rater.get(rater.id, []),
+                *with_rest.get(rater.id, (math.nan, 0)),
+                gold.get(rater.id, GoldScore(0, 0)),
+                study.config.gold.rule,
+            )
+            for rater in everybody
         ),
         weights=_weights(list(by_text.values())),
         disputed=_disputed(list(by_text.values())),
         notes=tuple(_notes(alpha, items, len(kappas.pairs) - len(pairs))),
+        warnings=tuple(crowd_warnings(study.config)),
     )
 
 
 def _all(
     connection: Connection,
-) -> tuple[list[StoredItem], list[RatingRow], list[Rater], str | None, set[tuple[int, int]]]:
+) -> tuple[list[StoredItem], list[RatingRow], list[Rater], str | None, set[tuple[int, int]], dict[int, GoldScore]]:
     from_elsewhere = select(log.c.item, log.c.rater).where(log.c.kind.in_(("carried", "imported")))
     return (
         queries.stored_items(connection),
@@ -243,6 +260,7 @@ def _all(
         people.all_raters(connection),
         get_meta(connection, "state"),
         {(row.item, row.rater) for row in connection.execute(from_elsewhere)},
+        gold_scores(connection),
     )
 
 
@@ -285,15 +303,14 @@ def _notes(alpha: Reliability, items: Sequence[StoredItem], undefined: int) -> I
         yield f"weights may still change: {number_of(texts, 'text')} with fewer than {number_of(wanted, 'rating')}"
 
 
-def _rater(rater: Rater, rows: Sequence[RatingRow], kappa: float, shared: int) -> RaterSummary:
+def _rater(
+    rater: Rater, rows: Sequence[RatingRow], kappa: float, shared: int, gold: GoldScore, rule: GoldRule | None
+) -> RaterSummary:
     mine = [row for row in rows if row.role == "item"]
     scores = [row.score for row in mine]
     times = [row.milliseconds / 1000 for row in mine if row.milliseconds is not None and row.part == 0]
-    gold: dict[int, bool] = {}
-    for row in rows:
-        if row.role == "gold" and row.item.item.accepted is not None:
-            low, high = row.item.item.accepted[row.part]
-            gold[row.item.id] = gold.get(row.item.id, True) and low <= row.score <= high
+    reason = None if rater.excluded else broken_rule(rule, rater, gold)
+    said = "" if rule is None or reason is None else f"{'flagged' if rule.then == 'flag' else 'stopped'}: {reason}"
     return RaterSummary(
         rater=rater,
         ratings=sum(row.part == 0 for row in mine),
@@ -302,8 +319,9 @@ def _rater(rater: Rater, rows: Sequence[RatingRow], kappa: float, shared: int) -
         scores=tuple(scores.count(score) for score in range(1, POINTS + 1)),
         mean=fmean(scores) if scores else None,
         spread=pstdev(scores) if scores else None,
-        gold_right=sum(gold.values()),
-        gold_total=len(gold),
+        gold_right=gold.right,
+        gold_total=gold.total,
+        gold_note=said,
         agreement=kappa if math.isfinite(kappa) else None,
         shared=shared,
         last_at=max((row.answered_at for row in rows), default=None),

@@ -50,6 +50,15 @@ class Value:
         """Whether this is a list."""
         return bool(self._node.id == "sequence")
 
+    @property
+    def is_mapping(self) -> bool:
+        """Whether this has fields."""
+        return bool(self._node.id == "mapping")
+
+    def is_text(self, word: str) -> bool:
+        """Return whether this is a certain word."""
+        return bool(self._node.id == "scalar" and self._node.value == word)
+
     def fields(self, known: tuple[str, ...]) -> dict[str, Value]:
         """Return the fields of an object by name; empty ones are left out."""
         if self.is_nothing:

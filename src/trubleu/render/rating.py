@@ -84,7 +84,7 @@ def _raters_table(raters: Sequence[RaterSummary]) -> Table:
             f"{each.gold_right} of {each.gold_total}" if each.gold_total else None,
             each.agreement,
             each.shared,
-            f"excluded: {one_line(each.rater.reason or '')}" if each.rater.excluded else "",
+            f"excluded: {one_line(each.rater.reason or '')}" if each.rater.excluded else each.gold_note,
         )
         for each in raters
     ]
@@ -115,6 +115,7 @@ def status_records(found: Summary) -> list[Table]:
         "spread",
         "gold_right",
         "gold_total",
+        "gold_note",
         "agreement",
         "shared",
         "last_at",
@@ -139,6 +140,7 @@ def status_records(found: Summary) -> list[Table]:
         table("weights", ("low", "high", "count"), [(each.low, each.high, each.count) for each in found.weights]),
         table("disputed", ("item", "part", "message", "text", "scores", "spread"), disputed),
         table("notes", ("note",), [(note,) for note in found.notes]),
+        table("warnings", ("warning",), [(warning,) for warning in found.warnings]),
     ]
 
 

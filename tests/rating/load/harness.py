@@ -20,7 +20,7 @@ from trubleu.rating.study import time_now
 from trubleu.simulate.raters import Habits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import httpx
     import pytest
@@ -175,12 +175,8 @@ def kill_in_turn(servers: Sequence[ServerProcess]) -> Callable[[], None]:
 
 
 def report(name: str, study: Study, done: Simulation, **more: object) -> None:
-    """Keep the figures of a full run."""
-    path = os.environ.get("TRUBLEU_SOAK_OUT")
-    if not path:
-        return
+    """Keep the figures of a full run with raters."""
     figures = {
-        "run": name,
         "raters": len(done.raters),
         "at once": SIZE.at_once,
         "items": SIZE.items,
@@ -195,8 +191,16 @@ def report(name: str, study: Study, done: Simulation, **more: object) -> None:
         "left": done.left,
         **asdict(done.trouble),
         **more,
-        "at": time.strftime("%Y-%m-%d", time.gmtime()),
     }
+    keep(name, figures)
+
+
+def keep(name: str, figures: Mapping[str, object]) -> None:
+    """Keep the figures of a full run."""
+    path = os.environ.get("TRUBLEU_SOAK_OUT")
+    if not path:
+        return
+    line = json.dumps({"run": name, **figures, "at": time.strftime("%Y-%m-%d", time.gmtime())})
     with Path(path).open("a") as stream:
-        stream.write(json.dumps(figures) + "\n")
-    print(json.dumps(figures))
+        stream.write(line + "\n")
+    print(line)

@@ -9,10 +9,12 @@ from html import unescape
 from typing import TYPE_CHECKING
 
 import pytest
+from sqlalchemy import select
 
 from tests.rating.web.conftest import state
 from trubleu.rating.config import Entry
-from trubleu.rating.web import create_app
+from trubleu.rating.store.schema import meta
+from trubleu.rating.web import create_app, site
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -215,11 +217,63 @@ def test_the_address_of_a_form_leads_back(make: Make, visit: Visit) -> None:
     assert state(visitor.get("/answer")) == "task"
 
 
-def test_leave(make: Make, visit: Visit) -> None:
+def test_signing_out_ends_the_session_everywhere(make: Make, visit: Visit) -> None:
+    study = make(1)
+    visitor, other, thief = visit(study), visit(study), visit(study)
+    page = visitor.lead(study)
+    other.lead(study)
+    thief.client.cookies.update(visitor.client.cookies)
+    assert not any(study.lead_token in value for value in visitor.client.cookies.values())
+    assert thief.get("/lead").status_code == 200
+    assert "Sign out" in page.text
+    visitor.send(page, "/lead/leave")
+    assert visitor.get("/lead").status_code == 403
+    assert thief.get("/lead").status_code == 403
+    assert thief.send(page, "/lead/pause").status_code == 403
+    assert not study.paused
+    # Who signed in elsewhere stays; the link goes on working.
+    assert other.get("/lead").status_code == 200
+    assert visitor.lead(study).status_code == 200
+
+
+def test_an_idle_lead_is_signed_out(make: Make, visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
     study = make(1)
     visitor = visit(study)
-    visitor.send(visitor.lead(study), "/lead/leave")
+
+    def later(hours: float) -> None:
+        monkeypatch.setattr(site, "time_now", lambda: 10**12 + round(hours * 3_600_000))
+
+    later(0)
+    visitor.lead(study)
+    for hours in (11.9, 23.8, 35.7):
+        later(hours)
+        assert visitor.get("/lead").status_code == 200
+    later(35.7 + 12.1)
     assert visitor.get("/lead").status_code == 403
+    visit(study).lead(study)
+    assert len([key for key in meta_keys(study) if key.startswith("lead ")]) == 1  # what has ended is cleared away
+
+
+def test_the_lead_is_signed_in_to_so_many_browsers(make: Make, visit: Visit) -> None:
+    study = make(1)
+    visitors = [visit(study) for _ in range(22)]
+    for visitor in visitors:
+        assert visitor.lead(study).status_code == 200
+    assert [visitor.get("/lead").status_code for visitor in visitors].count(403) == 1
+    assert len([key for key in meta_keys(study) if key.startswith("lead ")]) == 21
+
+
+def meta_keys(study: Study) -> list[str]:
+    return study.store.read(lambda connection: list(connection.execute(select(meta.c.key)).scalars()))
+
+
+def test_another_token_in_the_file_signs_everybody_out(make: Make, visit: Visit) -> None:
+    study = make(1)
+    visitor = visit(study)
+    visitor.lead(study)
+    (study.folder / "lead.token").write_text("another long random word\n")
+    assert visitor.get("/lead").status_code == 403
+    assert visitor.get("/lead/another%20long%20random%20word").status_code == 200
 
 
 def test_numbers_follow_what_happens(make: Make, visit: Visit) -> None:

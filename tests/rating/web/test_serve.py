@@ -17,6 +17,7 @@ import pytest
 
 from trubleu.cli import main, rate_serve
 from trubleu.rating.web.app import REQUESTS_A_MINUTE
+from trubleu.rating.web.connections import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -125,6 +126,8 @@ def test_warnings_where_others_listen(
         (["--port", "x"], "argument --port: invalid int value: 'x'"),
         (["--workers", "0"], "--workers 0 must lie between 1 and 64"),
         (["--requests", "-1"], "--requests -1 must lie between 0 and"),
+        (["--connections", "0"], "--connections 0 must lie between 1 and 1,000,000"),
+        (["--per-address", "0"], "--per-address 0 must lie between 1 and 1,000,000"),
         (["--requests", "nan"], "--requests nan must lie between 0 and"),
         (["--url", "example.org"], "--url example.org is no address of pages; write https://HOST or https://HOST/PATH"),
         (["--host", "no.such.host.invalid"], "--host no.such.host.invalid is not known here"),
@@ -190,8 +193,9 @@ def test_no_study(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "holds no study" in capsys.readouterr().err
 
 
-def test_the_limit_is_the_same_everywhere() -> None:
+def test_the_limits_are_the_same_everywhere() -> None:
     assert rate_serve._REQUESTS == REQUESTS_A_MINUTE
+    assert Limits(rate_serve._CONNECTIONS, rate_serve._PER_ADDRESS) == Limits()
 
 
 def test_the_help_loads_no_web_server() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, Final
 
 from fastapi import FastAPI, Request
@@ -15,6 +17,7 @@ from trubleu._version import __version__
 from trubleu.errors import StoreError, UsageError
 from trubleu.rating.study import Study
 from trubleu.rating.web import join, lead, rater
+from trubleu.rating.web.connections import LimitedProtocol, Limits
 from trubleu.rating.web.security import Guard, Refusal, log, not_saved
 from trubleu.rating.web.site import STATIC, Site
 
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
 
 REQUESTS_A_MINUTE: Final = 300.0
 STUDY, URL, REQUESTS = "TRUBLEU_RATE_STUDY", "TRUBLEU_RATE_URL", "TRUBLEU_RATE_REQUESTS"
+LIMITS, OPENAPI = "TRUBLEU_RATE_LIMITS", "TRUBLEU_RATE_OPENAPI"
+_STORE_SECONDS: Final = 1.0  # that /health gives the store
 
 _TITLES: Final = {
     400: ("This cannot be read", "What was sent is not a form of this page. Nothing was saved."),
@@ -32,7 +37,9 @@ _TITLES: Final = {
 }
 
 
-def create_app(study: Study, *, url: str | None = None, requests_a_minute: float = REQUESTS_A_MINUTE) -> FastAPI:
+def create_app(
+    study: Study, *, url: str | None = None, requests_a_minute: float = REQUESTS_A_MINUTE, openapi: bool = False
+) -> FastAPI:
     """Return the pages of a study as an ASGI application.
 
     Parameters
@@ -43,6 +50,8 @@ def create_app(study: Study, *, url: str | None = None, requests_a_minute: float
         How people reach the pages, such as ``https://rate.example.org``. With https, cookies travel encrypted only.
     requests_a_minute
         How many requests a rater may make in each process; 0 for no limit.
+    openapi
+        Whether ``/openapi.json`` describes the pages for programs.
 
     Examples
     --------
@@ -57,7 +66,12 @@ def create_app(study: Study, *, url: str | None = None, requests_a_minute: float
     """
     site = Site(study, url=url, requests_a_minute=requests_a_minute)
     app = FastAPI(
-        title="TruBLEU rating study", version=__version__, docs_url=None, redoc_url=None, redirect_slashes=False
+        title="TruBLEU rating study",
+        version=__version__,
+        openapi_url="/openapi.json" if openapi else None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
     )
     app.state.site = site
     app.include_router(rater.router)
@@ -70,11 +84,7 @@ def create_app(study: Study, *, url: str | None = None, requests_a_minute: float
         known = site.cookie(request, "rater") is not None
         return site.redirect("/rate" if known or study.config.entry.code is None else "/join")
 
-    @app.get("/health", include_in_schema=False)
-    def health() -> PlainTextResponse:
-        study.store.get("schema")
-        return PlainTextResponse("ok\n")
-
+    _add_health(app, study)
     _add_refusals(app, site)
     app.add_middleware(Guard, prefix=site.prefix, refuse=site.refusal)
     return app
@@ -82,11 +92,38 @@ def create_app(study: Study, *, url: str | None = None, requests_a_minute: float
 
 def app_from_environment() -> FastAPI:
     """Return the pages of the study that the environment names: one of several worker processes."""
+    LimitedProtocol.limits = Limits.loads(os.environ[LIMITS])
     return create_app(
         Study.open(os.environ[STUDY]),
         url=os.environ.get(URL) or None,
         requests_a_minute=float(os.environ.get(REQUESTS, REQUESTS_A_MINUTE)),
+        openapi=bool(os.environ.get(OPENAPI)),
     )
+
+
+def _add_health(app: FastAPI, study: Study) -> None:
+    """Say whether the store answers, in a second: with a thread of its own, as others may all be waiting for it."""
+    thread = ThreadPoolExecutor(1, thread_name_prefix="health")
+    asked: Future[bool] | None = None
+
+    def answers() -> bool:
+        try:
+            study.store.get("schema")
+        except StoreError as error:
+            log.error("the store: %s", error)
+            return False
+        return True
+
+    @app.get("/health", include_in_schema=False)
+    async def health() -> PlainTextResponse:
+        nonlocal asked
+        if asked is None or asked.done():
+            asked = thread.submit(answers)
+        mine = asked
+        await asyncio.wait({asyncio.wrap_future(mine)}, timeout=_STORE_SECONDS)
+        if not mine.done() or not mine.result():
+            return PlainTextResponse("the store does not answer\n", 503)
+        return PlainTextResponse("ok\n")
 
 
 def _add_refusals(app: FastAPI, site: Site) -> None:

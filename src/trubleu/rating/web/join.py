@@ -30,6 +30,7 @@ def join(
     site: TheSite,
     code: Id = None,
     prolific: Annotated[str | None, Query(alias="PROLIFIC_PID", max_length=200)] = None,
+    prolific_token: Annotated[str | None, Query(max_length=8000, description="Signed by Prolific.")] = None,
     _study: Annotated[str | None, Query(alias="STUDY_ID", max_length=200)] = None,
     _session: Annotated[str | None, Query(alias="SESSION_ID", max_length=200)] = None,
     worker: Annotated[str | None, Query(alias="workerId", max_length=200)] = None,
@@ -38,8 +39,8 @@ def join(
     submit_to: Annotated[str | None, Query(alias="turkSubmitTo", max_length=200)] = None,
 ) -> Response:
     """Come in from Prolific or Mechanical Turk, by what these put into the address, or ask for the code."""
-    if prolific is not None:
-        return _enter(request, site, "prolific", prolific)
+    if prolific is not None or prolific_token is not None:
+        return _enter(request, site, "prolific", _participant(request, site, prolific, prolific_token))
     if assignment is not None:
         return _turk(site, worker, assignment, submit_to)
     if worker is not None:
@@ -67,7 +68,7 @@ def join_with_code(
     token = site.cookie(request, "rater")
     if token is not None and not anew and site.study.find_rater(token) is not None:
         return site.redirect("/rate")
-    site.slow_down(site.requests, came_from(request))
+    site.slow_down(site.joins, came_from(request))
     response = site.redirect("/rate")
     site.keep(response, "rater", site.study.enter("open").token)
     return response
@@ -81,6 +82,21 @@ def join_from_turk(
     return _enter(request, site, "mturk", worker)
 
 
+def _participant(request: Request, site: Site, given: str | None, token: str | None) -> str:
+    """Return who comes from Prolific: by its signed token, if the study asks for that, and else as the address says."""
+    _need(site, "prolific")
+    if (tokens := site.tokens) is None:
+        return given or ""
+    found = site.tried(request, "prolific", lambda: tokens.participant(token or ""))
+    if found is None or given not in (None, found):
+        raise Refusal(
+            403,
+            "Prolific does not say who you are",
+            "The address is not complete, or too old, or of another study. Open the study at Prolific again.",
+        )
+    return found
+
+
 def _enter(request: Request, site: Site, entry: str, external: str) -> Response:
     _need(site, entry)
     if re.fullmatch(r"[A-Za-z0-9_.:-]{1,100}", external) is None:
@@ -88,7 +104,7 @@ def _enter(request: Request, site: Site, entry: str, external: str) -> Response:
         raise Refusal(
             422, "This address is not complete", "It should carry your id. Open the study where you found it."
         )
-    site.slow_down(site.requests, came_from(request))
+    site.slow_down(site.joins, came_from(request))
     response = site.redirect("/rate")
     site.keep(response, "rater", site.study.enter(entry, external=external).token)
     return response

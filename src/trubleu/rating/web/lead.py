@@ -9,6 +9,7 @@ from fastapi import APIRouter, Form, Path, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from sqlalchemy import func, select
 
+from trubleu.rating.config import Prolific
 from trubleu.rating.raters import RatersChangedError
 from trubleu.rating.store.schema import log
 from trubleu.rating.study import time_now
@@ -37,17 +38,18 @@ def enter(request: Request, site: TheSite, token: Annotated[str, Path(max_length
     """Come in with the lead's link; the token then leaves the address bar."""
     if token in _ACTIONS:  # the address of a form, which some pages are the answer to
         return site.redirect("/lead")
-    if not site.is_lead(request, token):
+    session = site.sign_in(request, token)
+    if session is None:
         raise Refusal(404, "This link does not work", "trubleu rate serve prints the lead's link when it starts.")
     response = site.redirect("/lead")
-    site.keep(response, "lead", token)
+    site.keep(response, "lead", session)
     return response
 
 
 @router.get("/lead", responses=pages(403))
 def overview(request: Request, site: TheSite) -> Response:
     """Show how the study goes."""
-    csrf = site.lead(request)
+    _, csrf = site.lead(request)
     return _overview(request, site, csrf)
 
 
@@ -113,8 +115,9 @@ def add_raters(
 
 @router.post("/lead/leave", status_code=303, responses=pages(403), response_class=RedirectResponse)
 def leave(request: Request, site: TheSite, csrf: Csrf) -> Response:
-    """Let the browser forget that the lead was here."""
-    site.lead(request, csrf=csrf)
+    """Sign out."""
+    session, _ = site.lead(request, csrf=csrf)
+    site.sign_out(session)
     response = site.redirect("/")
     site.forget(response, "lead")
     return response
@@ -133,9 +136,10 @@ def _links(site: Site) -> int:
 def _overview(request: Request, site: Site, csrf: str) -> Response:
     entry = site.study.config.entry
     prolific = "/join?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
+    secure = "secure external study URL" if isinstance(entry.prolific, Prolific) else "ids are not verified"
     ways = [
-        ("Prolific: the study's URL", prolific, entry.prolific),
-        ("Mechanical Turk: the ExternalURL", "/join", entry.mturk),
+        (f"Prolific: the study's URL ({secure})", prolific, entry.prolific),
+        ("Mechanical Turk: the ExternalURL (ids are not verified)", "/join", entry.mturk),
         ("Everybody who knows the code", "/join", entry.code is not None),
     ]
     found = current(site)

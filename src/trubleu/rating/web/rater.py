@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Form, Path, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from trubleu.errors import StoreError, UsageError
+from trubleu.rating.gold import has_ended
 from trubleu.rating.items import POINTS
 from trubleu.rating.scheduler import TooEarlyError, standing
 from trubleu.rating.study import time_now
@@ -81,7 +82,7 @@ def rate(request: Request, site: TheSite) -> Response:
     """Show what comes next: consent, instructions, a task, or the end."""
     session = site.session(request)
     study, rater = site.study, session.rater
-    if rater.excluded:
+    if has_ended(study, rater):
         return site.page("excluded.html", session=session)
     if study.config.consent is not None and rater.consented_at is None:
         return site.page("consent.html", session=session)
@@ -158,6 +159,8 @@ def answer(
 
 def _keep(site: Site, session: Session, given: Answer) -> Response:
     study, rater = site.study, session.rater
+    if has_ended(study, rater) and not rater.excluded:
+        return site.redirect("/rate")
     if not given.complete:
         return _again(site, session, given, "Choose one of the five answers first.", 422)
     practised = study.assign(rater.id) if not rater.practice_done else None
@@ -168,6 +171,7 @@ def _keep(site: Site, session: Session, given: Answer) -> Response:
         return _again(site, session, given, "That was quick. Read everything, then answer again.", 429)
     except UsageError as error:
         raise Refusal(409, "This task is no longer there", "Nothing was saved. Go on with the next one.") from error
+    has_ended(study, rater)  # now, as they may never come back
     if outcome.practice:
         shown = practised if practised is not None and practised.assignment == given.task else None
         return _feedback(site, session, given, outcome, shown)
@@ -228,7 +232,7 @@ def _accepted(site: Site, item: Item) -> tuple[tuple[int, int], ...] | None:
 def undo(request: Request, site: TheSite, csrf: Csrf) -> Response:
     """Take back the last answer."""
     session = site.session(request, csrf=csrf)
-    if site.study.undo(session.rater.id) is None:
+    if has_ended(site.study, session.rater) or site.study.undo(session.rater.id) is None:
         raise Refusal(409, "There is nothing to take back", "Only the last answer can be taken back.")
     return site.redirect("/rate")
 

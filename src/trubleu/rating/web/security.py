@@ -7,6 +7,7 @@ import hmac
 import logging
 import threading
 import time
+from ipaddress import IPv6Address, ip_address
 from typing import TYPE_CHECKING, Final
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -109,6 +110,26 @@ def same(given: str, wanted: str) -> bool:
     return hmac.compare_digest(given.encode("utf-8", "surrogatepass"), wanted.encode("utf-8", "surrogatepass"))
 
 
+def network_of(host: str) -> str:
+    """Return who is meant by an address: everybody at it, and with IPv6 the whole network of a customer.
+
+    Examples
+    --------
+    >>> network_of("192.0.2.7") == network_of("::ffff:192.0.2.7") != network_of("192.0.2.8")
+    True
+    """
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return f"from:{host}"
+    if isinstance(address, IPv6Address):
+        if address.ipv4_mapped is None:
+            # One customer has at least that many addresses, and could use another one for every guess.
+            return f"from:{int(address) >> 64:x}"
+        address = address.ipv4_mapped
+    return f"from:{address}"
+
+
 class Buckets:
     """How often each of many may do something: so many times at once, and then at a steady pace.
 
@@ -158,14 +179,6 @@ class Buckets:
             return 0.0
         with self._lock:
             return self._due(who, self._clock())[1]
-
-    def give_back(self, who: str) -> None:
-        """Let once that was taken not count."""
-        if not self._pace:
-            return
-        with self._lock:
-            if who in self._free_at:
-                self._free_at[who] -= 1 / self._pace
 
     def _due(self, who: str, now: float) -> tuple[float, float]:
         # When everything taken so far would be paid back at the steady pace.

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import math
 import secrets
+import threading
 from dataclasses import dataclass
-from ipaddress import IPv6Address, ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from fastapi import Request  # noqa: TC002 - FastAPI looks at the annotation
@@ -16,26 +16,38 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from sqlalchemy import func, select
 
-from trubleu.rating.config import check_url
+from trubleu.rating.config import Prolific, check_url
+from trubleu.rating.raters import token_hash
+from trubleu.rating.store.database import put_meta
 from trubleu.rating.store.schema import items as items_table
+from trubleu.rating.store.schema import meta
 from trubleu.rating.study import time_now
+from trubleu.rating.web.prolific import Tokens
 from trubleu.rating.web.sanitize import decimal, markdown, moment, visible
-from trubleu.rating.web.security import Buckets, Refusal, Signer
+from trubleu.rating.web.security import Buckets, Refusal, Signer, network_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fastapi import Response
+    from sqlalchemy import Connection
 
     from trubleu.rating.raters import Rater
     from trubleu.rating.study import Study
     from trubleu.rating.summary import Summary
 
+T = TypeVar("T")
+
 HERE: Final = Path(__file__).parent
 STATIC: Final = HERE / "static"
+LEAD_IDLE: Final = 12 * 3600  # seconds after which the lead has to sign in again
 _AGE: Final = {"rater": 180 * 86400, "lead": 30 * 86400, "visit": 86400}  # seconds that a cookie is kept
 _PATH: Final = {"rater": "", "lead": "/lead", "visit": "/join"}
 _LONGEST_TOKEN: Final = 200
+_MOST_KNOWN: Final = 100_000  # tokens that were right
+_SESSION: Final = "lead "  # what the keys of the lead's sessions begin with in the store
+_MOST_SESSIONS: Final = 20  # browsers in which the lead is signed in
+_TOUCHED: Final = 60_000  # milliseconds after which a session is noted to be in use again
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +80,13 @@ class Site:
         self.secure = self.url is not None and self.url.startswith("https://")
         self.signer = Signer(study.secret)
         self.requests = Buckets(requests_a_minute, at_once=max(60, int(requests_a_minute // 4)))
+        # Everybody of a class may come in at the same moment, from one address.
+        self.joins = Buckets(requests_a_minute, at_once=max(300, int(requests_a_minute)))
         self.guesses = Buckets(30, at_once=30)
+        self._guessing = threading.Lock()
+        self._known: set[str] = set()
+        prolific = study.config.entry.prolific
+        self.tokens = Tokens(prolific, study.folder, self.url) if isinstance(prolific, Prolific) else None
         self.numbers: tuple[int | None, int, Summary] | None = None
         study_id = study.id
         self.most_tasks = _most_tasks(study)
@@ -165,52 +183,124 @@ class Site:
             raise _nobody()
         self.check_form(request, csrf, "rater", token)
         self.slow_down(self.requests, f"rater:{token}")
-        rater = self.study.find_rater(token)
+        rater = self.find(request, token)
         if rater is None:
-            self.slow_down(self.guesses, f"link {came_from(request)}")
             raise _nobody()
         return Session(rater, token, self.signer.word("rater", token))
 
     def find(self, request: Request, token: str) -> Rater | None:
-        """Return the rater with a token. Who guesses is slowed down, and the store is not asked meanwhile."""
-        who = f"link {came_from(request)}"
+        """Return the rater with a token, from a link or from a cookie; who guesses is slowed down."""
+        return self._looked_up(request, "link", token, self.study.find_rater)
+
+    def _looked_up(self, request: Request, what: str, token: str, look_up: Callable[[str], T | None]) -> T | None:
+        """Return what the store has for a token; who guesses is slowed down.
+
+        A token that was right before is no guess: who rates already is not kept from it by a guesser at the same
+        address.
+        """
+        if token in self._known and (found := look_up(token)) is not None:
+            return found
+        self._known.discard(token)
+        readable = token.isascii() and len(token) <= _LONGEST_TOKEN
+        found = self.tried(request, what, lambda: look_up(token) if readable else None)
+        if found is not None:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known.add(token)
+        return found
+
+    def tried(self, request: Request, what: str, look: Callable[[], T | None]) -> T | None:
+        """Return what is found by something that nobody can guess; who tries too often is refused without a look."""
+        who = f"{what} {came_from(request)}"
         if wait := self.guesses.peek(who):
             raise _too_many(wait)
-        rater = self.study.find_rater(token) if token.isascii() and len(token) <= _LONGEST_TOKEN else None
-        if rater is None:
+        found = look()
+        if found is None:
             self.slow_down(self.guesses, who)
-        return rater
+        return found
 
     def knows(self, request: Request, what: str, is_right: Callable[[], bool]) -> bool:
         """Return whether somebody knows a secret.
 
         Who guesses is slowed down: while it is too often, also the right word is refused, or guessing could go on at
-        any pace. What is guessed is counted before it is looked at, so that many guesses at once are no way around.
+        any pace. One is looked at after the other, so many guesses at once are no way around; what is right costs
+        nothing, so many who know it come in at once.
         """
         who = f"{what} {came_from(request)}"
-        self.slow_down(self.guesses, who)
-        if not is_right():
+        with self._guessing:
+            if wait := self.guesses.peek(who):
+                raise _too_many(wait)
+            if is_right():
+                return True
+            self.guesses.take(who)
             return False
-        self.guesses.give_back(who)
-        return True
 
-    def lead(self, request: Request, *, csrf: str | None = None) -> str:
-        """Return the word that the lead's forms must carry, if it is the lead who asks.
+    # The lead signs in with the token of their link and gets a session, of which the store keeps a checksum: what a
+    # browser or a proxy has kept is worth nothing once the lead has signed out or was idle for long.
+
+    def sign_in(self, request: Request, token: str) -> str | None:
+        """Return a new session if a token is the lead's."""
+        if not self.knows(request, "lead", lambda: token.isascii() and self.study.is_lead(token)):
+            return None
+        session = secrets.token_urlsafe(24)
+        now = time_now()
+
+        def work(connection: Connection) -> None:
+            there = connection.execute(select(meta).where(meta.c.key.startswith(_SESSION))).all()
+            lasting = sorted(row.value + row.key for row in there if self._lasts(row.value, now))[-_MOST_SESSIONS:]
+            for row in there:
+                if row.value + row.key not in lasting:
+                    connection.execute(meta.delete().where(meta.c.key == row.key))
+            put_meta(connection, _session_key(session), self._lasting(now))
+
+        self.study.store.write(work)
+        return session
+
+    def sign_out(self, session: str) -> None:
+        """End a session of the lead, wherever its cookie is."""
+        self._known.discard(session)
+        self.study.store.write(
+            lambda connection: connection.execute(meta.delete().where(meta.c.key == _session_key(session)))
+        )
+
+    def lead(self, request: Request, *, csrf: str | None = None) -> tuple[str, str]:
+        """Return the session of the lead and the word that its forms must carry, if it is the lead who asks.
 
         Raises
         ------
         Refusal
             If it is not, or the form is not ours.
         """
-        token = self.cookie(request, "lead")
-        if token is None or not self.is_lead(request, token):
+        session = self.cookie(request, "lead")
+        if session is None or self._looked_up(request, "lead", session, self._used) is None:
             raise Refusal(403, "This page is the study lead's", "Open the lead's link again.")
-        self.check_form(request, csrf, "lead", token)
-        return self.signer.word("lead", token)
+        self.check_form(request, csrf, "lead", session)
+        return session, self.signer.word("lead", session)
 
-    def is_lead(self, request: Request, token: str) -> bool:
-        """Return whether a token is the lead's; who guesses is slowed down."""
-        return self.knows(request, "lead", lambda: token.isascii() and self.study.is_lead(token))
+    def _used(self, session: str) -> int | None:
+        """Return when a session of the lead was used last, None if it has ended; it goes on from now."""
+        key, now = _session_key(session), time_now()
+        value = self.study.store.get(key)
+        if value is None or not self._lasts(value, now):
+            return None
+        used = int(value.partition(" ")[0])
+        if now - used > _TOUCHED:
+            # An update: nothing is there to update if somebody has signed out meanwhile.
+            touch = meta.update().where(meta.c.key == key).values(value=self._lasting(now))
+            self.study.store.write(lambda connection: connection.execute(touch))
+        return used
+
+    def _lasting(self, now: int) -> str:
+        # With another token in the lead's file, nobody is signed in any more.
+        return f"{now} {self.signer.word('lead token', self.study.lead_token)}"
+
+    def _lasts(self, value: str, now: int) -> bool:
+        used, _, word = value.partition(" ")
+        return (
+            used.isdecimal()
+            and abs(now - int(used)) <= LEAD_IDLE * 1000
+            and self.signer.is_word(word, "lead token", self.study.lead_token)
+        )
 
     def check_form(self, request: Request, given: str | None, purpose: str, session: str) -> None:
         """Refuse a form that another site sends in somebody's name."""
@@ -240,17 +330,11 @@ def site_of(request: Request) -> Site:
 
 def came_from(request: Request) -> str:
     """Return who is slowed down when nobody is known: everybody at that address."""
-    host = request.client.host if request.client else ""
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return f"from:{host}"
-    if isinstance(address, IPv6Address):
-        if address.ipv4_mapped is None:
-            # One customer has at least that many addresses, and could use another one for every guess.
-            return f"from:{int(address) >> 64:x}"
-        address = address.ipv4_mapped
-    return f"from:{address}"
+    return network_of(request.client.host if request.client else "")
+
+
+def _session_key(session: str) -> str:
+    return _SESSION + token_hash(session)[:32]
 
 
 def _nobody() -> Refusal:

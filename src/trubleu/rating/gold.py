@@ -1,0 +1,85 @@
+"""What gold items say of raters, and what follows by the rule of the settings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from sqlalchemy import select
+
+from trubleu.rating.items import Item
+from trubleu.rating.raters import rater_of, set_excluded
+from trubleu.rating.store.schema import items, raters, ratings
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from sqlalchemy import Connection
+
+    from trubleu.rating.config import GoldRule
+    from trubleu.rating.raters import Rater
+    from trubleu.rating.study import Study
+
+
+class GoldScore(NamedTuple):
+    """How many gold items a rater got right, of how many."""
+
+    right: int
+    total: int
+
+
+def gold_scores(connection: Connection, rater: int | None = None) -> dict[int, GoldScore]:
+    """Return the gold scores of all raters who have any, or of one; "cannot judge" is neither right nor wrong."""
+    query = (
+        select(ratings.c.rater, ratings.c.item, ratings.c.part, ratings.c.score, items.c.key, items.c.payload)
+        .join(items, items.c.id == ratings.c.item)
+        .where(items.c.role == "gold")
+    )
+    accepted: dict[int, tuple[tuple[int, int], ...] | None] = {}
+    right: dict[tuple[int, int], bool] = {}
+    for row in connection.execute(query if rater is None else query.where(ratings.c.rater == rater)):
+        if row.item not in accepted:
+            accepted[row.item] = Item.from_json(row.key, row.payload).accepted
+        if (ranges := accepted[row.item]) is not None:
+            low, high = ranges[row.part]
+            pair = (row.rater, row.item)
+            right[pair] = right.get(pair, True) and low <= row.score <= high
+    found: dict[int, GoldScore] = {}
+    for (who, _), is_right in right.items():
+        before = found.get(who, GoldScore(0, 0))
+        found[who] = GoldScore(before.right + is_right, before.total + 1)
+    return found
+
+
+def broken_rule(rule: GoldRule | None, rater: Rater, score: GoldScore | None) -> str | None:
+    """Return what a rater did wrong by the rule; None if nothing, or if the lead has taken them in again since."""
+    readmitted = rater.reason is not None and not rater.excluded
+    if rule is None or score is None or readmitted or not rule.is_broken(*score):
+        return None
+    return rule.reason(*score)
+
+
+def has_ended(study: Study, rater: Rater) -> bool:
+    """Return whether a rater's part in a study has ended, and exclude whom the rule on gold items excludes."""
+    rule = study.config.gold.rule
+    # One more than they had answered when somebody looked.
+    if rater.excluded or rule is None or rule.then == "flag" or rater.answered + 1 < rule.at_least:
+        return rater.excluded
+    score = study.store.read(lambda connection: gold_scores(connection, rater.id)).get(rater.id)
+    reason = broken_rule(rule, rater, score)
+    if reason is not None and rule.then == "exclude":
+        study.exclude(rater.id, reason=reason)
+    return reason is not None
+
+
+def exclude_by_rule(connection: Connection, rule: GoldRule | None, numbers: Collection[int], *, now: int) -> int:
+    """Exclude those of some raters whom the rule excludes, and return how many these are."""
+    if rule is None or rule.then != "exclude":
+        return 0
+    scores = gold_scores(connection)
+    excluded = 0
+    for row in connection.execute(select(raters).order_by(raters.c.id)).all():
+        reason = broken_rule(rule, rater_of(row), scores.get(row.id)) if row.id in numbers else None
+        if reason is not None and not row.excluded:
+            set_excluded(connection, row.id, True, reason=reason, now=now)
+            excluded += 1
+    return excluded
