@@ -8,6 +8,7 @@ from trubleu._lazy import lazy_names
 from trubleu._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from trubleu import compat as compat
     from trubleu import data as data
     from trubleu import execution as execution
     from trubleu import explain as explain
@@ -56,8 +57,8 @@ if TYPE_CHECKING:
 __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        ".": "data execution explain files integrations judge metrics mining rating render scoring simulate stats text "
-        "vectors",
+        ".": "compat data execution explain files integrations judge metrics mining rating render scoring simulate "
+        "stats text vectors",
         "_version": "__version__",
         "api": "corpus_score",
         "data.prepared": "PreparedReferences",

@@ -86,6 +86,10 @@ class TrubleuWarning(UserWarning):
     """A number was computed, but something about the data should be known."""
 
 
+class Notice(TrubleuWarning):
+    """Something that was decided for the user, who may want to know; nothing is wrong."""
+
+
 class CountedWarning(TrubleuWarning):
     """A warning about a number of cases, which add up over the parts of a large corpus.
 

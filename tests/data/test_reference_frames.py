@@ -351,9 +351,9 @@ def test_outputs(tmp_path: Path, columns: dict[str, list[str]]) -> None:
         ({"text": [1, 2]}, ": row 1: text must be a string, not the number 1$"),
         ({"text": ["1"]}, " has 1 rows but refs has 2 segments; outputs need one row a segment$"),
         ({"id": ["x", None], "text": ["1", "2"]}, ": row 2: the field id is missing;"),
-        ({"id": ["x", "z"], "text": ["1", "2"]}, ": row 2: the id 'z' is not in refs; known: x, y$"),
+        ({"id": ["x", "z"], "text": ["1", "2"]}, ": row 2: the id 'z' is not in refs; known: x, y"),
         ({"id": ["x", "x"], "text": ["1", "2"]}, ": row 2: the id 'x' was already used above;"),
-        ({"id": ["x"], "text": ["1"]}, " has no output for y; give one for each id of refs$"),
+        ({"id": ["x"], "text": ["1"]}, " has no output for y; give one for each id of refs"),
     ],
 )
 def test_outputs_error(tmp_path: Path, columns: Any, message: str) -> None:

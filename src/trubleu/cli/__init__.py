@@ -182,7 +182,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code: 0, 2 for bad input, 130 after Ctrl-C."""
     try:
         options = parse(arguments)
-        options.run(options)
+        from trubleu.execution.progress import told_once
+
+        with told_once(quiet=getattr(options, "quiet", False)):
+            options.run(options)
         sys.stdout.flush()
     except TrubleuError as error:
         sys.stderr.write(f"trubleu: {error}\n")

@@ -66,7 +66,7 @@ def add_pairs_parser(protocols: argparse._SubParsersAction[Any]) -> None:
         allow_abbrev=False,
     )
     parser.set_defaults(run=run_pairs)
-    add_corpus_options(parser, "judge pairs", without=["no_positive"])
+    add_corpus_options(parser, "judge pairs", without=["no_positive", "scale"])
     people = parser.add_argument_group("what people think")
     people.add_argument(
         "--ratings",
@@ -293,7 +293,7 @@ def add_wmt_parser(protocols: argparse._SubParsersAction[Any]) -> None:
         allow_abbrev=False,
     )
     parser.set_defaults(run=run_wmt)
-    add_corpus_options(parser, "judge wmt", systems="*", without=["no_positive"])
+    add_corpus_options(parser, "judge wmt", systems="*", without=["no_positive", "scale", "columns", "only_common"])
     people = parser.add_argument_group("what people think")
     people.add_argument("--human", metavar="FILE", help="official scores of systems: NAME SCORE (LOW, HIGH) a line")
     people.add_argument("--rankings", metavar="FILE", help="ranked pairs of outputs: WMT's CSV, maybe compressed")

@@ -166,6 +166,16 @@ METRIC_OPTIONS: Final[dict[str, dict[str, Any]]] = {
 }
 
 
+def _columns(text: str) -> dict[str, str]:
+    """Read ``FIELD=TITLE,…``."""
+    from argparse import ArgumentTypeError
+
+    pairs = [part.partition("=") for part in text.split(",")]
+    if not all(field.strip() and equals and title.strip() for field, equals, title in pairs):
+        raise ArgumentTypeError(f"{text!r} must be FIELD=TITLE, several with commas between them: id=conv,text=answer")
+    return {field.strip(): title.strip() for field, _, title in pairs}
+
+
 SHORT: Final = {"tokenize": ("-tok",), "lowercase": ("-lc",), "smoothing": ("-s",), "smoothing_value": ("-sv",)}
 """Short forms, as in sacreBLEU."""
 
@@ -186,7 +196,7 @@ def add_corpus_options(
     systems
         How many systems there may be, in argparse's signs.
     without
-        Options of metrics that the command settles itself.
+        Options of metrics and of tables that the command does not have.
     """
     parser.add_argument(
         "systems",
@@ -195,7 +205,32 @@ def add_corpus_options(
         help="a system's outputs: one text a line, or JSON lines with id and text; .gz is fine, - is standard input",
     )
     given = parser.add_argument_group("references")
-    given.add_argument("--refs", metavar="FILE", help="references with weights as JSON lines, or one reference a line")
+    given.add_argument(
+        "--refs",
+        metavar="FILE",
+        help="references with weights: JSON lines, or a table (.csv, .tsv, .xlsx, .parquet) of id, text and weight or "
+        "ratings; or one reference a line",
+    )
+    if "columns" not in without:
+        given.add_argument(
+            "--columns",
+            type=_columns,
+            metavar="FIELD=TITLE,…",
+            help="which columns of tables hold what, if their titles do not tell: text=answer,ratings=ann+bob",
+        )
+    if "only_common" not in without:
+        given.add_argument(
+            "--only-common",
+            action="store_true",
+            help="leave out segments that not all files have; files are joined by id",
+        )
+    if "scale" not in without:
+        given.add_argument(
+            "--scale",
+            dest="reference_scale",
+            metavar="LOW:HIGH",
+            help="the scale of ratings in a table of references, such as 1:5 or 0:100",
+        )
     given.add_argument("--ref", action="append", metavar="FILE", help="one reference a line; give it again for more")
     given.add_argument(
         "-i",
@@ -255,14 +290,31 @@ def sampling_of(options: argparse.Namespace, *, interval: bool, test: bool, base
 def read_corpus(options: argparse.Namespace) -> tuple[References, Mapping[str, Sequence[str]]]:
     """Read references and outputs as a whole."""
     from trubleu.data import References, read_outputs
+    from trubleu.data.outputs import read_common
+    from trubleu.data.weights import parse_scale
+    from trubleu.errors import UsageError
     from trubleu.files.lines import read_text_lines
     from trubleu.files.paths import name_of
+    from trubleu.files.tables import is_table_name
 
     files, weights, sources, _ = corpus_files(options)
-    whole = References.read(options.refs) if options.refs is not None else References.read_parallel(files, weights)
+    scale = getattr(options, "reference_scale", None)
+    if options.refs is None:
+        if scale is not None:
+            raise UsageError("--scale goes with a table of references, given with --refs; leave it out")
+        whole = References.read_parallel(files, weights)
+    else:
+        tabular = is_table_name(name_of(options.refs))
+        whole = References.read(
+            options.refs, columns=options.columns if tabular else None, scale=scale and parse_scale(scale)
+        )
     for path in sources:
         whole = whole.with_messages(read_text_lines(path), what=f"lines in {name_of(path)}")
-    return whole, {system.name: system.texts for system in read_outputs(options.systems, whole)}
+    if options.only_common:
+        whole, found = read_common(options.systems, whole, columns=options.columns)
+    else:
+        found = read_outputs(options.systems, whole, columns=options.columns)
+    return whole, {system.name: system.texts for system in found}
 
 
 def corpus_files(options: argparse.Namespace) -> tuple[list[str], list[str], list[str], dict[str, str]]:

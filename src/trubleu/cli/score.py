@@ -192,6 +192,8 @@ def _in_ranges(options: argparse.Namespace) -> bool:
 
         if not all(isinstance(metric, LearningMetric) for metric in learning):
             return False
+    if options.only_common:
+        return False
     return worth_streaming(files, [*weights, *sources, *paths.values()])
 
 
@@ -199,9 +201,10 @@ def _score_ranges(options: argparse.Namespace, sampling: Sampling, bars: Bars, w
     """Score files range by range, so that they need not fit into memory."""
     from trubleu.data import LineStream
     from trubleu.data.reference_files import check_plain
-    from trubleu.errors import DataError
+    from trubleu.errors import DataError, UsageError
     from trubleu.execution.output_parts import prepare_folder
     from trubleu.files.paths import name_of
+    from trubleu.files.tables import is_table_name
     from trubleu.metrics.registry import metrics_by_name
     from trubleu.scoring.partitions import counted_on, score_files
 
@@ -210,6 +213,10 @@ def _score_ranges(options: argparse.Namespace, sampling: Sampling, bars: Bars, w
         raise DataError(f"there are {len(files)} files of references but {len(weights)} of weights; give one for each")
     for path in options.ref or []:
         check_plain(name_of(path))
+    if tables := [path for path in (*files, *paths.values()) if is_table_name(name_of(path))]:
+        raise UsageError(f"{tables[0]} is a table, which is read whole; leave --engine out, or write JSON lines of it")
+    if options.only_common or options.columns or options.reference_scale:
+        raise UsageError("--only-common, --columns and --scale need files that are read whole; leave --engine out")
     for folder in (options.resume, options.segments_to):
         if folder is not None:
             prepare_folder(folder)

@@ -37,6 +37,7 @@ from trubleu.files.jsonl import is_json_name
 from trubleu.files.lines import after_line, byte_blocks, line_blocks, lines_of_blocks, newlines_in
 from trubleu.files.parquet import PARQUET_MAGIC
 from trubleu.files.paths import is_standard, name_of
+from trubleu.files.tables import is_table_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -429,7 +430,7 @@ def worth_streaming(references: Sequence[PathLike], others: Sequence[PathLike]) 
 
 
 def _is_text_name(path: PathLike) -> bool:
-    return not is_json_name(name_of(path)) and places.is_file(path)
+    return not is_json_name(name_of(path)) and not is_table_name(name_of(path)) and places.is_file(path)
 
 
 def _is_text(path: PathLike) -> bool:

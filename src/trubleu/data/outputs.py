@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import difflib
 import json
+import warnings
 from bisect import bisect
 from dataclasses import dataclass
 from itertools import chain, islice
 from os.path import exists
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from trubleu.data.reference_files import id_field, text_field
-from trubleu.errors import DataError, nearest, shown, some
+from trubleu.data.reference_files import REFERENCE_TITLES, id_field, text_field
+from trubleu.errors import DataError, TrubleuWarning, counted, nearest, shown, some
 from trubleu.files.compression import without_suffix
 from trubleu.files.jsonl import is_json_name, parse_objects
 from trubleu.files.lines import open_bytes, split_lines
 from trubleu.files.parquet import Table, is_parquet, read_parquet, table_of
 from trubleu.files.paths import STDIN, base_name, check_standard_input_once, is_remote, is_standard, name_of
+from trubleu.files.tables import check_no_table, find_fields, is_table_name, read_table, tell_fields
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -115,12 +117,26 @@ def parse_system(argument: str) -> tuple[str, str]:
     return name, path
 
 
-def read_outputs(arguments: Sequence[str], references: References) -> list[Outputs]:
+OUTPUT_TITLES: Final[dict[str, tuple[str, ...]]] = {
+    "id": REFERENCE_TITLES["id"],
+    "system": ("systemid", "systemname", "model", "modelid", "modelname"),
+    "text": (
+        "output", "hypothesis", "hyp", "response", "answer", "reply", "translation", "summary", "caption", "candidate",
+        "prediction", "generated",
+    ),
+}  # fmt: skip
+"""What columns of a table of outputs may be called, as `trubleu.files.tables.plain_title` writes it."""
+
+
+def read_outputs(
+    arguments: Sequence[str], references: References, *, columns: Mapping[str, str] | None = None
+) -> list[Outputs]:
     """Read the outputs of systems and fit them to the references.
 
     A file whose name ends in ``.jsonl``, ``.ndjson`` or ``.json`` (then maybe ``.gz`` or ``.zst``) holds an object a
     line, ``{"id": …, "text": …}``, joined with the references by id in any order. A Parquet file has a column ``text``
-    and, if it is to be joined, a column ``id``. Any other file, and standard input, holds one text a line.
+    and, if it is to be joined, a column ``id``. A table (``.csv``, ``.tsv``, ``.xlsx``) has these columns, too, and
+    with a column ``system`` it holds all systems. Any other file, and standard input, holds one text a line.
 
     Parameters
     ----------
@@ -128,6 +144,8 @@ def read_outputs(arguments: Sequence[str], references: References) -> list[Outpu
         ``NAME=PATH`` or ``PATH`` for each system (see `parse_system`).
     references
         What the outputs are for.
+    columns
+        The titles of the fields ``id``, ``system`` and ``text`` of a table, where they cannot be told from the titles.
 
     Raises
     ------
@@ -143,9 +161,63 @@ def read_outputs(arguments: Sequence[str], references: References) -> list[Outpu
     >>> [(system.name, system.texts) for system in read_outputs([str(path)], References.from_lists([["hi"], ["bye"]]))]
     [('greeter', ['hello', 'bye'])]
     """
+    return _read_all(arguments, references, columns, partial=False)
+
+
+def _read_all(
+    arguments: Sequence[str], references: References, columns: Mapping[str, str] | None, *, partial: bool
+) -> list[Outputs]:
     systems = name_systems(arguments)
     check_standard_input_once(["-"] * (STDIN in references.source.split(", ")) + list(systems.values()))
-    return [Outputs(name, _read(path, references), path) for name, path in systems.items()]
+    found: dict[str, Outputs] = {}
+    for name, path in systems.items():
+        tabular = is_table_name(name_of(path))
+        texts = (
+            _read_systems(path, references, columns, partial=partial)
+            if tabular
+            else {None: _read(path, references, partial=partial)}
+        )
+        for own, outputs in texts.items():
+            if (called := name if own is None else own) in found:
+                raise DataError(f"two systems are named {called}; name them with NAME=PATH, or in the table")
+            found[called] = Outputs(called, outputs, path)
+    return list(found.values())
+
+
+def _read_systems(
+    path: str, references: References, columns: Mapping[str, str] | None, *, partial: bool
+) -> dict[str | None, list[str]]:
+    """Read a table of the outputs of one system, whose name is then None, or of several."""
+    name = name_of(path)
+    with open_bytes(path) as stream:
+        table = read_table(stream, name)
+    # Fields of references, too, may be given for all tables of a command.
+    given = {
+        field: title for field, title in (columns or {}).items() if title in table.titles and field in OUTPUT_TITLES
+    }
+    found = find_fields(table.titles, OUTPUT_TITLES, given, f"{name}: the first row")
+    if "text" not in found:
+        raise DataError(
+            f"{name}: the first row names no column of texts, only {some(table.titles)}; "
+            "say which it is: --columns text=TITLE"
+        )
+    tell_fields(found, name)
+    texts = table.column(found["text"][0])
+    ids = table.column(found["id"][0]) if "id" in found else None
+    owners = table.column(found["system"][0]) if "system" in found else None
+    rows: dict[str | None, list[int]] = {}
+    for row in range(len(texts)):
+        rows.setdefault(None if owners is None else owners[row], []).append(row)
+    systems: dict[str | None, list[str]] = {}
+    for system, own in rows.items():
+        whose = name if system is None else f"{name}, system {system},"
+        if ids is None:
+            _check_count(len(own), "row", whose, references)
+            systems[system] = [texts[row] for row in own]
+        else:
+            records = ((table.places[row], {"id": ids[row], "text": texts[row]}) for row in own)
+            systems[system] = _joined(records, whose, references, partial=partial)
+    return systems
 
 
 def name_systems(arguments: Sequence[str]) -> dict[str, str]:
@@ -173,17 +245,19 @@ def name_systems(arguments: Sequence[str]) -> dict[str, str]:
     return systems
 
 
-def _read(path: str, references: References) -> list[str]:
+def _read(path: str, references: References, *, partial: bool = False) -> list[str]:
     name = name_of(path)
     with open_bytes(path) as stream:
         if is_parquet(stream, name):
-            return _from_table(read_parquet(stream, name, _WANTED), references)
+            return _from_table(read_parquet(stream, name, _WANTED), references, partial=partial)
         lines = chain.from_iterable(split_lines(stream, name))
         first = list(islice(lines, 1))
         lines = chain(first, lines)
         if is_json_name(name) or (first and is_output_record(first[0])):
-            return _joined(parse_objects(lines, name), name, references)
+            return _joined(parse_objects(lines, name), name, references, partial=partial)
         texts = list(lines)
+    known = {*OUTPUT_TITLES, *chain.from_iterable(OUTPUT_TITLES.values()), "reference", "message", "context", "score"}
+    check_no_table(name, texts, known, lambda ending: f"rename it to end in .{ending}")
     _check_count(len(texts), "line", name, references)
     return texts
 
@@ -199,11 +273,11 @@ def is_output_record(line: str) -> bool:
     return isinstance(record, dict) and {"id", "text"} <= record.keys()
 
 
-def _from_table(table: Table, references: References) -> list[str]:
+def _from_table(table: Table, references: References, *, partial: bool = False) -> list[str]:
     table.require("text")
     places = map(table.place, range(table.height))
     if "id" in table.columns:
-        return _joined(zip(places, table.rows(), strict=True), table.source, references)
+        return _joined(zip(places, table.rows(), strict=True), table.source, references, partial=partial)
     _check_count(table.height, "row", table.source, references)
     return [text_field(record, "text", place) for place, record in zip(places, table.rows(), strict=True)]
 
@@ -216,9 +290,13 @@ def _check_count(count: int, what: str, name: str, references: References) -> No
         )
 
 
-def _joined(records: Iterable[tuple[str, Mapping[str, Any]]], name: str, references: References) -> list[str]:
+def _joined(
+    records: Iterable[tuple[str, Mapping[str, Any]]], name: str, references: References, *, partial: bool = False
+) -> list[str]:
+    """Return texts in the order of the references; what only one side has is refused, or left out and None."""
     positions = references.positions()
     texts: list[str | None] = [None] * len(references)
+    unknown: dict[str, str] = {}
     for place, record in records:
         identity = id_field(record, place)
         if identity is None:
@@ -226,17 +304,59 @@ def _joined(records: Iterable[tuple[str, Mapping[str, Any]]], name: str, referen
         text = text_field(record, "text", place)
         index = positions.get(identity)
         if index is None:
-            hint = nearest_ids(identity, references.ids)
-            raise DataError(f"{place}: the id {shown(identity)} is not in {references.source}; {hint}")
-        if texts[index] is not None:
+            unknown.setdefault(identity, place)
+        elif texts[index] is not None:
             raise DataError(
                 f"{place}: the id {shown(identity)} was already used above; give one output for each segment"
             )
-        texts[index] = text
+        else:
+            texts[index] = text
     missing = [identity for identity, text in zip(references.ids, texts, strict=True) if text is None]
+    if partial:
+        return texts  # type: ignore[return-value]
+    if len(unknown) > 1:
+        raise DataError(
+            f"{name} has {counted(len(unknown), 'id')} that {references.source} has not ({some(map(shown, unknown))})"
+            + (f" and lacks {len(missing):,} of those ({some(map(shown, missing))})" if missing else "")
+            + "; correct them, or score what both have with --only-common"
+        )
+    for identity, place in unknown.items():
+        hint = nearest_ids(identity, references.ids)
+        raise DataError(
+            f"{place}: the id {shown(identity)} is not in {references.source}; {hint}; "
+            "correct it, or score what both have with --only-common"
+        )
     if missing:
-        raise DataError(f"{name} has no output for {some(missing)}; give one for each id of {references.source}")
+        raise DataError(
+            f"{name} has no output for {some(missing)}; give one for each id of {references.source}, "
+            "or score what both have with --only-common"
+        )
     return texts  # type: ignore[return-value]
+
+
+def read_common(
+    arguments: Sequence[str], references: References, *, columns: Mapping[str, str] | None = None
+) -> tuple[References, list[Outputs]]:
+    """Read outputs as `read_outputs` does, but leave out segments that not all systems and the references have.
+
+    Returns
+    -------
+    references, outputs
+        Those of the segments that are left.
+
+    Raises
+    ------
+    DataError
+        If nothing is left, or as in `read_outputs`.
+    """
+    found = _read_all(arguments, references, columns, partial=True)
+    kept = [i for i, texts in enumerate(zip(*(each.texts for each in found), strict=True)) if None not in texts]
+    if not kept:
+        raise DataError(f"no id of {references.source} is in all files of outputs; check what their ids are")
+    if left_out := len(references) - len(kept):
+        what = f"{counted(left_out, 'segment')} of {references.source} left out, as not all systems have them"
+        warnings.warn(what, TrubleuWarning, stacklevel=2)
+    return references.take(kept), [Outputs(each.name, [each.texts[i] for i in kept], each.path) for each in found]
 
 
 def nearest_ids(wrong: str, ids: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from trubleu.files.jsonl import json_line, parse_objects
 from trubleu.files.lines import open_bytes, split_lines
 from trubleu.files.parquet import FRAME, Table, is_parquet, read_parquet, table_of, write_parquet
 from trubleu.files.paths import format_of, format_to_write, name_of
+from trubleu.files.tables import is_table_name, table_rows
 from trubleu.files.writer import atomic_writer
 from trubleu.optional_deps import pandas_module, polars_module
 
@@ -247,37 +248,45 @@ def _read(
     with open_bytes(path) as stream:
         if is_parquet(stream, name):
             return RawRatings.of_table(read_parquet(stream, name, layout.wanted()), layout)
+        if is_table_name(name):
+            return _tabular(table_rows(stream, name), name, columns, aspects, required)
         lines = chain.from_iterable(split_lines(stream, name, keep_ends=True))
         first = next(lines, "")
         lines = chain([first], lines) if first else lines
         form = format_of(name) or ("jsonl" if first.lstrip().startswith("{") else "tsv" if "\t" in first else "csv")
         if form == "jsonl":
             return gather(parse_objects(lines, name), name, layout)
-        delimiter = "\t" if form == "tsv" else ","
-        rows = delimited_rows(lines, name, delimiter)
-        line, header = next(rows, (1, []))
-        if not header:
-            raise DataError(f"{name} is empty; its first line must name the columns {some(required)}")
-        header = [title.strip() for title in header]
-        return _delimited(rows, header, name, find_columns(header, columns, aspects, f"{name}:{line}", required))
+        delimited = delimited_rows(lines, name, "\t" if form == "tsv" else ",")
+        rows = ((f"{name}:{number}", row) for number, row in delimited)
+        return _tabular(rows, name, columns, aspects, required)
 
 
-def _delimited(
-    rows: Iterator[tuple[int, list[str]]], header: Sequence[str], name: str, layout: RatingColumns
+def _tabular(
+    rows: Iterator[tuple[str, list[str]]],
+    name: str,
+    named: Mapping[str, str] | None,
+    aspects: Sequence[str] | None,
+    required: tuple[str, ...],
 ) -> RawRatings:
-    numbers: list[int] = []
+    """Take ratings of rows with their places, the titles first."""
+    first, header = next(rows, ("", []))
+    if not header:
+        raise DataError(f"{name} is empty; its first line must name the columns {some(required)}")
+    header = [title.strip() for title in header]
+    layout = find_columns(header, named, aspects, first, required)
+    places: list[str] = []
     wanted = [(title, header.index(title)) for title in layout.wanted()]
     columns: dict[str, list[Any]] = {title: [] for title, _ in wanted}
     scores = {layout.fields.get("score"), *layout.aspects}
-    for number, row in rows:
-        check_width(row, header, f"{name}:{number}")
+    for place, row in rows:
+        check_width(row, header, place)
         for title, index in wanted:
             columns[title].append(whole(row[index]) if title in scores else unguarded(row[index]))
-        numbers.append(number)
+        places.append(place)
     if layout.guessed:
         for title in layout.aspects:
-            _check_guess(columns[title], title, lambda row: f"{name}:{numbers[row]}")
-    return RawRatings.of_columns(columns, layout, name, lambda row: f"{name}:{numbers[row]}")
+            _check_guess(columns[title], title, places.__getitem__)
+    return RawRatings.of_columns(columns, layout, name, places.__getitem__)
 
 
 def _check_guess(values: Sequence[Any], title: str, place: Callable[[int], str]) -> None:

@@ -10,16 +10,25 @@ from __future__ import annotations
 
 import math
 from itertools import chain, compress, pairwise, repeat
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from trubleu.data.weights import agrees, ratings_problem, weight_from_ratings, weight_problem
+from trubleu.data.weights import (
+    agrees,
+    guess_scale,
+    ratings_problem,
+    weight_from_ratings,
+    weight_on_scale,
+    weight_problem,
+)
 from trubleu.errors import DataError, UsageError, nearest, shown, some
+from trubleu.files.delimited import finite
 from trubleu.files.jsonl import is_json_name, json_line, kind_of, parse_objects
 from trubleu.files.lines import open_bytes, read_text_lines, split_lines
 from trubleu.files.parquet import is_parquet, read_parquet
-from trubleu.files.paths import PathLike, check_standard_input_once, name_of
+from trubleu.files.paths import PathLike, base_name, check_standard_input_once, name_of
+from trubleu.files.tables import check_no_table, find_fields, is_table_name, read_table, tell_fields
 from trubleu.files.writer import atomic_writer
 from trubleu.native import kernels
 from trubleu.optional_deps import pandas_module, polars_module
@@ -33,6 +42,7 @@ if TYPE_CHECKING:
 
     from trubleu.data.references import References, Segment
     from trubleu.files.parquet import Frame, Table
+    from trubleu.files.tables import TextTable
 
 
 class Columns(NamedTuple):
@@ -532,10 +542,111 @@ def check_storable(values: Iterable[str | None], what: str) -> None:
             ) from None
 
 
-def read_any(path: PathLike) -> Columns:
+REFERENCE_TITLES: Final[dict[str, tuple[str, ...]]] = {
+    "id": (
+        "segment", "segmentid", "segid", "item", "itemid", "convid", "conversationid", "dialogid", "dialogueid",
+        "example", "exampleid", "contextid", "docid", "sourceid", "index",
+    ),
+    "text": (
+        "reference", "ref", "response", "answer", "reply", "target", "translation", "summary", "caption", "candidate",
+    ),
+    "weight": (),
+    "score": ("rating", "meanrating", "meanscore", "mean", "humanscore", "avgrating", "averagerating"),
+    "message": ("source", "src", "prompt", "question", "input", "query", "post"),
+    "origin": (),
+}  # fmt: skip
+"""What columns of a table of references may be called, as `trubleu.files.tables.plain_title` writes it."""
+
+RATING_TITLES: Final = {"ratings": r"(r|rater|ratings?|annotator|judge|worker|score)\d+"}
+
+
+def references_of_table(
+    table: TextTable, columns: Mapping[str, str] | None = None, scale: tuple[float, float] | None = None
+) -> Columns:
+    """Make references of a table with a row per reference: id, text, and weight, score or one column per rater."""
+    place = f"{table.name}: the first row"
+    found = find_fields(table.titles, REFERENCE_TITLES, columns, place, RATING_TITLES)
+    if "text" not in found:
+        raise DataError(
+            f"{place} names no column of texts, only {some(table.titles)}; say which it is: --columns text=TITLE"
+        )
+    if "weight" in found and ("score" in found or "ratings" in found):
+        raise DataError(f"{place} has weights and ratings; say which to use, or take one out of the table")
+    text = {field: table.column(titles[0]) for field, titles in found.items() if field != "ratings"}
+    weights, told = _table_weights(table, found, scale)
+    tell_fields(found, table.name, told)
+    short = base_name(table.name)
+    segments: dict[str, list[int]] = {}
+    for row in range(len(table.rows)):
+        segments.setdefault(text["id"][row] if "id" in text else f"{short}:{row + 1}", []).append(row)
+    collector = SegmentCollector(table.name)
+    for identity, rows in segments.items():
+        if not identity.strip():
+            raise DataError(f"{table.places[rows[0]]}: the id is empty; every row names the segment of its text")
+        messages = {text["message"][row] for row in rows} - {""} if "message" in text else set()
+        if len(messages) > 1:
+            raise DataError(f"{table.places[rows[1]]}: the message is not that of other rows with the id {identity}")
+        collector.begin({"id": identity, "message": next(iter(messages), None)}, table.places[rows[0]], identity)
+        for row in rows:
+            item: dict[str, Any] = {"text": text["text"][row]}
+            if "origin" in text:
+                item["origin"] = text["origin"][row] or None
+            if weights is not None:
+                item["weight"] = weights[row]
+            collector.add_reference(item, table.places[row])
+        collector.end()
+    return collector.columns()
+
+
+def _table_weights(
+    table: TextTable, found: Mapping[str, Sequence[str]], scale: tuple[float, float] | None
+) -> tuple[list[float | None] | None, str]:
+    """Return the weights of a table's rows, None where there is no rating, and on which scale ratings were read."""
+    field = next((name for name in ("weight", "ratings", "score") if name in found), None)
+    if field is None:
+        if scale is not None:
+            raise UsageError(f"--scale changes nothing, as {table.name} has no ratings; leave it out")
+        return None, ""
+    rows: list[list[float]] = [[] for _ in table.rows]
+    for title in found[field]:
+        for row, cell in enumerate(table.column(title)):
+            if not cell.strip():
+                continue
+            number = finite(cell)
+            if number is None:
+                raise DataError(f"{table.places[row]}: {title} must be a number, or empty, not {shown(cell)}")
+            rows[row].append(number)
+    if field == "weight":
+        if scale is not None:
+            raise UsageError(f"--scale changes nothing, as {table.name} has weights, not ratings; leave it out")
+        return [row[0] if row else None for row in rows], ""
+    chosen = scale or guess_scale([number for row in rows for number in row], table.name)
+    for place, ratings in zip(table.places, rows, strict=True):
+        for number in ratings:
+            if not chosen[0] <= number <= chosen[1]:
+                raise DataError(
+                    f"{place}: the rating {number:g} lies outside of the scale from {chosen[0]:g} to {chosen[1]:g}"
+                )
+    told = f", on the scale {chosen[0]:g}:{chosen[1]:g}"
+    return [weight_on_scale(row, chosen) if row else None for row in rows], told
+
+
+def _check_no_table(name: str, texts: Sequence[str]) -> None:
+    known = {*REFERENCE_TITLES, *chain.from_iterable(REFERENCE_TITLES.values()), "rater", "system", "context"}
+    known |= {f"{stem}{number}" for stem in ("r", "rater", "rating") for number in range(1, 21)}
+    check_no_table(name, texts, known, lambda ending: f"rename it to end in .{ending}, and give it with --refs")
+
+
+def read_any(
+    path: PathLike, columns: Mapping[str, str] | None = None, scale: tuple[float, float] | None = None
+) -> Columns:
     """Read one file of references, whichever form it has (see `References.read`)."""
     name = name_of(path)
     with open_bytes(path) as stream:
+        if is_table_name(name):
+            return references_of_table(read_table(stream, name), columns, scale)
+        if columns is not None or scale is not None:
+            raise UsageError(f"--columns and --scale go with tables, and {name} is none; leave them out")
         if is_parquet(stream, name):
             return segments_from_table(read_parquet(stream, name, WANTED))
         lines = chain.from_iterable(split_lines(stream, name))
@@ -546,6 +657,7 @@ def read_any(path: PathLike) -> Columns:
         if is_json_name(name) or is_references_record(first):
             return read_references(lines, name)
         texts = list(lines)
+    _check_no_table(name, texts)
     return Columns(texts, np.arange(len(texts) + 1), source=name)
 
 
@@ -556,7 +668,8 @@ def is_references_record(line: str) -> bool:
 
 def check_plain(name: str, lines: Sequence[str] = ()) -> None:
     """Refuse a file that is not one reference a line, by its name or its first line."""
-    structured = is_json_name(name) or name.endswith((".parquet", ".pq", ".tbp"))
+    structured = is_json_name(name) or is_table_name(name) or name.endswith((".parquet", ".pq", ".tbp"))
+    _check_no_table(name, lines)
     if structured or (len(lines) and is_references_record(lines[0])):
         raise DataError(f"{name} holds whole segments, not one reference a line; give it with --refs (References.read)")
 

@@ -283,8 +283,14 @@ class References:
         return cls._from_columns(segments_from_table(table_of(frame, WANTED)))
 
     @classmethod
-    def read(cls, path: PathLike) -> References:
-        """Read references from one file: JSON lines, Parquet, plain text with one reference a line, or a prepared file.
+    def read(
+        cls,
+        path: PathLike,
+        *,
+        columns: Mapping[str, str] | None = None,
+        scale: tuple[float, float] | None = None,
+    ) -> References:
+        """Read references from one file: JSON lines, a table, plain text with one reference a line, or a prepared file.
 
         A file is JSON lines if its name ends in ``.jsonl``, ``.ndjson`` or ``.json`` (then maybe ``.gz`` or ``.zst``)
         or its first line looks like an object with ``"references"``. Each line is then one segment::
@@ -300,6 +306,9 @@ class References:
         A file is Parquet if its name ends in ``.parquet`` or ``.pq`` or its first bytes say so. It has the same fields
         as columns, in one of the forms of `from_frame`; a missing id is FILE:ROW.
 
+        A file is a table if its name ends in ``.csv``, ``.tsv`` or ``.xlsx``: a row per reference, its columns the id
+        of the segment, the text, and a weight, a score or one column per rater. Columns are found by their titles.
+
         A prepared file (see `PreparedReferences.save`) is mapped into memory. Each part of it is read, and its checksum
         compared, when it is first used; so that a damaged one is noticed then, by the same error.
 
@@ -307,6 +316,11 @@ class References:
         ----------
         path
             The file, plain or compressed with gzip or zstd, or ``-`` for standard input.
+        columns
+            The titles of fields of a table (``id``, ``text``, ``weight``, ``score``, ``ratings``, ``message``,
+            ``origin``), where they cannot be told from the titles; several columns of ratings as ``r1+r2+r3``.
+        scale
+            The worst and the best rating of a table; guessed if None.
 
         Raises
         ------
@@ -325,7 +339,7 @@ class References:
         """
         if is_prepared(path):
             return cls._from_file(PreparedFile(path))
-        return cls._from_columns(read_any(path))
+        return cls._from_columns(read_any(path, columns, scale))
 
     @classmethod
     def read_parallel(cls, references: Sequence[PathLike], weights: Sequence[PathLike] = ()) -> References:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any
 
-from trubleu.errors import DataError, shown
+from trubleu.errors import DataError, UsageError, shown
+from trubleu.files.delimited import finite
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,6 +45,48 @@ def weight_from_ratings(ratings: Sequence[int]) -> float:
     count = len(ratings)
     # int(): NumPy's small integers would wrap around in the sum.
     return (sum(map(int, ratings)) - 3 * count) / (2 * count)
+
+
+def parse_scale(text: str) -> tuple[float, float]:
+    """Read the ends of a scale, ``LOW:HIGH``.
+
+    Examples
+    --------
+    >>> parse_scale("1:5"), parse_scale("-25:0")
+    ((1.0, 5.0), (-25.0, 0.0))
+    """
+    ends = [finite(end) for end in text.split(":")]
+    if len(ends) != 2 or ends[0] is None or ends[1] is None or ends[0] >= ends[1]:
+        raise UsageError(f"the scale {shown(text)} must be two numbers, the worst and the best: 1:5, 0:1 or -25:0")
+    return ends[0], ends[1]
+
+
+def guess_scale(values: Sequence[float], source: str) -> tuple[float, float]:
+    """Return the scale that ratings are most likely on: 1 to 5, 0 to 1, or -1 to 1.
+
+    Raises
+    ------
+    DataError
+        If they are on none of these.
+    """
+    low, high = min(values, default=1.0), max(values, default=1.0)
+    for scale in ((1.0, 5.0), (0.0, 1.0), (-1.0, 1.0)):
+        if scale[0] <= low and high <= scale[1]:
+            return scale
+    raise DataError(f"{source}: the ratings go from {low:g} to {high:g}; say on which scale they are: --scale LOW:HIGH")
+
+
+def weight_on_scale(ratings: Sequence[float], scale: tuple[float, float]) -> float:
+    """Turn ratings on any scale into a weight: the mean, with the worst at -1 and the best at +1.
+
+    Examples
+    --------
+    >>> weight_on_scale([5, 4], (1, 5)), weight_on_scale([0.5], (0, 1))
+    (0.75, 0.0)
+    """
+    low, high = scale
+    count = len(ratings)
+    return (2 * sum(ratings) - count * (low + high)) / (count * (high - low))
 
 
 def ratings_problem(ratings: Sequence[Any]) -> str | None:

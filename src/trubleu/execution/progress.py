@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
-from trubleu.errors import TrubleuWarning
+from trubleu.errors import Notice, TrubleuWarning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +67,8 @@ def told_once(*, quiet: bool) -> Iterator[None]:
                 usual(message, category, *place)
             elif not quiet and str(message) not in told:
                 told.add(str(message))
-                sys.stderr.write(f"trubleu: warning: {message}\n")
+                kind = "" if issubclass(category, Notice) else "warning: "
+                sys.stderr.write(f"trubleu: {kind}{message}\n")
 
         warnings.showwarning = show  # type: ignore[assignment]
         yield

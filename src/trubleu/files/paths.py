@@ -325,13 +325,14 @@ def check_standard_input_once(paths: Iterable[PathLike]) -> None:
         )
 
 
-Format: TypeAlias = Literal["jsonl", "parquet", "csv", "tsv"]
+Format: TypeAlias = Literal["jsonl", "parquet", "csv", "tsv", "xlsx"]
 
 _ENDINGS: dict[Format, tuple[str, ...]] = {
     "jsonl": (".jsonl", ".ndjson", ".json"),
     "parquet": (".parquet", ".pq"),
     "csv": (".csv",),
     "tsv": (".tsv", ".tab"),
+    "xlsx": (".xlsx",),
 }
 
 

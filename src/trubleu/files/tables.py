@@ -1,0 +1,264 @@
+"""Tables of CSV, TSV and Excel files: rows of text with their places, and which column holds what."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import re
+import warnings
+import zipfile
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from trubleu.errors import DataError, Notice, UsageError, nearest, shown, some
+from trubleu.files.delimited import check_width, delimited_rows, unguarded
+from trubleu.files.lines import split_lines
+from trubleu.files.paths import base_name, format_of
+from trubleu.optional_deps import needed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from trubleu.files.paths import Format
+
+TABLES: Final[tuple[Format, ...]] = ("csv", "tsv", "xlsx")
+
+MOST_UNPACKED: Final = 1 << 30
+"""Bytes that an Excel file may hold when it is unpacked."""
+
+_JOINERS: Final = str.maketrans("", "", "_- .")
+
+
+def is_table_name(name: str) -> bool:
+    """Return whether a file is a table by its name.
+
+    Examples
+    --------
+    >>> is_table_name("ratings.xlsx"), is_table_name("refs.csv.gz"), is_table_name("refs.txt")
+    (True, True, False)
+    """
+    return format_of(name) in TABLES
+
+
+class TextTable(NamedTuple):
+    """A table as text.
+
+    Attributes
+    ----------
+    name
+        The file's.
+    titles
+        Of the columns, without white space around them.
+    rows
+        The cells, as many in each row as there are titles; empty for an empty cell.
+    places
+        Where each row is, for messages.
+    """
+
+    name: str
+    titles: tuple[str, ...]
+    rows: list[list[str]]
+    places: Sequence[str]
+
+    def column(self, title: str) -> list[str]:
+        """Return the cells of a column."""
+        at = self.titles.index(title)
+        return [row[at] for row in self.rows]
+
+
+def table_rows(stream: io.BufferedReader, name: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the rows of a CSV, TSV or Excel file with their places, the titles first; blank rows are left out.
+
+    Raises
+    ------
+    DataError
+        If the file cannot be read as what its name says.
+    """
+    if format_of(name) == "xlsx":
+        return _excel_rows(stream.read(), name)
+    lines = chain.from_iterable(split_lines(stream, name, keep_ends=True))
+    first = next(lines, "")
+    delimiter = _delimiter(first, name)
+    rows = delimited_rows(chain([first], lines) if first else lines, name, delimiter)
+    return ((f"{name}:{number}", row) for number, row in rows)
+
+
+def _delimiter(first: str, name: str) -> str:
+    if format_of(name) == "tsv":
+        return "\t"
+    # Where commas are decimal points, spreadsheets write semicolons.
+    return ";" if ";" in first and "," not in first else "," if "," in first or "\t" not in first else "\t"
+
+
+def _excel_rows(data: bytes, name: str) -> Iterator[tuple[str, list[str]]]:
+    openpyxl = needed("openpyxl", "an Excel file", "trubleu[excel]")
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            unpacked = sum(member.file_size for member in archive.infolist())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what openpyxl does not know of a workbook does not matter here
+            book = openpyxl.load_workbook(io.BytesIO(data), data_only=True) if unpacked <= MOST_UNPACKED else None
+        pages = [] if book is None else book.worksheets
+        sheets = [sheet for sheet in pages if any(any(row) for row in sheet.iter_rows(values_only=True))]
+    except Exception as error:  # whatever a damaged workbook makes openpyxl raise
+        raise DataError(f"{name} is not an Excel workbook, or it is damaged; save it again as .xlsx or .csv") from error
+    if book is None:
+        raise DataError(f"{name} holds more than {MOST_UNPACKED >> 20:,} MB when it is unpacked; save it as CSV")
+    if not sheets:
+        raise DataError(f"{name} has no sheet with anything in it; save the sheet that holds the table")
+    if len(sheets) > 1:
+        titles = some(sheet.title for sheet in sheets)
+        raise DataError(f"{name} has {len(sheets)} sheets that are not empty ({titles}); save the one you mean alone")
+    (sheet,) = sheets
+    if merged := list(sheet.merged_cells.ranges):
+        raise DataError(f"{name}: the cells {merged[0]} are merged; unmerge them, so each row has cells of its own")
+    width = 0
+    for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
+        cells = [_cell_text(value, f"{name}: row {number}, column {at + 1}") for at, value in enumerate(row)]
+        while cells and not cells[-1] and len(cells) > width:
+            cells.pop()  # columns that were only formatted
+        if not any(cells):
+            continue
+        width = width or len(cells)
+        yield f"{name}: row {number}", cells
+
+
+def _cell_text(value: Any, place: str) -> str:
+    if isinstance(value, dt.date | dt.time | dt.timedelta):
+        raise DataError(f"{place} is a date, {value}; format the cells as text or numbers, and enter the value again")
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return "" if value is None else str(value)
+
+
+def read_table(stream: io.BufferedReader, name: str) -> TextTable:
+    """Read a CSV, TSV or Excel file whole.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read, is empty, has a title twice or a row of another width.
+    """
+    rows = table_rows(stream, name)
+    place, header = next(rows, ("", []))
+    titles = tuple(title.strip().removeprefix("\ufeff") for title in header)
+    if not titles:
+        raise DataError(f"{name} is empty; its first line must name the columns")
+    if repeated := [title for title in titles if titles.count(title) > 1 and title]:
+        raise DataError(f"{place}: there are {titles.count(repeated[0])} columns {repeated[0]}; leave only one of them")
+    cells, places = [], []
+    for where, row in rows:
+        check_width(row, titles, where)
+        cells.append([unguarded(cell) for cell in row])
+        places.append(where)
+    return TextTable(name, titles, cells, places)
+
+
+def plain_title(title: str) -> str:
+    """Return a title in small letters and without what joins words.
+
+    Examples
+    --------
+    >>> plain_title("Conv_ID "), plain_title("mean-rating")
+    ('convid', 'meanrating')
+    """
+    return title.strip().lower().translate(_JOINERS)
+
+
+def find_fields(
+    titles: Sequence[str],
+    synonyms: Mapping[str, Sequence[str]],
+    given: Mapping[str, str] | None,
+    place: str,
+    several: Mapping[str, str] | None = None,
+) -> dict[str, tuple[str, ...]]:
+    """Find out which columns hold which fields.
+
+    What the caller says goes first, then the fields' own names, then what else people call them.
+
+    Parameters
+    ----------
+    titles
+        Of the columns.
+    synonyms
+        What each field may be called, as `plain_title` writes it.
+    given
+        The titles of some fields; several for one field are separated by ``+``.
+    place
+        Where the titles are, for messages.
+    several
+        Patterns of the titles of fields that several columns may hold, such as ratings.
+
+    Returns
+    -------
+    dict
+        The titles of each field that was found.
+
+    Raises
+    ------
+    DataError
+        If two columns could be meant, or one that was named is not there.
+    UsageError
+        If there is no such field.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    fields = [*synonyms, *(several or {})]
+    for field, text in (given or {}).items():
+        if field not in fields:
+            raise UsageError(f"--columns: there is no field {shown(field)} here; {nearest(field, fields)}")
+        found[field] = tuple(text.split("+")) if field in (several or {}) else (text,)
+        for title in found[field]:
+            if title not in titles:
+                raise DataError(f"{place}: there is no column {shown(title)}; {nearest(title, titles)}")
+    free = [title for title in titles if title not in chain.from_iterable(found.values())]
+    for field, names in synonyms.items():
+        if field in found:
+            continue
+        meant = [field] if field in free else [title for title in free if plain_title(title) in names]
+        if len(meant) > 1:
+            raise DataError(
+                f"{place}: the columns {' and '.join(meant)} could both be the {field}; "
+                f"say which it is: --columns {field}={meant[0]}"
+            )
+        if meant:
+            found[field] = (meant[0],)
+            free.remove(meant[0])
+    for field, pattern in (several or {}).items():
+        if field not in found and (these := [title for title in free if re.fullmatch(pattern, plain_title(title))]):
+            found[field] = tuple(these)
+    return found
+
+
+def tell_fields(found: Mapping[str, Sequence[str]], name: str, more: str = "") -> None:
+    """Say which columns were taken for which fields, where that had to be guessed."""
+    if any(tuple(titles) != (field,) for field, titles in found.items()) or more:
+        told = ", ".join(f"{field} ← {' '.join(titles)}" for field, titles in found.items())
+        warnings.warn(f"columns of {base_name(name)}: {told}{more}", Notice, stacklevel=3)
+
+
+def check_no_table(name: str, lines: Sequence[str], known: Iterable[str], command: Callable[[str], str]) -> None:
+    """Refuse plain text that is a table with a header: its first line names columns and all lines have as many cells.
+
+    Parameters
+    ----------
+    name
+        The file's.
+    lines
+        All its lines, or many.
+    known
+        What columns may be called, as `plain_title` writes it.
+    command
+        Returns what to do, given the ending that the file should have.
+    """
+    if len(lines) < 2:
+        return
+    words = set(known)
+    for delimiter, ending in ((",", "csv"), ("\t", "tsv"), (";", "csv")):
+        titles = lines[0].split(delimiter)
+        if len(titles) < 2 or not all(plain_title(title.strip('"')) in words for title in titles):
+            continue
+        width = len(titles) - 1
+        if 10 * sum(line.count(delimiter) >= width for line in lines) >= 9 * len(lines):
+            raise DataError(
+                f"{name} is a table with the columns {some(titles)}, not one text per line; {command(ending)}"
+            )
