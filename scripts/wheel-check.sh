@@ -65,6 +65,14 @@ say "using it"
 alone trubleu --version
 alone trubleu score --refs "$ROOT/examples/refs.jsonl" "$ROOT"/examples/{good,dull,parrot}.txt -m bleu-2 -m dbleu-2 -m chrf --ci --seed 7
 
+# A bill of materials (CycloneDX): the wheel with all that it brought along.
+name=$(basename "$here"/dist/*.tar.gz .tar.gz)
+quietly "writing $name.cdx.json" cyclonedx-py environment --pyproject pyproject.toml --output-reproducible \
+  --output-file "$here/dist/$name.cdx.json" "$here/venv/bin/python"
+for package in trubleu numpy regex sacrebleu tqdm; do
+  grep -q "\"name\": \"$package\"" "$here/dist/$name.cdx.json" || fail "$name.cdx.json does not name $package."
+done
+
 if [ -n "${1:-}" ]; then
   mkdir -p "$1"
   cp "$here"/dist/* "$1"
