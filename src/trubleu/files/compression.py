@@ -160,8 +160,8 @@ class _Unpacked(_Rejoined):
         size = super().readinto(buffer)
         if self.taken > max(_ALWAYS, self._expansion * self._source.taken):
             raise DataError(
-                f"{self._name}: more than {self._expansion} times its size comes out of this compressed file; if that is "
-                f"right, unpack it, or set {MAX_EXPANSION} to a larger number"
+                f"{self._name}: more than {self._expansion} times its size comes out of this compressed file; if that "
+                f"is right, unpack it, or set {MAX_EXPANSION} to a larger number"
             )
         return size
 

@@ -131,8 +131,8 @@ class LinePieces:
         self._size += len(piece)
         if self._size > self._megabytes << 20:
             raise DataError(
-                f"{self._name}:{number + 1}: this line is longer than {self._megabytes} MB, so the file is hardly text; if "
-                f"it is, set {MAX_LINE} to more megabytes"
+                f"{self._name}:{number + 1}: this line is longer than {self._megabytes} MB, so it is hardly text; "
+                f"if it is, set {MAX_LINE} to more megabytes"
             )
 
     def joined(self, end: bytes) -> bytes:

@@ -1,8 +1,8 @@
 """Frames (Polars, pandas) and Parquet files as plain columns.
 
 Parquet files that we write carry a checksum, as Polars neither writes nor checks those of pages. It stands between the
-last page and the footer, where readers of Parquet do not look, as the footer says where each page is. Programs that copy
-metadata into files of their own do not copy it.
+last page and the footer, where readers of Parquet do not look, as the footer says where each page is. So programs
+that copy metadata into files of their own do not copy it.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ class ChrF(Metric):
         """Return chrF on 0 to 100 for each row of summed statistics."""
         tiny = 1e-16
         factor = self.beta**2
-        triples = statistics.reshape(*statistics.shape[:-1], -1, 3)
+        triples = statistics.reshape(*statistics.shape[:-1], statistics.shape[-1] // 3, 3)
         hypothesis, reference, match = np.moveaxis(triples, -1, 0)
         precision = np.divide(match, hypothesis, out=np.full(match.shape, tiny), where=hypothesis > 0)
         recall = np.divide(match, reference, out=np.full(match.shape, tiny), where=reference > 0)

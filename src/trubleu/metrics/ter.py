@@ -32,7 +32,7 @@ SLICE: Final = 64
 """Segments between two reports of progress."""
 
 MOST_WORDS: Final = 2000
-"""Words of a text; two unlike texts of so many words take minutes, and three times as long if they are twice as long."""
+"""Words of a text; two unlike texts of so many words take minutes, and twice as many words three times as long."""
 
 
 class Ter(Metric):
@@ -104,16 +104,16 @@ class Ter(Metric):
 
     def _check_lengths(self, outputs: Sequence[str], segments: References) -> None:
         owners = np.repeat(np.arange(len(outputs)), np.diff(segments.offsets)).tolist()
-        for kind, texts, rows in (("output", outputs, range(len(outputs))), ("reference", segments.texts, owners)):
+        for kind, texts, rows in (("an output", outputs, range(len(outputs))), ("a reference", segments.texts, owners)):
             for row, text in zip(rows, texts, strict=True):
                 if len(text) <= MOST_WORDS:  # every word has a character
                     continue
                 words = len(self._peer._preprocess_segment(text).split())  # noqa: SLF001
                 if words > MOST_WORDS:
                     raise DataError(
-                        f"{segments.source}: segment {segments.ids[row]} has {'an' if kind == 'output' else 'a'} {kind} of "
-                        f"{words:,} words; ter takes {MOST_WORDS:,} at most, as longer ones take many minutes each: cut "
-                        "the texts into shorter segments, or leave ter out"
+                        f"{segments.source}: segment {segments.ids[row]} has {kind} of {words:,} words; ter takes "
+                        f"{MOST_WORDS:,} at most, as longer texts take many minutes each; cut them into shorter "
+                        "segments, or leave ter out"
                     )
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
