@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from trubleu.data.triples import FIELDS
 from trubleu.errors import ChangedError, DataError, UsageError, counted, nearest, shown, some
-from trubleu.files.jsonl import keys_differ, parse_json, parse_object
+from trubleu.files.jsonl import parse_beginning, parse_object
 from trubleu.files.parquet import PARQUET_MAGIC, damage_named, scan_parquet
 from trubleu.files.paths import forget, local_copy, unreadable
 
@@ -29,8 +28,6 @@ _CHUNK = 1024  # lines that are looked at together; if one is not in order, all 
 PASSED_OVER = "-"
 BY_WIDTH = {2: FIELDS[2:], 3: FIELDS[1:], 4: FIELDS}
 
-_decode_json = json.JSONDecoder().raw_decode
-
 
 def add_json(rows: TripleRows, lines: Sequence[Line], before: int) -> None:
     """Add the triples of some lines of JSON; ``before`` is the number of lines before them.
@@ -45,15 +42,12 @@ def add_json(rows: TripleRows, lines: Sequence[Line], before: int) -> None:
 
 def _json_at_once(rows: TripleRows, lines: Sequence[Any], before: int) -> bool:
     try:
-        decoded = list(map(_decode_json, lines))
+        decoded = list(map(parse_beginning, lines))
         records = [record for record, _ in decoded]
         messages = [record["message"] for record in records]
         responses = [record["response"] for record in records]
         ids = [record.get("id") for record in records]
         contexts = [record.get("context") for record in records] if rows.contexts else ()
-        for line, record in zip(lines, records, strict=True):
-            if not keys_differ(line, record):
-                parse_json(line)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return False
     if [end for _, end in decoded] != list(map(len, lines)):

@@ -112,8 +112,8 @@ def grain_of(largest: NDArray[np.float64] | float) -> NDArray[np.float64]:
 
     Examples
     --------
-    >>> grain_of(100.0) / 2, grain_of(0.01) / 2
-    (1e-09, 1e-11)
+    >>> [float(grain_of(largest)) / 2 for largest in (100.0, 0.5)]
+    [1e-09, 5e-10]
     """
     return np.maximum(2 * TIE * np.minimum(largest, 1.0), 1e-12 * np.asarray(largest))
 

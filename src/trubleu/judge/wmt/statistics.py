@@ -254,7 +254,7 @@ def segment_coefficients(
 
 def _settled(scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return each row of scores with equal numbers for ties."""
-    return settled(scores, grain_of(np.abs(scores).max(axis=-1, keepdims=True)))
+    return settled(scores, grain_of(np.abs(scores).max(axis=-1, keepdims=True, initial=0.0)))
 
 
 def resampled_segment_coefficients(
