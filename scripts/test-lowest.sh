@@ -20,6 +20,8 @@ quietly "installing them" uv pip install -r "$here/packages.txt"
 quietly "compiling TruBLEU" uv pip install --no-build-isolation --no-deps --config-settings "build-dir=$here/kernels" --editable .
 
 say "=== pytest"
-# New packages find old ones' habits deprecated. Left out is what drives browsers, clusters and the documentation.
+# Old packages do what new ones find deprecated, and one test makes errors of that in a process of its own. Left out is what
+# tests browsers, clusters, servers under load and the documentation rather than packages.
 "$lowest/bin/python" -m pytest -n "$(nproc)" -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning \
-  --ignore tests/{benchmarks,browser,demo,docs,execution,integrations} tests "$@"
+  --deselect tests/render/test_figures.py::test_no_window_and_no_list_of_figures --ignore tests/rating/load \
+  tests/{data,files,judge,metrics,mining,native,rating,render,scoring,stats,text,vectors} "$@"
