@@ -89,7 +89,7 @@ def unpacked(stream: BinaryIO, name: str) -> Iterator[io.BufferedReader]:
     """
     head = stream.read(_MAGIC)
     source = _Rejoined(head, stream)
-    whole = io.BufferedReader(source)
+    whole: io.BufferedReader = io.BufferedReader(source)
     if head.startswith(_ZSTD):
         frames = io.BufferedReader(_ZstdReader(whole, name))
         yield io.BufferedReader(_Unpacked(frames, source, name))
