@@ -16,6 +16,7 @@ from trubleu.errors import UsageError
 from trubleu.judge import Protocol, judge_pairs
 from trubleu.judge.pairs.observations import Column
 from trubleu.judge.pairs.results import Measure
+from trubleu.render import render_judge_page, render_pairs
 from trubleu.stats import UnitDraws, fieller_interval, fisher_interval
 
 if TYPE_CHECKING:
@@ -400,3 +401,13 @@ def test_differences_by_rounding_alone_are_ties() -> None:
     rows = np.array([[30.0, 30.0 + 9e-10], [30.0, 30.0 + 3e-9], [0.3, 0.1 + 0.2]])
     column = Column.of(Measure(metric="m", condition="all"), lambda sums: sums[..., 0], [rows])
     assert np.sign(column.differences(rows)).tolist() == [0.0, -1.0, 0.0]
+
+
+def test_p_values_that_cannot_be_lower_say_so() -> None:
+    report = judge(make_world(segments=40, seed=3), "bleu-1", "dbleu-1")
+    assert min(row.spearman_p or 1.0 for row in report.comparisons) == 1 / (FEW.resamples + 1)
+    note = "p (Holm) is at least 0.9 with 9 resamples and 9 tests; --resamples 9000 lets it be lower"
+    assert note in report.notes
+    for shown in (render_pairs(report), render_pairs(report, "json"), render_judge_page(report)):
+        assert note in shown
+    assert "lets it be lower" not in " ".join(judge(make_world(segments=40, seed=15), "bleu-1", "dbleu-1").notes)
