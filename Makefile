@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # Targets share .venv and build/.
 .NOTPARALLEL:
-.PHONY: help install demo test test-integrations soak bench docs lint format sanitize wheel clean
+.PHONY: help install demo test test-integrations test-lowest lock soak bench docs lint format sanitize wheel clean
 
 help: ## show this list
 	@echo "make TARGET [PYTHON=python3.12], where TARGET is one of"
@@ -21,6 +21,12 @@ test: ## style, types, documentation, wheel, sanitizers, tests: with test-integr
 
 test-integrations: ## against torch, torchmetrics, Hugging Face evaluate, Jupyter and shells; installs what it needs
 	@scripts/test-integrations.sh
+
+test-lowest: ## with the oldest versions of all packages that pyproject.toml allows
+	@scripts/test-lowest.sh
+
+lock: ## pin the packages of development and CI, with hashes (ARGS=--upgrade takes the newest)
+	@scripts/lock.sh $(ARGS)
 
 soak: ## load, faults and kills of rating studies and of Ray clusters at full size, for about an hour
 	@scripts/soak.sh
@@ -44,5 +50,5 @@ wheel: ## build sdist and wheel into dist/ and try the wheel in an empty environ
 	@scripts/wheel-check.sh dist
 
 clean: ## remove everything that can be made again
-	@rm -rf .venv build dist site out .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf .venv .venv-lowest build dist site out .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	@find src tests benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -17,8 +17,8 @@ interpreter=$("$python" -c 'import sys; print(sys.base_prefix, sys.version.split
 # What the build depends on: the contents of the build files and C++ sources, and which Python files exist.
 state() {
   echo "$interpreter"
-  find pyproject.toml CMakeLists.txt scripts/install.sh src -type f \
-    \( -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name '*.toml' -o -name 'CMakeLists.txt' -o -name 'install.sh' \) -print0 |
+  find pyproject.toml CMakeLists.txt scripts/install.sh requirements src -type f \
+    \( -name '*.cpp' -o -name '*.hpp' -o -name '*.h' -o -name '*.toml' -o -name '*.txt' -o -name 'install.sh' \) -print0 |
     LC_ALL=C sort -z | xargs -0 sha256sum
   find src -name '*.py' | LC_ALL=C sort
   cat src/trubleu/_version.py
@@ -52,38 +52,14 @@ if [ -f "$VENV/pyvenv.cfg" ]; then
 fi
 [ -x "$VENV/bin/python" ] || quietly "making $VENV" "$python" -m venv "$VENV"
 
-# Without build isolation the build directory stays valid, so only changed C++ files are compiled again.
-# The back end itself says whether cmake and ninja must come from the package index.
+# What is installed is pinned with hashes in requirements/ (see scripts/lock.sh). Without build isolation the build directory
+# stays valid, so only changed C++ files are compiled again.
 pip=("$VENV/bin/python" -m pip --disable-pip-version-check)
-mapfile -t requires < <("$VENV/bin/python" -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")')
-quietly "installing what the build needs" "${pip[@]}" install "${requires[@]}"
-tools=$("$VENV/bin/python" -c 'from scikit_build_core.build import get_requires_for_build_editable as requires; print(*requires(), sep="\n")')
-if [ -n "$tools" ]; then
-  mapfile -t tools <<<"$tools"
-  quietly "installing ${tools[*]}" "${pip[@]}" install "${tools[@]}"
-fi
+quietly "installing what the build needs" "${pip[@]}" install --no-deps --require-hashes -r requirements/build.txt
 # Compiling keeps all cores busy and installing packages hardly one, so both are done at the same time. Modules of other
 # packages are compiled to bytecode when they are first imported, and most of them never are.
-packages=$("$VENV/bin/python" - <<'PY'
-import re
-import tomllib
-
-project = tomllib.load(open("pyproject.toml", "rb"))["project"]
-
-
-def listed(extra: str) -> set[str]:
-    found = set()
-    for each in project["optional-dependencies"][extra]:
-        own = re.fullmatch(r"trubleu\[(.*)\]", each)
-        found |= set().union(*map(listed, own[1].split(","))) if own else {each}
-    return found
-
-
-print(*sorted({*project["dependencies"], *listed("dev")}), sep="\n")
-PY
-)
-mapfile -t packages <<<"$packages"
-quietly "installing ${#packages[@]} packages" "${pip[@]}" install --no-compile "${packages[@]}" &
+quietly "installing $(grep -c '^[a-z]' requirements/dev.txt) packages" \
+  "${pip[@]}" install --no-compile --no-deps --require-hashes -r requirements/dev.txt &
 packages_job=$!
 trap 'kill "$packages_job" 2>/dev/null || true' EXIT
 PATH="$VENV/bin:$PATH" quietly "compiling TruBLEU" "${pip[@]}" install --no-compile --no-build-isolation --no-deps --editable .

@@ -65,6 +65,26 @@ say "using it"
 alone trubleu --version
 alone trubleu score --refs "$ROOT/examples/refs.jsonl" "$ROOT"/examples/{good,dull,parrot}.txt -m bleu-2 -m dbleu-2 -m chrf --ci --seed 7
 
+# A bill of materials (CycloneDX): the wheel, whose version stands elsewhere in this tree, with all that it brought along.
+name=$(basename "$here"/dist/*.tar.gz .tar.gz)
+sed "s/^dynamic = .*/version = \"${name#trubleu-}\"/" pyproject.toml >"$here/pyproject.toml"
+alone "$here/venv/bin/python" -m pip uninstall -q -y setuptools pip
+quietly "writing $name.cdx.json" cyclonedx-py environment --pyproject "$here/pyproject.toml" --output-reproducible \
+  --output-file "$here/dist/$name.cdx.json" "$here/venv/bin/python"
+python - "$here/dist/$name.cdx.json" <<'PY'
+import json
+import sys
+import tomllib
+
+from packaging.requirements import Requirement
+
+bill = json.load(open(sys.argv[1], encoding="utf-8"))
+needed = {Requirement(each).name for each in tomllib.load(open("pyproject.toml", "rb"))["project"]["dependencies"]}
+lost = needed - {each["name"] for each in bill["components"]}
+if lost or not bill["metadata"]["component"].get("version"):
+    sys.exit(f"error: {sys.argv[1]} lacks {', '.join(sorted(lost)) or 'the version'}.")
+PY
+
 if [ -n "${1:-}" ]; then
   mkdir -p "$1"
   cp "$here"/dist/* "$1"

@@ -10,6 +10,7 @@ import math
 import re
 import subprocess
 import sys
+import tomllib
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -18,6 +19,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from packaging.requirements import Requirement
 
 import trubleu
 from trubleu.api import corpus_score
@@ -99,6 +101,7 @@ def test_a_run_loads_only_what_it_uses(tmp_path: Path) -> None:
     (tmp_path / "s").write_text("a b d\n")
     code = f"""
 import sys
+import tomllib
 from trubleu.cli import main
 arguments = ["score", "--refs", r"{tmp_path}/r", r"{tmp_path}/s", "-m", "dbleu-2", "--quiet", "--out", r"{tmp_path}/o"]
 assert main(arguments) == 0
@@ -507,3 +510,43 @@ def test_the_number_of_references_is_in_the_signature_of_a_score(kind: Any) -> N
     assert ours.corpus(["a", "c"], varied).signature.to_dict()["nrefs"] == "var"
     assert ours.corpus(["a", "c"], varied.prepare()).signature.to_dict()["nrefs"] == "var"
     assert "nrefs" not in ours.signature().to_dict()
+
+
+ROOT = Path(__file__).parents[1]
+
+
+def requirements_of(*extras: str) -> list[Requirement]:
+    """Return what pyproject.toml asks for, its own extras resolved."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    found, waiting = [], [*project["dependencies"]]
+    for extra in extras or tuple(project["optional-dependencies"]):
+        waiting += project["optional-dependencies"][extra]
+    for each in map(Requirement, waiting):
+        found += requirements_of(*each.extras) if each.name == "trubleu" else [each]
+    return found
+
+
+def test_every_dependency_has_a_lower_bound() -> None:
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["build-system"]["requires"]
+    unbounded = [
+        str(each)
+        for each in [*requirements_of(), *map(Requirement, build)]
+        if not any(part.operator in (">=", "==") for part in each.specifier)
+    ]
+    assert not unbounded
+
+
+@pytest.mark.parametrize("name", ["build", "dev"])
+def test_what_is_pinned_is_what_is_asked_for(name: str) -> None:
+    text = (ROOT / "requirements" / f"{name}.txt").read_text("utf-8")
+    blocks = [block for block in re.split(r"\n(?=\S)", text) if not block.startswith("#")]
+    assert all("--hash=sha256:" in block for block in blocks)
+    pinned: dict[str, list[str]] = {}
+    for block in blocks:
+        each = Requirement(block.partition("\\")[0].strip())
+        pinned.setdefault(re.sub(r"[-_.]+", "-", each.name).lower(), []).append(str(each.specifier).removeprefix("=="))
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["build-system"]["requires"]
+    for each in requirements_of("dev") if name == "dev" else map(Requirement, build):
+        versions = pinned[re.sub(r"[-_.]+", "-", each.name).lower()]
+        assert all(version in each.specifier for version in versions), f"{each}: {versions}; run make lock"
+    assert "torch" not in pinned  # large, and another build on each machine: scripts/test-integrations.sh has it

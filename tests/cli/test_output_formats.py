@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import trubleu
+import trubleu.scoring.partitions  # makes sizes from PART, which a test below changes
 from trubleu.cli import main
 from trubleu.data import corpus
 
@@ -68,14 +69,25 @@ def test_csv_has_what_json_has(run: Callable[..., tuple[int, str, str]]) -> None
         ]
 
 
+def test_p_values_that_cannot_be_lower_say_so_in_every_format(run: Callable[..., tuple[int, str, str]]) -> None:
+    call = ("--refs", "refs.jsonl", "sys_A.txt", "b=plain.txt", "-m", "bleu-2", "--test", "--resamples")
+    note = "p (Holm) is at least 0.02 with 50 resamples and 1 test; --resamples 1000 lets it be lower"
+    assert json.loads(run(*call, "50", "--format", "json")[1])["notes"] == [{"schema": 1, "note": note}]
+    assert table(run(*call, "50", "--format", "csv")[1])[-1]["note"] == note
+    for form in ("text", "markdown", "latex"):
+        assert "is at least 0.02 with 50 resamples" in run(*call, "50", "--format", form)[1]
+    assert "lets it be lower" not in run(*call, "1000")[1]
+    assert "notes" not in json.loads(run(*call, "1000", "--format", "json")[1])
+
+
 def test_csv_of_scores_tests_and_segments_is_one_table(run: Callable[..., tuple[int, str, str]]) -> None:
     call = ("--refs", "refs.jsonl", "sys_A.txt", "b=plain.txt", "-m", "bleu-2", "--test", "--resamples", "50")
     lines = table(run(*call, "--segments", "--format", "csv")[1])
-    assert [line["table"] for line in lines] == ["scores"] * 2 + ["tests"] + ["segments"] * 4
-    assert [(line["id"], line["system"]) for line in lines[3:]] == [
+    assert [line["table"] for line in lines] == ["scores"] * 2 + ["tests"] + ["segments"] * 4 + ["notes"]
+    assert [(line["id"], line["system"]) for line in lines[3:-1]] == [
         (segment, system) for system in ("sys_A", "b") for segment in "xy"
     ]
-    assert {line["table"] for line in table(run(*call, "--format", "csv")[1])} == {"scores", "tests"}
+    assert {line["table"] for line in table(run(*call, "--format", "csv")[1])} == {"scores", "tests", "notes"}
 
 
 def test_markdown_and_latex(run: Callable[..., tuple[int, str, str]]) -> None:

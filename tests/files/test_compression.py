@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trubleu.data import References, read_outputs
-from trubleu.errors import DataError, MissingExtraError
+from trubleu.errors import DataError, MissingExtraError, UsageError
 from trubleu.files import compression as compression_module
 from trubleu.files.lines import iterate_lines, read_text_lines
 from trubleu.files.writer import atomic_writer, check_writable
@@ -149,3 +149,30 @@ def test_the_package_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         with pytest.raises(MissingExtraError, match=MISSING):
             attempt(path)
     assert path.read_bytes() == pack(b"a\n")
+
+
+@pytest.mark.parametrize("packed", [gzip.compress, pack])
+def test_what_unpacks_to_far_too_much(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: Callable[[bytes], bytes]
+) -> None:
+    monkeypatch.setattr(compression_module, "_ALWAYS", 1 << 16)
+    path = tmp_path / "refs.packed"
+    path.write_bytes(packed(b"\n" * (1 << 16)))
+    assert len(read_text_lines(path)) == 1 << 16  # little comes out of it, though it is much for its size
+    path.write_bytes(packed(b"\n" * (1 << 20)))
+    with pytest.raises(
+        DataError,
+        match=r"refs\.packed: more than 200 times its size comes out of this compressed file; if that is right, unpack "
+        r"it, or set TRUBLEU_MAX_EXPANSION to a larger number$",
+    ):
+        read_text_lines(path)
+    monkeypatch.setenv("TRUBLEU_MAX_EXPANSION", "100000")
+    assert len(read_text_lines(path)) == 1 << 20
+
+
+def test_a_limit_that_is_no_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRUBLEU_MAX_EXPANSION", "much")
+    path = tmp_path / "refs.zst"
+    path.write_bytes(pack(b"a"))
+    with pytest.raises(UsageError, match=r"^TRUBLEU_MAX_EXPANSION is 'much', but must be a whole number from 1 on$"):
+        read_text_lines(path)

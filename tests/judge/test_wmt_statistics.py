@@ -182,3 +182,14 @@ def test_the_p_value_is_that_of_the_paired_bootstrap() -> None:
     replicates = (counts @ (a - b))[:, 0] / 30
     assert centred_p(replicates, test.difference) == test.p
     assert centred_p(np.array([np.nan]), 0.0) is None
+
+
+def test_differences_by_rounding_alone_are_ties() -> None:
+    human = np.array([1.0, 2.0, 3.0, 4.0])
+    dusty = np.array([[20.0, 20.0 + 5e-10, 30.0, 40.0], [20.0, 20.0 + 5e-10, 20.0, 20.0]])
+    exact = np.array([[20.0, 20.0, 30.0, 40.0], [20.0, 20.0, 20.0, 20.0]])
+    for name, values in system_coefficients(human, dusty).items():
+        assert values == pytest.approx(system_coefficients(human, exact)[name], nan_ok=True, abs=1e-9), name
+    for row in range(2):
+        expected = segment_coefficients(human, {"m": exact[row]})
+        assert segment_coefficients(human, {"m": dusty[row]}) == pytest.approx(expected, abs=1e-9)

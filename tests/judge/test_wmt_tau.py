@@ -196,3 +196,13 @@ def test_unknown_variants_are_refused() -> None:
     with pytest.raises(UsageError, match="there is no variant 'wmt16' of τ; did you mean"):
         check_variant("wmt16")
     assert check_variant("wmt15") == "wmt14"
+
+
+def test_differences_by_rounding_alone_are_ties() -> None:
+    scores = np.array([[30.0, 30.0, 0.3], [30.0 + 9e-10, 30.0 + 3e-9, 0.1 + 0.2]])
+    pairs = RankedPairs(
+        segment=np.arange(3), a=np.zeros(3, int), b=np.ones(3, int), human=np.ones(3, int), ranking=np.arange(3)
+    )
+    assert np.flatnonzero(pairs.counts(scores, np.arange(3))).tolist() == [7, 9 + 8, 18 + 7]
+    small = np.array([[0.002, 0.002, 0.002], [0.002 + 1e-12, 0.002 + 1e-10, 0.002]])  # of a metric of another scale
+    assert np.flatnonzero(pairs.counts(small, np.arange(3))).tolist() == [7, 9 + 8, 18 + 7]

@@ -10,6 +10,7 @@ import pytest
 
 import trubleu
 from trubleu.errors import DataError
+from trubleu.metrics.registry import names
 
 CROWDED = """
 import resource
@@ -35,3 +36,12 @@ def test_statistics_of_another_width_are_refused(name: str, shape: tuple[int, ..
 def test_threads_that_cannot_be_had_are_done_without() -> None:
     done = subprocess.run([sys.executable, "-c", CROWDED], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
+
+
+@pytest.mark.parametrize("name", names())
+def test_no_rows_have_no_scores(name: str) -> None:
+    metric = trubleu.metric(name)
+    references = trubleu.References.from_lists([["the cat sat"], ["a dog"]]).with_messages(["a cat", "dogs"])
+    width = metric.statistics(["a cat sat", "the dog"], references).shape[1]
+    assert metric.score(np.zeros((0, width))).shape == (0,)
+    assert metric.score(np.zeros((3, 0, width))).shape == (3, 0)

@@ -164,3 +164,25 @@ def test_rows_are_sacrebleu_s(corpus: Corpus, pair: tuple[ChrF, Any]) -> None:
     theirs = peer._extract_corpus_statistics(corpus.outputs, streams(corpus.references))
     for threads in (1, 2):
         assert ours.statistics(corpus.outputs, corpus.references, threads=threads).tolist() == theirs
+
+
+@pytest.mark.parametrize(
+    ("output", "reference", "options", "message"),
+    [
+        ("a " * 2001, "b", {}, "has an output of 2,001 words"),
+        ("a", "b " * 2500, {}, "has a reference of 2,500 words"),
+        ("a", "b," * 1500, {"normalized": True}, "has a reference of 3,000 words"),
+    ],
+)
+def test_texts_beyond_what_ter_can_do(output: str, reference: str, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(
+        DataError,
+        match=rf"^references: segment 2 {message}; ter takes 2,000 at most, as longer texts take many minutes",
+    ):
+        Ter(**options).statistics(["a", output], [["a"], ["b", reference]])
+
+
+def test_ter_at_its_limit() -> None:
+    text = "a " * 1999 + "b"
+    assert Ter().statistics([text], [[text]]).tolist() == [[0.0, 2000.0]]
+    assert Ter().statistics(["a,b" * 3000], [["c"]]).tolist() == [[1.0, 1.0]]  # one word

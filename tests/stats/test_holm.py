@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from trubleu.errors import DataError
 from trubleu.stats import holm
+from trubleu.stats.paired import holm_limit
 
 if TYPE_CHECKING:
     from random import Random
@@ -73,3 +74,20 @@ def test_refuses_what_is_no_probability(bad: float) -> None:
 def test_refuses_a_table() -> None:
     with pytest.raises(DataError, match="flat list"):
         holm([[0.5]])
+
+
+@pytest.mark.parametrize(
+    ("p", "resamples", "least"),
+    [
+        ([1 / 101, 1.0], 100, "0.02 with 100 resamples and 2 tests; --resamples 2000"),
+        ([1 / 101], 100, "0.0099 with 100 resamples and 1 test; --resamples 1000"),
+        ([0.5] * 2, 1, "1 with 1 resamples and 2 tests; --resamples 2000"),
+        ([1 / 91, 0.3], 100, "0.022 with 100 resamples and 2 tests; --resamples 2000"),  # 10 of them are undefined
+        ([2 / 101, 1.0], 100, None),
+        ([1 / 10_001] * 9, 10_000, None),
+        ([], 100, None),
+    ],
+)
+def test_what_more_resamples_could_lower_says_so(p: list[float], resamples: int, least: str | None) -> None:
+    expected = None if least is None else f"p (Holm) is at least {least} lets it be lower"
+    assert holm_limit(p, resamples) == expected

@@ -23,10 +23,9 @@ from trubleu.files import paths
 from trubleu.files import paths as places
 from trubleu.files.compression import is_packed
 from trubleu.files.jsonl import is_json_name, parse_object
-from trubleu.files.lines import BOM, newlines_in, open_bytes
-from trubleu.files.parquet import PARQUET_MAGIC
+from trubleu.files.lines import BOM, LinePieces, newlines_in, open_bytes
+from trubleu.files.parquet import PARQUET_MAGIC, damage_named, scan_parquet
 from trubleu.files.paths import format_of, is_standard, name_of, unreadable
-from trubleu.optional_deps import polars_module
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -90,11 +89,13 @@ def form_of_file(path: str, name: str, role: Role, *, packed: bool) -> Form | No
             return "jsonl"
         if not head:
             return None
-        blocks = [head]
-        while b"\n" not in blocks[-1] and (block := stream.read(_BLOCK)):
-            blocks.append(block)
+        pieces, block = LinePieces(name), head
+        while b"\n" not in block:
+            pieces.add(block, 0)
+            if not (block := stream.read(_BLOCK)):
+                break
     # Only the first line: wrong bytes elsewhere are the business of whoever reads them.
-    first = b"".join(blocks).partition(b"\n")[0].decode("utf-8-sig", "replace")
+    first = pieces.joined(block.partition(b"\n")[0]).decode("utf-8-sig", "replace")
     is_record = is_references_record if role == "references" else is_output_record
     return "jsonl" if is_record(first) else "text"
 
@@ -118,12 +119,9 @@ def json_rows(lines: Sequence[str], name: str, before: int) -> list[Row]:
 
 def parquet_height(path: str, name: str) -> int:
     """Return how many rows a Parquet file has."""
-    polars = polars_module()
     copy = _copy(path, name)
-    try:
-        return int(_scanned(copy, polars).select(polars.len()).collect().item())
-    except _damage(polars) as error:
-        raise DataError(_damaged(name)) from error
+    with damage_named(name) as polars:
+        return int(scan_parquet(copy, name).select(polars.len()).collect().item())
 
 
 def parquet_rows(path: str, name: str, fields: Sequence[str], first: int, count: int) -> Iterator[list[Row]]:
@@ -134,10 +132,9 @@ def parquet_rows(path: str, name: str, fields: Sequence[str], first: int, count:
     DataError
         If it cannot be read, or its rows are not what fields are asked of.
     """
-    polars = polars_module()
     copy = _copy(path, name)
-    try:
-        lazy = _scanned(copy, polars)
+    with damage_named(name):
+        lazy = scan_parquet(copy, name)
         there = list(lazy.collect_schema())
         needed = "references" if fields == REFERENCE_FIELDS else "text"
         if fields and needed not in there:
@@ -151,8 +148,6 @@ def parquet_rows(path: str, name: str, fields: Sequence[str], first: int, count:
                 Row(f"{name}: row {number}", f"{name}:{number}", record)
                 for number, record in enumerate(frame.iter_rows(named=True), begin + 1)
             ]
-    except _damage(polars) as error:
-        raise DataError(_damaged(name)) from error
 
 
 def segments_of(rows: Sequence[Row], source: str, *, weighted: bool) -> Columns:
@@ -239,19 +234,6 @@ def _copy(path: str, name: str) -> Path:
         return paths.local_copy(path)
     except OSError as error:
         raise DataError(unreadable(name, error)) from error
-
-
-def _scanned(path: Path, polars: Any) -> Any:
-    # A name is not a pattern of several files, whatever is in it.
-    return polars.scan_parquet(path, glob=False, hive_partitioning=False)
-
-
-def _damage(polars: Any) -> tuple[type[BaseException], ...]:
-    return polars.exceptions.PolarsError, polars.exceptions.PanicException, OSError
-
-
-def _damaged(name: str) -> str:
-    return f"{name}: the Parquet data is damaged or ends early; copy or write the file again"
 
 
 State = tuple[int | str, ...]

@@ -14,7 +14,7 @@ from trubleu.data.categorical import LabelBuilder, Labels
 from trubleu.data.reference_files import check_storable
 from trubleu.errors import DataError, nearest, shown, some
 from trubleu.files.delimited import check_width, delimited_rows, finite, finite_numbers
-from trubleu.files.jsonl import json_line, kind_of, parse_objects
+from trubleu.files.jsonl import json_line, kind_of, parse_json, parse_objects
 from trubleu.files.lines import open_bytes, split_lines
 from trubleu.files.parquet import is_parquet
 from trubleu.files.paths import format_of, is_standard, name_of
@@ -129,11 +129,11 @@ def _json_rows(lines: Iterable[str], first: str, name: str, labels: Sequence[str
 
 def _json_records(lines: Iterable[str], first: str, name: str, table: str) -> Iterable[tuple[str, dict[str, Any]]]:
     """Return the objects of JSON lines, or the rows of one table of what `trubleu score --format json` prints."""
-    alone = _parsed(first)
+    alone = _parsed(first, name, json.loads)  # a key may be twice: parse_objects will name the line
     if isinstance(alone, dict) and not alone.keys() & {"scores", "segments"}:
         return parse_objects(lines, name)
     everything = list(lines)
-    document = _parsed("".join(everything))
+    document = _parsed("".join(everything), name)
     if not isinstance(document, dict):
         return parse_objects(everything, name)  # which says what is wrong, and where
     rows = document.get(table)
@@ -146,11 +146,13 @@ def _json_records(lines: Iterable[str], first: str, name: str, table: str) -> It
     return [(f"{name}: row {number} of {table}", row) for number, row in enumerate(rows, 1)]
 
 
-def _parsed(text: str) -> Any:
+def _parsed(text: str, name: str, parse: Callable[[str], Any] = parse_json) -> Any:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return parse(text)
+    except json.JSONDecodeError:
         return None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{name}: this JSON cannot be read: {error}") from error
 
 
 def _text(value: Any, label: str, place: str) -> str:

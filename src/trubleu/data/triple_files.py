@@ -20,6 +20,7 @@ from trubleu.files import paths as places
 from trubleu.files.compression import SUFFIXES
 from trubleu.files.jsonl import json_line
 from trubleu.files.lines import check_once, size_of
+from trubleu.files.parquet import copy_parquet
 from trubleu.files.paths import (
     check_standard_input_once,
     format_of,
@@ -412,8 +413,8 @@ def _write_parquet(path: PathLike, parts: Iterator[list[Triple]]) -> int:
                 written += len(part)
             whole = Path(folder, "whole.parquet")
             polars.scan_parquet(files).sink_parquet(whole)
-            with whole.open("rb") as source, atomic_writer(path, "wb") as stream:
-                shutil.copyfileobj(source, stream, _COPIED)
+            with whole.open("rb") as source:
+                copy_parquet(source, path)
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException, OSError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise DataError(f"{path} cannot be written: {reason}; nothing was changed") from error

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import io
-import json
 import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from trubleu.data.triples import FIELDS
 from trubleu.errors import ChangedError, DataError, UsageError, counted, nearest, shown, some
-from trubleu.files.jsonl import parse_object
-from trubleu.files.parquet import PARQUET_MAGIC
+from trubleu.files.jsonl import parse_beginning, parse_object
+from trubleu.files.parquet import PARQUET_MAGIC, damage_named, scan_parquet
 from trubleu.files.paths import forget, local_copy, unreadable
-from trubleu.optional_deps import polars_module
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -31,8 +28,6 @@ _CHUNK = 1024  # lines that are looked at together; if one is not in order, all 
 PASSED_OVER = "-"
 BY_WIDTH = {2: FIELDS[2:], 3: FIELDS[1:], 4: FIELDS}
 
-_decode_json = json.JSONDecoder().raw_decode
-
 
 def add_json(rows: TripleRows, lines: Sequence[Line], before: int) -> None:
     """Add the triples of some lines of JSON; ``before`` is the number of lines before them.
@@ -47,7 +42,7 @@ def add_json(rows: TripleRows, lines: Sequence[Line], before: int) -> None:
 
 def _json_at_once(rows: TripleRows, lines: Sequence[Any], before: int) -> bool:
     try:
-        decoded = list(map(_decode_json, lines))
+        decoded = list(map(parse_beginning, lines))
         records = [record for record, _ in decoded]
         messages = [record["message"] for record in records]
         responses = [record["response"] for record in records]
@@ -269,20 +264,15 @@ class ParquetTriples:
     """
 
     def __init__(self, source: PathLike | bytes, name: str) -> None:
-        self._polars = polars_module()
         self._name = name
-        self._damage = (self._polars.exceptions.PolarsError, self._polars.exceptions.PanicException, OSError)
         try:
-            file = io.BytesIO(source) if isinstance(source, bytes) else local_copy(source)
+            file = source if isinstance(source, bytes) else local_copy(source)
         except OSError as error:
             raise DataError(unreadable(name, error)) from error
-        # A name is not a pattern of several files, whatever is in it.
-        self._lazy = self._polars.scan_parquet(file, glob=False, hive_partitioning=False)
-        try:
+        with damage_named(name) as self._polars:
+            self._lazy = scan_parquet(file, name)
             schema = self._lazy.collect_schema()
             self.height = int(self._lazy.select(self._polars.len()).collect().item())
-        except self._damage as error:
-            raise DataError(self._damaged()) from error
         self._columns = [field for field in FIELDS if field in schema]
         self._check(schema)
 
@@ -318,10 +308,8 @@ class ParquetTriples:
         while at < last:
             # Slices end at the same rows wherever reading begins, and so do the batches after that.
             end = min(first + ((at - first) // _SLICE + 1) * _SLICE, last)
-            try:
+            with damage_named(self._name):
                 frame = self._lazy.select(wanted).slice(at, end - at).collect()
-            except self._damage as error:
-                raise DataError(self._damaged()) from error
             columns = {field: frame.get_column(field).to_list() for field in wanted}
             begin = 0
             while begin < frame.height:
@@ -364,9 +352,6 @@ class ParquetTriples:
         lists = context is not None and context.base_type() is polars.List and context.inner.base_type() in texts
         if context is not None and not lists and context.base_type() not in (*texts, polars.Null):
             raise DataError(f"{self._name}: the column context must hold lists of texts, or texts, not {context}")
-
-    def _damaged(self) -> str:
-        return f"{self._name}: the Parquet data is damaged or ends early; copy or write the file again"
 
 
 def check_magic(head: bytes, name: str) -> None:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import zlib
 from contextlib import contextmanager
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from trubleu.errors import DataError
+from trubleu.errors import DataError, UsageError, shown
 from trubleu.optional_deps import zstandard_module
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SUFFIXES = (".gz", ".zst")
+MAX_EXPANSION = "TRUBLEU_MAX_EXPANSION"
 
+_MOST_DIGITS = 15
 _MAGIC = 4  # bytes to look at before anything is known about a file
 _GZIP = b"\x1f\x8b"
 # A file may also begin with a frame to be skipped, as those of pzstd do; its last four bits are free.
@@ -24,6 +27,27 @@ _ZSTD = (b"\x28\xb5\x2f\xfd", *(bytes([low, 0x2A, 0x4D, 0x18]) for low in range(
 _PIECE = 1 << 14  # compressed bytes at once: even 32,768 times as much when they are unpacked fits into memory
 # zstd itself stops at 2**27 unless it is told --long=31, with which large public collections of dialogues are packed.
 _WINDOW = 1 << 31
+_EXPANSION = 200  # times the compressed size; texts have 3 to 20
+_ALWAYS = 1 << 26  # bytes that may come out of any file: what a constant system says to millions of inputs packs well
+
+
+def limit_of(variable: str, default: int, least: int) -> int:
+    """Return the limit that an environment variable sets, a whole number, or the default.
+
+    Raises
+    ------
+    UsageError
+        If it is something else, or below the least.
+
+    Examples
+    --------
+    >>> limit_of("TRUBLEU_MAX_EXPANSION", 200, 1)
+    200
+    """
+    text = os.environ.get(variable, "").strip() or str(default)
+    if not text.isdecimal() or len(text) > _MOST_DIGITS or int(text) < least:
+        raise UsageError(f"{variable} is {shown(text)}, but must be a whole number from {least} on")
+    return int(text)
 
 
 def without_suffix(name: str) -> str:
@@ -59,26 +83,24 @@ def unpacked(stream: BinaryIO, name: str) -> Iterator[io.BufferedReader]:
     Raises
     ------
     DataError
-        While reading, if compressed data is damaged or ends early.
+        While reading, if compressed data is damaged or ends early, or if far too much comes out of it.
     MissingExtraError
         If it is compressed with zstd, and the package for that is missing.
     """
-    head, whole = _peeked(stream)
+    head = stream.read(_MAGIC)
+    source = _Rejoined(head, stream)
+    whole: io.BufferedReader = io.BufferedReader(source)
     if head.startswith(_ZSTD):
-        yield _peeked(io.BufferedReader(_ZstdReader(whole, name)))[1]
+        frames = io.BufferedReader(_ZstdReader(whole, name))
+        yield io.BufferedReader(_Unpacked(frames, source, name))
     elif head.startswith(_GZIP):
         try:
             with gzip.GzipFile(fileobj=whole, mode="rb") as content:
-                yield _peeked(content)[1]
+                yield io.BufferedReader(_Unpacked(content, source, name))
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise DataError(_damaged(name, "gzip")) from error
     else:
         yield whole
-
-
-def _peeked(stream: Any) -> tuple[bytes, io.BufferedReader]:
-    head = stream.read(_MAGIC)
-    return head, io.BufferedReader(_Rejoined(head, stream))
 
 
 def check_packable(name: str) -> None:
@@ -109,17 +131,38 @@ class _Rejoined(io.RawIOBase):
     def __init__(self, head: bytes, rest: Any) -> None:
         self._head = memoryview(head)
         self._rest = rest
+        self.taken = 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        if not self._head:
-            count: int = self._rest.readinto(buffer)
-            return count
-        size = min(len(buffer), len(self._head))
-        buffer[:size] = self._head[:size]
-        self._head = self._head[size:]
+        if self._head:
+            size = min(len(buffer), len(self._head))
+            buffer[:size] = self._head[:size]
+            self._head = self._head[size:]
+        else:
+            size = self._rest.readinto(buffer)
+        self.taken += size
+        return size
+
+
+class _Unpacked(_Rejoined):
+    """What comes out of a compressed file, unless it is far more than comes out of texts: it would fill the memory."""
+
+    def __init__(self, content: Any, source: _Rejoined, name: str) -> None:
+        super().__init__(content.read(_MAGIC), content)
+        self._source = source
+        self._name = name
+        self._expansion = limit_of(MAX_EXPANSION, _EXPANSION, 1)
+
+    def readinto(self, buffer: Any) -> int:
+        size = super().readinto(buffer)
+        if self.taken > max(_ALWAYS, self._expansion * self._source.taken):
+            raise DataError(
+                f"{self._name}: more than {self._expansion} times its size comes out of this compressed file; if that "
+                f"is right, unpack it, or set {MAX_EXPANSION} to a larger number"
+            )
         return size
 
 

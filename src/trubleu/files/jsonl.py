@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.errors import DataError, shown
 from trubleu.files.paths import format_of
@@ -34,6 +34,24 @@ def kind_of(value: object) -> str:
         case int() | float():
             return f"the number {shown(value)}"
     return shown(value)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) != len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"an object has the key {shown(twice)} twice; keep one of them")
+    return record
+
+
+_DECODER: Final = json.JSONDecoder(object_pairs_hook=_object)
+
+parse_json: Final = _DECODER.decode
+"""Return what JSON says as ``json.loads`` does, which would keep the last of two equal keys: they are a ValueError."""
+
+parse_beginning: Final = _DECODER.raw_decode
+"""Return the same of the JSON that a text begins with, and where it ends."""
 
 
 _READABLE = json.JSONEncoder(ensure_ascii=False)
@@ -72,15 +90,15 @@ def parse_object(line: str, place: str) -> dict[str, Any]:
     Raises
     ------
     DataError
-        If the line is not JSON (with the column) or not an object.
+        If the line is not JSON (with the column) or not an object, or an object has a key twice.
     """
     try:
-        record = json.loads(line)
+        record = parse_json(line)
     except json.JSONDecodeError as error:
         raise DataError(
             f"{place}: this is not JSON: {error.msg} at column {error.colno}; every line must hold one JSON object"
         ) from error
-    except (RecursionError, ValueError) as error:  # nested, or an integer written, beyond what Python reads
+    except (RecursionError, ValueError) as error:  # a key twice; nested or a number beyond what Python reads
         raise DataError(f"{place}: this JSON cannot be read: {error}") from error
     if type(record) is not dict:
         raise DataError(f"{place}: a line must hold one JSON object, not {kind_of(record)}")

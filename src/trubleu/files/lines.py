@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 import numpy as np
 
 from trubleu.errors import DataError
-from trubleu.files.compression import unpacked
+from trubleu.files.compression import limit_of, unpacked
 from trubleu.files.paths import PathLike as PathLike
 from trubleu.files.paths import byte_size, identity, is_file, is_standard, name_of, open_binary, unreadable
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 
+MAX_LINE = "TRUBLEU_MAX_LINE"
+_MEGABYTES = 64  # of the longest line, with its end in another block than its beginning
 _BLOCK = 1 << 24  # bytes read at once: large enough for C speed, small enough never to matter beside the lines
 BOM = b"\xef\xbb\xbf"
 
@@ -97,19 +99,47 @@ def lines_of_blocks(
     blocks: Iterable[bytes], name: str, *, offset: int = 0, number: int = 0, keep_ends: bool = False
 ) -> Iterator[list[str]]:
     """Yield the lines of blocks that begin so many bytes and lines into a file."""
-    pieces: list[bytes] = []  # of a line that has not ended yet; joined once, so that one huge line stays linear
+    pieces = LinePieces(name)
     for block in blocks:
         cut = block.rfind(b"\n") + 1
         if cut:
-            data = b"".join([*pieces, block[:cut]])
+            data = pieces.joined(block[:cut])
             lines = decode_lines(data, name, offset, number, keep_ends)
             offset += len(data)
             number += len(lines)
-            pieces = []
             yield lines
-        pieces.append(block[cut:])
-    if last := b"".join(pieces):
+        pieces.add(block[cut:], number)
+    if last := pieces.joined(b""):
         yield decode_lines(last, name, offset, number, keep_ends)
+
+
+class LinePieces:
+    """The pieces of a line that has not ended yet: joined once, so one huge line stays linear, up to the limit.
+
+    Without a limit, a file that has no lines, such as /dev/zero, would be read until the memory is full.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._megabytes = limit_of(MAX_LINE, _MEGABYTES, _BLOCK >> 20)
+        self._pieces: list[bytes] = []
+        self._size = 0
+
+    def add(self, piece: bytes, number: int) -> None:
+        """Add a piece of the line that comes after so many lines."""
+        self._pieces.append(piece)
+        self._size += len(piece)
+        if self._size > self._megabytes << 20:
+            raise DataError(
+                f"{self._name}:{number + 1}: this line is longer than {self._megabytes} MB, so it is hardly text; "
+                f"if it is, set {MAX_LINE} to more megabytes"
+            )
+
+    def joined(self, end: bytes) -> bytes:
+        """Return the line up to its end, and begin the next one."""
+        data = b"".join([*self._pieces, end])
+        self._pieces, self._size = [], 0
+        return data
 
 
 def decode_lines(data: bytes, name: str, offset: int, number: int, keep_ends: bool) -> list[str]:
@@ -252,10 +282,12 @@ class LineReader:
 
     def first(self) -> str:
         """Return the first line, which `batches` will give again."""
+        pieces = LinePieces(self._name)
         while block := self._read():
             self._ready.append(block)
             if b"\n" in block:
                 break
+            pieces.add(block, self._number)
         head, _, _ = b"".join(self._ready).partition(b"\n")
         lines = self._decoded(head, 0, 0)
         return (lines[0] if lines else None) or ""
@@ -263,9 +295,14 @@ class LineReader:
     def head(self, count: int) -> list[str]:
         """Return the first lines, ``count`` at most, which `batches` will give again; what is no UTF-8 is replaced."""
         ends = sum(block.count(b"\n") for block in self._ready)
+        pieces = LinePieces(self._name)
         while ends < count and (block := self._read()):
             self._ready.append(block)
-            ends += block.count(b"\n")
+            if more := block.count(b"\n"):
+                pieces.joined(b"")
+            else:
+                pieces.add(block, self._number + ends)
+            ends += more
         lines = b"".join(self._ready).split(b"\n", count)[:count]
         return [line.decode("utf-8-sig", "replace").removesuffix("\r") for line in lines]
 
@@ -301,7 +338,7 @@ class LineReader:
         if left == 0:
             return
         offset, number = self._offset, self._number + passed
-        pieces: list[bytes] = []  # of a line that has not ended yet; joined once, so that one huge line stays linear
+        pieces = LinePieces(self._name)
         last = b"\n"
         for block in self._blocks():
             last = block[-1:]
@@ -315,19 +352,18 @@ class LineReader:
                 if not rest:
                     continue
             if left is not None and newlines_in(rest) >= left:
-                yield self._decoded(b"".join([*pieces, rest[: after_line(rest, left)]]), offset, number)
+                yield self._decoded(pieces.joined(rest[: after_line(rest, left)]), offset, number)
                 return
             cut = rest.rfind(b"\n") + 1
             if cut:
-                data = b"".join([*pieces, rest[:cut]])
+                data = pieces.joined(rest[:cut])
                 lines = self._decoded(data, offset, number)
                 offset += len(data)
                 number += len(lines)
                 left = None if left is None else left - len(lines)
-                pieces = []
                 yield lines
-            pieces.append(rest[cut:])
-        end = b"".join(pieces)
+            pieces.add(rest[cut:], number)
+        end = pieces.joined(b"")
         if passed > (last != b"\n") or (left is not None and left > bool(end)):
             raise DataError(
                 f"{self._name} has fewer rows than have been read from it before; it must have changed, so begin anew"

@@ -1,12 +1,20 @@
-"""Frames (Polars, pandas) and Parquet files as plain columns."""
+"""Frames (Polars, pandas) and Parquet files as plain columns.
+
+Parquet files that we write carry a checksum, as Polars neither writes nor checks those of pages. It stands between the
+last page and the footer, where readers of Parquet do not look, as the footer says where each page is. So programs
+that copy metadata into files of their own do not copy it.
+"""
 
 from __future__ import annotations
 
 import io
 import sys
 from collections.abc import Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from functools import lru_cache
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 import numpy as np
 
@@ -17,6 +25,7 @@ from trubleu.optional_deps import polars_module
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from pathlib import Path
 
     import pandas as pd
     import polars as pl
@@ -28,6 +37,9 @@ if TYPE_CHECKING:
 FRAME = "frame"  # what messages call a frame, which has no name
 
 PARQUET_MAGIC = b"PAR1"
+_CHECKSUM = b"trubleu:sha256:"
+_TAIL = 8  # bytes after the footer: its size, and the magic bytes
+_BLOCK = 1 << 20  # bytes read at once
 
 
 class _Columns(Mapping[str, "Sequence[Any]"]):
@@ -160,20 +172,101 @@ def read_parquet(stream: io.BufferedReader, name: str, wanted: Collection[str]) 
     MissingExtraError
         If Polars is not installed.
     """
-    polars = polars_module()
-    data = stream.read()
-    if not data.startswith(PARQUET_MAGIC):
+    if not stream.peek().startswith(PARQUET_MAGIC):
         raise DataError(f"{name} is not a Parquet file, though its name says so; rename it or write it again")
-    try:
+    data = stream.read()
+    with damage_named(name) as polars:
+        _check_sum(io.BytesIO(data), name)
         # From memory: a path would be taken for a pattern of several files, and a pipe cannot be read twice.
         names = tuple(polars.read_parquet_schema(io.BytesIO(data)))
         frame = polars.read_parquet(io.BytesIO(data), columns=[each for each in names if each in wanted])
-    except (polars.exceptions.PolarsError, polars.exceptions.PanicException, OSError) as error:
-        raise DataError(f"{name}: the Parquet data is damaged or ends early; copy or write the file again") from error
     return replace(table_of(frame, wanted, name), names=names)
 
 
+def scan_parquet(source: Path | bytes, name: str) -> pl.LazyFrame:
+    """Open a Parquet file of this machine, or its bytes, to read some of its rows (inside of `damage_named`).
+
+    Its checksum is compared once in each process, and again if the file has changed.
+
+    Raises
+    ------
+    DataError
+        If it is damaged.
+    """
+    if isinstance(source, bytes):
+        _check_sum(io.BytesIO(source), name)
+    else:
+        state = source.stat()
+        _check_file(source, name, (state.st_ino, state.st_size, state.st_mtime_ns))
+    # A name is not a pattern of several files, whatever is in it.
+    file = io.BytesIO(source) if isinstance(source, bytes) else source
+    lazy: pl.LazyFrame = polars_module().scan_parquet(file, glob=False, hive_partitioning=False)
+    return lazy
+
+
+@contextmanager
+def damage_named(name: str) -> Iterator[Any]:
+    """Give Polars to read a Parquet file with; what it raises becomes a `DataError` that names the file."""
+    polars = polars_module()
+    try:
+        yield polars
+    except (polars.exceptions.PolarsError, polars.exceptions.PanicException, OSError) as error:
+        raise DataError(f"{name}: the Parquet data is damaged or ends early; copy or write the file again") from error
+
+
 def write_parquet(path: PathLike, frame: pl.DataFrame) -> None:
-    """Write a Polars frame as a Parquet file that appears whole or not at all."""
+    """Write a Polars frame as a Parquet file with a checksum, which appears whole or not at all."""
+    buffer = io.BytesIO()  # Polars does not tell what is wrong with a stream
+    frame.write_parquet(buffer)
+    copy_parquet(buffer, path)
+
+
+def copy_parquet(source: BinaryIO, path: PathLike) -> None:
+    """Copy a Parquet file that Polars has written, with a checksum, to one that appears whole or not at all."""
+    end = source.seek(0, io.SEEK_END)
+    begin, footer = _footer(source, end)
+    checksum = sha256(footer)
     with atomic_writer(path, "wb") as stream:
-        frame.write_parquet(stream)
+        for block in _blocks(source, begin):
+            checksum.update(block)
+            stream.write(block)
+        stream.write(_CHECKSUM + checksum.digest() + footer)
+
+
+@lru_cache(maxsize=4096)
+def _check_file(path: Path, name: str, state: tuple[int, ...]) -> None:  # noqa: ARG001 - the state is a key
+    with path.open("rb") as stream:
+        _check_sum(stream, name)
+
+
+def _check_sum(stream: BinaryIO, name: str) -> None:
+    """Refuse a file whose checksum does not fit what it holds; one without a checksum passes."""
+    end = stream.seek(0, io.SEEK_END)
+    begin, footer = _footer(stream, end)
+    begin -= len(_CHECKSUM) + sha256().digest_size
+    if begin < 0:
+        return
+    stream.seek(begin)
+    mark, digest = stream.read(len(_CHECKSUM)), stream.read(sha256().digest_size)
+    if mark != _CHECKSUM:
+        return
+    checksum = sha256(footer)
+    for block in _blocks(stream, begin):
+        checksum.update(block)
+    if checksum.digest() != digest:
+        raise DataError(f"{name} is damaged: its checksum does not fit what it holds; copy or write the file again")
+
+
+def _footer(stream: BinaryIO, end: int) -> tuple[int, bytes]:
+    """Return where the footer of a Parquet file begins, and the footer up to the end of the file."""
+    stream.seek(max(end - _TAIL, 0))
+    size = int.from_bytes(stream.read(_TAIL)[:4], "little") + _TAIL
+    begin = max(end - size, 0)
+    stream.seek(begin)
+    return begin, stream.read()
+
+
+def _blocks(stream: BinaryIO, end: int) -> Iterator[bytes]:
+    stream.seek(0)
+    while block := stream.read(min(_BLOCK, end - stream.tell())):
+        yield block

@@ -152,7 +152,7 @@ class ChrF(Metric):
         self, statistics: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
         """Return precision and recall of each order, and which orders both sides have."""
-        triples = statistics.reshape(*statistics.shape[:-1], -1, 3)
+        triples = statistics.reshape(*statistics.shape[:-1], statistics.shape[-1] // 3, 3)
         hypothesis, reference, match = np.moveaxis(triples, -1, 0)
         precision = np.divide(match, hypothesis, out=np.full(match.shape, TINY), where=hypothesis > 0)
         recall = np.divide(match, reference, out=np.full(match.shape, TINY), where=reference > 0)

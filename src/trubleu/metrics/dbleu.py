@@ -102,7 +102,7 @@ def parse_negative(negative: str) -> tuple[str, float]:
 
 
 ROUNDING: Final = 1e-12
-"""A sum of matches up to this share of the total is a rounding error."""
+"""A sum of matches up to this share of the total is 0 but for rounding, and counts as 0."""
 
 
 class DeltaBleu(Bleu):
@@ -222,6 +222,7 @@ def weighted_pairs(definition: str, matching: Matching, policy: WeightPolicy) ->
         "def": definition,
         "lenrefs": "positive" if matching.positive_lengths else "all",
         "nopos": policy.no_positive,
+        "zero": ROUNDING,
     }
     if policy.unrated_as is not None:
         pairs["unrated"] = float(policy.unrated_as)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
+from trubleu.errors import DataError
 from trubleu.metrics.base import (
     AnyReferences,
     Metric,
@@ -28,9 +29,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from trubleu.data import References
 
 SLICE: Final = 64
 """Segments between two reports of progress."""
+
+MOST_WORDS: Final = 2000
+"""Words of a text; two unlike texts of so many words take minutes, and twice as many words three times as long."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,6 +109,7 @@ class Ter(Metric):
         warn_of_empty(segments)
         outputs = tuple(outputs)
         check_texts(outputs)
+        self._check_lengths(outputs, segments)
         rows = np.zeros((len(outputs), 2))
         bounds = segments.offsets.tolist()
         for first in range(0, len(outputs), SLICE):
@@ -114,6 +120,20 @@ class Ter(Metric):
             if progress:
                 progress(last - first)
         return rows
+
+    def _check_lengths(self, outputs: Sequence[str], segments: References) -> None:
+        owners = np.repeat(np.arange(len(outputs)), np.diff(segments.offsets)).tolist()
+        for kind, texts, rows in (("an output", outputs, range(len(outputs))), ("a reference", segments.texts, owners)):
+            for row, text in zip(rows, texts, strict=True):
+                if len(text) <= MOST_WORDS:  # every word has a character
+                    continue
+                words = len(self._peer._preprocess_segment(text).split())  # noqa: SLF001
+                if words > MOST_WORDS:
+                    raise DataError(
+                        f"{segments.source}: segment {segments.ids[row]} has {kind} of {words:,} words; ter takes "
+                        f"{MOST_WORDS:,} at most, as longer texts take many minutes each; cut them into shorter "
+                        "segments, or leave ter out"
+                    )
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return TER in percent for each row of summed statistics: 100 for words against an empty reference."""

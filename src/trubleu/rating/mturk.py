@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import html
-import json
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.errors import DataError, shown, some
 from trubleu.files.delimited import delimited_rows, guarded, unguarded, whole
+from trubleu.files.jsonl import parse_json
 from trubleu.files.lines import open_bytes, split_lines
 from trubleu.files.paths import name_of
 from trubleu.files.writer import atomic_writer
@@ -243,7 +243,7 @@ def _in_json(text: str, name: str, place: str) -> int | None:
     if not text.strip():
         return None
     try:
-        given: Any = json.loads(text)
+        given: Any = parse_json(text)
     except (ValueError, RecursionError) as error:
         raise DataError(f"{place}: this is not JSON: {error}") from error
     if isinstance(given, list) and len(given) == 1:

@@ -42,7 +42,7 @@ def render_scores(report: ScoreReport, format: str = "text", digits: int = 2) ->
 
 
 def record_tables(report: ScoreReport, *, flat: bool = False) -> list[Table]:
-    """Return rows: ``scores``, and ``tests``, ``segments`` and ``left_out`` if there are any; flat without parts."""
+    """Return rows: ``scores``, and ``tests``, ``segments``, ``left_out`` and ``notes`` if there are any; flat without parts."""
     tables = [record_table("scores", ScoreRow, report.scores, without="parts" if flat else None)]
     if report.tests:
         tables.append(record_table("tests", TestRow, report.tests))
@@ -50,6 +50,8 @@ def record_tables(report: ScoreReport, *, flat: bool = False) -> list[Table]:
         tables.append(record_table("segments", SegmentRow, report.segments))
     if report.left_out:
         tables.append(record_table("left_out", LeftOutRow, report.left_out))
+    if report.notes:
+        tables.append(Table("", [Column("note")], [(note,) for note in report.notes], name="notes"))
     return tables
 
 
@@ -80,6 +82,7 @@ def score_notes(report: ScoreReport, *, parts: bool = False) -> Iterator[str]:
                 f"tests: {kind[test.test]}, {test.n:,} draws, seed {test.seed}, two-sided; p (Holm) is corrected for "
                 "all comparisons under one metric; * p < 0.05, ** p < 0.01, *** p < 0.001"
             )
+            yield from report.notes
     if report.left_out:
         lines = sum(row.last - row.first + 1 for row in report.left_out)
         where = some(f"{row.first:,} to {row.last:,}" for row in report.left_out)

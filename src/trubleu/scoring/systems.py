@@ -16,6 +16,7 @@ from trubleu.metrics.base import as_references
 from trubleu.results import SCHEMA
 from trubleu.scoring.accumulator import PartCounter, SegmentRow, learners
 from trubleu.stats import SampleBuilder, bootstrap_interval, compare
+from trubleu.stats.paired import holm_limit
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -112,6 +113,15 @@ class ScoreReport:
         """Return the row of one system under one metric."""
         return next(row for row in self.scores if row.system == system and row.metric == metric)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be said of p-values that are as low as the number of resamples lets them be."""
+        families: dict[tuple[str, int], list[float]] = {}
+        for test in self.tests:
+            families.setdefault((test.metric, test.n), []).append(test.p)
+        limits = (holm_limit(p, resamples) for (_, resamples), p in families.items())
+        return tuple(dict.fromkeys(limit for limit in limits if limit))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the rows as plain values, ready for JSON."""
         parts: dict[str, Sequence[Any]] = {
@@ -121,7 +131,8 @@ class ScoreReport:
             "left_out": self.left_out,
         }
         rows = {name: [asdict(row) for row in rows] for name, rows in parts.items() if rows or name == "scores"}
-        return {"schema": SCHEMA, **rows}
+        notes = {"notes": [{"note": note} for note in self.notes]} if self.notes else {}
+        return {"schema": SCHEMA, **rows, **notes}
 
     def _repr_html_(self) -> str:
         from trubleu.render.scores import render_scores

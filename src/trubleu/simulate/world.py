@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from trubleu.data import Triple, write_triples
 from trubleu.errors import DataError, UsageError, some
+from trubleu.files.jsonl import parse_json
 from trubleu.files.paths import is_standard
 from trubleu.files.writer import atomic_writer
 from trubleu.simulate import reader
@@ -312,7 +313,7 @@ def read_world(folder: PathLike) -> World:
     except UnicodeDecodeError as error:
         raise DataError(f"{path} is not UTF-8; make the world again") from error
     try:
-        about = json.loads(text)
+        about = parse_json(text)
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path} is not JSON; make the world again") from error
     schema = about.get("schema") if isinstance(about, dict) else None

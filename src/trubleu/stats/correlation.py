@@ -101,6 +101,37 @@ def rank_correlations(
     return RankCorrelations(np.ascontiguousarray(found[:, 0]), np.ascontiguousarray(found[:, 1]))
 
 
+TIE: Final = 1e-9
+"""Scores of one metric that differ by so little, or less, are equal but for rounding."""
+
+
+def grain_of(largest: NDArray[np.float64] | float) -> NDArray[np.float64]:
+    """Return twice the difference up to which scores are a tie, given the largest of them.
+
+    That is `TIE` if they are of the usual sizes, and a share of the largest if all are below 1, or in the thousands.
+
+    Examples
+    --------
+    >>> [float(grain_of(largest)) / 2 for largest in (100.0, 0.5)]
+    [1e-09, 5e-10]
+    """
+    return np.maximum(2 * TIE * np.minimum(largest, 1.0), 1e-12 * np.asarray(largest))
+
+
+def settled(scores: NDArray[np.float64], grain: NDArray[np.float64] | float) -> NDArray[np.float64]:
+    """Return scores, or differences of scores, as whole multiples of a grain: what ties on paper is equal.
+
+    Sums of the same numbers in another order differ in their last bits.
+
+    Examples
+    --------
+    >>> settled(np.array([0.1 + 0.2 - 0.3, 30.1]), grain_of(30.1)).tolist()
+    [0.0, 30.1]
+    """
+    grain = np.where(np.asarray(grain) > 0, grain, 1.0)  # all scores are 0
+    return np.asarray(np.rint(scores / grain) * grain)
+
+
 def pearson(x: ArrayLike, y: ArrayLike) -> float | None:
     """Return Pearson's correlation of two lists, or ``None`` where it is undefined.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from trubleu.errors import counted
 from trubleu.stats import checks
 from trubleu.stats.bootstrap import Progress, Resampling, percentile_interval
 from trubleu.stats.results import Comparison, PairedTest, TestName
@@ -58,6 +59,35 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     adjusted = np.empty_like(p)
     adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
     return adjusted
+
+
+_LOW_ENOUGH: Final = 0.001  # nothing that is printed changes below: this has three stars
+
+
+def holm_limit(p: Sequence[float], resamples: int) -> str | None:
+    """Return a note if a p-value is as low as resamples and Holm's correction let it be, None if that is low enough.
+
+    Parameters
+    ----------
+    p
+        The p-values that are corrected together, before they are.
+    resamples
+        How many each comes from.
+
+    Examples
+    --------
+    >>> holm_limit([1 / 101, 0.5, 0.2], 100)
+    'p (Holm) is at least 0.03 with 100 resamples and 3 tests; --resamples 3000 lets it be lower'
+    >>> holm_limit([0.02, 0.5, 0.2], 100)
+    """
+    lowest = min(p, default=1.0)
+    # Where some resamples had to be left out, the lowest is one of those that are left.
+    if lowest * (resamples + 1) >= 2 or len(p) * lowest <= _LOW_ENOUGH:
+        return None
+    return (
+        f"p (Holm) is at least {min(len(p) * lowest, 1.0):.2g} with {resamples:,} resamples and "
+        f"{counted(len(p), 'test')}; --resamples {round(len(p) / _LOW_ENOUGH)} lets it be lower"
+    )
 
 
 ROUNDING: Final = 1e-12

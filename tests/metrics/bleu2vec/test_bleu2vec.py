@@ -469,12 +469,13 @@ def test_names_and_signatures() -> None:
         assert trubleu.metric(name, vectors=world).signature() == made.signature()
     assert trubleu.metric("dbleu2vec-f-2", vectors=world).name == "dbleu2vec-f-2"
     assert str(Bleu2Vec(vectors=world).signature([["a"]])).rpartition("|")[0] == (
-        "bleu2vec-3|nrefs:1|case:mixed|tok:13a|vec:world-0|sim:raw|oov:0.001|smooth:lin-och|reflen:closest|neg:clamp|"
+        "bleu2vec-3|nrefs:1|case:mixed|tok:13a|vec:world-0|sim:raw|oov:0.001|smooth:lin-och|reflen:closest|neg:clamp|zero:1e-12|"
         "def:paper"
     )
     signature = str(DeltaBleu2Vec(2, vectors=world, smoothing="floor", negative="floor:0.2").signature())
-    assert "eff:no|smooth:floor[0.1]|reflen:closest|neg:floor[0.2]|def:paper|credit:earn|lenrefs:all|nopos:error" in (
-        signature
+    assert (
+        "eff:no|smooth:floor[0.1]|reflen:closest|neg:floor[0.2]|zero:1e-12|def:paper|credit:earn|lenrefs:all|nopos:error"
+        in (signature)
     )
     other = trubleu.metric("bleu2vec-f", vectors=world).with_order(1)
     assert other is not None

@@ -30,6 +30,7 @@ from trubleu.judge.pairs.sweeps import Sweeps
 from trubleu.judge.parallel import Where
 from trubleu.judge.replicates import Notes
 from trubleu.signature import make_signature
+from trubleu.stats.paired import holm_limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -214,9 +215,13 @@ class _Study:
             for each in tried
         ]
         self._tell_undefined(tried)
+        comparisons = tuple(compare_measures(tried, protocol.confidence))
+        for each in ([row.spearman_p for row in comparisons], [row.kendall_p for row in comparisons]):
+            if limit := holm_limit([p for p in each if p is not None], protocol.resamples):
+                self.notes.add(limit)
         return PairsReport(
             correlations=tuple(rows),
-            comparisons=tuple(compare_measures(tried, protocol.confidence)),
+            comparisons=comparisons,
             sweeps=tuple(self._sweeps(columns).rows()),
             systems=tuple(self._systems(opinions)),
             system_scores=tuple(system_scores),

@@ -7,7 +7,6 @@ a slice depends on the numbers of its draws only, and on no other slice, so an e
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -15,6 +14,7 @@ import numpy as np
 
 from trubleu.judge.parallel import shared, slices_of
 from trubleu.stats import rank_correlations, total
+from trubleu.stats.correlation import grain_of, settled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,9 +35,6 @@ SLICE_AIM: Final = 8 * 2**20
 SLICE_DRAWS: Final = 32
 """Draws that are enough for threads to share, unless they outgrow `SLICE_BYTES`."""
 
-_GRAIN_BITS: Final = 40
-"""Bits of the largest score that differences keep: about twelve decimal digits."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
@@ -54,8 +51,7 @@ class Column:
     rows
         For each pair ``float64[segments, 2k]``: the statistics of A and beside them those of B.
     grain
-        Differences are rounded to whole multiples of it, far below what matters: sums of the same numbers in another
-        order differ in their last bits, and two units that tie must tie. 0 for no rounding.
+        Differences are rounded to whole multiples of it (see `settled`): units that tie must tie. 0 for none.
     """
 
     measure: Measure
@@ -73,7 +69,7 @@ class Column:
         # Of whole systems and of single segments: scores that were standardised cancel out in a sum.
         sides = [side for pair in rows for sums in (total(pair), pair) for side in column.sides(sums)]
         largest = max(float(np.max(np.abs(side))) for side in sides)
-        return replace(column, grain=math.ldexp(1.0, math.frexp(largest)[1] - _GRAIN_BITS) if largest > 0 else 0.0)
+        return replace(column, grain=float(grain_of(largest)))
 
     @property
     def width(self) -> int:
@@ -89,7 +85,7 @@ class Column:
         """Return by how much A is better than B for sums of rows."""
         first, second = self.sides(sums)
         differences = self.sign * (first - second)
-        return np.rint(differences / self.grain) * self.grain if self.grain else differences
+        return settled(differences, self.grain) if self.grain else differences
 
     def settled(self) -> Column:
         """Return a column whose rows are the differences themselves, for units of one segment."""

@@ -27,6 +27,7 @@ from trubleu.judge.wmt.statistics import (
 from trubleu.judge.wmt.tau import VARIANTS, entries, ranking_tau, tells_apart
 from trubleu.stats import holm, pearson, permutation_of_metrics, total, williams_test
 from trubleu.stats.bootstrap import DRAW_WORK, LANES, SLICE_WORK, Resampling
+from trubleu.stats.paired import holm_limit
 from trubleu.stats.sample import Sample
 
 if TYPE_CHECKING:
@@ -570,6 +571,9 @@ def differences_of(
                 else _p_value(x, y, cloud, test, setting, notes)
                 for x, y in pairs
             ]
+            limit = holm_limit([p for p in p_values if p is not None], setting.resamples or TRIALS)
+            if limit and test != "williams":
+                notes.add(limit)
             for (x, y), p, p_holm in zip(pairs, p_values, _corrected(p_values), strict=True):
                 ends = ends_of(_replicates(x, y), setting.confidence)
                 rows.append(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from trubleu.stats import kendall, pearson, rank_correlations, spearman
+from trubleu.stats.correlation import grain_of, settled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -153,8 +154,10 @@ def system_coefficients(
     found = {name: np.full(rows, np.nan) for name in SYSTEM_STATISTICS}
     if usable.any():
         y, weights = scores[usable], counts[usable]
+        r = weighted_pearson(np.broadcast_to(human, y.shape), y, weights)
+        y = _settled(y)
         ranks = rank_correlations(human, y, counts=weights)
-        found["pearson"][usable] = weighted_pearson(np.broadcast_to(human, y.shape), y, weights)
+        found["pearson"][usable] = np.where(_varies(y, weights), r, np.nan)
         found["spearman"][usable] = ranks.spearman
         found["kendall"][usable] = ranks.kendall
         # A metric that tells nobody apart has no accuracy either: 0 would say that it orders systems the wrong way.
@@ -241,9 +244,17 @@ def segment_coefficients(
     """
     found: dict[tuple[str, str], float | None] = {}
     for metric, values in scores.items():
+        ranked = _settled(values)
+        usable = len(human) >= FEWEST and ranked.min() < ranked.max()
         for statistic, coefficient in (("pearson", pearson), ("spearman", spearman), ("kendall", kendall)):
-            found[metric, statistic] = coefficient(human, values) if len(human) >= FEWEST else None
+            points = values if statistic == "pearson" else ranked
+            found[metric, statistic] = coefficient(human, points) if usable else None
     return found
+
+
+def _settled(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return each row of scores with equal numbers for ties."""
+    return settled(scores, grain_of(np.abs(scores).max(axis=-1, keepdims=True, initial=0.0)))
 
 
 def resampled_segment_coefficients(
@@ -269,10 +280,11 @@ def resampled_segment_coefficients(
         found[metric, "pearson"] = _resampled_pearson(human, values, segment, replace(draws, progress=None))
     segments = int(segment.max()) + 1
     step = max(1, _AT_ONCE // len(human))
+    ranked = {metric: _settled(values) for metric, values in scores.items()}
     for first in range(0, resamples, step):
         count = min(step, resamples - first)
         drawn = draw_counts(segments, count, draws.seed, first=draws.first + first)[:, segment]
-        for metric, values in scores.items():
+        for metric, values in ranked.items():
             ranks = rank_correlations(human, values, counts=drawn, threads=draws.threads)
             found[metric, "spearman"][first : first + count] = ranks.spearman
             found[metric, "kendall"][first : first + count] = ranks.kendall

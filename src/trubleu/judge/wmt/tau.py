@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 import numpy as np
 
 from trubleu.errors import UsageError, nearest
+from trubleu.stats.correlation import grain_of, settled
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -143,12 +144,13 @@ class RankedPairs:
         Parameters
         ----------
         scores
-            ``float64[systems, segments]``, higher is better.
+            ``float64[systems, segments]``, higher is better. What differs by rounding alone is a tie (see `settled`).
         segments
             Places of segments, rising; all that occur in the pairs are among them.
         """
         first, second = scores[self.a, self.segment], scores[self.b, self.segment]
-        metric = (first < second).astype(np.int64) - (first > second)
+        grain = grain_of(np.nanmax(np.abs(scores), initial=0.0))
+        metric = np.sign(settled(second - first, grain)).astype(np.int64)
         rows = np.searchsorted(segments, self.segment)
         cells = rows * CELLS + 3 * (self.human + 1) + (metric + 1)
         return np.bincount(cells, minlength=len(segments) * CELLS).reshape(-1, CELLS).astype(np.float64)

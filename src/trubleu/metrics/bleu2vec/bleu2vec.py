@@ -42,7 +42,7 @@ from trubleu.metrics.bleu2vec.options import (
 )
 from trubleu.metrics.bleu2vec.options import ORDER as RELEASE_ORDER
 from trubleu.metrics.bleu2vec.vectors import soft_vectors
-from trubleu.metrics.dbleu import parse_negative, settle_negative
+from trubleu.metrics.dbleu import ROUNDING, parse_negative, settle_negative
 from trubleu.signature import Signature, make_signature, number_text
 from trubleu.stats import total
 from trubleu.text import tokenizer
@@ -303,6 +303,7 @@ class Bleu2Vec(Metric):
             smooth=smoothing_text(self.smoothing, self.smoothing_value),
             reflen=matching.reference_length,
             neg=floor if self.negative == "floor" else self.negative,
+            zero=ROUNDING,
             **{"def": self.definition},
         )
         return common.extended(**dict(rest.pairs))
