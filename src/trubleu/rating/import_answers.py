@@ -17,7 +17,6 @@ from trubleu.rating.raters import (
     CARRIED,
     all_raters,
     check_name,
-    derived_token,
     is_of,
     note,
     parse_pseudonym,
@@ -26,9 +25,9 @@ from trubleu.rating.raters import (
     remember,
     token_hash,
 )
-from trubleu.rating.store.database import add_row, get_meta, lock_study
+from trubleu.rating.secret import derived_token
+from trubleu.rating.store.database import add_row, get_meta, lock_study, secret_of
 from trubleu.rating.store.schema import raters
-from trubleu.rating.study import time_now
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -53,7 +52,7 @@ class Imported:
     answered_at
         When, in milliseconds since 1970; None if not known.
     milliseconds
-        How long it took; None if not known.
+        How long it took, as its source says; None if not known.
     place
         Where it stands, such as ``FILE:LINE``, for messages.
     flipped
@@ -117,7 +116,7 @@ def import_answers(
         for score in answer.scores:
             if type(score) is not int or not 1 <= score <= POINTS:
                 raise DataError(f"{answer.place}: a score must be a whole number from 1 to {POINTS}, not {score!r}")
-    at = time_now() if now is None else now
+    at = study.now() if now is None else now
     return study.store.write(lambda connection: _import(connection, given, source, platform, at))
 
 
@@ -142,7 +141,7 @@ def _import(connection: Connection, given: Sequence[Imported], source: str, plat
             different += there[pair] not in (None, answer.scores)
         elif pair not in answers:
             when = now if answer.answered_at is None else answer.answered_at
-            answers[pair] = TakenAnswer(*pair, answer.scores, answer.flipped, when, answer.milliseconds)
+            answers[pair] = TakenAnswer(*pair, answer.scores, answer.flipped, when, None, answer.milliseconds)
     counted = take_answers(connection, list(answers.values()), kind="imported", source=source, now=now)
     return Carried(len({item for item, _ in answers}), len(answers), counted, people.added, different=different)
 
@@ -212,7 +211,7 @@ class _People:
         return found
 
     def _add(self, name: str) -> int:
-        hashed = token_hash(derived_token(get_meta(self._connection, "secret") or "", "import", name))
+        hashed = token_hash(derived_token(secret_of(self._connection), "import", name))
         values = {
             "token_hash": hashed,
             "entry": "import",

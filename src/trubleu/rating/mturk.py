@@ -9,7 +9,6 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from itertools import chain
-from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.errors import DataError, shown, some
@@ -19,6 +18,7 @@ from trubleu.files.paths import name_of
 from trubleu.files.writer import atomic_writer
 from trubleu.rating.import_answers import Imported
 from trubleu.rating.items import POINTS
+from trubleu.rating.secret import draw
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -70,7 +70,7 @@ def write_tasks(study: Study, path: PathLike) -> int:
         writer.writerow(header)
         for stored in tasks:
             item = stored.item
-            turned = parts == 2 and Random(f"{study.config.seed}/mturk/{item.key}").random() < 0.5  # noqa: S311
+            turned = parts == 2 and draw(study.secret, study.config.seed, "mturk", item.key).random() < 0.5
             order = [("21" if turned else "12")] if parts == 2 else []
             texts = item.texts[::-1] if turned else item.texts
             start = [guarded(item.key), stored.wanted - stored.counted, *order]

@@ -18,7 +18,6 @@ from sqlalchemy import func, select
 
 from trubleu.rating.config import check_url
 from trubleu.rating.store.schema import items as items_table
-from trubleu.rating.study import time_now
 from trubleu.rating.web.sanitize import decimal, markdown, moment, visible
 from trubleu.rating.web.security import Buckets, Refusal, Signer
 
@@ -89,7 +88,7 @@ class Site:
             study_id=study_id,
             version=_version_of_static(),
             most_tasks=self.most_tasks,
-            time_now=time_now,
+            time_now=study.now,
         )
         # All of them now: a package that is upgraded under a running server must not mix old pages with new ones.
         for name in self._templates.list_templates():
