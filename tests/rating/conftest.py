@@ -52,7 +52,7 @@ def make(new_url: Callable[[], str | None], tmp_path: Path) -> Iterator[Callable
 
     def study(items: int | list[Item] = 3, **settings: object) -> Study:
         kind = settings.pop("kind", "response")
-        secret = settings.pop("secret", None)
+        secret = settings.pop("secret", "what is drawn is the same in every run of the tests")
         config = StudyConfig("Test", kind, **settings)  # type: ignore[arg-type]
         texts = config.parts
         if isinstance(items, int):

@@ -33,7 +33,7 @@ ITEMS = [Item("k", ("text",))]
 
 
 def test_a_study_is_a_folder_with_private_tokens(make: Make) -> None:
-    study = make(1)
+    study = make(1, secret=None)
     files = {path.name for path in study.folder.iterdir() if not path.name.startswith("store.db-")}
     mine = "store.db" if study.store.dialect == "sqlite" else "store.url"
     assert files == {"study.yaml", "lead.token", "secret.key", mine}

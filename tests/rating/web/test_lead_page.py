@@ -35,9 +35,10 @@ def fact(page: Response, name: str) -> str:
 def rated(study: Study, *raters: dict[str, int]) -> None:
     """Let new raters answer, each with scores of their own; those without a score for an item stop there."""
     for person, given in zip(study.add_raters(len(raters)), raters, strict=True):
-        while (task := study.assign(person.rater.id)) is not None and task.item.key in given:
+        now = study.now()
+        while (task := study.assign(person.rater.id, now=now - 3000)) is not None and task.item.key in given:
             score = given[task.item.key]
-            study.answer(person.rater.id, task.assignment, (score,), key=task.client_key, milliseconds=3000)
+            study.answer(person.rater.id, task.assignment, (score,), key=task.client_key, now=now)
 
 
 def test_the_numbers(make: Make, visit: Visit) -> None:

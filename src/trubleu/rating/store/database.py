@@ -234,13 +234,15 @@ class Store:
 
     def _said(self, error: BaseException | None, *, gone: bool = False) -> StoreError:
         """Say what went wrong, so that whoever wants to try again knows whether that helps."""
-        cause = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        cause = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
         code = getattr(error, "sqlite_errorcode", None)
         if isinstance(error, sqlite3.Error | OSError):
             if code is not None and code & 0xFF in _SQLITE_BUSY:
                 return StoreBusyError(f"{self.name} is locked by another program ({cause}); try again")
             if code is not None and code & 0xFF in _SQLITE_FULL:
                 return StoreFullError(f"{self.name} cannot grow: {cause}; make room on its disk and try again")
+            if code is not None and code & 0xFF == sqlite3.SQLITE_CORRUPT:
+                return StoreError(f"{self.name} is damaged: {cause}; restore the study from a backup")
             return StoreError(f"{self.name} cannot be used: {cause}; check the file and its permissions")
         state = _sqlstate(error)
         if state in _POSTGRES_FULL:
