@@ -36,7 +36,7 @@ def version(folder: Path) -> str | None:
 
 
 def test_everything_comes_along_and_rating_goes_on(older: Path) -> None:
-    with Study.open(older, now=10_000) as study:
+    with Study.open(older) as study:
         assert audit(study) == []
         assert study.secret == SECRET  # cookies and links go on working
         assert study.store.get("secret") is None

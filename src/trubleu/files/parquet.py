@@ -176,4 +176,7 @@ def read_parquet(stream: io.BufferedReader, name: str, wanted: Collection[str]) 
 def write_parquet(path: PathLike, frame: pl.DataFrame) -> None:
     """Write a Polars frame as a Parquet file that appears whole or not at all."""
     with atomic_writer(path, "wb") as stream:
-        frame.write_parquet(stream)
+        # From memory: what Polars says of a full disk cannot be told from other errors.
+        whole = io.BytesIO()
+        frame.write_parquet(whole)
+        stream.write(whole.getbuffer())

@@ -175,10 +175,7 @@ def kill_in_turn(servers: Sequence[ServerProcess]) -> Callable[[], None]:
 
 def report(name: str, study: Study, done: Simulation, **more: object) -> None:
     """Keep the figures of a full run."""
-    path = os.environ.get("TRUBLEU_SOAK_OUT")
-    if not path:
-        return
-    figures = {
+    keep({  # fmt: skip
         "run": name,
         "raters": len(done.raters),
         "at once": SIZE.at_once,
@@ -194,8 +191,15 @@ def report(name: str, study: Study, done: Simulation, **more: object) -> None:
         "left": done.left,
         **asdict(done.trouble),
         **more,
-        "at": time.strftime("%Y-%m-%d", time.gmtime()),
-    }
+    })
+
+
+def keep(figures: dict[str, object]) -> None:
+    """Write figures to the file that `make soak` names."""
+    path = os.environ.get("TRUBLEU_SOAK_OUT")
+    if not path:
+        return
+    line = json.dumps({**figures, "at": time.strftime("%Y-%m-%d", time.gmtime())})
     with Path(path).open("a") as stream:
-        stream.write(json.dumps(figures) + "\n")
-    print(json.dumps(figures))
+        stream.write(line + "\n")
+    print(line)

@@ -275,6 +275,21 @@ def test_the_button_is_there_only_if_there_is_something_to_undo(make: Make, visi
     assert (state(page), "/undo" in page.text) == ("done", True)
 
 
+def test_an_answer_before_consent_is_refused(make: Make, visit: Visit) -> None:
+    study = make(2, raters=1, consent="I agree.")
+    visitor = visit(study)
+    page = visitor.get(f"/r/{study.add_raters(1)[0].token}")
+    assert state(page) == "consent"
+    csrf = re.search(r'name="csrf" value="([^"]*)"', page.text)
+    assert csrf
+    data = {"csrf": csrf[1], "task": "1", "key": "1-0", "score_1": "5"}
+    refused = visitor.client.post("/answer", data=data)
+    assert refused.status_code == 403
+    assert "Your consent comes first" in refused.text
+    assert study.table() == []
+    assert {row.kind for row in study.log()} == {"joined"}
+
+
 def test_what_others_have_may_come_back(make: Make, visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:
     study = make(2, raters=1, lease_minutes=10, completion=Completion("XYZ-1", "https://example.org/done"))
     mine, other = study.add_raters(2)

@@ -67,21 +67,22 @@ def seen(folder: Path, out: Path) -> dict[str, object] | str:
     return found
 
 
-def flips(folder: Path, out: Path, *, count: int, seed: int = 1) -> dict[str, int]:
-    """Turn over bits of the store, one at a time and spread over the file; return how often what happened."""
-    store = folder / "store.db"
-    whole = store.read_bytes()
+def flips(folder: Path, out: Path, *, count: int) -> dict[str, int]:
+    """Turn over bits of the store, one at a time and spread over the file; return how often what happened.
+
+    A twentieth of them is in the file's header, which is small and decides how all the rest is read.
+    """
+    whole = (folder / "store.db").read_bytes()
     right = seen(folder, out)
     assert isinstance(right, dict), right
-    draw = Random(seed)
+    draw = Random(1)  # noqa: S311
     happened = {"refused": 0, "same": 0}
     copy = out / "flipped"
     for number in range(count):
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(folder, copy)
-        # One in each of so many stretches of the file, and the first of all in its header.
-        start, end = (0, 100) if number < count // 20 else (len(whole) * number // count, len(whole) * (number + 1) // count)
-        at, bit = draw.randrange(start, max(end, start + 1)), draw.randrange(8)
+        ends = (0, 100) if number % 20 == 0 else (len(whole) * number // count, len(whole) * (number + 1) // count)
+        at, bit = draw.randrange(*ends), draw.randrange(8)
         changed = bytearray(whole)
         changed[at] ^= 1 << bit
         (copy / "store.db").write_bytes(changed)
@@ -89,5 +90,11 @@ def flips(folder: Path, out: Path, *, count: int, seed: int = 1) -> dict[str, in
         if isinstance(found, dict):
             different = [name for name in right if found[name] != right[name]]
             assert not different, f"bit {bit} of byte {at} changes {different} in silence"
+        try:
+            Study.open(copy, sync=True).close()  # as a server does
+        except TrubleuError as error:
+            assert isinstance(found, str), f"bit {bit} of byte {at}: {error}"
+        else:
+            assert isinstance(found, dict), f"bit {bit} of byte {at}: served in spite of {found}"
         happened["refused" if isinstance(found, str) else "same"] += 1
     return happened
