@@ -54,7 +54,10 @@ def tamper(study: Study, *statements: str) -> None:
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
-        ("UPDATE items SET payload = replace(payload, 'text 1', 'text 7') WHERE id = 2", "item 2 does not fit its hash"),
+        (
+            "UPDATE items SET payload = replace(payload, 'text 1', 'text 7') WHERE id = 2",
+            "item 2 does not fit its hash",
+        ),
         ("UPDATE items SET position = 7 WHERE id = 3", "item 3 does not fit its hash"),
         ("UPDATE items SET wanted = 1", "item 1 is to have 1 ratings; right is 2"),
         ("UPDATE meta SET value = '1' WHERE key = 'raters'", "the setting 'raters' does not fit its hash"),
@@ -90,7 +93,10 @@ def test_what_was_changed_from_outside_is_refused(make: Make, statement: str, me
 @pytest.mark.parametrize(
     ("statements", "message"),
     [
-        ("UPDATE items SET id = -id WHERE id < 3; UPDATE items SET id = 3 + id WHERE id < 0", "item 1 does not fit its"),
+        (
+            "UPDATE items SET id = -id WHERE id < 3; UPDATE items SET id = 3 + id WHERE id < 0",
+            "item 1 does not fit its",
+        ),
         ("DELETE FROM items WHERE id = 2", "the log has entries about item 2, which is not there"),
         ("DELETE FROM items WHERE id = 9", "there are 10 items; right is 11"),
         ("DELETE FROM raters WHERE id = 4", "the log has entries about rater 4, which is not there"),
@@ -142,7 +148,9 @@ def test_a_store_and_its_secret_belong_together(make: Make) -> None:
     with pytest.raises(StoreError, match=r"it and secret\.key do not belong together"):
         Study.open(study.folder)
     path.unlink()
-    with pytest.raises(DataError, match=r"secret\.key is not there, .*; copy it from the folder that the study was made"):
+    with pytest.raises(
+        DataError, match=r"secret\.key is not there, .*; copy it from the folder that the study was made"
+    ):
         Study.open(study.folder)
     path.write_text("")
     with pytest.raises(DataError, match=r"secret\.key is empty; restore it from a backup"):
@@ -245,7 +253,8 @@ def test_status_writes_nothing_and_needs_no_right_to(state: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("what", "name"), [("references", "r.parquet"), ("references", "r.jsonl.gz"), ("ratings", "r.csv"), ("raw", "r.jsonl")]
+    ("what", "name"),
+    [("references", "r.parquet"), ("references", "r.jsonl.gz"), ("ratings", "r.csv"), ("raw", "r.jsonl")],
 )
 def test_a_disk_that_fills_up_during_an_export(tmp_path: Path, what: str, name: str) -> None:
     texts = [os.urandom(300).hex() for _ in range(200)]

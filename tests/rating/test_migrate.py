@@ -41,7 +41,9 @@ def test_everything_comes_along_and_rating_goes_on(older: Path) -> None:
         assert study.secret == SECRET  # cookies and links go on working
         assert study.store.get("secret") is None
         assert stat.S_IMODE((older / "secret.key").stat().st_mode) == 0o600
-        said = [(row.id, row.at, row.kind, row.rater, row.item, row.client_milliseconds, row.note) for row in study.log()]
+        said = [
+            (row.id, row.at, row.kind, row.rater, row.item, row.client_milliseconds, row.note) for row in study.log()
+        ]
         assert said == [(row[0], row[1], row[2], row[3], row[4], row[8], row[12]) for row in ROWS["log"]]
         assert {row.milliseconds for row in study.log()} == {None}  # nobody measured then
         counting = [(row.key, row.rater, row.system, row.score) for row in study.table() if row.counted]
@@ -93,7 +95,9 @@ def test_tables_that_do_not_say_what_the_log_says_stay_as_they_are(older: Path) 
     store = Store.open(url.read_text() if url.exists() else f"sqlite:///{older / 'store.db'}")
     store.write(lambda connection: connection.execute(text("UPDATE ratings SET score = 4 WHERE id = 1")))
     store.close()
-    with pytest.raises(StoreError, match=r"the rating of item 1 by rater 1 is \(\(4, 5\), .* but the log has \(\(1, 5\)"):
+    with pytest.raises(
+        StoreError, match=r"the rating of item 1 by rater 1 is \(\(4, 5\), .* but the log has \(\(1, 5\)"
+    ):
         Study.open(older)
     assert version(older) == "1"
 

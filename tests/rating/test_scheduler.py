@@ -716,10 +716,11 @@ def test_an_undone_task_that_waits_does_not_keep_a_newer_answer_from_being_undon
 def guesses(study: Study, rater: int, had: int, item: int) -> list[tuple[Random, Random]]:
     """What chances could be drawn from: for gold or not, and for the order of a pair."""
     seed = study.config.seed
-    found = [(Random(f"{seed}/{rater}/{had}"), Random(f"{seed}/{rater}/{had}/{item}"))]
-    for known in ("", str(seed), study.id, study.config.title):
-        found.append((draw(known, seed, rater, had), draw(known, seed, rater, had, item)))
-    return found
+    known = ("", str(seed), study.id, study.config.title)
+    return [
+        (Random(f"{seed}/{rater}/{had}"), Random(f"{seed}/{rater}/{had}/{item}")),
+        *((draw(each, seed, rater, had), draw(each, seed, rater, had, item)) for each in known),
+    ]
 
 
 def test_nobody_foresees_gold_items_or_the_order_of_pairs(make: Make) -> None:

@@ -12,7 +12,7 @@ from trubleu.rating.config import Gold, example
 if TYPE_CHECKING:
     from pathlib import Path
 
-SECRET = "ijp_rD7F8-F6c4-EEQONEK7Ykfg9VS_uGYnTqr6aA5M"
+SECRET = "ijp_rD7F8-F6c4-EEQONEK7Ykfg9VS_uGYnTqr6aA5M"  # noqa: S105
 NAMES = ("meta", "items", "raters", "known", "assignments", "ratings", "log")
 
 TABLES = """
@@ -44,18 +44,17 @@ CREATE TABLE ratings (id {id}, item {ref} NOT NULL, rater {ref} NOT NULL, part S
 CREATE INDEX ratings_by_rater ON ratings (rater)
 """
 
+_REFUSAL = "the log of a study only grows"
+_FUNCTION = f"""CREATE FUNCTION log_refuses() RETURNS trigger LANGUAGE plpgsql AS
+$$ BEGIN RAISE EXCEPTION '{_REFUSAL}'; END $$"""
+_TRIGGER = """CREATE TRIGGER log_refuses_changes BEFORE UPDATE OR DELETE OR TRUNCATE ON log
+FOR EACH STATEMENT EXECUTE FUNCTION log_refuses()"""
 GUARDS = {
     "sqlite": [
-        f"CREATE TRIGGER log_refuses_{change.lower()} BEFORE {change} ON log "
-        "BEGIN SELECT RAISE(ABORT, 'the log of a study only grows'); END"
-        for change in ("UPDATE", "DELETE")
+        f"CREATE TRIGGER log_refuses_{each.lower()} BEFORE {each} ON log BEGIN SELECT RAISE(ABORT, '{_REFUSAL}'); END"
+        for each in ("UPDATE", "DELETE")
     ],
-    "postgresql": [
-        "CREATE FUNCTION log_refuses() RETURNS trigger LANGUAGE plpgsql AS "
-        "$$ BEGIN RAISE EXCEPTION 'the log of a study only grows'; END $$",
-        "CREATE TRIGGER log_refuses_changes BEFORE UPDATE OR DELETE OR TRUNCATE ON log "
-        "FOR EACH STATEMENT EXECUTE FUNCTION log_refuses()",
-    ],
+    "postgresql": [_FUNCTION, _TRIGGER],
 }
 
 _NO = (None,) * 7
@@ -135,9 +134,10 @@ def make_version_1(folder: Path, url: str | None) -> None:
             connection.exec_driver_sql(statement)
         for name in NAMES:
             for row in ROWS[name]:
-                connection.exec_driver_sql(f"INSERT INTO {name} VALUES ({', '.join(mark for _ in row)})", row)
+                marks = ", ".join(mark for _ in row)
+                connection.exec_driver_sql(f"INSERT INTO {name} VALUES ({marks})", row)  # noqa: S608
             if url is not None and name not in ("meta", "known"):
-                connection.exec_driver_sql(f"SELECT setval('{name}_id_seq', (SELECT max(id) FROM {name}))")
+                connection.exec_driver_sql(f"SELECT setval('{name}_id_seq', (SELECT max(id) FROM {name}))")  # noqa: S608
         for statement in GUARDS[dialect]:
             connection.exec_driver_sql(statement)
         if url is None:

@@ -1,4 +1,4 @@
-"""``trubleu rate`` on a study that exists: status, audit, export, import, links, exclude, readmit, erase, pause, resume."""
+"""``trubleu rate`` on a study that exists: status, audit, export, import, links, exclude, readmit, erase, pause."""
 
 from __future__ import annotations
 
@@ -252,9 +252,8 @@ def audit(options: argparse.Namespace) -> None:
             )
             return
     sys.stdout.write("".join(f"{fault}\n" for fault in faults))
-    raise StoreError(
-        f"{name} is damaged or was changed from outside: {counted(len(faults), 'fault')}; restore the study from a backup"
-    )
+    found = counted(len(faults), "fault")
+    raise StoreError(f"{name} is damaged or was changed from outside: {found}; restore the study from a backup")
 
 
 LINKS_EPILOG = """\
@@ -441,8 +440,8 @@ def change(options: argparse.Namespace) -> None:
                 said = f"rater {erased.id}: the identity is erased, the ratings stay"
                 if study.store.dialect == "postgresql":
                     said += (
-                        "\nPostgreSQL keeps old rows on its disk: let the owner of the tables run VACUUM (FULL) raters; "
-                        "backups, archived WAL and replicas keep them as long as these are kept"
+                        "\nPostgreSQL keeps old rows: let the owner of the tables run VACUUM (FULL) raters; "
+                        "backups and archived WAL hold the identity as long as they are kept"
                     )
             case _:
                 number = rater_number(study, options.rater)

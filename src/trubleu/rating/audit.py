@@ -91,7 +91,7 @@ def rebuild(log: Iterable[LogRow]) -> Rebuilt:
 
 
 def audit(study: Study) -> list[str]:
-    """Check a study's hashes, compare its tables with its log, and return a sentence for each fault; none if all is well.
+    """Check a study's hashes and compare its tables with its log; return a sentence for each fault.
 
     Raises
     ------
@@ -174,7 +174,7 @@ def _log(
     def rows() -> Iterator[LogRow]:
         for number, row in enumerate(connection.execute(select(log).order_by(log.c.id)), 1):
             chain = chain_of(row.item, row.rater)
-            if row.mac != entry_mac(store.secret, row._mapping, tips.get(chain)):
+            if row.mac != entry_mac(store.secret, row._asdict(), tips.get(chain)):
                 faults.append(f"entry {row.id} of the log, or one before it about the same, does not fit its hash")
             # SQLite leaves out no number; that of an entry is given only when it is written, so no hash can cover it.
             if store.dialect == "sqlite" and row.id != number:
@@ -197,7 +197,7 @@ def _rows(
     there = set()
     for row in connection.execute(select(table).order_by(table.c.id)):
         there.add((kind, row.id))
-        if row.mac != row_mac(store.secret, kind, row._mapping, columns):
+        if row.mac != row_mac(store.secret, kind, row._asdict(), columns):
             yield f"{kind} {row.id} does not fit its hash"
         if row.tip != tips.get((kind, row.id)):
             yield f"the log of {kind} {row.id} does not end as it should: entries are missing or were added"

@@ -129,7 +129,7 @@ def _sync_examples(connection: Connection, config: StudyConfig) -> None:
 
 
 def _set(connection: Connection, row: Row[Any], **changes: object) -> None:
-    made = row_mac(secret_of(connection), "item", {**row._mapping, **changes}, ITEM)
+    made = row_mac(secret_of(connection), "item", {**row._asdict(), **changes}, ITEM)
     connection.execute(items.update().where(items.c.id == row.id).values(**changes, mac=made))
 
 
@@ -206,10 +206,7 @@ def open_store(folder: Path, *, copy: bool) -> Store:
         if store.version == SCHEMA:
             store.secret = read_secret(folder)
             return store
-        if copy and store.dialect != "sqlite":
-            raise DataError(
-                f"{store.name} has tables of version {store.version}; trubleu rate serve brings them up to date"
-            )
+        _check_can_migrate(store, copy)
         store.secret = store.get("secret") or ""
         if not copy:
             keep_secret(folder, store.secret)
@@ -218,6 +215,13 @@ def open_store(folder: Path, *, copy: bool) -> Store:
         store.close()
         raise
     return store
+
+
+def _check_can_migrate(store: Store, copy: bool) -> None:
+    if copy and store.dialect != "sqlite":
+        raise DataError(
+            f"{store.name} has tables of version {store.version}; trubleu rate serve brings them up to date"
+        )
 
 
 def check_kind(store: Store, config: StudyConfig, folder: Path) -> None:

@@ -77,7 +77,7 @@ def _chain(connection: Connection, secret: str) -> dict[tuple[str, int | None], 
         changes = []
         for row in rows:
             chain = chain_of(row.item, row.rater)
-            tips[chain] = entry_mac(secret, row._mapping, tips.get(chain))
+            tips[chain] = entry_mac(secret, row._asdict(), tips.get(chain))
             changes.append({"of_entry": row.id, "new_mac": tips[chain]})
         connection.execute(change, changes)
         last = rows[-1].id
@@ -92,12 +92,12 @@ def _seal(
     secret: str,
     tips: dict[tuple[str, int | None], str],
 ) -> None:
-    values = {"tip": bindparam("new_tip"), "mac": bindparam("new_mac")}
-    change = table.update().where(table.c.id == bindparam("of_row")).values(values)
+    change = table.update().where(table.c.id == bindparam("of_row"))
+    change = change.values(tip=bindparam("new_tip"), mac=bindparam("new_mac"))
     changes: list[dict[str, Any]] = []
     for row in connection.execute(select(table)).all():
         tip = tips.get((kind, row.id))
-        made = row_mac(secret, kind, {**row._mapping, "tip": tip}, columns)
+        made = row_mac(secret, kind, {**row._asdict(), "tip": tip}, columns)
         changes.append({"of_row": row.id, "new_tip": tip, "new_mac": made})
     if changes:
         connection.execute(change, changes)

@@ -386,5 +386,5 @@ def note(connection: Connection, kind: str, rater: int | None, now: int, text: s
 
 def seal(connection: Connection, person: Row[Any], **changes: str) -> None:
     """Change a rater whose row is held, and set the row's hash."""
-    made = row_mac(secret_of(connection), "rater", {**person._mapping, **changes}, RATER)
+    made = row_mac(secret_of(connection), "rater", {**person._asdict(), **changes}, RATER)
     connection.execute(raters.update().where(raters.c.id == person.id).values(**changes, mac=made))

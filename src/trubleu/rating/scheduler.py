@@ -169,11 +169,7 @@ _OVER = (
     assignments.c.lease_until < bindparam("now"),
     assignments.c.lease_until.between(bindparam("ahead"), _FOR_EVER - 1),
 )
-_LATE = (
-    select(assignments.c.id, assignments.c.item)
-    .where(assignments.c.state == "leased", or_(*_OVER))
-    .limit(500)
-)
+_LATE = select(assignments.c.id, assignments.c.item).where(assignments.c.state == "leased", or_(*_OVER)).limit(500)
 _FIRST_LATE = select(assignments.c.id).where(assignments.c.state == "leased", _OVER[0]).limit(1)
 _HELD = (
     select(assignments, items.c.key, items.c.payload, items.c.role)

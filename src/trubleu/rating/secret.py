@@ -77,7 +77,7 @@ def keep_secret(folder: Path, secret: str) -> None:
                 making.unlink(missing_ok=True)
     except OSError as error:
         raise DataError(
-            f"{path} cannot be written: {error.strerror or error}; this version of TruBLEU keeps the study's secret there"
+            f"{path} cannot be written: {error.strerror or error}; the secret of the study goes there"
         ) from error
     if not hmac.compare_digest(read_secret(folder), secret):
         raise DataError(f"{path} is not that of this study; remove it if it belongs to another one")
@@ -93,7 +93,7 @@ def draw(secret: str, *what: object) -> Random:
     >>> draw("s", "gold", 7).random() == draw("t", "gold", 7).random()
     False
     """
-    return Random(_digest(secret, ["draw", *what]))
+    return Random(_digest(secret, ["draw", *what]))  # noqa: S311 - what it is seeded with nobody can guess
 
 
 def mac(secret: str, *values: object) -> str:

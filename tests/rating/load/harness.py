@@ -175,23 +175,25 @@ def kill_in_turn(servers: Sequence[ServerProcess]) -> Callable[[], None]:
 
 def report(name: str, study: Study, done: Simulation, **more: object) -> None:
     """Keep the figures of a full run."""
-    keep({  # fmt: skip
-        "run": name,
-        "raters": len(done.raters),
-        "at once": SIZE.at_once,
-        "items": SIZE.items,
-        "ratings an item": SIZE.wanted,
-        "answers": len(done.answers),
-        "uncounted": sum(not row.counted for row in study.table()),
-        "unable": sum(answer.scores is None for answer in done.answers),
-        "seconds": round(done.seconds, 1),
-        "answers a second": round(len(done.answers) / done.seconds, 1),
-        "taken back": done.taken_back,
-        "sent twice": done.repeated,
-        "left": done.left,
-        **asdict(done.trouble),
-        **more,
-    })
+    keep(
+        {
+            "run": name,
+            "raters": len(done.raters),
+            "at once": SIZE.at_once,
+            "items": SIZE.items,
+            "ratings an item": SIZE.wanted,
+            "answers": len(done.answers),
+            "uncounted": sum(not row.counted for row in study.table()),
+            "unable": sum(answer.scores is None for answer in done.answers),
+            "seconds": round(done.seconds, 1),
+            "answers a second": round(len(done.answers) / done.seconds, 1),
+            "taken back": done.taken_back,
+            "sent twice": done.repeated,
+            "left": done.left,
+            **asdict(done.trouble),
+            **more,
+        }
+    )
 
 
 def keep(figures: dict[str, object]) -> None:

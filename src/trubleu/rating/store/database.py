@@ -82,9 +82,7 @@ class Store:
         return self._engine.dialect.name
 
     @classmethod
-    def create(
-        cls, url: str | URL, fill: Callable[[Connection], object] | None = None, *, secret: str = ""
-    ) -> Store:
+    def create(cls, url: str | URL, fill: Callable[[Connection], object] | None = None, *, secret: str = "") -> Store:
         """Make the tables in an empty database, and fill them in the same transaction.
 
         Parameters
@@ -274,7 +272,7 @@ class Store:
             cursor = connection.cursor()
             try:
                 cursor.execute("VACUUM")
-                return cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
+                return bool(cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0)
             except sqlite3.OperationalError:
                 return False
 

@@ -1,8 +1,8 @@
 """The tables of a study. The log only grows; all other tables follow from it and change in the same transaction.
 
-Settings, items, raters and entries of the log carry a keyed hash (``mac``). An entry's hash also covers that of the entry
-before it about the same item, else the same rater, else the study; the last one is kept there as ``tip``. Whoever adds
-an entry changes that row anyway and holds it, so chains make nobody wait.
+Settings, items, raters and entries of the log carry a keyed hash (``mac``). An entry's hash also covers that of the
+entry before it about the same item, else the same rater, else the study; the last one is kept there as ``tip``. Whoever
+adds an entry changes that row anyway and holds it, so chains make nobody wait.
 """
 
 from __future__ import annotations
@@ -150,21 +150,23 @@ log = Table(
 _REFUSAL = "the log of a study only grows"
 _UNHASHED = "this study was updated for a newer TruBLEU; start the server again with that"
 
+_ABORT = "CREATE TRIGGER {name} BEFORE {change} ON log {when} BEGIN SELECT RAISE(ABORT, '{reason}'); END"
+_FUNCTION = (
+    "CREATE FUNCTION log_refuses() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '{reason}'; END $$"
+)
+_TRIGGER = (
+    "CREATE TRIGGER log_refuses_changes BEFORE UPDATE OR DELETE OR TRUNCATE ON log "
+    "FOR EACH STATEMENT EXECUTE FUNCTION log_refuses()"
+)
 _GUARDS = {
     "sqlite": (
-        *(
-            f"CREATE TRIGGER log_refuses_{change.lower()} BEFORE {change} ON log "
-            f"BEGIN SELECT RAISE(ABORT, '{_REFUSAL}'); END"
-            for change in ("UPDATE", "DELETE")
-        ),
-        f"CREATE TRIGGER log_needs_mac BEFORE INSERT ON log WHEN NEW.mac IS NULL "
-        f"BEGIN SELECT RAISE(ABORT, '{_UNHASHED}'); END",
+        _ABORT.format(name="log_refuses_update", change="UPDATE", when="", reason=_REFUSAL),
+        _ABORT.format(name="log_refuses_delete", change="DELETE", when="", reason=_REFUSAL),
+        _ABORT.format(name="log_needs_mac", change="INSERT", when="WHEN NEW.mac IS NULL", reason=_UNHASHED),
     ),
     "postgresql": (
-        "CREATE FUNCTION log_refuses() RETURNS trigger LANGUAGE plpgsql AS "
-        f"$$ BEGIN RAISE EXCEPTION '{_REFUSAL}'; END $$",
-        "CREATE TRIGGER log_refuses_changes BEFORE UPDATE OR DELETE OR TRUNCATE ON log "
-        "FOR EACH STATEMENT EXECUTE FUNCTION log_refuses()",
+        _FUNCTION.format(reason=_REFUSAL),
+        _TRIGGER,
         "ALTER TABLE log ALTER COLUMN mac SET NOT NULL",
     ),
 }
