@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from trubleu.errors import StoreError
 from trubleu.rating.secret import SECRET, mac
-from trubleu.rating.store.queries import log_row
+from trubleu.rating.store.queries import ENTRY_COLUMNS, log_row
 from trubleu.rating.store.schema import assignments, items, log, meta, raters, ratings
 from trubleu.rating.store.updates import ITEM, ITEMS, RATER, TIP, chain_of, entry_mac, row_mac
 
@@ -172,15 +172,17 @@ def _log(
     faults: list[str] = []
 
     def rows() -> Iterator[LogRow]:
-        for number, row in enumerate(connection.execute(select(log).order_by(log.c.id)), 1):
+        found = connection.execute(select(log.c.mac, log.c.id, *ENTRY_COLUMNS).order_by(log.c.id))
+        for number, (made, entry, *values) in enumerate(found, 1):
+            row = log_row(entry, *values)
             chain = chain_of(row.item, row.rater)
-            if row.mac != entry_mac(store.secret, row._asdict(), tips.get(chain)):
-                faults.append(f"entry {row.id} of the log, or one before it about the same, does not fit its hash")
+            if made != entry_mac(store.secret, tips.get(chain), values):
+                faults.append(f"entry {entry} of the log, or one before it about the same, does not fit its hash")
             # SQLite leaves out no number; that of an entry is given only when it is written, so no hash can cover it.
-            if store.dialect == "sqlite" and row.id != number:
-                faults.append(f"entry {number} of the log has the number {row.id}")
-            tips[chain] = row.mac
-            yield log_row(row)
+            if store.dialect == "sqlite" and entry != number:
+                faults.append(f"entry {number} of the log has the number {entry}")
+            tips[chain] = made
+            yield row
 
     return rebuild(rows()), tips, faults
 

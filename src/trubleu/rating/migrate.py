@@ -9,7 +9,7 @@ from sqlalchemy import bindparam, func, select
 from trubleu.rating.audit import check
 from trubleu.rating.store.database import lock_study, put_meta
 from trubleu.rating.store.schema import SCHEMA, guard_log, items, log, meta, raters
-from trubleu.rating.store.updates import ITEM, ITEMS, RATER, TIP, chain_of, entry_mac, row_mac
+from trubleu.rating.store.updates import ENTRY, ITEM, ITEMS, RATER, TIP, chain_of, entry_mac, row_mac
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Table
@@ -77,7 +77,7 @@ def _chain(connection: Connection, secret: str) -> dict[tuple[str, int | None], 
         changes = []
         for row in rows:
             chain = chain_of(row.item, row.rater)
-            tips[chain] = entry_mac(secret, row._asdict(), tips.get(chain))
+            tips[chain] = entry_mac(secret, tips.get(chain), (getattr(row, name) for name in ENTRY))
             changes.append({"of_entry": row.id, "new_mac": tips[chain]})
         connection.execute(change, changes)
         last = rows[-1].id

@@ -151,7 +151,7 @@ class Study:
         copy
             Only to look at: nothing is written, others may go on writing, and the folder may be read-only.
         check
-            Whether to check the store, which takes about 20 seconds for a million answers.
+            Whether to check the store, which takes about a minute for a million answers.
         now
             The time.
 

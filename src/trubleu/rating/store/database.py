@@ -8,11 +8,12 @@ import tempfile
 import threading
 import time
 from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import quote
 
-from sqlalchemy import create_engine, event, inspect, select
+from sqlalchemy import bindparam, create_engine, event, inspect, select
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
@@ -25,7 +26,7 @@ from trubleu.rating.store.schema import SCHEMA, meta, tables
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from sqlalchemy import Connection, Engine, Table
+    from sqlalchemy import Connection, Engine, Insert, Table
 
 T = TypeVar("T")
 
@@ -39,6 +40,8 @@ _SQLITE_BUSY = {5, 6}  # busy, locked
 _SQLITE_FULL = {13}
 _POSTGRES_AGAIN = {"40001", "40P01"}  # serialisation failure, deadlock
 _POSTGRES_FULL = {"53100"}
+
+_META = select(meta.c.value).where(meta.c.key == bindparam("setting"))
 
 
 class Store:
@@ -136,7 +139,7 @@ class Store:
             if copy:
                 try:
                     store = cls(_copied(Path(store.name)), name=store.name)
-                except (sqlite3.Error, OSError) as error:
+                except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
                     raise store._said(error) from error
         try:
             store.version = store.read(store._check_version)
@@ -207,6 +210,8 @@ class Store:
                     time.sleep(0.005 * (_TRIES - tries_left))
                     continue
                 raise self._said(error.orig, gone=error.connection_invalidated) from error
+            except UnicodeDecodeError as error:
+                raise self._said(error) from error
             except SQLAlchemyError as error:
                 # What is left is the pool of connections that has run dry.
                 raise StoreBusyError(f"{self.name} is busy: {error}; try again") from error
@@ -234,6 +239,8 @@ class Store:
         """Say what went wrong, so that whoever wants to try again knows whether that helps."""
         cause = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
         code = getattr(error, "sqlite_errorcode", None)
+        if isinstance(error, UnicodeDecodeError):  # of a message about a table whose name is damaged
+            return StoreError(f"{self.name} is damaged: names in it cannot be read; restore the study from a backup")
         if isinstance(error, sqlite3.Error | OSError):
             if code is not None and code & 0xFF in _SQLITE_BUSY:
                 return StoreBusyError(f"{self.name} is locked by another program ({cause}); try again")
@@ -283,12 +290,17 @@ class Store:
 
 def add_row(connection: Connection, table: Table, values: Mapping[str, object]) -> int:
     """Insert a row, and return the number that it got."""
-    return cast("tuple[int]", connection.execute(table.insert(), values).inserted_primary_key)[0]
+    return cast("tuple[int]", connection.execute(_insert(table), values).inserted_primary_key)[0]
+
+
+@cache
+def _insert(table: Table) -> Insert:
+    return table.insert()
 
 
 def get_meta(connection: Connection, key: str) -> str | None:
     """Return a setting of the study inside a transaction."""
-    return connection.execute(select(meta.c.value).where(meta.c.key == key)).scalar()
+    return connection.execute(_META, {"setting": key}).scalar()
 
 
 def put_meta(connection: Connection, key: str, value: str) -> None:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sqlalchemy import func, select
 
 from trubleu.rating.items import Item
 from trubleu.rating.store.schema import assignments, items, log, raters, ratings
+from trubleu.rating.store.updates import ENTRY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from sqlalchemy import Connection, Row
+    from sqlalchemy import Connection
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,23 +204,29 @@ def table(connection: Connection) -> list[RatingRow]:
 
 def log_rows(connection: Connection) -> Iterator[LogRow]:
     """Yield the log from its beginning."""
-    return map(log_row, connection.execute(select(log).order_by(log.c.id)))
+    return (log_row(*row) for row in connection.execute(select(log.c.id, *ENTRY_COLUMNS).order_by(log.c.id)))
 
 
-def log_row(row: Row[Any]) -> LogRow:
-    """Make an entry from a row of the log."""
-    return LogRow(
-        row.id,
-        row.at,
-        row.kind,
-        row.rater,
-        row.item,
-        row.assignment,
-        None if row.scores is None else tuple(json.loads(row.scores)),
-        row.flipped,
-        row.milliseconds,
-        row.client_milliseconds,
-        row.answered_at,
-        row.counted,
-        row.note,
-    )
+ENTRY_COLUMNS = tuple(log.c[name] for name in ENTRY)
+
+
+def log_row(
+    number: int,
+    at: int,
+    kind: str,
+    rater: int | None,
+    item: int | None,
+    assignment: int | None,
+    scores: str | None,
+    flipped: bool | None,
+    milliseconds: int | None,
+    client_milliseconds: int | None,
+    answered_at: int | None,
+    _client_key: str | None,
+    counted: bool | None,
+    note: str | None,
+) -> LogRow:
+    """Make an entry from the number and the hashed columns of a row of the log."""
+    given = None if scores is None else tuple(json.loads(scores))
+    times = (milliseconds, client_milliseconds, answered_at)
+    return LogRow(number, at, kind, rater, item, assignment, given, flipped, *times, counted, note)

@@ -121,9 +121,9 @@ def batches(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
         yield numbers[start : start + _AT_ONCE]
 
 
-def entry_mac(secret: str, entry: Mapping[str, Any], tip: str | None) -> str:
-    """Return the hash of an entry of the log, which follows one with another hash."""
-    return mac(secret, "log", tip, *map(entry.get, ENTRY))
+def entry_mac(secret: str, tip: str | None, values: Iterable[Any]) -> str:
+    """Return the hash of an entry of the log, which follows one with another hash; its values are in their order."""
+    return mac(secret, "log", tip, *values)
 
 
 def chain_of(item: int | None, rater: int | None) -> tuple[str, int | None]:
@@ -140,7 +140,7 @@ def row_mac(secret: str, kind: str, row: Mapping[str, Any], columns: Iterable[st
 
 def add_entry(connection: Connection, entry: dict[str, Any], tip: str | None) -> str:
     """Add an entry to the log, and return its hash, which is to be kept as the tip of its chain."""
-    made = entry_mac(secret_of(connection), entry, tip)
+    made = entry_mac(secret_of(connection), tip, map(entry.get, ENTRY))
     connection.execute(_ADD_ENTRY, {**entry, "mac": made})
     return made
 
@@ -154,7 +154,7 @@ def add_entries(connection: Connection, entries: Sequence[dict[str, Any]]) -> No
         tips |= {row.id: row.tip for row in found}
     rows = []
     for entry in entries:
-        tips[entry["item"]] = made = entry_mac(secret, entry, tips[entry["item"]])
+        tips[entry["item"]] = made = entry_mac(secret, tips[entry["item"]], map(entry.get, ENTRY))
         rows.append({**entry, "mac": made})
     connection.execute(_ADD_ENTRY, rows)
     connection.execute(_SET_TIP, [{"of_item": item, "new_tip": tip} for item, tip in tips.items()])
