@@ -14,7 +14,7 @@ from sqlalchemy import text
 
 from tests.rating.flips import varied_study
 from trubleu.cli import main
-from trubleu.errors import DataError, StoreError, TrubleuWarning
+from trubleu.errors import DataError, StoreError, TrubleuWarning, UsageError
 from trubleu.rating import Item, Study, StudyConfig
 from trubleu.rating.audit import audit
 from trubleu.rating.store import database
@@ -200,7 +200,9 @@ def test_the_command_says_what_is_left_to_do(make: Make, capsys: pytest.CaptureF
     assert main(["rate", "erase", str(study.folder), "ann"]) == 0
     said = capsys.readouterr().out
     assert "rater 1: the identity is erased, the ratings stay" in said
-    assert ("let the owner of the tables run VACUUM (FULL) raters" in said) == (study.store.dialect == "postgresql")
+    assert ("let the owner of the tables run VACUUM (FULL, ANALYZE) raters" in said) == (
+        study.store.dialect == "postgresql"
+    )
 
 
 # Looking
@@ -235,6 +237,8 @@ def test_status_writes_nothing_and_needs_no_right_to(state: str, tmp_path: Path)
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     with Study.open(folder, copy=True) as study:
         counted = sum(stored.counted for stored in study.items())
+        with pytest.raises(UsageError, match="was opened only to look at it; open the study without copy to change it"):
+            study.pause()
         assert not study.paused or state == "closed"
     assert counted
     if state == "closed":

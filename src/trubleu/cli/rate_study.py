@@ -440,7 +440,7 @@ def change(options: argparse.Namespace) -> None:
                 said = f"rater {erased.id}: the identity is erased, the ratings stay"
                 if study.store.dialect == "postgresql":
                     said += (
-                        "\nPostgreSQL keeps old rows: let the owner of the tables run VACUUM (FULL) raters; "
+                        "\nPostgreSQL keeps old rows: let the owner of the tables run VACUUM (FULL, ANALYZE) raters; "
                         "backups and archived WAL hold the identity as long as they are kept"
                     )
             case _:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import func, select
 from sqlalchemy.engine import URL
 
-from trubleu.errors import DataError, UsageError
+from trubleu.errors import DataError, StoreError, UsageError
 from trubleu.rating import raters
 from trubleu.rating.config import StudyConfig, config_text, gold_lines, parse_config
 from trubleu.rating.items import check_items
@@ -205,23 +205,28 @@ def open_store(folder: Path, *, copy: bool) -> Store:
     try:
         if store.version == SCHEMA:
             store.secret = read_secret(folder)
-            return store
-        _check_can_migrate(store, copy)
-        store.secret = store.get("secret") or ""
-        if not copy:
-            keep_secret(folder, store.secret)
-        migrate(store)
+        else:
+            store.secret = _older_secret(store, copy=copy)
+            if not copy:
+                keep_secret(folder, store.secret)
+            migrate(store)
+        store.readonly = copy
     except BaseException:
         store.close()
         raise
     return store
 
 
-def _check_can_migrate(store: Store, copy: bool) -> None:
+def _older_secret(store: Store, *, copy: bool) -> str:
+    """Return the secret of a study of version 1, which is in its store."""
     if copy and store.dialect != "sqlite":
         raise DataError(
             f"{store.name} has tables of version {store.version}; trubleu rate serve brings them up to date"
         )
+    secret = store.get("secret")
+    if not isinstance(secret, str) or not secret:
+        raise StoreError(f"{store.name} is damaged: its secret is not there; restore the study from a backup")
+    return secret
 
 
 def check_kind(store: Store, config: StudyConfig, folder: Path) -> None:

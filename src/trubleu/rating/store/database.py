@@ -57,6 +57,8 @@ class Store:
         That of the study, the key of all hashes in the tables.
     version
         The version of the tables that were found.
+    readonly
+        Whether `write` is refused: what is written to a copy would be lost.
 
     Examples
     --------
@@ -76,6 +78,7 @@ class Store:
             str(url.database) if self.dialect == "sqlite" else url.render_as_string(hide_password=True)
         )
         self.version = SCHEMA
+        self.readonly = False
         # SQLite has one writer at a time, and its own waiting is a sleep in steps: threads queue up here instead.
         self._turn = threading.Lock() if engine.dialect.name == "sqlite" else None
 
@@ -189,6 +192,8 @@ class Store:
 
         Raises
         ------
+        UsageError
+            If it was opened only to look at it.
         StoreBusyError
             If the database stays locked, or cannot be reached.
         StoreFullError
@@ -196,6 +201,8 @@ class Store:
         StoreError
             If the database cannot be used for another reason.
         """
+        if self.readonly:
+            raise UsageError(f"{self.name} was opened only to look at it; open the study without copy to change it")
         return self._run(work, writes=True)
 
     def _run(self, work: Callable[[Connection], T], *, writes: bool) -> T:
@@ -278,6 +285,7 @@ class Store:
         with self._queue(True), closing(self._engine.raw_connection()) as connection:
             cursor = connection.cursor()
             try:
+                cursor.execute("ANALYZE raters")  # some builds keep samples of what they index
                 cursor.execute("VACUUM")
                 return bool(cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0)
             except sqlite3.OperationalError:
