@@ -14,7 +14,6 @@ import uvicorn
 from tests.browser.conftest import CONTRASTS, TIMEOUT
 from trubleu.rating import Item, Study, StudyConfig
 from trubleu.rating.config import Completion, Entry, Gold, example
-from trubleu.rating.study import time_now
 from trubleu.rating.web import create_app
 
 if TYPE_CHECKING:
@@ -188,7 +187,7 @@ def test_with_keys_alone(made: Any, opened: Open) -> None:
     assert scores(study) == [4, 1, 2]
     assert [row.kind for row in study.log()].count("unable") == 2
     rows = sorted(study.table(), key=lambda row: row.answered_at)
-    times = [row.milliseconds for row in rows if row.role == "item"]
+    times = [row.client_milliseconds for row in rows if row.role == "item"]
     assert all(value is not None and SETTLED <= value < 60_000 for value in times[:2])
     assert page.evaluate("window.ran") is None
     assert rater.problems == []
@@ -385,8 +384,8 @@ def test_servers_that_do_not_save(status: int, made: Any, opened: Open) -> None:
 
 def test_too_early_says_so(made: Any, opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     study, url = made(2, minimum_seconds=2)
-    now = time_now()
-    monkeypatch.setattr("trubleu.rating.study.time_now", lambda: now)
+    now = study.now()
+    monkeypatch.setattr(Study, "now", lambda _: now)
     rater = opened(url)
     rater.start(study.add_raters(1)[0].token)
     rater.press("3")
@@ -398,7 +397,8 @@ def test_too_early_says_so(made: Any, opened: Open, monkeypatch: pytest.MonkeyPa
     rater.task(2)
     (row,) = study.table()
     assert row.score == 3
-    assert (row.milliseconds or 0) >= 2000  # since the task was seen first
+    assert (row.client_milliseconds or 0) >= 2000  # since the task was seen first
+    assert row.milliseconds == 2000
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,7 @@ def make(new_url: Callable[[], str | None], tmp_path: Path) -> Iterator[Callable
 
     def study(items: int | list[Item] = 3, **settings: object) -> Study:
         kind = settings.pop("kind", "response")
+        secret = settings.pop("secret", "what is drawn is the same in every run of the tests")
         config = StudyConfig("Test", kind, **settings)  # type: ignore[arg-type]
         texts = config.parts
         if isinstance(items, int):
@@ -59,7 +60,8 @@ def make(new_url: Callable[[], str | None], tmp_path: Path) -> Iterator[Callable
                 Item(f"k{number}", tuple(f"text {number}.{part}" for part in range(texts)), message=f"message {number}")
                 for number in range(items)
             ]
-        made.append(Study.create(tmp_path / f"study{len(made)}", config, items, store_url=new_url()))
+        folder = tmp_path / f"study{len(made)}"
+        made.append(Study.create(folder, config, items, store_url=new_url(), secret=secret))  # type: ignore[arg-type]
         return made[-1]
 
     yield study

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,9 +18,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from trubleu.errors import DataError, TrubleuWarning, UsageError
-from trubleu.rating import Item, Study, StudyConfig, TooEarlyError
-from trubleu.rating.audit import _audit, audit
+from trubleu.rating import Item, NoConsentError, Study, StudyConfig, TooEarlyError, export_study
+from trubleu.rating.audit import audit, faults
 from trubleu.rating.config import Gold, example
+from trubleu.rating.secret import draw
 from trubleu.rating.store.schema import assignments, ratings
 from trubleu.rating.store.schema import items as items_table
 from trubleu.rating.store.schema import raters as raters_table
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from sqlalchemy import Connection, Table
+
+    from trubleu.rating.store import Store
 
     Make = Callable[..., Study]
 
@@ -578,13 +582,14 @@ def test_pairs_are_blind_flipped_by_rater_and_scored_in_their_own_order(make: Ma
     assert {stored.counted for stored in study.items() if stored.role == "item"} == {4}
 
 
-def test_orders_differ_between_raters_and_repeat_with_the_seed(make: Make) -> None:
-    def orders(seed: int) -> list[list[str | None]]:
-        study = make(12, raters=3, seed=seed)
+def test_orders_differ_between_raters_and_repeat_with_seed_and_secret(make: Make) -> None:
+    def orders(seed: int, secret: str) -> list[list[str | None]]:
+        study = make(12, raters=3, seed=seed, secret=secret)
         return [[rate(study, rater) for _ in range(12)] for rater in people(study, 3)]
 
-    first, again, other = orders(1), orders(1), orders(2)
-    assert first == again != other
+    first, again, seeded, other = orders(1, "a"), orders(1, "a"), orders(2, "a"), orders(1, "b")
+    assert first == again
+    assert first not in (seeded, other)
     assert len({tuple(order) for order in first}) == 3
     assert all(sorted(filter(None, order)) == sorted(f"k{number}" for number in range(12)) for order in first)
 
@@ -644,7 +649,7 @@ def test_audit_finds_what_the_log_does_not_say(make: Make) -> None:
     ]  # fmt: skip
     for table, change in changes:
         with pytest.raises(Found, match=r"[1-9]"):
-            study.store.write(partial(change_and_audit, table, change))
+            study.store.write(partial(change_and_audit, study.store, table, change))
     assert audit(study) == []
 
 
@@ -652,9 +657,9 @@ class Found(Exception):  # noqa: N818
     """Undoes a change after it was looked at."""
 
 
-def change_and_audit(table: Table, change: dict[str, object], connection: Connection) -> None:
+def change_and_audit(store: Store, table: Table, change: dict[str, object], connection: Connection) -> None:
     connection.execute(table.update().values(change))
-    raise Found(len(_audit(connection)))
+    raise Found(len([*faults(connection, store)]))
 
 
 def test_the_task_that_was_undone_comes_first(make: Make) -> None:
@@ -702,4 +707,162 @@ def test_an_undone_task_that_waits_does_not_keep_a_newer_answer_from_being_undon
     assert undone.assignment == two.assignment
     assert study.table() == []
     assert not study.rater(rater).can_undo
+    assert audit(study) == []
+
+
+# Blindness: somebody who knows the code, the settings and a rater's number
+
+
+def guesses(study: Study, rater: int, had: int, item: int) -> list[tuple[Random, Random]]:
+    """What chances could be drawn from: for gold or not, and for the order of a pair."""
+    seed = study.config.seed
+    known = ("", str(seed), study.id, study.config.title)
+    return [
+        (Random(f"{seed}/{rater}/{had}"), Random(f"{seed}/{rater}/{had}/{item}")),
+        *((draw(each, seed, rater, had), draw(each, seed, rater, had, item)) for each in known),
+    ]
+
+
+def test_nobody_foresees_gold_items_or_the_order_of_pairs(make: Make) -> None:
+    share = 0.3
+    gold = tuple(example("gold", (f"good {n}", f"bad {n}"), (), None, ((4, 5), (1, 2))) for n in range(40))
+    study = make(40, kind="pair", raters=6, gold=Gold(share, gold))
+    roles = {stored.item.texts: stored for stored in study.items()}
+    right: list[tuple[int, int]] = [(0, 0)] * 5
+    golden = seen = 0
+    for rater in people(study, 6):
+        had = 0
+        while (task := study.assign(rater, now=0)) is not None:
+            stored = roles[task.item.texts[::-1] if task.flipped else task.item.texts]
+            is_gold = stored.role == "gold"
+            for at, (for_gold, for_order) in enumerate(guesses(study, rater, had, stored.id)):
+                says_gold = for_gold.random() < share
+                right[at] = (
+                    right[at][0] + (is_gold and says_gold),
+                    right[at][1] + ((for_order.random() < 0.5) == task.flipped),
+                )
+            golden, seen, had = golden + is_gold, seen + 1, had + 1
+            study.answer(rater, task.assignment, (3, 3), key=task.client_key, now=0)
+    assert golden > 60
+    assert seen > 300
+    for gold_found, orders_found in right:
+        # By chance alone 30 % and 50 %, give or take four standard errors.
+        assert abs(gold_found / golden - share) < 4 * (share * (1 - share) / golden) ** 0.5
+        assert abs(orders_found / seen - 0.5) < 4 * (0.25 / seen) ** 0.5
+
+
+def test_nobody_foresees_the_order_of_pairs_on_mechanical_turk(make: Make, tmp_path: Path) -> None:
+    def orders(secret: str) -> list[bool]:
+        study = make(60, kind="pair", secret=secret)
+        export_study(study, "mturk-tasks", tmp_path / f"{secret}.csv")
+        assert export_study(study, "mturk-tasks", tmp_path / "again.csv").rows == 60
+        assert (tmp_path / "again.csv").read_bytes() == (tmp_path / f"{secret}.csv").read_bytes()
+        return [',"21",' in line for line in (tmp_path / f"{secret}.csv").read_text().splitlines()[1:]]
+
+    guessed = [Random(f"1/mturk/k{number}").random() < 0.5 for number in range(60)]
+    one, two = orders("one"), orders("two")
+    assert all(15 < sum(a == b for a, b in zip(*each, strict=True)) < 45 for each in ((one, two), (one, guessed)))
+
+
+# Consent and time
+
+
+def test_nothing_comes_before_consent(make: Make) -> None:
+    study = make(2, consent="I agree.", practice=(example("practice", ("p",), (), None, None, ""),))
+    (rater,) = people(study, 1)
+    assert study.assign(rater, now=0) is None
+    study.consent(rater, now=1)
+    task = study.assign(rater, now=2)
+    assert task is not None
+    forget = raters_table.update().values(consented_at=None)
+    study.store.write(lambda connection: connection.execute(forget))
+    with pytest.raises(NoConsentError, match="an answer came before consent, and was not kept; agree first"):
+        study.answer(rater, task.assignment, (3,), key=task.client_key, now=3)
+    assert study.table() == []
+    assert [row.kind for row in study.log()] == ["joined", "consented"]
+
+
+class Clocks:
+    """The clock on the wall, which can be set, and one that only goes on."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.wall, self.ticks = 10**12, 5000
+        patch.setattr("trubleu.rating.study.time_now", lambda: self.wall)
+        patch.setattr("trubleu.rating.study._ticks", lambda: self.ticks)
+
+    def pass_by(self, milliseconds: int) -> None:
+        self.wall += milliseconds
+        self.ticks += milliseconds
+
+
+DAY = 24 * 60 * MINUTE
+
+
+@pytest.mark.parametrize("jump", [-DAY, DAY])
+def test_a_clock_that_is_set_changes_nothing_for_a_server_that_runs(
+    make: Make, monkeypatch: pytest.MonkeyPatch, jump: int
+) -> None:
+    clocks = Clocks(monkeypatch)
+    study = make(1, raters=1, minimum_seconds=5, lease_minutes=10)
+    first, second = people(study, 2)
+    task = study.assign(first)
+    assert task is not None
+    clocks.wall += jump
+    clocks.pass_by(4000)
+    with pytest.raises(TooEarlyError) as early:
+        study.answer(first, task.assignment, (3,), key=task.client_key)
+    assert early.value.milliseconds_left == 1000
+    assert study.assign(second) is None  # the lease holds
+    clocks.pass_by(2000)
+    assert study.answer(first, task.assignment, (3,), key=task.client_key, milliseconds=1).counted
+    (row,) = study.table()
+    assert (row.milliseconds, row.client_milliseconds) == (6000, 1)
+    task = study.undo(first)
+    assert task is not None
+    clocks.pass_by(11 * MINUTE)
+    assert study.assign(second) is not None  # and ends
+
+
+def test_a_clock_that_is_set_back_between_two_starts_of_a_server(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    clocks = Clocks(monkeypatch)
+    study = make(2, raters=1, minimum_seconds=5, lease_minutes=10)
+    first, second = people(study, 2)
+    study.consent(first)
+    clocks.pass_by(30 * MINUTE)
+    task = study.assign(first)
+    other = study.assign(second)
+    assert task is not None
+    assert other is not None
+    newest = max(row.at for row in study.log())
+    study.close()
+    clocks.wall -= DAY
+    with Study.open(study.folder, sync=True) as study:
+        assert study.now() == newest  # not behind what is written down
+        # Shown half an hour from now: it begins anew when it is looked at, and nobody waits longer than five seconds.
+        with pytest.raises(TooEarlyError) as early:
+            study.answer(first, task.assignment, (3,), key=task.client_key)
+        assert early.value.milliseconds_left == 5000
+        assert study.assign(first) == task
+        clocks.pass_by(5000)
+        assert study.answer(first, task.assignment, (3,), key=task.client_key).counted
+        assert [row.milliseconds for row in study.table()] == [5000]
+        # What the other one held for 40 minutes more is free again.
+        assert {row.load for row in study.items()} == {0, 1}
+        assert study.assign(first) is not None
+
+
+def test_time_is_measured_from_when_a_task_was_shown_last(make: Make) -> None:
+    study = make(1, raters=1, lease_minutes=10)
+    (rater,) = people(study, 1)
+    task = study.assign(rater, now=1000)
+    assert task is not None
+    assert study.assign(rater, now=3000) == task  # the page is loaded again
+    study.answer(rater, task.assignment, (3,), key=task.client_key, milliseconds=2, now=4000)
+    again = study.undo(rater, now=10_000)
+    assert again is not None
+    study.release(now=20 * MINUTE)
+    assert study.assign(rater, now=30 * MINUTE) == again
+    study.answer(rater, again.assignment, None, key=again.client_key, milliseconds=9, now=30 * MINUTE + 700)
+    kept = [(row.milliseconds, row.client_milliseconds) for row in study.log() if row.kind in ("answered", "unable")]
+    assert kept == [(3000, 2), (700, 9)]
     assert audit(study) == []

@@ -33,11 +33,11 @@ ITEMS = [Item("k", ("text",))]
 
 
 def test_a_study_is_a_folder_with_private_tokens(make: Make) -> None:
-    study = make(1)
+    study = make(1, secret=None)
     files = {path.name for path in study.folder.iterdir() if not path.name.startswith("store.db-")}
     mine = "store.db" if study.store.dialect == "sqlite" else "store.url"
-    assert files == {"study.yaml", "lead.token", mine}
-    for name in ("lead.token", mine):
+    assert files == {"study.yaml", "lead.token", "secret.key", mine}
+    for name in ("lead.token", "secret.key", mine):
         assert stat.S_IMODE((study.folder / name).stat().st_mode) == 0o600
     assert study.is_lead(study.lead_token)
     assert not study.is_lead("")
@@ -72,7 +72,7 @@ def test_the_log_in_postgresql_cannot_be_emptied_either(make: Make) -> None:
         ),
         (
             "0",
-            "has tables of version 0, and this TruBLEU reads version 1; finish the study with the TruBLEU that made it",
+            "has tables of version 0, and this TruBLEU reads version 2; finish the study with the TruBLEU that made it",
         ),
         ("x", "does not say which version its tables have; restore it from a backup"),
     ],
@@ -215,7 +215,7 @@ def test_a_full_disk_is_said_and_leaves_what_was_there(tmp_path: Path) -> None:
             pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
             connection.exec_driver_sql(f"PRAGMA max_page_count={pages}")
             for number in range(10_000):
-                connection.exec_driver_sql("INSERT INTO meta VALUES (?, ?)", (f"fill{number}", "x" * 3000))
+                connection.exec_driver_sql("INSERT INTO meta (key, value) VALUES (?, ?)", (f"fill{number}", "x" * 3000))
 
         with pytest.raises(StoreFullError, match="cannot grow: database or disk is full; make room on its disk"):
             study.store.write(fill)

@@ -146,10 +146,9 @@ class _Told:
 
     def take_back(self, study: Path) -> None:
         from trubleu.rating import Study
-        from trubleu.rating.study import time_now
 
         with Study.open(study) as there:
-            there.release(now=time_now() + round(there.config.lease_minutes * 60_000) + 1)
+            there.release(now=there.now() + round(there.config.lease_minutes * 60_000) + 1)
         self.tell("Tasks that raters had open when it was interrupted go to others.")
 
     def tell_step(self, number: int, count: int, step: Step) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from trubleu.cli.options import add_output_options, check_output, write_output
 from trubleu.cli.rate_serve import add_serve_parser, add_simulate_parser
 from trubleu.cli.rate_study import (
+    add_audit_parser,
     add_export_parser,
     add_import_parser,
     add_links_parser,
@@ -64,6 +65,7 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     add_links_parser(inner)
     add_serve_parser(inner)
     add_status_parser(inner)
+    add_audit_parser(inner)
     add_export_parser(inner)
     add_import_parser(inner)
     add_people_parsers(inner)
@@ -245,7 +247,7 @@ def plan(options: argparse.Namespace) -> None:
             for name in ("kind", "outputs", "pairs", "config"):
                 if getattr(options, name):
                     raise UsageError(f"--{name} is for --from; a study knows it already")
-            with opened(options.study, quiet=options.quiet) as study:
+            with opened(options.study, copy=True, quiet=options.quiet) as study:
                 items = [item for item in study.items() if item.role == "item"]
                 config = study.config
             wanted = config.raters if options.raters is None else _config(options).raters

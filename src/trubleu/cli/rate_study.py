@@ -1,4 +1,4 @@
-"""``trubleu rate`` on a study that exists: status, export, import, links, exclude, readmit, erase, pause, resume."""
+"""``trubleu rate`` on a study that exists: status, audit, export, import, links, exclude, readmit, erase, pause."""
 
 from __future__ import annotations
 
@@ -17,6 +17,11 @@ STATUS_EPILOG = """\
 examples:
   trubleu rate status my-study
   trubleu rate status my-study --format json --out status.json
+"""
+
+AUDIT_EPILOG = """\
+examples:
+  trubleu rate audit my-study
 """
 
 EXPORT_EPILOG = """\
@@ -48,15 +53,15 @@ def check_packages() -> None:
         needed(package, "a rating study", "trubleu[rate]")
 
 
-def opened(folder: str, *, sync: bool = False, quiet: bool = False) -> Study:
-    """Open a study, and bring it in step with its settings if it is to be served."""
+def opened(folder: str, *, sync: bool = False, copy: bool = False, check: bool = True, quiet: bool = False) -> Study:
+    """Open a study: to serve it, bring it in step with its settings; to look at it, take a copy."""
     check_packages()
     from trubleu.execution.progress import told_once
     from trubleu.rating import Study
 
     # Also where a command has no warnings of its own to tell.
     with told_once(quiet=quiet):
-        return Study.open(folder, sync=sync)
+        return Study.open(folder, sync=sync, copy=copy, check=check)
 
 
 def no_more(options: argparse.Namespace, command: str) -> None:
@@ -82,6 +87,22 @@ def add_status_parser(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("study", metavar="STUDY", help="the folder of the study")
     parser.add_argument("--resamples", type=int, default=1000, metavar="N", help="for the interval of α (1000)")
     add_output_options(parser)
+
+
+def add_audit_parser(commands: argparse._SubParsersAction[Any]) -> None:
+    """Add ``rate audit``."""
+    parser = commands.add_parser(
+        "audit",
+        help="check the store of a study",
+        description="Check that the store of a study is as it was written: the hashes of settings, items, raters and "
+        "the log are right, and every other table is what follows from the log. Other commands check that too and "
+        "refuse a store with the first fault; this one lists all of them.",
+        epilog=AUDIT_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=audit, files=[])
+    parser.add_argument("study", metavar="STUDY", help="the folder of the study")
 
 
 def add_export_parser(commands: argparse._SubParsersAction[Any]) -> None:
@@ -148,7 +169,7 @@ def export(options: argparse.Namespace) -> None:
 
     no_more(options, "export")
     check_writable(options.out)
-    with told_once(quiet=options.quiet), opened(options.study, quiet=options.quiet) as study:
+    with told_once(quiet=options.quiet), opened(options.study, copy=True, quiet=options.quiet) as study:
         from trubleu.rating.export import export_study
 
         made = export_study(study, options.what, options.out, labels=options.labels)
@@ -202,11 +223,10 @@ def status(options: argparse.Namespace) -> None:
     check_output(options)
     if not 0 <= options.resamples <= 1_000_000:
         raise UsageError(f"--resamples {options.resamples} must lie between 0 and 1,000,000")
-    with told_once(quiet=options.quiet), opened(options.study, quiet=options.quiet) as study:
-        from trubleu.rating.study import time_now
+    with told_once(quiet=options.quiet), opened(options.study, copy=True, quiet=options.quiet) as study:
         from trubleu.rating.summary import summary
 
-        found = summary(study, time_now(), resamples=options.resamples)
+        found = summary(study, study.now(), resamples=options.resamples)
     for_people = options.format not in FOR_PROGRAMS
     tables = status_tables(found) if for_people else status_records(found)
     write_output(
@@ -215,6 +235,30 @@ def status(options: argparse.Namespace) -> None:
             tables, options.format, options.digits, notes=(*found.warnings, *found.notes) if for_people else ()
         ),
     )
+
+
+def audit(options: argparse.Namespace) -> None:
+    """Check a store against its hashes and its log."""
+    import sys
+
+    from trubleu.errors import StoreError, counted
+    from trubleu.rating.audit import audit as faults_of
+
+    no_more(options, "audit")
+    with opened(options.study, copy=True, check=False, quiet=True) as study:
+        faults = faults_of(study)
+        name = study.store.name
+        if not faults:
+            entries = counted(len(study.log()), "entry").replace("entrys", "entries")
+            people = counted(len(study.raters()), "rater")
+            sys.stdout.write(
+                f"{options.study}: {entries} of the log, {counted(len(study.items()), 'item')}, {people}: "
+                "every hash is right, and every table says what the log says\n"
+            )
+            return
+    sys.stdout.write("".join(f"{fault}\n" for fault in faults))
+    found = counted(len(faults), "fault")
+    raise StoreError(f"{name} is damaged or was changed from outside: {found}; restore the study from a backup")
 
 
 LINKS_EPILOG = """\
@@ -399,6 +443,11 @@ def change(options: argparse.Namespace) -> None:
             case "erase":
                 erased = study.erase(rater_number(study, options.rater))
                 said = f"rater {erased.id}: the identity is erased, the ratings stay"
+                if study.store.dialect == "postgresql":
+                    said += (
+                        "\nPostgreSQL keeps old rows: let the owner of the tables run VACUUM (FULL, ANALYZE) raters; "
+                        "backups and archived WAL hold the identity as long as they are kept"
+                    )
             case _:
                 number = rater_number(study, options.rater)
                 act = study.exclude if command == "exclude" else study.readmit

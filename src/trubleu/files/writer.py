@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
-_FULL = {errno.ENOSPC, errno.EDQUOT}  # raised by writing, which knows no file name
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}  # raised by writing, which knows no file name
 
 
 def check_writable(path: PathLike) -> None:

@@ -8,7 +8,7 @@ from trubleu.rating.import_ratings import ImportedRatings, import_ratings
 from trubleu.rating.items import Item, pair_items, parse_pairs, read_items, read_segments
 from trubleu.rating.plan import Plan, make_plan
 from trubleu.rating.raters import NewRater, Rater
-from trubleu.rating.scheduler import Outcome, Task, TooEarlyError
+from trubleu.rating.scheduler import NoConsentError, Outcome, Task, TooEarlyError
 from trubleu.rating.store.queries import LogRow, RatingRow, StoredItem
 from trubleu.rating.study import Study
 from trubleu.rating.summary import Summary
@@ -21,6 +21,7 @@ __all__ = [
     "Item",
     "LogRow",
     "NewRater",
+    "NoConsentError",
     "Outcome",
     "Plan",
     "Rater",

@@ -1,4 +1,4 @@
-"""Whether a store says what its log says: everything is made again from the log and compared."""
+"""Whether a store is as it was written: its hashes are right, and its tables say what its log says."""
 
 from __future__ import annotations
 
@@ -8,16 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
 
-from trubleu.rating.store.queries import log_rows
-from trubleu.rating.store.schema import assignments, items, raters, ratings
+from trubleu.errors import StoreError
+from trubleu.rating.secret import SECRET, mac
+from trubleu.rating.store.queries import ENTRY_COLUMNS, log_row
+from trubleu.rating.store.schema import assignments, items, log, meta, raters, ratings
+from trubleu.rating.store.updates import ITEM, ITEMS, RATER, TIP, chain_of, entry_mac, row_mac
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Row, Table
 
+    from trubleu.rating.store.database import Store
     from trubleu.rating.store.queries import LogRow
     from trubleu.rating.study import Study
+
+_NEEDED = {"schema", "study", "kind", "identity", "state", "raters", ITEMS, TIP}
 
 
 @dataclass(slots=True)
@@ -27,19 +33,23 @@ class Rebuilt:
     Attributes
     ----------
     scores
-        The answers that stand: scores, when, and how long each took, by item and rater.
+        The answers that stand: scores, when, and how long each took (as the server and as the browser says), by item
+        and rater.
     counted
         Those that count.
     unable
         Items that could not be judged, with the rater.
     excluded
         Raters whose ratings are left out.
+    flipped
+        Answers to pairs that were shown in reverse order.
     """
 
-    scores: dict[tuple[int, int], tuple[tuple[int, ...], int, int | None]] = field(default_factory=dict)
+    scores: dict[tuple[int, int], tuple[tuple[int, ...], int, int | None, int | None]] = field(default_factory=dict)
     counted: set[tuple[int, int]] = field(default_factory=set)
     unable: set[tuple[int, int]] = field(default_factory=set)
     excluded: set[int] = field(default_factory=set)
+    flipped: set[tuple[int, int]] = field(default_factory=set)
 
 
 def rebuild(log: Iterable[LogRow]) -> Rebuilt:
@@ -48,7 +58,7 @@ def rebuild(log: Iterable[LogRow]) -> Rebuilt:
     Examples
     --------
     >>> from trubleu.rating.store.queries import LogRow
-    >>> row = LogRow(1, 0, "answered", 5, 7, 1, (4,), False, None, None, True, None)
+    >>> row = LogRow(1, 0, "answered", 5, 7, 1, (4,), False, 1500, 1400, None, True, None)
     >>> rebuild([row]).counted
     {(7, 5)}
     """
@@ -69,18 +79,24 @@ def rebuild(log: Iterable[LogRow]) -> Rebuilt:
             case "counted":
                 state.counted.add(pair)
             case "answered" | "unable" | "carried" | "imported":
+                (state.flipped.add if row.flipped else state.flipped.discard)(pair)
                 if row.scores is None:
                     state.unable.add(pair)
                     continue
                 when = row.at if row.answered_at is None else row.answered_at
-                state.scores[pair] = (row.scores, when, row.milliseconds)
+                state.scores[pair] = (row.scores, when, row.milliseconds, row.client_milliseconds)
                 if row.counted:
                     state.counted.add(pair)
     return state
 
 
 def audit(study: Study) -> list[str]:
-    """Compare a study's tables with its log, and return a sentence for each difference; none if all is well.
+    """Check a study's hashes and compare its tables with its log; return a sentence for each fault.
+
+    Raises
+    ------
+    StoreError
+        If the database cannot be read.
 
     Examples
     --------
@@ -91,17 +107,104 @@ def audit(study: Study) -> list[str]:
     []
     >>> study.close()
     """
-    return study.store.read(_audit)
+    return study.store.read(lambda connection: list(faults(connection, study.store)))
 
 
-def _audit(connection: Connection) -> list[str]:
-    state = rebuild(log_rows(connection))
-    return [
-        *_ratings(connection, state),
-        *_numbers(connection, state),
-        *_assignments(connection, state),
-        *_raters(connection, state),
-    ]
+def check(connection: Connection, store: Store) -> None:
+    """Refuse a store that is damaged or was changed by others.
+
+    Raises
+    ------
+    StoreError
+        With the first fault.
+    """
+    fault = next(faults(connection, store), None)
+    if fault is not None:
+        raise StoreError(
+            f"{store.name} is damaged or was changed from outside: {fault}; trubleu rate audit lists all faults, "
+            "restore the study from a backup"
+        )
+
+
+def faults(connection: Connection, store: Store) -> Iterator[str]:
+    """Yield a sentence for each fault."""
+    try:
+        yield from _pages(connection, store)
+        settings = {row.key: row for row in connection.execute(select(meta))}
+        yield from _settings(settings, store.secret)
+        state, tips, wrong = _log(connection, store)
+        yield from wrong
+        if (tips.get(("study", None)) or "") != settings[TIP].value:
+            yield "the log of the study does not end as it should: entries are missing or were added"
+        yield from _rows(connection, store, items, "item", ITEM, tips)
+        yield from _rows(connection, store, raters, "rater", RATER, tips)
+        yield from _ratings(connection, state)
+        yield from _numbers(connection, state, wanted=int(settings["raters"].value), number=int(settings[ITEMS].value))
+        yield from _assignments(connection, state)
+        yield from _raters(connection, state)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        # What is damaged may be of any type and point anywhere.
+        yield f"what it holds cannot be read ({type(error).__name__}: {' '.join(str(error).split())})"
+
+
+def _pages(connection: Connection, store: Store) -> Iterator[str]:
+    """Let SQLite look at its own pages, and whether its indexes have what its tables have."""
+    if store.dialect == "sqlite":
+        for (said,) in connection.exec_driver_sql("PRAGMA integrity_check(20)"):
+            if said != "ok":
+                yield " ".join(str(said).split())
+
+
+def _settings(rows: Mapping[str, Row[Any]], secret: str) -> Iterator[str]:
+    wrong = [key for key, row in rows.items() if row.mac != mac(secret, "meta", key, row.value)]
+    if rows and len(wrong) == len(rows):
+        yield f"it and {SECRET} do not belong together"
+        return
+    yield from (f"the setting {key!r} does not fit its hash" for key in wrong)
+    yield from (f"the setting {key!r} is not there" for key in sorted(_NEEDED - rows.keys()))
+
+
+def _log(
+    connection: Connection, store: Store
+) -> tuple[Rebuilt, dict[tuple[str, int | None], str | None], Sequence[str]]:
+    """Go through the log once: what follows from it, the last hash of each chain, and what is wrong with it."""
+    tips: dict[tuple[str, int | None], str | None] = {}
+    faults: list[str] = []
+
+    def rows() -> Iterator[LogRow]:
+        found = connection.execute(select(log.c.mac, log.c.id, *ENTRY_COLUMNS).order_by(log.c.id))
+        for number, (made, entry, *values) in enumerate(found, 1):
+            row = log_row(entry, *values)
+            chain = chain_of(row.item, row.rater)
+            if made != entry_mac(store.secret, tips.get(chain), values):
+                faults.append(f"entry {entry} of the log, or one before it about the same, does not fit its hash")
+            # SQLite leaves out no number; that of an entry is given only when it is written, so no hash can cover it.
+            if store.dialect == "sqlite" and entry != number:
+                faults.append(f"entry {number} of the log has the number {entry}")
+            tips[chain] = made
+            yield row
+
+    return rebuild(rows()), tips, faults
+
+
+def _rows(
+    connection: Connection,
+    store: Store,
+    table: Table,
+    kind: str,
+    columns: tuple[str, ...],
+    tips: dict[tuple[str, int | None], str | None],
+) -> Iterator[str]:
+    """Check the hashes of items or raters, and that the log ends where they say."""
+    there = set()
+    for row in connection.execute(select(table).order_by(table.c.id)):
+        there.add((kind, row.id))
+        if row.mac != row_mac(store.secret, kind, row._asdict(), columns):
+            yield f"{kind} {row.id} does not fit its hash"
+        if row.tip != tips.get((kind, row.id)):
+            yield f"the log of {kind} {row.id} does not end as it should: entries are missing or were added"
+    for _, number in sorted(chain for chain in tips.keys() - there if chain[0] == kind):
+        yield f"the log has entries about {kind} {number}, which is not there"
 
 
 def _ratings(connection: Connection, state: Rebuilt) -> Iterable[str]:
@@ -110,22 +213,28 @@ def _ratings(connection: Connection, state: Rebuilt) -> Iterable[str]:
         found[row.item, row.rater].append(row)
     for pair in sorted(found.keys() | state.scores.keys()):
         rows = found.get(pair, [])
-        stored = (tuple(row.score for row in rows), rows[0].answered_at, rows[0].milliseconds) if rows else None
+        times = {(row.answered_at, row.milliseconds, row.client_milliseconds) for row in rows}
+        stored = (tuple(row.score for row in rows), *(each for time in times for each in time)) if rows else None
         said = state.scores.get(pair)
-        if stored != said:
+        if stored != said or [row.part for row in rows] != [*range(len(rows))]:
             yield f"the rating of item {pair[0]} by rater {pair[1]} is {stored}, but the log has {said}"
         if {bool(row.counted) for row in rows} - {pair in state.counted}:
             yield f"the rating of item {pair[0]} by rater {pair[1]} counts in one of table and log only"
     yield from (f"the log counts a rating of item {item} that is not there" for item, _ in state.counted - found.keys())
 
 
-def _numbers(connection: Connection, state: Rebuilt) -> Iterable[str]:
+def _numbers(connection: Connection, state: Rebuilt, *, wanted: int, number: int) -> Iterable[str]:
     counted = _tally(item for item, _ in state.counted)
     allowed = _tally(item for item, rater in state.scores if rater not in state.excluded)
     leased = _tally(
         row.item for row in connection.execute(select(assignments.c.item).where(assignments.c.state == "leased"))
     )
-    for row in connection.execute(select(items.c.id, items.c.role, items.c.wanted, items.c.counted, items.c.load)):
+    rows = connection.execute(select(items.c.id, items.c.role, items.c.wanted, items.c.counted, items.c.load)).all()
+    if len(rows) != number:
+        yield f"there are {len(rows)} items; right is {number}"
+    for row in rows:
+        if row.wanted != (wanted if row.role == "item" else 0):
+            yield f"item {row.id} is to have {row.wanted} ratings; right is {wanted}"
         right = min(row.wanted, allowed.get(row.id, 0)) if row.role == "item" else 0
         load = right + leased.get(row.id, 0) if row.role == "item" else 0
         if not row.counted == counted.get(row.id, 0) == right:
@@ -144,9 +253,14 @@ def _tally(numbers: Iterable[int]) -> Mapping[int, int]:
 def _assignments(connection: Connection, state: Rebuilt) -> Iterable[str]:
     said = dict.fromkeys(state.scores, "answered") | dict.fromkeys(state.unable, "unable")
     found: dict[tuple[int, int], str] = {}
-    for row in connection.execute(select(assignments.c.item, assignments.c.rater, assignments.c.state)):
+    columns = (assignments.c.item, assignments.c.rater, assignments.c.state, assignments.c.flipped)
+    for row in connection.execute(select(*columns)):
         if row.state in {"answered", "unable"}:
             found[row.item, row.rater] = row.state
+            if row.flipped != ((row.item, row.rater) in state.flipped):
+                yield f"the task of item {row.item} for rater {row.rater} is turned round in one of table and log only"
+        elif row.state not in {"leased", "expired"}:
+            yield f"the task of item {row.item} for rater {row.rater} is {row.state!r}, which it cannot be"
     for item, rater in sorted(said.keys() | found.keys()):
         pair = (item, rater)
         if said.get(pair) != found.get(pair):
@@ -159,7 +273,10 @@ def _raters(connection: Connection, state: Rebuilt) -> Iterable[str]:
     practice = {row.id for row in connection.execute(select(items.c.id).where(items.c.key.startswith("practice:")))}
     answered = _tally(rater for item, rater in tasks if item not in practice)
     rated = _tally(rater for item, rater in state.scores if roles[item] == "item")
-    for row in connection.execute(select(raters)):
+    there = connection.execute(select(raters)).all()
+    for rater in sorted({rater for _, rater in tasks} - {row.id for row in there}):
+        yield f"the log has answers of rater {rater}, who is not there"
+    for row in there:
         if (row.answered, row.rated) != (answered.get(row.id, 0), rated.get(row.id, 0)):
             yield f"rater {row.id} has answered {row.answered} tasks; right is {answered.get(row.id, 0)}"
         if row.excluded != (row.id in state.excluded):

@@ -17,7 +17,7 @@ from trubleu.rating.items import Item
 from trubleu.rating.raters import CARRIED, adopt, checksums, keys, note, pseudonym, recall, remember
 from trubleu.rating.store.database import add_row, lock_study
 from trubleu.rating.store.schema import assignments, items, raters, ratings
-from trubleu.rating.study import Study, time_now
+from trubleu.rating.study import Study
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -108,7 +108,7 @@ def carry(study: Study, other: Study, *, now: int | None = None) -> Carried:
     if study.id == other.id:
         raise UsageError(f"{other.folder} is this study itself; name another one to carry ratings over from")
     there = other.store.read(_read)
-    at = time_now() if now is None else now
+    at = study.now() if now is None else now
     made = study.store.write(lambda connection: _carry(connection, study.config, other, there, at))
     _warn_of_nothing(other, there, made)
     return made.carried
@@ -126,7 +126,7 @@ def create_and_carry(
     """Make a study that takes over the answers of another (see `Study.create` and `carry`); both, or neither."""
     _check_kinds(folder, config, other)
     there = other.store.read(_read)
-    at = time_now() if now is None else now
+    at = other.now() if now is None else now
     made: list[_Made] = []
     found(
         Path(folder),
@@ -223,8 +223,9 @@ def _carry(connection: Connection, config: StudyConfig, other: Study, there: _Th
                 people[row.rater],
                 scores,
                 row.flipped != turned,
-                given[0].answered_at if given else row.created_at,
+                given[0].answered_at if given else row.shown_at,
                 given[0].milliseconds if given else None,
+                given[0].client_milliseconds if given else None,
             )
         )
     counted = take_answers(connection, answers, kind="carried", source=other.id, now=now)

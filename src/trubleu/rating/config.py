@@ -360,7 +360,7 @@ class StudyConfig:
     pay
         For the plan.
     seed
-        Every random order follows from it.
+        The order of the items at the start follows from it. What raters must not foresee follows from the secret too.
 
     Examples
     --------
@@ -715,7 +715,7 @@ def config_text(config: StudyConfig) -> str:
         f"  per_hour: {_value(pay.per_hour)}",
         f"  seconds_per_item: {_value(pay.seconds_per_item)}",
         "",
-        "# Every random order follows from it.",
+        "# The order of the items at the start; what raters must not foresee is drawn from secret.key too.",
         f"seed: {config.seed}",
     ]
     return "\n".join(lines) + "\n"

@@ -12,15 +12,18 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import func, select
 from sqlalchemy.engine import URL
 
-from trubleu.errors import DataError, UsageError
+from trubleu.errors import DataError, StoreError, UsageError
 from trubleu.rating import raters
 from trubleu.rating.config import StudyConfig, config_text, gold_lines, parse_config
 from trubleu.rating.items import check_items
+from trubleu.rating.migrate import migrate
 from trubleu.rating.quota import settle
 from trubleu.rating.raters import KEY, note
 from trubleu.rating.scheduler import SHUFFLES
-from trubleu.rating.store.database import Store, get_meta, lock_study, put_meta
-from trubleu.rating.store.schema import items
+from trubleu.rating.secret import SECRET, keep_secret, new_secret, read_secret, write_private
+from trubleu.rating.store.database import Store, get_meta, lock_study, put_meta, secret_of
+from trubleu.rating.store.schema import SCHEMA, items
+from trubleu.rating.store.updates import ITEM, ITEMS, TIP, row_mac
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -37,26 +40,30 @@ _AT_ONCE = 5000
 def add_items(connection: Connection, config: StudyConfig, added: Iterable[Item], *, first_position: int = 0) -> None:
     """Add items in their order, each with a random place in the order of assignment."""
     draw = Random(f"{config.seed}/items/{first_position}")  # noqa: S311 - an order, not a secret
+    secret = secret_of(connection)
+    before = connection.execute(select(func.max(items.c.id))).scalar() or 0
+    number = 0
     rows: list[dict[str, Any]] = []
-    for position, item in enumerate(added, first_position):
-        rows.append(
-            {
-                "key": item.key,
-                "position": position,
-                "role": item.role,
-                "payload": item.to_json(),
-                "parts": len(item.texts),
-                "wanted": config.raters if item.role == "item" else 0,
-                "counted": 0,
-                "load": 0,
-                "shuffle": draw.randrange(SHUFFLES),
-            }
-        )
+    for number, (position, item) in enumerate(enumerate(added, first_position), 1):
+        row = {
+            "id": before + number,
+            "key": item.key,
+            "position": position,
+            "role": item.role,
+            "payload": item.to_json(),
+            "parts": len(item.texts),
+            "wanted": config.raters if item.role == "item" else 0,
+            "counted": 0,
+            "load": 0,
+            "shuffle": draw.randrange(SHUFFLES),
+        }
+        rows.append({**row, "mac": row_mac(secret, "item", row, ITEM)})
         if len(rows) == _AT_ONCE:
             connection.execute(items.insert(), rows)
             rows = []
     if rows:
         connection.execute(items.insert(), rows)
+    put_meta(connection, ITEMS, str(int(get_meta(connection, ITEMS) or 0) + number))
 
 
 def in_step(connection: Connection, config: StudyConfig) -> bool:
@@ -113,16 +120,17 @@ def _sync_examples(connection: Connection, config: StudyConfig) -> None:
     wanted = {item.key: (item, at) for at, item in enumerate((*config.practice, *config.gold.items))}
     for key, row in there.items():
         if key not in wanted and row.role != "retired":
-            connection.execute(items.update().where(items.c.id == row.id).values(role="retired"))
+            _set(connection, row, role="retired")
     for key, (item, at) in wanted.items():
         if key not in there:
             add_items(connection, config, [item], first_position=at)
         else:
-            connection.execute(
-                items.update()
-                .where(items.c.id == there[key].id)
-                .values(role=item.role, payload=item.to_json(), position=at)
-            )
+            _set(connection, there[key], role=item.role, payload=item.to_json(), position=at)
+
+
+def _set(connection: Connection, row: Row[Any], **changes: object) -> None:
+    made = row_mac(secret_of(connection), "item", {**row._asdict(), **changes}, ITEM)
+    connection.execute(items.update().where(items.c.id == row.id).values(**changes, mac=made))
 
 
 SETTINGS, DATABASE, ADDRESS, LEAD, GOLD = "study.yaml", "store.db", "store.url", "lead.token", "gold.jsonl"
@@ -134,6 +142,7 @@ def found(
     items: Sequence[Item],
     *,
     store_url: str | None,
+    secret: str | None = None,
     also: Callable[[Connection], object] | None = None,
 ) -> None:
     """Make the folder and the database of a study (see `Study.create`); if ``also`` fails, neither is made."""
@@ -150,14 +159,16 @@ def found(
         if store_url is None:
             os.close(os.open(making / DATABASE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         else:
-            _write_private(making / ADDRESS, store_url)
+            write_private(making / ADDRESS, store_url)
+        secret = new_secret() if secret is None else secret
+        write_private(making / SECRET, secret)
 
         def fill(connection: Connection) -> None:
             _fill(connection, config, items)
             if also is not None:
                 also(connection)
 
-        Store.create(url, fill).close()
+        Store.create(url, fill, secret=secret).close()
         making.replace(target)
     except OSError as error:
         raise DataError(f"{target} cannot be made: {error.strerror or error}; check the path") from error
@@ -180,6 +191,44 @@ def store_url_of(folder: Path) -> str | URL:
         raise DataError(f"{address} cannot be read: {error}; check its permissions") from error
 
 
+def open_store(folder: Path, *, copy: bool) -> Store:
+    """Open a study's database, and bring one of an older version up to date (of a copy, only the copy).
+
+    Raises
+    ------
+    DataError
+        If there is no study in it or the secret is not there.
+    StoreError
+        If the database cannot be used, or is damaged.
+    """
+    store = Store.open(store_url_of(folder), copy=copy)
+    try:
+        if store.version == SCHEMA:
+            store.secret = read_secret(folder)
+        else:
+            store.secret = _older_secret(store, copy=copy)
+            if not copy:
+                keep_secret(folder, store.secret)
+            migrate(store)
+        store.readonly = copy
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def _older_secret(store: Store, *, copy: bool) -> str:
+    """Return the secret of a study of version 1, which is in its store."""
+    if copy and store.dialect != "sqlite":
+        raise DataError(
+            f"{store.name} has tables of version {store.version}; trubleu rate serve brings them up to date"
+        )
+    secret = store.get("secret")
+    if not isinstance(secret, str) or not secret:
+        raise StoreError(f"{store.name} is damaged: its secret is not there; restore the study from a backup")
+    return secret
+
+
 def check_kind(store: Store, config: StudyConfig, folder: Path) -> None:
     """Refuse settings of another kind than the study was made as."""
     kind = store.get("kind")
@@ -194,23 +243,18 @@ def _write_settings(folder: Path, config: StudyConfig) -> StudyConfig:
         config = replace(config, gold=replace(config.gold, file=GOLD))
         (folder / GOLD).write_text(gold_lines(config.gold.items), "utf-8", newline="\n")
     (folder / SETTINGS).write_text(config_text(config), "utf-8", newline="\n")
-    _write_private(folder / LEAD, raters.new_token())
+    write_private(folder / LEAD, raters.new_token())
     return config
-
-
-def _write_private(path: Path, text: str) -> None:
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
-        stream.write(text + "\n")
 
 
 def _fill(connection: Connection, config: StudyConfig, items: Sequence[Item]) -> None:
     settings: dict[str, Any] = {
         "study": secrets.token_hex(8),
         "kind": config.kind,
-        "secret": secrets.token_urlsafe(32),
         KEY: secrets.token_urlsafe(32),
         "state": "running",
         "raters": config.raters,
+        TIP: "",
     }
     for key, value in settings.items():
         put_meta(connection, key, str(value))

@@ -71,6 +71,7 @@ def _log_frame(columns: Mapping[str, Sequence[Any]]) -> Any:
     types = {
         "id": polars.Int64, "at": polars.Int64, "kind": polars.String, "rater": polars.String, "item": polars.String,
         "scores": polars.List(polars.Int64), "counted": polars.Boolean, "milliseconds": polars.Int64,
+        "client_milliseconds": polars.Int64,
         "answered_at": polars.Int64, "flipped": polars.Boolean, "note": polars.String,
     }  # fmt: skip
     return polars.DataFrame(dict(columns), schema=types)
@@ -152,7 +153,8 @@ UNKNOWN_SYSTEM: Final = "reference"
 """Who wrote a text of which the study knows neither the system nor the origin."""
 
 _LOG: Final = (
-    "id", "at", "kind", "rater", "item", "scores", "counted", "milliseconds", "answered_at", "flipped", "note",
+    "id", "at", "kind", "rater", "item", "scores", "counted", "milliseconds", "client_milliseconds", "answered_at",
+    "flipped", "note",
 )  # fmt: skip
 
 

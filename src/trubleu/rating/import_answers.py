@@ -18,7 +18,6 @@ from trubleu.rating.raters import (
     CARRIED,
     all_raters,
     check_name,
-    derived_token,
     is_of,
     note,
     parse_pseudonym,
@@ -27,9 +26,9 @@ from trubleu.rating.raters import (
     remember,
     token_hash,
 )
-from trubleu.rating.store.database import add_row, get_meta, lock_study
+from trubleu.rating.secret import derived_token
+from trubleu.rating.store.database import add_row, get_meta, lock_study, secret_of
 from trubleu.rating.store.schema import raters, ratings
-from trubleu.rating.study import time_now
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -55,7 +54,7 @@ class Imported:
     answered_at
         When, in milliseconds since 1970; None if not known.
     milliseconds
-        How long it took; None if not known.
+        How long it took, as its source says; None if not known.
     place
         Where it stands, such as ``FILE:LINE``, for messages.
     flipped
@@ -121,7 +120,7 @@ def import_answers(
         for score in answer.scores:
             if type(score) is not int or not 1 <= score <= POINTS:
                 raise DataError(f"{answer.place}: a score must be a whole number from 1 to {POINTS}, not {score!r}")
-    at = time_now() if now is None else now
+    at = study.now() if now is None else now
     rule = study.config.gold.rule
     return study.store.write(lambda connection: _import(connection, given, source, platform, rule, at))
 
@@ -158,7 +157,7 @@ def _import(
         elif pair not in answers:
             when = now if answer.answered_at is None else answer.answered_at
             is_gold = answer.key in gold
-            answers[pair] = TakenAnswer(*pair, answer.scores, answer.flipped, when, answer.milliseconds, is_gold)
+            answers[pair] = TakenAnswer(*pair, answer.scores, answer.flipped, when, None, answer.milliseconds, is_gold)
     counted = take_answers(connection, list(answers.values()), kind="imported", source=source, now=now)
     excluded = exclude_by_rule(connection, rule, met, now=now)
     if excluded:
@@ -233,7 +232,7 @@ class _People:
         return found
 
     def _add(self, name: str) -> int:
-        hashed = token_hash(derived_token(get_meta(self._connection, "secret") or "", "import", name))
+        hashed = token_hash(derived_token(secret_of(self._connection), "import", name))
         values = {
             "token_hash": hashed,
             "entry": "import",

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 
 from trubleu.rating.items import Item
-from trubleu.rating.quota import batches, settle
-from trubleu.rating.store.schema import assignments, items, log, raters, ratings
+from trubleu.rating.quota import lock_items, settle
+from trubleu.rating.store.schema import assignments, items, raters, ratings
+from trubleu.rating.store.updates import add_entries, batches
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TakenAnswer:
-    """An answer as the store keeps it; the scores are None where nothing could be judged."""
+    """An answer as the store keeps it; the scores are None where nothing could be judged.
+
+    How long it took: by the clock of the server that showed it, and as the rater's browser or a file says.
+    """
 
     item: int
     rater: int
@@ -28,6 +32,7 @@ class TakenAnswer:
     flipped: bool
     answered_at: int
     milliseconds: int | None
+    client_milliseconds: int | None
     gold: bool = False
 
 
@@ -52,6 +57,9 @@ def take_answers(connection: Connection, answers: Sequence[TakenAnswer], *, kind
     """Add answers, uncounted at first, then let those count that there is room for; return how many do."""
     if not answers:
         return 0
+    touched = sorted({answer.item for answer in answers})
+    _count_tasks(connection, answers)
+    lock_items(connection, touched)
     connection.execute(
         assignments.insert(),
         [
@@ -62,7 +70,7 @@ def take_answers(connection: Connection, answers: Sequence[TakenAnswer], *, kind
                 "flipped": answer.flipped,
                 "turn": 0,
                 "lease_until": answer.answered_at,
-                "created_at": answer.answered_at,
+                "shown_at": answer.answered_at,
             }
             for answer in answers
         ],
@@ -76,14 +84,15 @@ def take_answers(connection: Connection, answers: Sequence[TakenAnswer], *, kind
             "counted": False,
             "answered_at": answer.answered_at,
             "milliseconds": answer.milliseconds,
+            "client_milliseconds": answer.client_milliseconds,
         }
         for answer in answers
         for part, score in enumerate(answer.scores or ())
     ]
     if given:
         connection.execute(ratings.insert(), given)
-    connection.execute(
-        log.insert(),
+    add_entries(
+        connection,
         [
             {
                 "at": now,
@@ -93,6 +102,7 @@ def take_answers(connection: Connection, answers: Sequence[TakenAnswer], *, kind
                 "scores": None if answer.scores is None else json.dumps(answer.scores),
                 "flipped": answer.flipped,
                 "milliseconds": answer.milliseconds,
+                "client_milliseconds": answer.client_milliseconds,
                 "answered_at": answer.answered_at,
                 "counted": False,
                 "note": source,
@@ -100,8 +110,6 @@ def take_answers(connection: Connection, answers: Sequence[TakenAnswer], *, kind
             for answer in answers
         ],
     )
-    _count_tasks(connection, answers)
-    touched = sorted({answer.item for answer in answers})
     settle(connection, touched, now=now)
     pairs = {(answer.item, answer.rater) for answer in answers}
     return sum(

@@ -8,7 +8,6 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from itertools import chain
-from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.errors import DataError, shown, some
@@ -19,6 +18,7 @@ from trubleu.files.paths import name_of
 from trubleu.files.writer import atomic_writer
 from trubleu.rating.import_answers import Imported
 from trubleu.rating.items import POINTS
+from trubleu.rating.secret import draw
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -74,7 +74,7 @@ def write_tasks(study: Study, path: PathLike) -> int:
         writer.writerow(header)
         for stored in tasks:
             item = stored.item
-            turned = parts == 2 and Random(f"{study.secret}/mturk/{item.key}").random() < 0.5  # noqa: S311
+            turned = parts == 2 and draw(study.secret, study.config.seed, "mturk", item.key).random() < 0.5
             order = [("21" if turned else "12")] if parts == 2 else []
             texts = item.texts[::-1] if turned else item.texts
             missing = stored.wanted - stored.counted if stored.role == "item" else study.config.raters
@@ -88,9 +88,9 @@ def _tasks(study: Study) -> list[StoredItem]:
     tasks = [each for each in stored if each.role == "item" and each.counted < each.wanted]
     gold, share = [each for each in stored if each.role == "gold"], study.config.gold.share
     # From the secret, which nobody outside knows: the same each time, and not to be guessed.
-    draw = Random(f"{study.secret}/mturk")  # noqa: S311
-    for each in draw.sample(gold, min(len(gold), round(len(tasks) * share / (1 - share)))):
-        tasks.insert(draw.randrange(len(tasks) + 1), each)
+    random = draw(study.secret, study.config.seed, "mturk")
+    for each in random.sample(gold, min(len(gold), round(len(tasks) * share / (1 - share)))):
+        tasks.insert(random.randrange(len(tasks) + 1), each)
     return tasks
 
 

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import bindparam, func, select
 
-from trubleu.rating.store.schema import assignments, items, log, raters, ratings
+from trubleu.rating.store.schema import assignments, items, raters, ratings
+from trubleu.rating.store.updates import add_entries, batches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from sqlalchemy import Connection
-
-_AT_ONCE = 500  # numbers in one statement; SQLite takes 999 in every build
 
 _LOCK = (
     select(items.c.id, items.c.role, items.c.wanted)
@@ -100,12 +99,6 @@ def lock_items(connection: Connection, numbers: Iterable[int]) -> None:
         connection.execute(_LOCK, {"items": some_items}).all()
 
 
-def batches(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
-    """Yield numbers in lists that fit into one statement."""
-    for start in range(0, len(numbers), _AT_ONCE):
-        yield numbers[start : start + _AT_ONCE]
-
-
 def _settle(connection: Connection, numbers: Sequence[int], now: int) -> None:
     rows = connection.execute(_LOCK, {"items": numbers}).all()
     answers: defaultdict[int, list[Answer]] = defaultdict(list)
@@ -133,5 +126,5 @@ def _settle(connection: Connection, numbers: Sequence[int], now: int) -> None:
         changed_items.append({"of_item": item.id, "now_counted": len(counts), "now_load": load})
     if changed_ratings:
         connection.execute(_SET_RATING, changed_ratings)
-        connection.execute(log.insert(), entries)
+        add_entries(connection, entries)
     connection.execute(_SET_ITEM, changed_items)

@@ -10,7 +10,6 @@ so that who was erased is not taken for somebody new.
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import hmac
 import re
@@ -23,8 +22,10 @@ from sqlalchemy import bindparam, func, select
 from trubleu.errors import UsageError
 from trubleu.rating.items import unstorable
 from trubleu.rating.quota import lock_items, settle
-from trubleu.rating.store.database import add_row, get_meta, lock_study, put_meta
-from trubleu.rating.store.schema import assignments, known, log, meta, raters
+from trubleu.rating.secret import derived_token
+from trubleu.rating.store.database import add_row, get_meta, lock_study, put_meta, secret_of
+from trubleu.rating.store.schema import assignments, known, meta, raters
+from trubleu.rating.store.updates import RATER, TIP, add_entry, row_mac
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -99,7 +100,7 @@ def adopt(
     there = keys(connection)
     for study, key in their_keys.items():
         if study not in there:
-            connection.execute(meta.insert().values(key=f"{_OTHERS}{study}", value=key))
+            put_meta(connection, f"{_OTHERS}{study}", key)
     for hashed, rater in theirs.items():
         _add(connection, hashed, numbers[rater])
 
@@ -197,20 +198,6 @@ def new_token() -> str:
     return secrets.token_urlsafe(24)
 
 
-def derived_token(secret: str, entry: str, external: str) -> str:
-    """Return the token of somebody who comes from elsewhere: the same each time, but only for who knows the secret.
-
-    Examples
-    --------
-    >>> derived_token("s", "prolific", "p1") == derived_token("s", "prolific", "p1")
-    True
-    >>> derived_token("s", "prolific", "p1") == derived_token("t", "prolific", "p1")
-    False
-    """
-    digest = hmac.digest(secret.encode(), f"{entry}:{external}".encode(), "sha256")
-    return base64.urlsafe_b64encode(digest[:24]).decode()
-
-
 def rater_of(row: Row[Any]) -> Rater:
     """Make a rater from a row of their table."""
     return Rater(
@@ -294,8 +281,7 @@ def enter(connection: Connection, *, entry: str, external: str | None, label: st
         return add_rater(connection, token=new_token(), label=label, entry=entry, external=None, now=now)
     # Two requests of one person at once: the second waits here and finds what the first added.
     lock_study(connection)
-    secret = get_meta(connection, "secret") or ""
-    token = derived_token(secret, entry, external)
+    token = derived_token(secret_of(connection), entry, external)
     known = connection.execute(select(raters).where(raters.c.entry == entry, raters.c.external == external)).first()
     if known is None and (number := recall(connection, entry, external)) is not None:
         known = get_rater(connection, number)
@@ -307,7 +293,7 @@ def enter(connection: Connection, *, entry: str, external: str | None, label: st
         remember(connection, new.rater.id, entry, external)
         return new
     if known.token_hash != token_hash(token):
-        connection.execute(raters.update().where(raters.c.id == known.id).values(token_hash=token_hash(token)))
+        seal(connection, get_rater(connection, known.id, lock=True), token_hash=token_hash(token))
     return NewRater(rater_of(known), token)
 
 
@@ -387,5 +373,19 @@ def set_state(connection: Connection, state: str, *, now: int) -> None:
 
 
 def note(connection: Connection, kind: str, rater: int | None, now: int, text: str | None = None) -> None:
-    """Add something that is no answer to the log. The text must not identify anybody: it stays for ever."""
-    connection.execute(log.insert(), {"at": now, "kind": kind, "rater": rater, "note": text})
+    """Add something that is no answer to the log. The text must not identify anybody: it stays for ever.
+
+    The rater's row, which was just added or changed, gets its hash here.
+    """
+    entry = {"at": now, "kind": kind, "rater": rater, "note": text}
+    if rater is None:
+        put_meta(connection, TIP, add_entry(connection, entry, get_meta(connection, TIP) or None))
+    else:
+        person = get_rater(connection, rater, lock=True)
+        seal(connection, person, tip=add_entry(connection, entry, person.tip))
+
+
+def seal(connection: Connection, person: Row[Any], **changes: str) -> None:
+    """Change a rater whose row is held, and set the row's hash."""
+    made = row_mac(secret_of(connection), "rater", {**person._asdict(), **changes}, RATER)
+    connection.execute(raters.update().where(raters.c.id == person.id).values(**changes, mac=made))

@@ -5,20 +5,22 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, replace
-from random import Random
 from typing import TYPE_CHECKING, Any, Literal
 
-from sqlalchemy import bindparam, exists, func, select
+from sqlalchemy import bindparam, exists, func, or_, select
 
 from trubleu.errors import UsageError
 from trubleu.rating.items import POINTS, Item
-from trubleu.rating.quota import batches, lock_items, settle
+from trubleu.rating.quota import lock_items, settle
 from trubleu.rating.raters import get_rater
-from trubleu.rating.store.database import add_row, get_meta
+from trubleu.rating.secret import draw
+from trubleu.rating.store.database import add_row, get_meta, secret_of
 from trubleu.rating.store.schema import assignments, items, log, raters, ratings
-from trubleu.rating.store.updates import set_assignment, set_item, set_rater
+from trubleu.rating.store.updates import add_entries, add_entry, batches, set_assignment, set_item, set_rater
 
 if TYPE_CHECKING:
+    from random import Random
+
     from sqlalchemy import Connection, Row
 
     from trubleu.rating.config import StudyConfig
@@ -55,21 +57,21 @@ _NOT_HAD_OF_ROLE = (
 FIRST_OF_ROLE = _NOT_HAD_OF_ROLE.limit(1)
 
 
-def gold_item(connection: Connection, config: StudyConfig, rater: int, draw: Random) -> Row[Any] | None:
+def gold_item(connection: Connection, config: StudyConfig, rater: int, chance: Random) -> Row[Any] | None:
     """Take a gold item that a rater has not had, as often as the settings say."""
-    if not config.gold.items or draw.random() >= config.gold.share:
+    if not config.gold.items or chance.random() >= config.gold.share:
         return None
     left = connection.execute(_NOT_HAD_OF_ROLE, {"role": "gold", "rater": rater}).all()
-    return draw.choice(left) if left else None
+    return chance.choice(left) if left else None
 
 
-def least_loaded(connection: Connection, config: StudyConfig, rater: int, draw: Random) -> Row[Any] | None:
+def least_loaded(connection: Connection, config: StudyConfig, rater: int, chance: Random) -> Row[Any] | None:
     """Take an item at random among those with the fewest ratings and leases, and keep others from changing it.
 
     An item that another transaction holds is passed over at first: waiting for it would make raters queue up. Only if
     nothing else is left is it waited for, because it may still have room afterwards.
     """
-    open_to = {"rater": rater, "most": config.raters, "start": draw.randrange(SHUFFLES)}
+    open_to = {"rater": rater, "most": config.raters, "start": chance.randrange(SHUFFLES)}
     while (level := connection.execute(_LEAST, open_to).scalar()) is not None:
         here = {**open_to, "level": level}
         for free in (_FROM_FREE, _BELOW_FREE):
@@ -86,6 +88,10 @@ def least_loaded(connection: Connection, config: StudyConfig, rater: int, draw: 
 _LONGEST_KEY = 100
 _ANSWERED = ("answered", "unable")
 _FOR_EVER = 2**62  # practice is taken from nobody
+
+
+class NoConsentError(UsageError):
+    """An answer came from somebody who has not agreed to take part."""
 
 
 class TooEarlyError(UsageError):
@@ -158,12 +164,13 @@ class Outcome:
 
 _RATER = select(raters).where(raters.c.id == bindparam("rater"))
 _RATER_LOCKED = _RATER.with_for_update(key_share=True)
-_LATE = (
-    select(assignments.c.id, assignments.c.item)
-    .where(assignments.c.state == "leased", assignments.c.lease_until < bindparam("now"))
-    .limit(500)
+# Too late; or so far ahead that no clock could have said so, but one that was set back since.
+_OVER = (
+    assignments.c.lease_until < bindparam("now"),
+    assignments.c.lease_until.between(bindparam("ahead"), _FOR_EVER - 1),
 )
-_FIRST_LATE = _LATE.limit(1)
+_LATE = select(assignments.c.id, assignments.c.item).where(assignments.c.state == "leased", or_(*_OVER)).limit(500)
+_FIRST_LATE = select(assignments.c.id).where(assignments.c.state == "leased", _OVER[0]).limit(1)
 _HELD = (
     select(assignments, items.c.key, items.c.payload, items.c.role)
     .join(items, items.c.id == assignments.c.item)
@@ -199,19 +206,21 @@ _COUNTED = select(ratings.c.counted).where(
     ratings.c.item == bindparam("item"), ratings.c.rater == bindparam("rater"), ratings.c.part == 0
 )
 _ADD_RATINGS = ratings.insert()
-_ADD_LOG = log.insert()
 
 
-def release_late(connection: Connection, *, now: int) -> int:
+def release_late(connection: Connection, config: StudyConfig, *, now: int) -> int:
     """Give tasks that were not answered in time to others, and return how many these are."""
     released = 0
-    for some_rows in batches([row.id for row in connection.execute(_LATE, {"now": now})]):
+    # The clocks of several machines may differ by as much as a lease lasts.
+    times = {"now": now, "ahead": now + 2 * round(config.lease_minutes * 60_000) + 1}
+    for some_rows in batches([row.id for row in connection.execute(_LATE, times)]):
         held = connection.execute(select(assignments.c.item).where(assignments.c.id.in_(some_rows))).scalars().all()
         lock_items(connection, held)
         released += connection.execute(
             assignments.update()
-            .where(assignments.c.id.in_(some_rows), assignments.c.state == "leased", assignments.c.lease_until < now)
-            .values(state="expired")
+            .where(assignments.c.id.in_(some_rows), assignments.c.state == "leased", or_(*_OVER))
+            .values(state="expired"),
+            times,
         ).rowcount
         settle(connection, held, now=now)
     return released
@@ -227,6 +236,8 @@ def assign(connection: Connection, config: StudyConfig, rater: int, *, now: int)
     person = _person(connection, rater)
     if person.excluded or person.erased_at is not None or get_meta(connection, "state") == "paused":
         return None
+    if _lacks_consent(config, person):
+        return None
     lease = now + round(config.lease_minutes * 60_000)
     held = connection.execute(_HELD, {"rater": rater}).first()
     if held is not None:
@@ -239,12 +250,12 @@ def assign(connection: Connection, config: StudyConfig, rater: int, *, now: int)
     if config.most_ratings_per_rater is not None and person.rated >= config.most_ratings_per_rater:
         return None
     lost = connection.execute(_LOST, {"rater": rater}).first()
-    if lost is not None and (task := _found_again(connection, lost, person, lease)) is not None:
+    if lost is not None and (task := _found_again(connection, lost, person, now, lease)) is not None:
         return task
-    draw = Random(f"{config.seed}/{rater}/{person.had}")  # noqa: S311 - an order, not a secret
-    item = gold_item(connection, config, rater, draw)
+    chance = draw(secret_of(connection), config.seed, rater, person.had)
+    item = gold_item(connection, config, rater, chance)
     if item is None:
-        item = least_loaded(connection, config, rater, draw)
+        item = least_loaded(connection, config, rater, chance)
     if item is None:
         return None
     return _handed_out(connection, config, item, person, now, lease)
@@ -257,33 +268,39 @@ def _person(connection: Connection, rater: int) -> Row[Any]:
     return person
 
 
+def _lacks_consent(config: StudyConfig, person: Row[Any]) -> bool:
+    return config.consent is not None and person.consented_at is None
+
+
 def _renewed(connection: Connection, held: Row[Any], person: Row[Any], now: int, lease: int) -> Task:
-    # Not on every look at the page: a lease that is fresh enough need not reach the disk again.
-    if held.lease_until - now < (lease - now) // 2:
+    # Not on every look at the page: a lease that is fresh enough need not reach the disk again. A task from the future
+    # was shown before the clock was set back, and its time begins anew.
+    if held.lease_until - now < (lease - now) // 2 or held.shown_at > now:
         item = connection.execute(ITEM_LOCKED, {"item": held.item}).one()
         fresh = connection.execute(_ASSIGNMENT, {"assignment": held.id}).one()
         if fresh.state == "expired" and item.role == "item":
             set_item(connection, item, load=item.load + 1)
-        set_assignment(connection, fresh, state="leased", lease_until=lease)
+        until = _FOR_EVER if item.role == "practice" else lease
+        set_assignment(connection, fresh, state="leased", lease_until=until, shown_at=min(fresh.shown_at, now))
     return _task(held, person.answered)
 
 
-def _found_again(connection: Connection, lost: Row[Any], person: Row[Any], lease: int) -> Task | None:
+def _found_again(connection: Connection, lost: Row[Any], person: Row[Any], now: int, lease: int) -> Task | None:
     """Hand out again what this rater was given before and did not answer in time, if it still has room."""
     item = connection.execute(ITEM_LOCKED, {"item": lost.item}).one()
     if item.role == "item":
         if item.load >= item.wanted:
             return None
         set_item(connection, item, load=item.load + 1)
-    set_assignment(connection, lost, state="leased", lease_until=lease)
+    set_assignment(connection, lost, state="leased", lease_until=lease, shown_at=now)
     return _task(lost, person.answered)
 
 
 def _handed_out(
     connection: Connection, config: StudyConfig, item: Row[Any], person: Row[Any], now: int, lease: int
 ) -> Task:
-    draw = Random(f"{config.seed}/{person.id}/{person.had}/{item.id}")  # noqa: S311
-    flipped = item.parts == 2 and draw.random() < 0.5
+    chance = draw(secret_of(connection), config.seed, person.id, person.had, item.id)
+    flipped = item.parts == 2 and chance.random() < 0.5
     row = {
         "item": item.id,
         "rater": person.id,
@@ -291,11 +308,11 @@ def _handed_out(
         "flipped": flipped,
         "turn": 0,
         "lease_until": _FOR_EVER if item.role == "practice" else lease,
-        "created_at": now,
+        "shown_at": now,
     }
     number = add_row(connection, assignments, row)
     if item.role == "item":
-        set_item(connection, item, load=item.load + 1, shuffle=draw.randrange(SHUFFLES))
+        set_item(connection, item, load=item.load + 1, shuffle=chance.randrange(SHUFFLES))
     if item.role != "practice":
         set_rater(connection, person, had=person.had + 1)
     return _shown(number, item, flipped, 0, person.answered)
@@ -328,6 +345,8 @@ def answer(
 ) -> Outcome:
     """Keep an answer (see `Study.answer`)."""
     person = _person(connection, rater)
+    if _lacks_consent(config, person):
+        raise NoConsentError("an answer came before consent, and was not kept; agree first")
     # Keys belong to their rater: nobody can use up somebody else's.
     own_key = f"{rater}:{key}"
     before = connection.execute(_BY_KEY, {"key": own_key}).first()
@@ -345,7 +364,8 @@ def answer(
     if task.state in _ANSWERED:
         counted = connection.execute(_COUNTED, {"item": item.id, "rater": rater}).scalar()
         return _outcome(item, true_order, counted=bool(counted), repeated=True)
-    early = task.created_at + round(config.minimum_seconds * 1000) - now
+    measured = max(now - task.shown_at, 0)
+    early = round(config.minimum_seconds * 1000) - measured
     if early > 0 and item.role != "practice":
         raise TooEarlyError(early)
     counted = true_order is not None and item.role == "item" and not person.excluded and item.counted < item.wanted
@@ -360,20 +380,18 @@ def answer(
                     "score": score,
                     "counted": counted,
                     "answered_at": now,
-                    "milliseconds": milliseconds,
+                    "milliseconds": measured,
+                    "client_milliseconds": milliseconds,
                 }
                 for part, score in enumerate(true_order)
             ],
         )
     set_assignment(connection, task, state="unable" if true_order is None else "answered")
-    if item.role == "item":
-        load = item.load - (task.state == "leased") + counted
-        set_item(connection, item, load=load, counted=item.counted + counted)
     if item.role != "practice":
         rated = person.rated + (item.role == "item" and true_order is not None)
         set_rater(connection, person, answered=person.answered + 1, rated=rated, last=assignment)
-    connection.execute(
-        _ADD_LOG,
+    tip = add_entry(
+        connection,
         {
             "at": now,
             "kind": "unable" if true_order is None else "answered",
@@ -382,11 +400,15 @@ def answer(
             "assignment": assignment,
             "scores": None if true_order is None else json.dumps(true_order),
             "flipped": task.flipped,
-            "milliseconds": milliseconds,
+            "milliseconds": measured,
+            "client_milliseconds": milliseconds,
             "client_key": own_key,
             "counted": counted,
         },
+        item.tip,
     )
+    load = item.load - (task.state == "leased") + counted if item.role == "item" else item.load
+    set_item(connection, item, load=load, counted=item.counted + counted, tip=tip)
     return _outcome(item, true_order, counted=counted, repeated=False)
 
 
@@ -428,11 +450,11 @@ def undo(connection: Connection, config: StudyConfig, rater: int, *, now: int) -
     task = connection.execute(_ASSIGNMENT, {"assignment": person.last}).one()
     connection.execute(ratings.delete().where(ratings.c.item == item.id, ratings.c.rater == rater))
     lease = now + round(config.lease_minutes * 60_000)
-    set_assignment(connection, task, state="leased", lease_until=lease, turn=task.turn + 1)
-    connection.execute(
-        _ADD_LOG,
-        {"at": now, "kind": "undone", "rater": rater, "item": item.id, "assignment": task.id, "flipped": task.flipped},
-    )
+    set_assignment(connection, task, state="leased", lease_until=lease, turn=task.turn + 1, shown_at=now)
+    entry = {
+        "at": now, "kind": "undone", "rater": rater, "item": item.id, "assignment": task.id, "flipped": task.flipped
+    }  # fmt: skip
+    add_entries(connection, [entry])
     rated = person.rated - (item.role == "item" and task.state == "answered")
     set_rater(connection, person, answered=person.answered - 1, rated=rated, last=None)
     if item.role == "item":
@@ -471,7 +493,7 @@ _JUDGED = (
         assignments.c.state == "answered",
         items.c.role.in_(("item", "gold")),
         # Of answers from another study or a file the time is that of the answer, as nobody was ever given a task.
-        assignments.c.lease_until > assignments.c.created_at,
+        assignments.c.lease_until > assignments.c.shown_at,
     )
     .limit(1)
 )

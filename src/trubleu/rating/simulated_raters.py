@@ -22,7 +22,6 @@ from trubleu.errors import UsageError
 from trubleu.optional_deps import needed
 from trubleu.rating.items import POINTS
 from trubleu.rating.store.schema import assignments, items
-from trubleu.rating.study import time_now
 from trubleu.rating.web.sanitize import visible
 from trubleu.simulate.raters import Habits, SimulatedRater, simulated_raters
 
@@ -511,7 +510,7 @@ class _Crowd:
             # What is left may be held by those who went away; else who gave a task back may have left it to others.
             until = self.study.store.read(_next_lease_ends)
             if until is not None:
-                wait = (until - time_now()) / 1000 + 0.05
+                wait = (until - self.study.now()) / 1000 + 0.05
                 if wait > _LONGEST_WAIT:
                     return
                 time.sleep(max(0.0, wait))

@@ -8,13 +8,16 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sqlalchemy import func, select
+
 from trubleu.errors import DataError, TrubleuWarning, UsageError
 from trubleu.rating import raters as people
 from trubleu.rating import scheduler
+from trubleu.rating.audit import check as check_store
 from trubleu.rating.config import StudyConfig, read_config
-from trubleu.rating.create import LEAD, SETTINGS, bring_in_step, check_kind, found, in_step, store_url_of
+from trubleu.rating.create import LEAD, SETTINGS, bring_in_step, check_kind, found, in_step, open_store
 from trubleu.rating.store import queries
-from trubleu.rating.store.database import Store
+from trubleu.rating.store.schema import log
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from trubleu.rating.items import Item
     from trubleu.rating.raters import NewRater, Rater
     from trubleu.rating.scheduler import Outcome, Task
+    from trubleu.rating.store.database import Store
     from trubleu.rating.store.queries import LogRow, RatingRow, StoredItem
 
 
@@ -35,11 +39,18 @@ def time_now() -> int:
     return time.time_ns() // 1_000_000
 
 
+def _ticks() -> int:
+    """Return milliseconds of a clock that nobody can set; where there is one, it goes on while the machine sleeps."""
+    if hasattr(time, "CLOCK_BOOTTIME"):
+        return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1_000_000
+    return time.monotonic_ns() // 1_000_000
+
+
 class Study:
     """A study that people rate in.
 
     Make one with `Study.create`, open it with `Study.open`. Every method may be called from many threads at once, and
-    with PostgreSQL from many processes. Times are milliseconds since 1970; ``now`` is the clock unless it is given.
+    with PostgreSQL from many processes. Times are milliseconds since 1970; ``now`` is `Study.now` unless it is given.
 
     Attributes
     ----------
@@ -75,11 +86,25 @@ class Study:
         self.folder = folder
         self.config = config
         self.store = store
-        self._secret: str | None = None
+        newest = store.read(lambda connection: connection.execute(select(func.max(log.c.at))).scalar()) or 0
+        self._start = max(time_now(), newest) - _ticks()
+
+    def now(self) -> int:
+        """Return the time: what the clock said when the study was opened, and how long that is ago.
+
+        A clock that is set meanwhile changes nothing. One that was set back before does not go behind the log.
+        """
+        return self._start + _ticks()
 
     @classmethod
     def create(
-        cls, folder: PathLike, config: StudyConfig, items: Sequence[Item], *, store_url: str | None = None
+        cls,
+        folder: PathLike,
+        config: StudyConfig,
+        items: Sequence[Item],
+        *,
+        store_url: str | None = None,
+        secret: str | None = None,
     ) -> Study:
         """Make a study in a new folder.
 
@@ -94,6 +119,9 @@ class Study:
         store_url
             A PostgreSQL database, such as ``postgresql+psycopg://USER:PASSWORD@HOST/DATABASE``; SQLite in the folder if
             not given.
+        secret
+            What gold items, the order of pairs and all that raters must not foresee is drawn from; a new one if not
+            given. Two studies with one secret are for rehearsals that are to come out the same.
 
         Raises
         ------
@@ -104,12 +132,14 @@ class Study:
         StoreError
             If the database cannot be used.
         """
-        found(Path(folder), config, items, store_url=store_url)
-        return cls.open(folder)
+        found(Path(folder), config, items, store_url=store_url, secret=secret)
+        return cls.open(folder, check=False)
 
     @classmethod
-    def open(cls, folder: PathLike, *, sync: bool = False, now: int | None = None) -> Study:
-        """Open a study.
+    def open(
+        cls, folder: PathLike, *, sync: bool = False, copy: bool = False, check: bool = True, now: int | None = None
+    ) -> Study:
+        """Open a study, and check that its store is as it was written. One of an older version is brought up to date.
 
         Parameters
         ----------
@@ -118,6 +148,10 @@ class Study:
         sync
             Whether to bring the store in step with ``study.yaml``: how many ratings are wanted, practice and gold
             items. That is for those who serve the study; a copy of the folder that others look at may be older.
+        copy
+            Only to look at: nothing is written, others may go on writing, and the folder may be read-only.
+        check
+            Whether to check the store, which takes about a minute for a million answers.
         now
             The time.
 
@@ -126,7 +160,7 @@ class Study:
         DataError
             If there is no study in the folder, or its settings cannot be used, with the line.
         StoreError
-            If the database cannot be used.
+            If the database cannot be used, is damaged or was changed from outside.
 
         Warns
         -----
@@ -137,12 +171,15 @@ class Study:
         if not (at / SETTINGS).is_file():
             raise DataError(f"{at} holds no study: there is no {SETTINGS}; make one with trubleu rate new")
         config = read_config(at / SETTINGS)
-        store = Store.open(store_url_of(at))
+        store = open_store(at, copy=copy)
         try:
+            if check:
+                store.read(lambda connection: check_store(connection, store))
             check_kind(store, config, at)
+            study = cls(at, config, store)
             if not store.read(lambda connection: in_step(connection, config)):
                 if sync:
-                    store.write(lambda connection: bring_in_step(connection, config, now=_at(now)))
+                    store.write(lambda connection: bring_in_step(connection, config, now=study._at(now)))
                 else:
                     warnings.warn(
                         f"{at / SETTINGS} asks for other ratings an item, practice or gold items than the study has "
@@ -150,10 +187,12 @@ class Study:
                         TrubleuWarning,
                         stacklevel=2,
                     )
+            if sync:
+                study.release(now=now)
         except BaseException:
             store.close()
             raise
-        return cls(at, config, store)
+        return study
 
     def close(self) -> None:
         """Close the connections to the database."""
@@ -174,10 +213,8 @@ class Study:
 
     @property
     def secret(self) -> str:
-        """What servers sign with, the same for all servers of this study."""
-        if self._secret is None:
-            self._secret = self.store.get("secret") or ""
-        return self._secret
+        """What servers sign with, chances are drawn from and hashes are keyed with."""
+        return self.store.secret
 
     @property
     def lead_token(self) -> str:
@@ -210,9 +247,9 @@ class Study:
         Returns
         -------
         Task or None
-            None if nothing is left for this rater, the study is paused, or the rater is excluded.
+            None if nothing is left for this rater, the study is paused, or the rater is excluded or has not agreed yet.
         """
-        at = _at(now)
+        at = self._at(now)
         while True:
             task = self.store.write(lambda connection: scheduler.assign(connection, self.config, rater, now=at))
             if task != "late":
@@ -242,7 +279,7 @@ class Study:
         key
             ``Task.client_key``: an answer that is sent again with its key is kept once.
         milliseconds
-            How long the answer took, if known.
+            How long the answer took as the rater's browser says; the server's own time is kept beside it.
         now
             The time.
 
@@ -250,13 +287,15 @@ class Study:
         ------
         UsageError
             If the scores do not fit, or the rater has no such task.
+        NoConsentError
+            If the study asks for consent and the rater has not given it.
         TooEarlyError
             If the least time of the settings has not passed.
         StoreError
             If it could not be saved; the rater should try again.
         """
         scheduler.check_answer(scores, key, milliseconds)
-        at = _at(now)
+        at = self._at(now)
         return self.store.write(
             lambda connection: scheduler.answer(
                 connection, self.config, rater, task, scores, key=key, milliseconds=milliseconds, now=at
@@ -268,11 +307,12 @@ class Study:
 
         Practice cannot be taken back. None if there is nothing to take back.
         """
-        return self.store.write(lambda connection: scheduler.undo(connection, self.config, rater, now=_at(now)))
+        return self.store.write(lambda connection: scheduler.undo(connection, self.config, rater, now=self._at(now)))
 
     def release(self, *, now: int | None = None) -> int:
         """Give all tasks that were not answered in time to others, and return how many these are."""
-        return self.store.write(lambda connection: scheduler.release_late(connection, now=_at(now)))
+        at = self._at(now)
+        return self.store.write(lambda connection: scheduler.release_late(connection, self.config, now=at))
 
     # People
 
@@ -316,7 +356,7 @@ class Study:
             raise UsageError(f"there are {len(labels)} labels for {count} raters; give one for each or none")
         for label in labels:
             people.check_name(label, "the label of a rater")
-        at = _at(now)
+        at = self._at(now)
 
         def work(connection: Connection) -> list[NewRater]:
             if links is not None:
@@ -362,22 +402,22 @@ class Study:
             raise UsageError(f"{entry!r} is no way in; known: {', '.join(people.ENTRIES)}")
         people.check_name(external, "the id of a rater")
         people.check_name(label, "the label of a rater")
-        at = _at(now)
+        at = self._at(now)
         return self.store.write(
             lambda connection: people.enter(connection, entry=entry, external=external, label=label, now=at)
         )
 
     def new_link(self, rater: int, *, now: int | None = None) -> str:
         """Give a rater a new token and return it; the old link no longer works."""
-        return self.store.write(lambda connection: people.new_link(connection, rater, now=_at(now)))
+        return self.store.write(lambda connection: people.new_link(connection, rater, now=self._at(now)))
 
     def consent(self, rater: int, *, now: int | None = None) -> Rater:
         """Note that a rater has agreed."""
-        return self.store.write(lambda connection: people.mark(connection, rater, "consented", now=_at(now)))
+        return self.store.write(lambda connection: people.mark(connection, rater, "consented", now=self._at(now)))
 
     def instructed(self, rater: int, *, now: int | None = None) -> Rater:
         """Note that a rater has read the instructions."""
-        return self.store.write(lambda connection: people.mark(connection, rater, "instructed", now=_at(now)))
+        return self.store.write(lambda connection: people.mark(connection, rater, "instructed", now=self._at(now)))
 
     def exclude(self, rater: int, *, reason: str, now: int | None = None) -> Rater:
         """Leave a rater's ratings out: items that now lack ratings get later answers of others, or are asked again.
@@ -399,7 +439,7 @@ class Study:
 
     def _set_excluded(self, rater: int, excluded: bool, reason: str, now: int | None) -> Rater:
         people.check_name(reason, "the reason")
-        at = _at(now)
+        at = self._at(now)
         return self.store.write(
             lambda connection: people.set_excluded(connection, rater, excluded, reason=reason, now=at)
         )
@@ -409,9 +449,22 @@ class Study:
 
         Of an id from elsewhere a keyed checksum stays, so that whoever comes with it again is not taken for somebody
         new: they cannot rate any more, and importing their ratings again adds nothing.
+
+        No file of SQLite holds the identity any more. PostgreSQL keeps old rows until the table ``raters`` is vacuumed.
+
+        Warns
+        -----
+        TrubleuWarning
+            If another program reads SQLite's file at the moment, and its journal may still hold the identity.
         """
-        erased = self.store.write(lambda connection: people.erase(connection, rater, now=_at(now)))
-        self.store.forget()
+        erased = self.store.write(lambda connection: people.erase(connection, rater, now=self._at(now)))
+        if not self.store.forget():
+            warnings.warn(
+                f"rater {rater} is erased, but {self.store.name}-wal may still hold the identity, as another program "
+                "uses the store; erase the rater again when it is quiet",
+                TrubleuWarning,
+                stacklevel=2,
+            )
         return erased
 
     @property
@@ -421,11 +474,11 @@ class Study:
 
     def pause(self, *, now: int | None = None) -> None:
         """Hand out no more tasks."""
-        self.store.write(lambda connection: people.set_state(connection, "paused", now=_at(now)))
+        self.store.write(lambda connection: people.set_state(connection, "paused", now=self._at(now)))
 
     def resume(self, *, now: int | None = None) -> None:
         """Hand out tasks again."""
-        self.store.write(lambda connection: people.set_state(connection, "running", now=_at(now)))
+        self.store.write(lambda connection: people.set_state(connection, "running", now=self._at(now)))
 
     # What is there
 
@@ -441,6 +494,5 @@ class Study:
         """Return the log from its beginning."""
         return self.store.read(lambda connection: list(queries.log_rows(connection)))
 
-
-def _at(now: int | None) -> int:
-    return time_now() if now is None else now
+    def _at(self, now: int | None) -> int:
+        return self.now() if now is None else now

@@ -50,7 +50,7 @@ class RaterSummary:
     ratings, counted
         Items rated, and how many of them count; gold and practice apart.
     seconds
-        The median time of an answer, None if unknown.
+        The median time of an answer by the server's clock, else as was said with it; None if unknown.
     scores
         How often each score from 1 to 5 was given.
     mean, spread
@@ -308,7 +308,9 @@ def _rater(
 ) -> RaterSummary:
     mine = [row for row in rows if row.role == "item"]
     scores = [row.score for row in mine]
-    times = [row.milliseconds / 1000 for row in mine if row.milliseconds is not None and row.part == 0]
+    # Of answers that no server of this version showed, only what was said is known.
+    taken = [row.client_milliseconds if row.milliseconds is None else row.milliseconds for row in mine if row.part == 0]
+    times = [each / 1000 for each in taken if each is not None]
     reason = None if rater.excluded else broken_rule(rule, rater, gold)
     said = "" if rule is None or reason is None else f"{'flagged' if rule.then == 'flag' else 'stopped'}: {reason}"
     return RaterSummary(

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from trubleu.rating import Item, Study, StudyConfig, simulated_raters
 from trubleu.rating.audit import audit
 from trubleu.rating.simulated_raters import simulate
-from trubleu.rating.study import time_now
 from trubleu.simulate.raters import Habits
 
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def check(study: Study, done: Simulation, servers: Sequence[ServerProcess] = ())
     assert set(counted.values()) == {1}
     assert Counter(item for item, _ in counted) == {item.id: item.wanted for item in study.items()}
     # Where an answer came late, but before that of whoever had the task by then, a lease is left, which ends with time.
-    study.release(now=time_now() + round(LEASE_MINUTES * 60_000) + 1)
+    study.release(now=study.now() + round(LEASE_MINUTES * 60_000) + 1)
     assert {item.load for item in study.items()} == {SIZE.wanted}, "a lease is still out"
 
     sent: Counter[object] = Counter((answer.rater, answer.task, answer.scores) for answer in done.answers)

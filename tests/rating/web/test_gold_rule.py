@@ -14,7 +14,6 @@ from trubleu.rating import Imported, config_text, import_answers, import_ratings
 from trubleu.rating.audit import audit
 from trubleu.rating.config import Completion, Consequence, Entry, Gold, GoldRule, example
 from trubleu.rating.export import export_study
-from trubleu.rating.study import time_now
 from trubleu.rating.summary import summary
 from trubleu.rating.web import create_app
 
@@ -104,7 +103,7 @@ def test_few_mistakes_have_no_consequences(make: Make, visit: Visit) -> None:
     visitor = visit(study)
     page = finished(visitor, visitor.start(study.add_raters(1)[0].token), 5)
     assert CODE in page.text
-    assert summary(study, time_now()).raters[0].gold_note == ""
+    assert summary(study, study.now()).raters[0].gold_note == ""
 
 
 @pytest.mark.parametrize("then", ["exclude", "stop", "flag"])
@@ -166,7 +165,7 @@ def test_without_a_rule_nothing_follows(make: Make) -> None:
     study = make(1, gold=Gold(0.5, gold("flag").items))
     answers = [Imported(item.key, "A1", (1,)) for item in gold("flag").items]
     assert import_answers(study, answers, source="test").excluded == 0
-    found = summary(study, time_now()).raters[0]
+    found = summary(study, study.now()).raters[0]
     assert (found.gold_right, found.gold_total, found.gold_note) == (0, 5, "")
     assert audit(study) == []
 

@@ -14,7 +14,7 @@ from sqlalchemy import select
 from tests.rating.web.conftest import state
 from trubleu.rating.config import Entry
 from trubleu.rating.store.schema import meta
-from trubleu.rating.web import create_app, site
+from trubleu.rating.web import create_app
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,9 +37,10 @@ def fact(page: Response, name: str) -> str:
 def rated(study: Study, *raters: dict[str, int]) -> None:
     """Let new raters answer, each with scores of their own; those without a score for an item stop there."""
     for person, given in zip(study.add_raters(len(raters)), raters, strict=True):
-        while (task := study.assign(person.rater.id)) is not None and task.item.key in given:
+        now = study.now()
+        while (task := study.assign(person.rater.id, now=now - 3000)) is not None and task.item.key in given:
             score = given[task.item.key]
-            study.answer(person.rater.id, task.assignment, (score,), key=task.client_key, milliseconds=3000)
+            study.answer(person.rater.id, task.assignment, (score,), key=task.client_key, now=now)
 
 
 def test_the_numbers(make: Make, visit: Visit) -> None:
@@ -241,7 +242,7 @@ def test_an_idle_lead_is_signed_out(make: Make, visit: Visit, monkeypatch: pytes
     visitor = visit(study)
 
     def later(hours: float) -> None:
-        monkeypatch.setattr(site, "time_now", lambda: 10**12 + round(hours * 3_600_000))
+        monkeypatch.setattr(type(study), "now", lambda _: 10**13 + round(hours * 3_600_000))
 
     later(0)
     visitor.lead(study)

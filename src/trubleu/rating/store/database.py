@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
+import tempfile
 import threading
 import time
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
+from urllib.parse import quote
 
-from sqlalchemy import create_engine, event, inspect, select
+from sqlalchemy import bindparam, create_engine, event, inspect, select
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.pool import StaticPool
 
 from trubleu.errors import DataError, StoreBusyError, StoreError, StoreFullError, UsageError
 from trubleu.optional_deps import needed
+from trubleu.rating.secret import mac
 from trubleu.rating.store.schema import SCHEMA, meta, tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from sqlalchemy import Connection, Engine, Table
+    from sqlalchemy import Connection, Engine, Insert, Table
 
 T = TypeVar("T")
 
 _WRITES = "trubleu_writes"
+_SECRET = "trubleu_secret"  # noqa: S105 - the name of an option
 _TRIES = 6
 _PATIENCE = 10.0  # seconds that a transaction waits for others before it gives up
 
@@ -34,11 +41,24 @@ _SQLITE_FULL = {13}
 _POSTGRES_AGAIN = {"40001", "40P01"}  # serialisation failure, deadlock
 _POSTGRES_FULL = {"53100"}
 
+_META = select(meta.c.value).where(meta.c.key == bindparam("setting"))
+
 
 class Store:
     """The database of a study.
 
     Make one with `Store.create` or `Store.open`; then `read` and `write` run functions in transactions.
+
+    Attributes
+    ----------
+    name
+        The database as messages show it, without a password.
+    secret
+        That of the study, the key of all hashes in the tables.
+    version
+        The version of the tables that were found.
+    readonly
+        Whether `write` is refused: what is written to a copy would be lost.
 
     Examples
     --------
@@ -50,8 +70,15 @@ class Store:
     >>> store.close()
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, *, secret: str = "", name: str = "") -> None:
         self._engine = engine
+        self.secret = secret
+        url = engine.url
+        self.name = name or (
+            str(url.database) if self.dialect == "sqlite" else url.render_as_string(hide_password=True)
+        )
+        self.version = SCHEMA
+        self.readonly = False
         # SQLite has one writer at a time, and its own waiting is a sleep in steps: threads queue up here instead.
         self._turn = threading.Lock() if engine.dialect.name == "sqlite" else None
 
@@ -60,14 +87,8 @@ class Store:
         """Which database it is: ``sqlite`` or ``postgresql``."""
         return self._engine.dialect.name
 
-    @property
-    def name(self) -> str:
-        """The database as messages show it, without a password."""
-        url = self._engine.url
-        return str(url.database) if self.dialect == "sqlite" else url.render_as_string(hide_password=True)
-
     @classmethod
-    def create(cls, url: str | URL, fill: Callable[[Connection], object] | None = None) -> Store:
+    def create(cls, url: str | URL, fill: Callable[[Connection], object] | None = None, *, secret: str = "") -> Store:
         """Make the tables in an empty database, and fill them in the same transaction.
 
         Parameters
@@ -76,6 +97,8 @@ class Store:
             ``sqlite:///PATH`` or ``postgresql+psycopg://USER:PASSWORD@HOST/DATABASE``.
         fill
             Puts into the tables what belongs there from the start.
+        secret
+            That of the study, the key of all hashes in the tables.
 
         Raises
         ------
@@ -84,7 +107,7 @@ class Store:
         StoreError
             If the database cannot be used.
         """
-        store = cls(_engine(url))
+        store = cls(_engine(url), secret=secret)
         try:
             store.write(lambda connection: store._make_tables(connection, fill))
         except BaseException:
@@ -93,22 +116,36 @@ class Store:
         return store
 
     @classmethod
-    def open(cls, url: str | URL) -> Store:
-        """Open a database that holds a study.
+    def open(cls, url: str | URL, *, copy: bool = False) -> Store:
+        """Open a database that holds a study; whoever does sets ``secret``, and migrates it if its version is older.
+
+        Parameters
+        ----------
+        url
+            As for `create`.
+        copy
+            Of SQLite, take a copy into memory and leave the file alone: others may go on writing to it, and its folder
+            may be read-only. PostgreSQL is read in transactions that cannot write.
 
         Raises
         ------
         DataError
-            If there is no study in it, or one of another version.
+            If there is no study in it, or one of a version that is not known.
         StoreError
             If the database cannot be used.
         """
         engine = _engine(url)
-        if engine.dialect.name == "sqlite" and not Path(str(engine.url.database)).is_file():
-            raise DataError(f"{engine.url.database}: there is no such file; check the path of the study")
         store = cls(engine)
+        if store.dialect == "sqlite":
+            if not Path(store.name).is_file():
+                raise DataError(f"{store.name}: there is no such file; check the path of the study")
+            if copy:
+                try:
+                    store = cls(_copied(Path(store.name)), name=store.name)
+                except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
+                    raise store._said(error) from error
         try:
-            store.read(store._check_version)
+            store.version = store.read(store._check_version)
         except BaseException:
             store.close()
             raise
@@ -118,23 +155,24 @@ class Store:
         if inspect(connection).has_table("meta"):
             raise UsageError(f"{self.name} already holds a study; give every study a database of its own")
         tables.create_all(connection, checkfirst=False)
-        connection.execute(meta.insert().values(key="schema", value=str(SCHEMA)))
+        put_meta(connection, "schema", str(SCHEMA))
         if fill is not None:
             fill(connection)
         # Without it PostgreSQL would plan for empty tables until it looks at them by itself.
         connection.exec_driver_sql("ANALYZE")
 
-    def _check_version(self, connection: Connection) -> None:
+    def _check_version(self, connection: Connection) -> int:
         if not inspect(connection).has_table("meta"):
             raise DataError(f"{self.name} holds no study; make one with trubleu rate new")
         found = connection.execute(select(meta.c.value).where(meta.c.key == "schema")).scalar()
-        if found is None or not found.isdecimal():
+        if not isinstance(found, str) or not found.isdecimal():
             raise DataError(f"{self.name} does not say which version its tables have; restore it from a backup")
-        if int(found) != SCHEMA:
+        if not 1 <= int(found) <= SCHEMA:
             remedy = "update TruBLEU" if int(found) > SCHEMA else "finish the study with the TruBLEU that made it"
             raise DataError(
                 f"{self.name} has tables of version {found}, and this TruBLEU reads version {SCHEMA}; {remedy}"
             )
+        return int(found)
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run a function that only reads, in one transaction, and return what it returns.
@@ -154,6 +192,8 @@ class Store:
 
         Raises
         ------
+        UsageError
+            If it was opened only to look at it.
         StoreBusyError
             If the database stays locked, or cannot be reached.
         StoreFullError
@@ -161,6 +201,8 @@ class Store:
         StoreError
             If the database cannot be used for another reason.
         """
+        if self.readonly:
+            raise UsageError(f"{self.name} was opened only to look at it; open the study without copy to change it")
         return self._run(work, writes=True)
 
     def _run(self, work: Callable[[Connection], T], *, writes: bool) -> T:
@@ -171,9 +213,11 @@ class Store:
                     with connection.begin():
                         return work(connection)
             except DBAPIError as error:
-                if tries_left and _sqlstate(error) in _POSTGRES_AGAIN:
+                if tries_left and _sqlstate(error.orig) in _POSTGRES_AGAIN:
                     time.sleep(0.005 * (_TRIES - tries_left))
                     continue
+                raise self._said(error.orig, gone=error.connection_invalidated) from error
+            except UnicodeDecodeError as error:
                 raise self._said(error) from error
             except SQLAlchemyError as error:
                 # What is left is the pool of connections that has run dry.
@@ -183,8 +227,8 @@ class Store:
     def _options(self, writes: bool) -> dict[str, Any]:
         if self.dialect == "postgresql" and not writes:
             # All that one function reads is of one moment.
-            return {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-        return {_WRITES: writes}
+            return {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True, _SECRET: self.secret}
+        return {_WRITES: writes, _SECRET: self.secret}
 
     @contextmanager
     def _queue(self, writes: bool) -> Iterator[None]:
@@ -198,20 +242,24 @@ class Store:
         finally:
             self._turn.release()
 
-    def _said(self, error: DBAPIError) -> StoreError:
+    def _said(self, error: BaseException | None, *, gone: bool = False) -> StoreError:
         """Say what went wrong, so that whoever wants to try again knows whether that helps."""
-        cause = str(error.orig).strip().splitlines()[0] if str(error.orig).strip() else type(error.orig).__name__
-        code = getattr(error.orig, "sqlite_errorcode", None)
-        if code is not None:
-            if code & 0xFF in _SQLITE_BUSY:
+        cause = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
+        code = getattr(error, "sqlite_errorcode", None)
+        if isinstance(error, UnicodeDecodeError):  # of a message about a table whose name is damaged
+            return StoreError(f"{self.name} is damaged: names in it cannot be read; restore the study from a backup")
+        if isinstance(error, sqlite3.Error | OSError):
+            if code is not None and code & 0xFF in _SQLITE_BUSY:
                 return StoreBusyError(f"{self.name} is locked by another program ({cause}); try again")
-            if code & 0xFF in _SQLITE_FULL:
+            if code is not None and code & 0xFF in _SQLITE_FULL:
                 return StoreFullError(f"{self.name} cannot grow: {cause}; make room on its disk and try again")
+            if code is not None and code & 0xFF == sqlite3.SQLITE_CORRUPT:
+                return StoreError(f"{self.name} is damaged: {cause}; restore the study from a backup")
             return StoreError(f"{self.name} cannot be used: {cause}; check the file and its permissions")
         state = _sqlstate(error)
         if state in _POSTGRES_FULL:
             return StoreFullError(f"{self.name} cannot grow: {cause}; make room on its disk and try again")
-        if error.connection_invalidated or state is None or state[:2] in {"08", "40", "53", "55", "57"}:
+        if gone or state is None or state[:2] in {"08", "40", "53", "55", "57"}:
             return StoreBusyError(f"{self.name} cannot be reached at the moment: {cause}; try again")
         return StoreError(f"{self.name} cannot be used: {cause}; check the database and the rights of its user")
 
@@ -223,18 +271,25 @@ class Store:
         """Keep a setting of the study."""
         self.write(lambda connection: put_meta(connection, key, value))
 
-    def forget(self) -> None:
-        """Take what was erased also out of SQLite's journal, as far as nobody is reading it."""
+    def forget(self) -> bool:
+        """Take what was erased out of SQLite's files: of pages that are free, and of the journal.
+
+        Returns
+        -------
+        bool
+            False if another program reads or writes at the moment, so that the journal may still hold it.
+        """
         if self._turn is None:
-            return
-        # Not through SQLAlchemy, which would begin a transaction first. Where another program reads at the moment, a
-        # later checkpoint does it.
-        with (
-            self._queue(True),
-            closing(self._engine.raw_connection()) as connection,
-            suppress(sqlite3.OperationalError),
-        ):
-            connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            return True
+        # Not through SQLAlchemy, which would begin a transaction first.
+        with self._queue(True), closing(self._engine.raw_connection()) as connection:
+            cursor = connection.cursor()
+            try:
+                cursor.execute("ANALYZE raters")  # some builds keep samples of what they index
+                cursor.execute("VACUUM")
+                return bool(cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0)
+            except sqlite3.OperationalError:
+                return False
 
     def close(self) -> None:
         """Close all connections. The store opens new ones when it is used again."""
@@ -243,18 +298,29 @@ class Store:
 
 def add_row(connection: Connection, table: Table, values: Mapping[str, object]) -> int:
     """Insert a row, and return the number that it got."""
-    return cast("tuple[int]", connection.execute(table.insert(), values).inserted_primary_key)[0]
+    return cast("tuple[int]", connection.execute(_insert(table), values).inserted_primary_key)[0]
+
+
+@cache
+def _insert(table: Table) -> Insert:
+    return table.insert()
 
 
 def get_meta(connection: Connection, key: str) -> str | None:
     """Return a setting of the study inside a transaction."""
-    return connection.execute(select(meta.c.value).where(meta.c.key == key)).scalar()
+    return connection.execute(_META, {"setting": key}).scalar()
 
 
 def put_meta(connection: Connection, key: str, value: str) -> None:
     """Keep a setting of the study inside a transaction."""
-    if not connection.execute(meta.update().where(meta.c.key == key).values(value=value)).rowcount:
-        connection.execute(meta.insert().values(key=key, value=value))
+    row = {"value": value, "mac": mac(secret_of(connection), "meta", key, value)}
+    if not connection.execute(meta.update().where(meta.c.key == key).values(row)).rowcount:
+        connection.execute(meta.insert().values(key=key, **row))
+
+
+def secret_of(connection: Connection) -> str:
+    """Return the secret of the study that a connection is to."""
+    return cast("str", connection.get_execution_options()[_SECRET])
 
 
 def lock_study(connection: Connection) -> None:
@@ -262,8 +328,8 @@ def lock_study(connection: Connection) -> None:
     connection.execute(select(meta.c.value).where(meta.c.key == "schema").with_for_update(key_share=True))
 
 
-def _sqlstate(error: DBAPIError) -> str | None:
-    return getattr(error.orig, "sqlstate", None)
+def _sqlstate(error: BaseException | None) -> str | None:
+    return getattr(error, "sqlstate", None)
 
 
 def _engine(address: str | URL) -> Engine:
@@ -303,6 +369,36 @@ def _sqlite(url: URL) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
+
+
+def _copied(path: Path) -> Engine:
+    """Copy a database into memory, without a trace in its folder."""
+    memory = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+    journal = path.with_name(f"{path.name}-wal")
+    alone = not journal.exists()  # nobody has the file open: it can be read as it is, which makes no journal
+    try:
+        try:
+            _copy(path, memory, "immutable=1" if alone else "mode=ro")
+            if alone and journal.exists():  # somebody came meanwhile
+                _copy(path, memory, "mode=ro")
+        except sqlite3.OperationalError as error:
+            if alone or error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CANTOPEN:
+                raise
+            # A read-only folder with the journal of a server that is gone; elsewhere it can be read.
+            with tempfile.TemporaryDirectory(prefix="trubleu-") as folder:
+                for each in (path, journal):
+                    shutil.copyfile(each, Path(folder, each.name))
+                _copy(Path(folder, path.name), memory, "mode=rw")
+    except BaseException:
+        memory.close()
+        raise
+    return create_engine("sqlite://", creator=lambda: memory, poolclass=StaticPool)
+
+
+def _copy(path: Path, memory: sqlite3.Connection, how: str) -> None:
+    address = f"file:{quote(str(path.absolute()))}?{how}"
+    with closing(sqlite3.connect(address, uri=True, timeout=_PATIENCE)) as source:
+        source.backup(memory)
 
 
 def _postgres(url: URL) -> Engine:

@@ -10,6 +10,7 @@ from sqlalchemy import func, select
 
 from trubleu.rating.items import Item
 from trubleu.rating.store.schema import assignments, items, log, raters, ratings
+from trubleu.rating.store.updates import ENTRY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,8 +72,9 @@ class RatingRow:
         Whether it is one of the ratings that the item needed; never for gold and practice.
     answered_at
         In milliseconds since 1970.
-    milliseconds
-        How long the answer took, None if not known.
+    milliseconds, client_milliseconds
+        How long the answer took: by the server's clock since it handed out the task, and as the rater's browser or an
+        imported file says; None if not known.
     flipped
         Whether the rater saw the texts of a pair in reverse order.
     """
@@ -86,6 +88,7 @@ class RatingRow:
     counted: bool
     answered_at: int
     milliseconds: int | None
+    client_milliseconds: int | None
     flipped: bool
 
     @property
@@ -125,8 +128,9 @@ class LogRow:
         In the order of the item's texts, None if it is no answer or nothing could be judged.
     flipped
         Whether the rater saw the texts in reverse order.
-    milliseconds
-        How long the answer took.
+    milliseconds, client_milliseconds
+        How long the answer took: by the server's clock since it handed out the task, and as the rater's browser or an
+        imported file says.
     answered_at
         When the answer was given, where that is not ``at``.
     counted
@@ -144,6 +148,7 @@ class LogRow:
     scores: tuple[int, ...] | None
     flipped: bool | None
     milliseconds: int | None
+    client_milliseconds: int | None
     answered_at: int | None
     counted: bool | None
     note: str | None
@@ -188,6 +193,7 @@ def table(connection: Connection) -> list[RatingRow]:
             row.counted,
             row.answered_at,
             row.milliseconds,
+            row.client_milliseconds,
             (row.item, row.rater) in flipped,
         )
         for row in connection.execute(select(ratings))
@@ -198,18 +204,29 @@ def table(connection: Connection) -> list[RatingRow]:
 
 def log_rows(connection: Connection) -> Iterator[LogRow]:
     """Yield the log from its beginning."""
-    for row in connection.execute(select(log).order_by(log.c.id)):
-        yield LogRow(
-            row.id,
-            row.at,
-            row.kind,
-            row.rater,
-            row.item,
-            row.assignment,
-            None if row.scores is None else tuple(json.loads(row.scores)),
-            row.flipped,
-            row.milliseconds,
-            row.answered_at,
-            row.counted,
-            row.note,
-        )
+    return (log_row(*row) for row in connection.execute(select(log.c.id, *ENTRY_COLUMNS).order_by(log.c.id)))
+
+
+ENTRY_COLUMNS = tuple(log.c[name] for name in ENTRY)
+
+
+def log_row(
+    number: int,
+    at: int,
+    kind: str,
+    rater: int | None,
+    item: int | None,
+    assignment: int | None,
+    scores: str | None,
+    flipped: bool | None,
+    milliseconds: int | None,
+    client_milliseconds: int | None,
+    answered_at: int | None,
+    _client_key: str | None,
+    counted: bool | None,
+    note: str | None,
+) -> LogRow:
+    """Make an entry from the number and the hashed columns of a row of the log."""
+    given = None if scores is None else tuple(json.loads(scores))
+    times = (milliseconds, client_milliseconds, answered_at)
+    return LogRow(number, at, kind, rater, item, assignment, given, flipped, *times, counted, note)

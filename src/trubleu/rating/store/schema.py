@@ -1,9 +1,15 @@
-"""The tables of a study. The log only grows; all other tables follow from it and change in the same transaction."""
+"""The tables of a study. The log only grows; all other tables follow from it and change in the same transaction.
+
+Settings, items, raters and entries of the log carry a keyed hash (``mac``). An entry's hash also covers that of the
+entry before it about the same item, else the same rater, else the study; the last one is kept there as ``tip``. Whoever
+adds an entry changes that row anyway and holds it, so chains make nobody wait.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sqlalchemy import (
-    DDL,
     BigInteger,
     Boolean,
     Column,
@@ -19,10 +25,14 @@ from sqlalchemy import (
     event,
 )
 
-SCHEMA = 1  # goes up whenever a store of the version before cannot be used as it is
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+SCHEMA = 2  # goes up whenever a store of the version before cannot be used as it is
 
 # SQLite numbers rows by itself only where the type is exactly INTEGER, which holds 64 bits there.
 _NUMBER = BigInteger().with_variant(Integer, "sqlite")
+_HASH = String(32)
 
 tables = MetaData()
 
@@ -31,6 +41,7 @@ meta = Table(
     tables,
     Column("key", String(40), primary_key=True),
     Column("value", Text, nullable=False),
+    Column("mac", _HASH),
 )
 
 items = Table(
@@ -46,6 +57,8 @@ items = Table(
     Column("counted", Integer, nullable=False, default=0),
     Column("load", Integer, nullable=False, default=0),  # counted ratings and live leases
     Column("shuffle", Integer, nullable=False),
+    Column("tip", _HASH),
+    Column("mac", _HASH),
     Index("items_by_load", "role", "load", "shuffle"),
 )
 
@@ -68,6 +81,8 @@ raters = Table(
     Column("answered", Integer, nullable=False, default=0),  # tasks that were answered, practice apart
     Column("rated", Integer, nullable=False, default=0),  # of these, items
     Column("last", BigInteger),  # the assignment that can be undone
+    Column("tip", _HASH),
+    Column("mac", _HASH),
     UniqueConstraint("entry", "external"),
 )
 
@@ -90,7 +105,7 @@ assignments = Table(
     Column("flipped", Boolean, nullable=False, default=False),
     Column("turn", Integer, nullable=False, default=0),  # how often its answer was undone
     Column("lease_until", BigInteger, nullable=False),
-    Column("created_at", BigInteger, nullable=False),
+    Column("shown_at", BigInteger, nullable=False),  # when it was handed out last; elsewhere, when it was answered
     UniqueConstraint("item", "rater"),
     Index("assignments_by_rater", "rater", "state"),
     Index("assignments_by_lease", "state", "lease_until"),
@@ -106,6 +121,7 @@ ratings = Table(
     Column("score", SmallInteger, nullable=False),
     Column("counted", Boolean, nullable=False),
     Column("answered_at", BigInteger, nullable=False),
+    Column("client_milliseconds", BigInteger),
     Column("milliseconds", BigInteger),
     UniqueConstraint("item", "rater", "part"),
     Index("ratings_by_rater", "rater"),
@@ -122,37 +138,42 @@ log = Table(
     Column("assignment", BigInteger),
     Column("scores", Text),  # JSON, in the order of the item's texts, whatever the rater saw on the left
     Column("flipped", Boolean),
-    Column("milliseconds", BigInteger),
+    Column("client_milliseconds", BigInteger),  # that an answer took, as the rater's browser says
     Column("answered_at", BigInteger),  # where it is not the time of the row: taken over from elsewhere
     Column("client_key", String(140), unique=True),
     Column("counted", Boolean),
     Column("note", Text),
+    Column("milliseconds", BigInteger),  # the same by the server's clock, since it handed out the task
+    Column("mac", _HASH),
 )
 
 _REFUSAL = "the log of a study only grows"
+_UNHASHED = "this study was updated for a newer TruBLEU; start the server again with that"
 
-for change in ("UPDATE", "DELETE"):
-    event.listen(
-        log,
-        "after_create",
-        DDL(  # type: ignore[no-untyped-call]
-            f"CREATE TRIGGER log_refuses_{change.lower()} BEFORE {change} ON log "
-            f"BEGIN SELECT RAISE(ABORT, '{_REFUSAL}'); END"
-        ).execute_if(dialect="sqlite"),
-    )
-event.listen(
-    log,
-    "after_create",
-    DDL(  # type: ignore[no-untyped-call]
-        "CREATE FUNCTION log_refuses() RETURNS trigger LANGUAGE plpgsql AS "
-        f"$$ BEGIN RAISE EXCEPTION '{_REFUSAL}'; END $$"
-    ).execute_if(dialect="postgresql"),
+_ABORT = "CREATE TRIGGER {name} BEFORE {change} ON log {when} BEGIN SELECT RAISE(ABORT, '{reason}'); END"
+_FUNCTION = (
+    "CREATE FUNCTION log_refuses() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '{reason}'; END $$"
 )
-event.listen(
-    log,
-    "after_create",
-    DDL(  # type: ignore[no-untyped-call]
-        "CREATE TRIGGER log_refuses_changes BEFORE UPDATE OR DELETE OR TRUNCATE ON log "
-        "FOR EACH STATEMENT EXECUTE FUNCTION log_refuses()"
-    ).execute_if(dialect="postgresql"),
+_TRIGGER = (
+    "CREATE TRIGGER log_refuses_changes BEFORE UPDATE OR DELETE OR TRUNCATE ON log "
+    "FOR EACH STATEMENT EXECUTE FUNCTION log_refuses()"
 )
+_GUARDS = {
+    "sqlite": (
+        _ABORT.format(name="log_refuses_update", change="UPDATE", when="", reason=_REFUSAL),
+        _ABORT.format(name="log_refuses_delete", change="DELETE", when="", reason=_REFUSAL),
+        _ABORT.format(name="log_needs_mac", change="INSERT", when="WHEN NEW.mac IS NULL", reason=_UNHASHED),
+    ),
+    "postgresql": (
+        _FUNCTION.format(reason=_REFUSAL),
+        _TRIGGER,
+        "ALTER TABLE log ALTER COLUMN mac SET NOT NULL",
+    ),
+}
+
+
+@event.listens_for(log, "after_create")
+def guard_log(_log: Table, connection: Connection, **_options: object) -> None:
+    """Let the database refuse whatever would change the log, or add to it without a hash."""
+    for statement in _GUARDS[connection.dialect.name]:
+        connection.exec_driver_sql(statement)

@@ -94,7 +94,7 @@ def app_from_environment() -> FastAPI:
     """Return the pages of the study that the environment names: one of several worker processes."""
     LimitedProtocol.limits = Limits.loads(os.environ[LIMITS])
     return create_app(
-        Study.open(os.environ[STUDY]),
+        Study.open(os.environ[STUDY], check=False),  # which the process that started this one has done
         url=os.environ.get(URL) or None,
         requests_a_minute=float(os.environ.get(REQUESTS, REQUESTS_A_MINUTE)),
         openapi=bool(os.environ.get(OPENAPI)),

@@ -12,7 +12,6 @@ from sqlalchemy import func, select
 from trubleu.rating.config import Prolific
 from trubleu.rating.raters import RatersChangedError
 from trubleu.rating.store.schema import log
-from trubleu.rating.study import time_now
 from trubleu.rating.summary import summary
 from trubleu.rating.web.rater import Csrf, TheSite, pages
 from trubleu.rating.web.security import Refusal
@@ -156,7 +155,7 @@ def _overview(request: Request, site: Site, csrf: str) -> Response:
 def current(site: Site) -> Summary:
     """Return the numbers: one computation at a time, and none if nothing has happened."""
     with _computing:
-        now = time_now()
+        now = site.study.now()
         last = site.study.store.read(lambda connection: connection.execute(select(func.max(log.c.id))).scalar())
         if site.numbers is None or site.numbers[0] != last or now - site.numbers[1] > _FRESH:
             site.numbers = (last, now, summary(site.study, now))

@@ -11,8 +11,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from trubleu.errors import StoreError, UsageError
 from trubleu.rating.gold import has_ended
 from trubleu.rating.items import POINTS
-from trubleu.rating.scheduler import TooEarlyError, standing
-from trubleu.rating.study import time_now
+from trubleu.rating.scheduler import NoConsentError, TooEarlyError, standing
 from trubleu.rating.web.security import Refusal, log, not_saved
 from trubleu.rating.web.site import Session, Site, site_of
 
@@ -93,7 +92,7 @@ def rate(request: Request, site: TheSite) -> Response:
         return _task(site, session, task)
     if study.paused:
         return site.page("paused.html", session=session)
-    now = time_now()
+    now = study.now()
     stands = study.store.read(lambda connection: standing(connection, study.config, rater.id, now=now))
     return site.page("done.html", session=session, stands=stands)
 
@@ -140,12 +139,9 @@ def answer(
     score_1: Score = None,
     score_2: Score = None,
     unable: Annotated[int | None, Form(ge=0, le=1, description="1 if the rater cannot judge.")] = None,
-    milliseconds: Annotated[int | None, Form(ge=0, le=_LONGEST_TIME, description="How long it took.")] = None,
-    shown_at: Annotated[int | None, Form(ge=0, le=_LONGEST_TIME, description="When the server sent the page.")] = None,
+    milliseconds: Annotated[int | None, Form(ge=0, le=_LONGEST_TIME, description="How long the page was seen.")] = None,
 ) -> Response:
     """Keep an answer: once it is on the disk, on to the next task; feedback first if it is for practice."""
-    if milliseconds is None and shown_at is not None and (passed := time_now() - shown_at) >= 0:
-        milliseconds = passed
     scores = (score_1, score_2)[: site.study.config.parts]
     given = Answer(task, key, scores, bool(unable), milliseconds)
     try:
@@ -169,6 +165,8 @@ def _keep(site: Site, session: Session, given: Answer) -> Response:
         outcome = study.answer(rater.id, given.task, scores, key=given.key, milliseconds=given.milliseconds)
     except TooEarlyError:
         return _again(site, session, given, "That was quick. Read everything, then answer again.", 429)
+    except NoConsentError as error:
+        raise Refusal(403, "Your consent comes first", "Nothing was saved. Agree first, then answer.") from error
     except UsageError as error:
         raise Refusal(409, "This task is no longer there", "Nothing was saved. Go on with the next one.") from error
     has_ended(study, rater)  # now, as they may never come back

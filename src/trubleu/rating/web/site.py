@@ -18,10 +18,9 @@ from sqlalchemy import func, select
 
 from trubleu.rating.config import Prolific, check_url
 from trubleu.rating.raters import token_hash
-from trubleu.rating.store.database import put_meta
+from trubleu.rating.store.database import get_meta, put_meta
 from trubleu.rating.store.schema import items as items_table
 from trubleu.rating.store.schema import meta
-from trubleu.rating.study import time_now
 from trubleu.rating.web.prolific import Tokens
 from trubleu.rating.web.sanitize import decimal, markdown, moment, visible
 from trubleu.rating.web.security import Buckets, Refusal, Signer, network_of
@@ -107,7 +106,7 @@ class Site:
             study_id=study_id,
             version=_version_of_static(),
             most_tasks=self.most_tasks,
-            time_now=time_now,
+            time_now=study.now,
         )
         # All of them now: a package that is upgraded under a running server must not mix old pages with new ones.
         for name in self._templates.list_templates():
@@ -243,7 +242,7 @@ class Site:
         if not self.knows(request, "lead", lambda: token.isascii() and self.study.is_lead(token)):
             return None
         session = secrets.token_urlsafe(24)
-        now = time_now()
+        now = self.study.now()
 
         def work(connection: Connection) -> None:
             there = connection.execute(select(meta).where(meta.c.key.startswith(_SESSION))).all()
@@ -279,15 +278,19 @@ class Site:
 
     def _used(self, session: str) -> int | None:
         """Return when a session of the lead was used last, None if it has ended; it goes on from now."""
-        key, now = _session_key(session), time_now()
+        key, now = _session_key(session), self.study.now()
         value = self.study.store.get(key)
         if value is None or not self._lasts(value, now):
             return None
         used = int(value.partition(" ")[0])
         if now - used > _TOUCHED:
-            # An update: nothing is there to update if somebody has signed out meanwhile.
-            touch = meta.update().where(meta.c.key == key).values(value=self._lasting(now))
-            self.study.store.write(lambda connection: connection.execute(touch))
+
+            def touch(connection: Connection) -> None:
+                # Not if somebody has signed out meanwhile.
+                if get_meta(connection, key) is not None:
+                    put_meta(connection, key, self._lasting(now))
+
+            self.study.store.write(touch)
         return used
 
     def _lasting(self, now: int) -> str:

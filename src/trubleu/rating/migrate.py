@@ -1,0 +1,103 @@
+"""Tables of an older version are brought up to date, in one transaction and with all that they hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import bindparam, func, select
+
+from trubleu.rating.audit import check
+from trubleu.rating.store.database import lock_study, put_meta
+from trubleu.rating.store.schema import SCHEMA, guard_log, items, log, meta, raters
+from trubleu.rating.store.updates import ENTRY, ITEM, ITEMS, RATER, TIP, chain_of, entry_mac, row_mac
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Table
+
+    from trubleu.rating.store.database import Store
+
+_AT_ONCE = 5000
+
+_UNGUARD = {
+    "sqlite": ("DROP TRIGGER log_refuses_update", "DROP TRIGGER log_refuses_delete"),
+    "postgresql": ("DROP TRIGGER log_refuses_changes ON log", "DROP FUNCTION log_refuses()"),
+}
+
+# From 1 to 2: keyed hashes; times are those of the server, beside what browsers say.
+_COLUMNS = (
+    *(f"ALTER TABLE {table} ADD COLUMN mac VARCHAR(32)" for table in ("meta", "items", "raters", "log")),
+    *(f"ALTER TABLE {table} ADD COLUMN tip VARCHAR(32)" for table in ("items", "raters")),
+    "ALTER TABLE assignments RENAME COLUMN created_at TO shown_at",
+    *(f"ALTER TABLE {table} RENAME COLUMN milliseconds TO client_milliseconds" for table in ("ratings", "log")),
+    *(f"ALTER TABLE {table} ADD COLUMN milliseconds BIGINT" for table in ("ratings", "log")),
+)
+
+
+def migrate(store: Store) -> None:
+    """Bring the tables of a study from version 1 to version 2; what one server does, others find done.
+
+    Raises
+    ------
+    StoreError
+        If the tables do not say what the log says, or the database fails; then nothing was changed.
+    """
+    store.write(lambda connection: _from_1_to_2(connection, store))
+    store.version = SCHEMA
+
+
+def _from_1_to_2(connection: Connection, store: Store) -> None:
+    lock_study(connection)
+    if connection.execute(select(meta.c.value).where(meta.c.key == "schema")).scalar() == str(SCHEMA):
+        return
+    for statement in (*_UNGUARD[store.dialect], *_COLUMNS):
+        connection.exec_driver_sql(statement)
+    # The secret is in a file of its own from now on.
+    connection.execute(meta.delete().where(meta.c.key == "secret"))
+    tips = _chain(connection, store.secret)
+    _seal(connection, items, "item", ITEM, store.secret, tips)
+    _seal(connection, raters, "rater", RATER, store.secret, tips)
+    settings = {row.key: row.value for row in connection.execute(select(meta.c.key, meta.c.value))}
+    settings |= {
+        "schema": str(SCHEMA),
+        ITEMS: str(connection.execute(select(func.count()).select_from(items)).scalar()),
+        TIP: tips.get(("study", None)) or "",
+    }
+    for key, value in settings.items():
+        put_meta(connection, key, value)
+    guard_log(log, connection)
+    check(connection, store)
+
+
+def _chain(connection: Connection, secret: str) -> dict[tuple[str, int | None], str]:
+    """Give every entry of the log its hash, and return the last one of each chain."""
+    tips: dict[tuple[str, int | None], str] = {}
+    change = log.update().where(log.c.id == bindparam("of_entry")).values(mac=bindparam("new_mac"))
+    last = 0
+    while rows := connection.execute(select(log).where(log.c.id > last).order_by(log.c.id).limit(_AT_ONCE)).all():
+        changes = []
+        for row in rows:
+            chain = chain_of(row.item, row.rater)
+            tips[chain] = entry_mac(secret, tips.get(chain), (getattr(row, name) for name in ENTRY))
+            changes.append({"of_entry": row.id, "new_mac": tips[chain]})
+        connection.execute(change, changes)
+        last = rows[-1].id
+    return tips
+
+
+def _seal(
+    connection: Connection,
+    table: Table,
+    kind: str,
+    columns: tuple[str, ...],
+    secret: str,
+    tips: dict[tuple[str, int | None], str],
+) -> None:
+    change = table.update().where(table.c.id == bindparam("of_row"))
+    change = change.values(tip=bindparam("new_tip"), mac=bindparam("new_mac"))
+    changes: list[dict[str, Any]] = []
+    for row in connection.execute(select(table)).all():
+        tip = tips.get((kind, row.id))
+        made = row_mac(secret, kind, {**row._asdict(), "tip": tip}, columns)
+        changes.append({"of_row": row.id, "new_tip": tip, "new_mac": made})
+    if changes:
+        connection.execute(change, changes)

@@ -1,0 +1,141 @@
+"""The secret of a study, and what follows from it: draws that no rater foresees, hashes of rows, tokens.
+
+It is in a file of its own beside the store, as hashes would prove nothing to somebody who finds their key among them.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import json
+import os
+import secrets
+from functools import lru_cache
+from random import Random
+from typing import TYPE_CHECKING
+
+from trubleu.errors import DataError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SECRET = "secret.key"  # noqa: S105 - the name of the file
+
+# In ASCII, with types told apart: the same on every machine and in every version of Python.
+_ENCODE = json.JSONEncoder(separators=(",", ":")).encode
+
+
+def new_secret() -> str:
+    """Return a secret that nobody can guess."""
+    return secrets.token_urlsafe(32)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Write a line to a new file that only its owner may read."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
+        stream.write(text + "\n")
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def read_secret(folder: Path) -> str:
+    """Return the secret of a study.
+
+    Raises
+    ------
+    DataError
+        If the file is not there or cannot be read.
+    """
+    path = folder / SECRET
+    try:
+        found = path.read_text("ascii").strip()
+    except FileNotFoundError as error:
+        raise DataError(
+            f"{path} is not there, and without it the study can be neither checked nor served; copy it from the folder "
+            "that the study was made in, or from a backup"
+        ) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} cannot be read; check its permissions, or restore it from a backup") from error
+    if not found:
+        raise DataError(f"{path} is empty; restore it from a backup")
+    return found
+
+
+def keep_secret(folder: Path, secret: str) -> None:
+    """Write the secret of a study that kept it in its store so far; twice is as good as once.
+
+    Raises
+    ------
+    DataError
+        If it cannot be written, or there is another one.
+    """
+    path = folder / SECRET
+    try:
+        if not path.exists():
+            # Whole or not at all: what is half written would be taken for the secret the next time.
+            making = folder / f".trubleu-{secrets.token_hex(8)}.tmp"
+            try:
+                write_private(making, secret)
+                making.replace(path)
+            finally:
+                making.unlink(missing_ok=True)
+    except OSError as error:
+        raise DataError(
+            f"{path} cannot be written: {error.strerror or error}; the secret of the study goes there"
+        ) from error
+    if not hmac.compare_digest(read_secret(folder), secret):
+        raise DataError(f"{path} is not that of this study; remove it if it belongs to another one")
+
+
+def draw(secret: str, *what: object) -> Random:
+    """Return what chances are drawn from: the same each time, but only for who knows the secret.
+
+    Examples
+    --------
+    >>> draw("s", "gold", 7).random() == draw("s", "gold", 7).random()
+    True
+    >>> draw("s", "gold", 7).random() == draw("t", "gold", 7).random()
+    False
+    """
+    return Random(_digest(secret, ["draw", *what]))  # noqa: S311 - what it is seeded with nobody can guess
+
+
+def mac(secret: str, *values: object) -> str:
+    """Return a keyed hash of a row.
+
+    Raises
+    ------
+    TypeError
+        If a value is of a type that no column has: the row is damaged.
+
+    Examples
+    --------
+    >>> mac("s", "meta", "state", "paused")
+    'addc2896f5b88b9329988024ee4084c0'
+    """
+    return _digest(secret, values).hex()[:32]
+
+
+def _digest(secret: str, values: object) -> bytes:
+    digest = _keyed(secret).copy()  # much quicker than a new one
+    digest.update(_ENCODE(values).encode("ascii"))
+    return digest.digest()
+
+
+@lru_cache(maxsize=16)
+def _keyed(secret: str) -> hmac.HMAC:
+    return hmac.new(secret.encode(), digestmod="sha256")
+
+
+def derived_token(secret: str, entry: str, external: str) -> str:
+    """Return the token of somebody who comes from elsewhere: the same each time, but only for who knows the secret.
+
+    Examples
+    --------
+    >>> derived_token("s", "prolific", "p1") == derived_token("s", "prolific", "p1")
+    True
+    >>> derived_token("s", "prolific", "p1") == derived_token("t", "prolific", "p1")
+    False
+    """
+    digest = hmac.digest(secret.encode(), f"{entry}:{external}".encode(), "sha256")
+    return base64.urlsafe_b64encode(digest[:24]).decode()
