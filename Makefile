@@ -22,7 +22,7 @@ test: ## style, types, documentation, wheel, sanitizers, tests: with test-integr
 test-integrations: ## against torch, torchmetrics, Hugging Face evaluate, Jupyter and shells; installs what it needs
 	@scripts/test-integrations.sh
 
-soak: ## load, faults and kills of rating studies and of Ray clusters at full size, for about an hour
+soak: ## load, faults and kills at full size: rating studies, Ray clusters, files and memory; for about two hours
 	@scripts/soak.sh
 
 bench: ## compare speed with sacreBLEU and NLTK
