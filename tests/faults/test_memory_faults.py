@@ -84,7 +84,9 @@ def base(tmp_path_factory: pytest.TempPathFactory, server: Server) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("mode", [ONCE, FROM_THEN_ON], ids=["once", "from then on"])
+@pytest.mark.parametrize(
+    "mode", [ONCE, FROM_THEN_ON] if ALL else [ONCE], ids={ONCE: "once", FROM_THEN_ON: "for good"}.get
+)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_an_allocation_that_fails(base: Path, folder: Path, server: Server, name: str, mode: int) -> None:
     arguments = [*COMMANDS[name].split(), "--quiet"]
