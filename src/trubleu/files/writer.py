@@ -30,7 +30,7 @@ except ImportError:  # Windows, where a second writer is not noticed
 LOCK: Final = "lock"
 """The file of a folder by which writers keep each other out."""
 
-_FULL = {errno.ENOSPC, errno.EDQUOT}  # raised by writing, which knows no file name
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}  # raised by writing, which knows no file name
 
 
 def check_writable(path: PathLike) -> None:
