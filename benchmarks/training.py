@@ -14,6 +14,7 @@ import numpy as np
 
 from benchmarks.rows import Row
 from trubleu.execution import engine
+from trubleu.execution.cache import Cache
 from trubleu.execution.progress import Bars
 from trubleu.files.lines import iterate_lines
 from trubleu.vectors.training.checkpoint import Folder
@@ -80,10 +81,10 @@ def _text(bench: Bench) -> list[list[str]] | None:
 
 
 def _counted(folder: Path, options: TrainingOptions) -> tuple[Vocabulary, Material]:
-    place = Folder(folder / "store")
-    place.begin()
-    with engine("local") as here:
-        vocabulary, levels, _ = count_corpus([folder / "text"], place, options, here, Bars(quiet=True))
+    place = Folder(folder / "store", Cache())
+    with engine("local") as here, place.locked(resume=False):
+        place.begin()
+        vocabulary, levels, *_ = count_corpus([folder / "text"], place, options, here, Bars(quiet=True), Cache())
     material = Material(
         orders=options.orders,
         files=[MappedNumbers(place.numbers(order)) for order in options.orders],

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
 import signal
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -16,6 +19,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 # Whatever a shell starts in the background ignores Ctrl-C, and so would all processes that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Keys of tests are their own, whoever runs them.
+os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp(prefix="trubleu-tests-")
+atexit.register(shutil.rmtree, os.environ["XDG_CONFIG_HOME"], ignore_errors=True)
 
 _QUIET = [HealthCheck.too_slow]
 settings.register_profile("local", deadline=None, suppress_health_check=_QUIET)

@@ -191,13 +191,19 @@ def test_processes_print_what_one_prints(capsys: pytest.CaptureFixture[str], mon
     arguments = ("A.txt", "B.txt", "C.txt", "--condition", "all", "--sweeps", "order", "-m", "dbleu-2")
     alone = run(*arguments, capsys=capsys)
     assert alone[0] == 0
-    assert run(*arguments, "--engine", "local:2", "--resume", "kept", capsys=capsys) == alone
+    assert run(*arguments, "--engine", "local:2", "--resume", "kept", capsys=capsys) == (
+        *alone[:2],
+        "trubleu: reused 0 of 6 parts\n",
+    )
     code, _, err = run(*arguments, "--engine", "remote", capsys=capsys)
     assert (code, "there is no engine 'remote'" in err) == (2, True)
     # What is kept by two is found by one, which has nothing left to do, and nothing to score points with.
     monkeypatch.setattr(parallel._Telling, "__call__", None)
     kept = sorted(Path("kept").iterdir())
-    assert run(*arguments, "--resume", "kept", "--threads", "3", capsys=capsys) == alone
+    assert run(*arguments, "--resume", "kept", "--threads", "3", capsys=capsys) == (
+        *alone[:2],
+        "trubleu: reused 6 of 6 parts\n",
+    )
     assert sorted(Path("kept").iterdir()) == kept
     with pytest.raises(TypeError):
         parallel._Telling(print, None, {}, (), ("", 0))(1, None)

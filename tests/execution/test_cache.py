@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def kept(folder: str) -> tuple[Kept[int, list[int], int], list[int]]:
+KEY = b"a key of tests"
+
+
+def kept(folder: str) -> tuple[Callable[[int, list[int]], int], list[int]]:
     """Return a function that squares, and the numbers that it has worked on."""
     worked: list[int] = []
 
@@ -38,8 +41,13 @@ def kept(folder: str) -> tuple[Kept[int, list[int], int], list[int]]:
         content=lambda number: [b"%d" % number],
         pack=lambda square: ({}, {"square": np.array([square], np.uint64)}),
         unpack=unpacked,
+        key=KEY,
     )
-    return function, worked
+
+    def found(number: int, worked: list[int]) -> int:
+        return function(number, worked)[0]
+
+    return found, worked
 
 
 def test_what_is_damaged_is_made_again(tmp_path: Path) -> None:
@@ -65,7 +73,7 @@ def test_what_nobody_kept_this_way_is_made_again(tmp_path: Path) -> None:
     assert squared(3, worked) == 9
     assert path.read_bytes() == whole
     for arrays in ({}, {"square": np.zeros(0, np.uint64)}):
-        array_file.write_arrays(path, KIND, {"key": path.stem}, arrays)
+        array_file.write_arrays(path, KIND, {"key": path.stem}, arrays, key=KEY)
         assert squared(3, worked) == 9
         assert path.read_bytes() == whole
     assert worked == [3, 4, 3, 3, 3]

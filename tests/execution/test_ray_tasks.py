@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -272,6 +274,45 @@ def test_a_cluster_that_died_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, 
         engine("ray")  # said by the process that would connect
 
 
+@pytest.mark.parametrize("named", [None, "auto"])
+def test_a_cluster_of_another_user_is_not_joined(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, named: str | None
+) -> None:
+    (tmp_path / "ray").mkdir()
+    path = tmp_path / "ray" / "ray_current_cluster"
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        path.write_text(address)
+        given: list[str] = []
+        monkeypatch.setattr(ray, "is_initialized", lambda: False)
+        monkeypatch.setattr(ray, "init", lambda address, **_options: given.append(address))
+        monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+        monkeypatch.delenv("RAY_ADDRESS", raising=False)
+        if named is not None:
+            monkeypatch.setenv("RAY_ADDRESS", named)
+        OnRay(None)
+        assert given == [address]
+        refused = rf"ray_current_cluster names the Ray cluster {address}, but others may have written it; if you trust"
+        path.chmod(0o666)
+        with pytest.raises(UsageError, match=refused):
+            OnRay(None)
+        path.chmod(0o644)
+        user = os.getuid()
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "getuid", lambda: user + 1)
+            with pytest.raises(UsageError, match=refused):
+                OnRay(None)
+            OnRay(f"ray://{address}")  # which was named
+        path.rename(tmp_path / "elsewhere")
+        path.symlink_to(tmp_path / "elsewhere")
+        if named is None:
+            OnRay(None)
+        else:
+            with pytest.raises(EngineError, match="you have started no Ray cluster here"):
+                OnRay(None)
+    assert given == [address, f"ray://{address}", "local"][: 3 if named is None else 2]
+
+
 def test_only_where_there_is_no_cluster_one_is_started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     given: list[str] = []
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
@@ -280,5 +321,6 @@ def test_only_where_there_is_no_cluster_one_is_started(monkeypatch: pytest.Monke
     monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
     assert OnRay(None).begun_here
     monkeypatch.setenv("RAY_ADDRESS", "auto")
-    assert not OnRay(None).begun_here
-    assert given == ["local", "auto"]
+    with pytest.raises(EngineError, match=r"RAY_ADDRESS is auto, but you have started no Ray cluster here; "):
+        OnRay(None)
+    assert given == ["local"]

@@ -30,6 +30,6 @@ def test_the_cluster_writes_what_one_process_writes(
     found = []
     for name, more in (("alone", []), ("there", ["--engine", "ray", "--resume", str(tmp_path / "kept")])):
         assert main([*arguments, "--segments-to", str(tmp_path / name), *more]) == 0
-        found.append((capsys.readouterr(), {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()}))
+        found.append((capsys.readouterr().out, {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()}))
     assert found[0] == found[1]
     assert len(found[0][1]) == 4

@@ -7,7 +7,7 @@ import pickle
 import struct
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pytest
@@ -142,3 +142,23 @@ def test_a_stranger_gets_a_value_or_damage(value: object, numbers: bytes) -> Non
     except DAMAGE:
         return
     pickle.dumps(found)  # whole, whatever it is
+
+
+class Typed(NamedTuple):
+    """A record whose fields have types."""
+
+    name: str
+    number: int
+    share: float | None
+    kind: Literal["a", "b"]
+
+
+@pytest.mark.parametrize("field", [("name", 1), ("number", True), ("number", 0.5), ("share", "x"), ("kind", "c")])
+def test_a_record_whose_fields_are_of_other_types(field: tuple[str, Any]) -> None:
+    packing = Packing((Typed,))
+    good = Typed("x", 1, None, "a")
+    header, arrays = packing.pack(good) or ({}, {})
+    assert packing.unpack(header, arrays.__getitem__) == good
+    header, arrays = packing.pack(good._replace(**dict([field]))) or ({}, {})
+    with pytest.raises(TypeError, match="a Typed has fields of other types"):
+        packing.unpack(header, arrays.__getitem__)

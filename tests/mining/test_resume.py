@@ -77,8 +77,8 @@ def stopped(place: Path, corpus: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Build an index as far as its first shard."""
     usual = Made.write
 
-    def once(made: Made, path: str) -> None:
-        usual(made, path)
+    def once(made: Made, path: str, key: bytes) -> None:
+        usual(made, path, key)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:

@@ -397,13 +397,13 @@ def _is_worker(process: int) -> bool:
 def test_records_that_nobody_wrote(tmp_path: Path) -> None:
     made = Made(shard=None, triples=(), bad=1, empty=2, place=(0, 3), rows=3, last=True)
     path = str(tmp_path / "record.json")
-    made.write(path)
-    assert Made.read(path) == made
+    made.write(path, b"")
+    assert Made.read(path, b"") == made
     strange: list[dict[str, Any]] = [
         {"triples": ((0, 5),)}, {"triples": ((0, -1),)}, {"place": (1,)}, {"bad": -1}, {"rows": "3"},
     ]  # fmt: skip
     for change in strange:
         fields = {name: getattr(made, name) for name in Made.__slots__} | change
-        Made(**fields).write(path)
+        Made(**fields).write(path, b"")
         with pytest.raises(DataError, match=r"record\.json was altered or damaged \("):
-            Made.read(path)
+            Made.read(path, b"")

@@ -7,6 +7,8 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,7 +23,6 @@ from trubleu.rating.store import database
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     Make = Callable[..., Study]
 
@@ -245,8 +246,9 @@ def test_status_writes_nothing_and_needs_no_right_to(state: str, tmp_path: Path)
         assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     for path in (folder, *folder.iterdir()):
         path.chmod(0o555 if path.is_dir() else 0o444)
-    for path in (tmp_path, *tmp_path.parents[:2]):
-        path.chmod(path.stat().st_mode | 0o555)
+    for path in (tmp_path, *tmp_path.parents):
+        if path.is_relative_to(tempfile.gettempdir()) and path != Path(tempfile.gettempdir()):
+            path.chmod(path.stat().st_mode | 0o555)
     if not os.access(sys.executable, os.X_OK) or as_nobody(sys.executable, "-c", "import trubleu").returncode:
         pytest.skip("others may not run this Python")
     done = as_nobody(sys.executable, "-c", LOOK, str(folder))

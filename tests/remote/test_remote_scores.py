@@ -45,7 +45,7 @@ def test_folders_and_scores_of_segments(
     metrics = ["-m", "cider-2", "-m", "bleu-2", "--format", "json"]
 
     def score(at: str, *more: str, engine: str = "local") -> str:
-        arguments = ["--refs", f"{at}/refs", f"{at}/s.parquet", *metrics, "--engine", engine, *more]
+        arguments = ["--refs", f"{at}/refs", f"{at}/s.parquet", *metrics, "--quiet", "--engine", engine, *more]
         code = main(["score", *arguments, "--segments-to", f"{at}/out"])
         out, error = capsys.readouterr()
         assert (code, error) == (0, "")

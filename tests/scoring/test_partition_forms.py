@@ -249,16 +249,23 @@ def test_metrics_that_learn(
     assert (expected[0], expected[2]) == (0, "")
     assert '"cider-d-2|' in expected[1]
     assert "learned" not in expected[1]
-    for more in (["--engine", "local"], ["--engine", "local:2", "--resume", tmp_path / "kept"]):
-        assert run(capsys, *arguments, *more) == expected
+    assert run(capsys, *arguments, "--engine", "local") == expected
+    kept_here = ["--resume", tmp_path / "kept"]
+    assert run(capsys, *arguments, "--engine", "local:2", *kept_here) == (
+        *expected[:2],
+        "trubleu: reused 0 of 10 parts\n",
+    )
     kept = sorted((tmp_path / "kept").iterdir())
     assert len(kept) == 2 * 5  # what was learned, and scores
     with monkeypatch.context() as patch:
         patch.setattr(LearnRange, "__call__", None)
         patch.setattr(partitions.ScoreRange, "__call__", None)
-        assert run(capsys, *arguments, "--engine", "local", "--resume", tmp_path / "kept") == expected
+        assert run(capsys, *arguments, "--engine", "local", *kept_here) == (
+            *expected[:2],
+            "trubleu: reused 10 of 10 parts\n",
+        )
     (tmp_path / "r").write_text((tmp_path / "r").read_text().replace("a", "f", 1))
-    changed = run(capsys, *arguments, "--engine", "local", "--resume", tmp_path / "kept")
+    changed = run(capsys, *arguments, "--engine", "local", "--quiet", *kept_here)
     # What one reference says is learned from its range alone, but changes what an n-gram is worth everywhere.
     assert len(list((tmp_path / "kept").iterdir())) == len(kept) + 1 + 5
     assert changed != expected

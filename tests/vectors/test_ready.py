@@ -430,3 +430,36 @@ def test_a_matrix_of_numbers_that_numpy_does_not_have(tmp_path: Path) -> None:
     (folder / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + data[8 + size :])
     with pytest.raises(DataError, match=r"is not a safetensors file that can be read \(.*(BF16|bfloat16)"):
         as_source(folder)
+
+
+def test_a_damaged_tokenizer_is_a_sentence(tmp_path: Path) -> None:
+    """A field that is missing or strange, or a byte that is another one: a source as good as any, or one sentence."""
+    strange: tuple[Any, ...] = (..., None, -1, 10**30, 0.5, "x", [], {}, True)
+
+    def places(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+        inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        return [place, *(each for name, part in inner for each in places(part, (*place, name)))]
+
+    whole = json.dumps(word_pieces()).encode()
+    damaged = []
+    for place in places(word_pieces())[1:]:
+        for value in strange:
+            settings = word_pieces()
+            inner: Any = settings
+            for name in place[:-1]:
+                inner = inner[name]
+            if value is ...:
+                del inner[place[-1]]
+            else:
+                inner[place[-1]] = value
+            damaged.append(json.dumps(settings).encode())
+    damaged += [whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :] for at in range(0, len(whole), 7)]
+    folder = write_folder(tmp_path / "m", word_pieces(), embeddings=matrix())
+    refused = 0
+    for content in damaged:
+        (folder / "tokenizer.json").write_bytes(content)
+        try:
+            as_source(folder).lookup(PHRASES)
+        except DataError:
+            refused += 1
+    assert refused > len(damaged) // 4

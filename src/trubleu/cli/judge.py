@@ -15,6 +15,7 @@ from trubleu.cli.options import (
     chosen_engine,
     keep_inputs,
     read_corpus,
+    resumable,
     write_output,
 )
 
@@ -156,7 +157,12 @@ def run_pairs(options: argparse.Namespace) -> None:
         seed=options.seed,
         partial=options.partial,
     )
-    with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars, chosen_engine(options) as engine:
+    with (
+        told_once(quiet=options.quiet),
+        resumable(options) as cache,
+        Bars(quiet=options.quiet) as bars,
+        chosen_engine(options) as engine,
+    ):
         if options.resume is not None:
             prepare_folder(options.resume)  # if that cannot be, it is said before files are read
         references, systems = read_corpus(options)
@@ -177,6 +183,7 @@ def run_pairs(options: argparse.Namespace) -> None:
             threads=options.threads,
             engine=engine,
             keep=options.resume,
+            cache=cache,
             steps=bars.stage,
         )
         _write_extras(report, options)
@@ -354,7 +361,12 @@ def run_wmt(options: argparse.Namespace) -> None:
     _check(options)
     if options.metric:
         _build(options)  # a wrong name is said before files are read
-    with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars, chosen_engine(options) as engine:
+    with (
+        told_once(quiet=options.quiet),
+        resumable(options) as cache,
+        Bars(quiet=options.quiet) as bars,
+        chosen_engine(options) as engine,
+    ):
         if options.resume is not None:
             prepare_folder(options.resume)  # if that cannot be, it is said before files are read
         tasks = _tasks(options)
@@ -372,6 +384,7 @@ def run_wmt(options: argparse.Namespace) -> None:
             threads=options.threads,
             engine=engine,
             keep=options.resume,
+            cache=cache,
             steps=bars.stage,
         )
         _write_scores(options, report)

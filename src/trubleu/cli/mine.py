@@ -6,11 +6,13 @@ import argparse
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.cli.options import (
+    add_cache_options,
     add_engine_group,
     add_output_options,
     check_output,
     chosen_engine,
     keep_inputs,
+    resumable,
     write_output,
 )
 
@@ -62,6 +64,7 @@ def add_run_parser(commands: argparse._SubParsersAction[Any]) -> None:
         metavar="FOLDER",
         help="keep what was found in parts of the index in this folder, and do not search again what is there",
     )
+    add_cache_options(where)
     out = parser.add_argument_group("output")
     out.add_argument("--out", metavar="FILE", required=True, help=".jsonl (then maybe .gz or .zst), .parquet, or -")
     out.add_argument("--quiet", action="store_true", help="no progress bars, no warnings, no table")
@@ -127,7 +130,7 @@ def run(options: argparse.Namespace) -> None:
     if in_parquet:
         polars_module()  # if it is missing, that is said now and not after the work
     check_writable(options.out)
-    with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
+    with told_once(quiet=options.quiet), resumable(options) as cache, Bars(quiet=options.quiet) as bars:
         source = seed_source(options.seeds, columns=options.columns, skip_bad=options.skip_bad)
         options.seeds = list(source.files)  # of a folder, what is in it
         keep_inputs(options, options.out)
@@ -148,6 +151,7 @@ def run(options: argparse.Namespace) -> None:
                 seed=options.seed,
                 engine=engine,
                 keep=options.resume,
+                cache=cache,
                 progress=progress,
             )
         found.write(options.out)
@@ -353,6 +357,7 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
 
 def _add_resume(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--resume", action="store_true", help="go on where an earlier call was interrupted")
+    add_cache_options(group)
     group.add_argument("--quiet", action="store_true", help="no progress bars, no warnings, no table")
 
 
@@ -371,7 +376,12 @@ def index(options: argparse.Namespace) -> None:
     stop_words = read_stop_words(options.stop_words) if options.stop_words else ()
     check_outside(options.out, options.files)
     shard_triples = MOST_TRIPLES if options.shard_triples is None else options.shard_triples
-    with told_once(quiet=options.quiet), chosen_engine(options) as where, Bars(quiet=options.quiet) as bars:
+    with (
+        told_once(quiet=options.quiet),
+        resumable(options) as cache,
+        chosen_engine(options) as where,
+        Bars(quiet=options.quiet) as bars,
+    ):
         corpus = corpus_source(options.files, columns=options.columns, skip_bad=options.skip_bad)
         made = Index.build(
             options.out,
@@ -382,6 +392,7 @@ def index(options: argparse.Namespace) -> None:
             shard_triples=shard_triples,
             columns=options.columns,
             resume=options.resume,
+            cache=cache,
             engine=where,
             progress=bars.stage("indexing", corpus.total, corpus.unit),
         )
@@ -399,7 +410,12 @@ def add(options: argparse.Namespace) -> None:
     if len(options.files) < 2:
         raise UsageError("mine add needs INDEX MORE: an index, and files of triples or folders of them")
     path, *files = options.files
-    with told_once(quiet=options.quiet), chosen_engine(options) as where, Bars(quiet=options.quiet) as bars:
+    with (
+        told_once(quiet=options.quiet),
+        resumable(options) as cache,
+        chosen_engine(options) as where,
+        Bars(quiet=options.quiet) as bars,
+    ):
         before = Index.open(path)
         check_outside(path, files)
         corpus = corpus_source(files, columns=options.columns, skip_bad=options.skip_bad)
@@ -407,6 +423,7 @@ def add(options: argparse.Namespace) -> None:
             corpus,
             columns=options.columns,
             resume=options.resume,
+            cache=cache,
             engine=where,
             progress=bars.stage("adding", corpus.total, corpus.unit),
         )

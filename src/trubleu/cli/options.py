@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.metrics.defaults import default_metrics, default_text
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from trubleu.data import References
     from trubleu.execution import Engine
+    from trubleu.execution.cache import Cache
     from trubleu.metrics import Metric
     from trubleu.metrics.registry import MetricSpec
     from trubleu.scoring.systems import Sampling
@@ -113,11 +116,40 @@ def add_engine_group(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup
 
 def add_judge_engine_group(parser: argparse.ArgumentParser) -> None:
     """Add ``--engine`` and ``--resume``, as both protocols of judging have them."""
-    add_engine_group(parser).add_argument(
+    where = add_engine_group(parser)
+    where.add_argument(
         "--resume",
         metavar="FOLDER",
         help="keep finished draws and scores in this folder, and do not make again what is there",
     )
+    add_cache_options(where)
+
+
+def add_cache_options(group: argparse._ArgumentGroup) -> None:
+    """Add what all commands that have ``--resume`` say about it."""
+    group.add_argument(
+        "--cache-key",
+        metavar="FILE",
+        help="the key that seals what --resume uses, for folders that several users or clusters share (your own)",
+    )
+    group.add_argument("--no-cache", action="store_true", help="compute anew, whatever --resume would use")
+
+
+@contextmanager
+def resumable(options: argparse.Namespace) -> Iterator[Cache]:
+    """Give the cache that was asked for, and say afterwards how much of it was used."""
+    from trubleu.errors import UsageError
+    from trubleu.execution.cache import Cache
+
+    if options.resume is None:
+        for name, given in (("--cache-key", options.cache_key), ("--no-cache", options.no_cache)):
+            if given:
+                raise UsageError(f"{name} is about what --resume uses; add --resume FOLDER, or leave it out")
+    cache = Cache(key_file=options.cache_key, anew=options.no_cache)
+    with cache.checked():
+        yield cache
+    if options.resume and not options.quiet:
+        sys.stderr.write(f"trubleu: {cache}\n")
 
 
 def chosen_engine(options: argparse.Namespace) -> Engine:

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.cli.options import (
+    add_cache_options,
     add_corpus_options,
     add_engine_group,
     add_output_options,
@@ -18,6 +19,7 @@ from trubleu.cli.options import (
     corpus_files,
     metric_settings,
     read_corpus,
+    resumable,
     sampling_of,
     write_output,
 )
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from trubleu.execution import Engine
+    from trubleu.execution.cache import Cache
     from trubleu.execution.progress import Bars
     from trubleu.metrics import Metric
     from trubleu.scoring.systems import Sampling, ScoreReport, ScoreRow
@@ -122,6 +125,7 @@ def add_engine_options(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="with --engine, keep finished ranges in this folder, and do not work again on those that are there",
     )
+    add_cache_options(where)
     where.add_argument("--skip-bad", action="store_true", help="with --engine, leave out ranges that cannot be used")
     where.add_argument("--threads", type=int, metavar="N", help="threads to use (all cores; with --engine one a range)")
 
@@ -152,12 +156,12 @@ def run(options: argparse.Namespace) -> None:
     sampling = sampling_of(options, interval=options.ci, test=options.test, baseline=options.baseline)
     if options.segments and options.segments_to is not None:
         raise UsageError("--segments and --segments-to say twice where scores of segments go; leave one out")
-    with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
+    with told_once(quiet=options.quiet), resumable(options) as cache, Bars(quiet=options.quiet) as bars:
         if options.engine is not None:
             with chosen_engine(options) as where:
-                report = _score_ranges(options, sampling, bars, where)
+                report = _score_ranges(options, sampling, bars, where, cache)
         elif _in_ranges(options):
-            report = _score_ranges(options, sampling, bars, None)
+            report = _score_ranges(options, sampling, bars, None, cache)
         else:
             report = _score_whole(options, sampling, bars)
     if options.signature == "sacrebleu":
@@ -197,7 +201,9 @@ def _in_ranges(options: argparse.Namespace) -> bool:
     return worth_streaming(files, [*weights, *sources, *paths.values()])
 
 
-def _score_ranges(options: argparse.Namespace, sampling: Sampling, bars: Bars, where: Engine | None) -> ScoreReport:
+def _score_ranges(
+    options: argparse.Namespace, sampling: Sampling, bars: Bars, where: Engine | None, cache: Cache
+) -> ScoreReport:
     """Score files range by range, so that they need not fit into memory."""
     from trubleu.data import LineStream
     from trubleu.data.reference_files import check_plain
@@ -232,6 +238,7 @@ def _score_ranges(options: argparse.Namespace, sampling: Sampling, bars: Bars, w
         segments_to=options.segments_to,
         skip_bad=options.skip_bad,
         keep=options.resume,
+        cache=cache,
         threads=options.threads,
         steps=bars.stage,
     )

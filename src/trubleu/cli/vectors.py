@@ -6,7 +6,15 @@ import argparse
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from trubleu.cli.options import add_engine_group, add_output_options, check_output, keep_inputs, write_output
+from trubleu.cli.options import (
+    add_cache_options,
+    add_engine_group,
+    add_output_options,
+    check_output,
+    keep_inputs,
+    resumable,
+    write_output,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,6 +81,7 @@ def add_train_parser(commands: argparse._SubParsersAction[Any]) -> None:
         "--dtype", default="float32", metavar="TYPE", help="numbers of the store: float32 (default), float16"
     )
     out.add_argument("--resume", action="store_true", help="continue a training that was interrupted")
+    add_cache_options(out)
     out.add_argument(
         "--threads", type=int, metavar="N", help="threads to use (all cores); the same bytes each time only with 1"
     )
@@ -116,12 +125,13 @@ def train(options: argparse.Namespace) -> None:
     )
     # Counting takes one thread; --threads are those of training, when the engine can neither fail nor hold anything.
     where = engine("local" if options.engine is None else options.engine)
-    with told_once(quiet=options.quiet), where, Bars(quiet=options.quiet) as bars:
+    with told_once(quiet=options.quiet), resumable(options) as cache, where, Bars(quiet=options.quiet) as bars:
         made = train_vectors(
             options.files,
             options.out,
             chosen,
             resume=options.resume,
+            cache=cache,
             threads=options.threads,
             dtype=options.dtype,
             engine=where,

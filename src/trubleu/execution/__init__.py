@@ -22,10 +22,10 @@ def engine(name: str = "local", *, threads: int | None = None) -> Engine:
     ----------
     name
         ``local`` for this process, ``local:8`` for eight processes on this machine, ``local:all`` for one a core,
-        ``ray`` for the Ray cluster that this machine belongs to (or the one that ``RAY_ADDRESS`` names; with neither,
-        one is started here and ended with the engine, which a warning says), ``ray://HOST:PORT`` for a Ray cluster
-        elsewhere (10001 if there is no port). A process of its own connects to it, but ``ray`` uses the connection of
-        this one if there is one.
+        ``ray`` for the Ray cluster that ``RAY_ADDRESS`` names, or else that this user began or joined on this machine
+        (with neither, one is started here and ended with the engine, which a warning says), ``ray://HOST:PORT`` for a
+        Ray cluster elsewhere (10001 if there is no port). A process of its own connects to it, but ``ray`` uses the
+        connection of this one if there is one.
     threads
         How many threads the work on a partition may use: one if nothing is said, and in this process as many as there
         are cores. A cluster puts no more partitions on a node than it has cores for.

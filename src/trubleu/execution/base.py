@@ -253,6 +253,8 @@ def _check(status: Status, partition: object) -> None:
     if status.outcome == "trouble":
         name = str(partition)
         raise EngineError(status.message if status.message.startswith(name) else f"{name}: {status.message}")
+    if status.kind == "MemoryError":
+        raise EngineError(f"{partition}: there is not enough memory for this; give it less at once")
     if status.outcome == "failed":
         error = EngineError(f"{partition}: the work failed with {status.kind}: {status.message}")
         error.add_note(status.trace)

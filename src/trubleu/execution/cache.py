@@ -1,34 +1,182 @@
-"""A cache of partition results in a folder, so that interrupted work can be resumed.
+"""The cache behind every ``--resume``: finished parts of a long work, sealed with a key.
 
-A result is found again by what it was made from: the partition's content and everything else that it depends on. Each
-is a file that appears whole or not at all, written by the worker; nothing in the folder is ever changed, only replaced
-if it is damaged, so that it needs no lock, and what nobody asks for does no harm.
+What is sealed cannot be made or changed by whoever can write the folder but does not have the key. The key is the
+user's own, in the folder for configurations, or that of a file, for a folder that several users or clusters share.
+
+Results of partitions are found again by what they were made from: the partition's content and everything else that they
+depend on. Each is a file that appears whole or not at all, written by the worker; nothing in the folder is ever
+changed, only replaced if it is damaged, so that it needs no lock, and what nobody asks for does no harm.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
+import secrets
+import stat
+import sys
 import tempfile
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic
 
-from trubleu.errors import DataError, EngineError
+from trubleu.errors import DataError, EngineError, TrubleuError, UsageError, counted
 from trubleu.execution.base import Partition, Result, State
 from trubleu.files import paths
 from trubleu.files.arrays import ArrayFile, Kind, write_arrays
 from trubleu.files.paths import unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
-KIND: Final = Kind(magic=b"TBresult", version=1, name="a kept result", remedy="remove it")
+    from trubleu.files.paths import PathLike
+
+KIND: Final = Kind(magic=b"TBresult", version=2, name="a kept result", remedy="remove it")
+
+KEY_NAME: Final = "cache.key"
+"""The user's own key, in the folder ``trubleu`` of their configuration."""
+
+_LEAST_KEY: Final = 16  # bytes of a key file
+_MOST_KEY: Final = 1 << 16
+_UNFIT: Final = (AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError)
+"""What lists, dictionaries and numbers raise if there is something else in them than was written."""
 
 Packed = tuple[dict[str, Any], "Mapping[str, NDArray[Any]]"]
 """A result as a file holds it: plain values, and arrays of one dimension."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Cache:
+    """How finished parts of a long work are kept and used again.
+
+    Attributes
+    ----------
+    key_file
+        The file whose content is the key, for folders that several users or clusters share; the user's own key if left
+        out, which is made when it is first needed.
+    anew
+        Use nothing that was kept before.
+    reused, parts
+        How many parts were used again so far, and how many there are.
+
+    Examples
+    --------
+    >>> cache = Cache()
+    >>> cache.count(7, 12)
+    >>> str(cache)
+    'reused 7 of 12 parts'
+    """
+
+    key_file: PathLike | None = None
+    anew: bool = False
+    reused: int = field(default=0, init=False)
+    parts: int = field(default=0, init=False)
+    _passing: bytes = field(default_factory=partial(secrets.token_bytes, 32), init=False, repr=False)
+
+    def __str__(self) -> str:
+        return f"reused {self.reused} of {counted(self.parts, 'part')}"
+
+    def count(self, reused: int, parts: int = 1) -> None:
+        """Note that some parts are there, of which so many were used again."""
+        self.reused += reused
+        self.parts += parts
+
+    def key(self, folder: PathLike, *, resume: bool = True) -> bytes:
+        """Return what seals the parts in a folder.
+
+        Parameters
+        ----------
+        folder
+            Which folder.
+        resume
+            Whether parts are to be used again; otherwise a key that nobody has afterwards will do.
+
+        Raises
+        ------
+        UsageError
+            If the key cannot be used, or if there is none and others may write to the folder.
+        """
+        if self.key_file is not None:
+            return _read_key(Path(self.key_file))
+        try:
+            return _own_key()
+        except (OSError, RuntimeError) as error:  # there is no home, or it is not to be written
+            if _is_private(folder):
+                return b""  # nobody else could have put anything there
+            if not resume:
+                return self._passing
+            raise UsageError(
+                f"{os.fspath(folder)} may be written by others, and you have no key that tells your results from "
+                f"theirs ({error}); name one with --cache-key FILE"
+            ) from error
+
+    def map(
+        self,
+        each: Callable[[Callable[[Partition, State], Any]], Iterator[tuple[Partition, Any]]],
+        function: Callable[[Partition, State], Result],
+        folder: PathLike | None,
+        *,
+        content: Callable[[Partition], Iterable[bytes]],
+        pack: Callable[[Result], Packed | None],
+        unpack: Callable[[dict[str, Any], Callable[[str], NDArray[Any]]], Result],
+        fits: Callable[[Partition, Result], bool] | None = None,
+    ) -> Generator[tuple[Partition, Result], None, None]:
+        """Map a function whose results are kept in a folder, and yield as the map does.
+
+        Parameters
+        ----------
+        each
+            Maps a function over partitions, such as an engine's `map`.
+        function
+            Takes a partition and a state.
+        folder
+            Where results are kept; workers must find it under the same path. None to keep nothing.
+        content, pack, unpack, fits
+            As for `Kept`.
+        """
+        if folder is None:
+            yield from each(function)
+            return
+        kept = Kept(
+            function=function,
+            folder=paths.absolute(folder),
+            content=content,
+            pack=pack,
+            unpack=unpack,
+            key=self.key(folder),
+            anew=self.anew,
+            fits=fits,
+        )
+        results = each(kept)
+        try:
+            for partition, (result, reused) in results:
+                self.count(reused)
+                yield partition, result
+        finally:
+            if hasattr(results, "close"):
+                results.close()
+
+    @contextmanager
+    def checked(self) -> Iterator[None]:
+        """Say in a sentence if what was used again, though sealed with the key, is not what this work would have made.
+
+        Raises
+        ------
+        DataError
+            If that is so.
+        """
+        try:
+            yield
+        except TrubleuError:
+            raise
+        except _UNFIT as error:
+            if not self.reused:
+                raise
+            raise DataError(f"what was kept does not fit this work ({error}); compute anew with --no-cache") from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +194,12 @@ class Kept(Generic[Partition, State, Result]):
     pack, unpack
         Turn a result into what a file holds, or None if it is not to be kept, and back; what is no such content may
         raise DataError or any of the errors that lists, dictionaries and numbers raise.
+    key
+        Seals results; those of other keys are not used.
+    anew
+        Whether no result is used that is there.
+    fits
+        Tells whether a result that was kept can be one of this partition; those that cannot are made again.
     """
 
     function: Callable[[Partition, State], Result]
@@ -53,22 +207,28 @@ class Kept(Generic[Partition, State, Result]):
     content: Callable[[Partition], Iterable[bytes]]
     pack: Callable[[Result], Packed | None]
     unpack: Callable[[dict[str, Any], Callable[[str], NDArray[Any]]], Result]
+    key: bytes = field(repr=False)
+    anew: bool = False
+    fits: Callable[[Partition, Result], bool] | None = None
 
-    def __call__(self, partition: Partition, state: State) -> Result:
-        """Return the result that was kept, or work and keep it.
+    def __call__(self, partition: Partition, state: State) -> tuple[Result, bool]:
+        """Return the result that was kept, or work and keep it; and whether it was kept.
 
         Raises
         ------
         EngineError
             If it cannot be kept or read, which says nothing about the partition's data.
         """
-        key = self._key(partition)
-        path = paths.joined(self.folder, f"{key}.result")
+        name = self._name(partition)
+        path = paths.joined(self.folder, f"{name}.result")
         try:
-            with _on_this_machine(path) as file:
-                kept = ArrayFile(file, KIND)
-            if kept.header.pop("key", None) == key:  # otherwise it was renamed
-                return self.unpack(kept.header, kept.array)
+            if not self.anew:
+                with _on_this_machine(path) as file:
+                    kept = ArrayFile(file, KIND, key=self.key)
+                if kept.header.pop("key", None) == name:  # otherwise it was renamed
+                    result = self.unpack(kept.header, kept.array)
+                    if self.fits is None or self.fits(partition, result):
+                        return result, True
         except FileNotFoundError:
             pass
         except OSError as error:
@@ -77,18 +237,18 @@ class Kept(Generic[Partition, State, Result]):
             # It may be whole all the same, so that it is neither removed nor made again.
             if isinstance(error.__cause__, OSError) and not isinstance(error.__cause__, FileNotFoundError):
                 raise EngineError(str(error)) from error
-        except (AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError):
+        except _UNFIT:
             pass  # the file is whole, but nobody who packs results made it
         result = self.function(partition, state)
         if (packed := self.pack(result)) is not None:
             header, arrays = packed
             try:
-                write_arrays(path, KIND, {**header, "key": key}, arrays)
+                write_arrays(path, KIND, {**header, "key": name}, arrays, key=self.key)
             except DataError as error:
                 raise EngineError(str(error)) from error
-        return result
+        return result, False
 
-    def _key(self, partition: Partition) -> str:
+    def _name(self, partition: Partition) -> str:
         digest = hashlib.blake2b(digest_size=32)
         for part in self.content(partition):
             # With its length, so that moving a byte from one part to the next makes another content.
@@ -109,3 +269,67 @@ def _on_this_machine(path: str) -> Iterator[str]:
         copy = str(Path(folder, "kept"))
         fetch(path, copy)
         yield copy
+
+
+def _own_key() -> bytes:
+    """Return the user's key; the first time, make it."""
+    path = _configuration() / "trubleu" / KEY_NAME
+    if not path.exists():
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        made = path.with_name(f".trubleu-{secrets.token_hex(8)}.tmp")
+        try:
+            with os.fdopen(os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as stream:
+                stream.write(f"{secrets.token_hex(32)}\n")
+                stream.flush()
+                os.fsync(stream.fileno())
+            try:
+                path.hardlink_to(made)  # of several who make one at once, the first
+            except FileExistsError:
+                pass
+            except OSError:  # a file system without links
+                made.replace(path)
+        finally:
+            made.unlink(missing_ok=True)
+    return _read_key(path)
+
+
+def _configuration() -> Path:
+    """Return where a user's settings are, by the rules of the system."""
+    if sys.platform == "win32":
+        return Path(os.environ.get("APPDATA") or Path.home() / "AppData" / "Roaming")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support"
+    given = os.environ.get("XDG_CONFIG_HOME", "")
+    return Path(given) if Path(given).is_absolute() else Path.home() / ".config"
+
+
+def _read_key(path: Path) -> bytes:
+    """Return the key that a file holds.
+
+    Raises
+    ------
+    UsageError
+        If it cannot be read, is too short, or everybody may read it.
+    """
+    try:
+        with path.open("rb") as stream:
+            rights = os.fstat(stream.fileno()).st_mode
+            content = stream.read(_MOST_KEY + 1)
+    except OSError as error:
+        raise UsageError(
+            f"the key {path} cannot be read: {error.strerror or error}; "
+            f"make one with: (umask 077; head -c 32 /dev/urandom > {path})"
+        ) from error
+    if os.name == "posix" and rights & (stat.S_IRWXO | stat.S_IWGRP):
+        raise UsageError(f"others may read or write the key {path}, so that it proves nothing; chmod 600 {path}")
+    if not _LEAST_KEY <= len(content) <= _MOST_KEY:
+        raise UsageError(f"the key {path} has {len(content)} bytes; a key has {_LEAST_KEY} to {_MOST_KEY}")
+    return hashlib.blake2b(content, digest_size=32, person=b"trubleu cache").digest()
+
+
+def _is_private(folder: PathLike) -> bool:
+    """Return whether nobody but this user can write to a folder."""
+    if paths.is_remote(folder) or os.name != "posix":
+        return False
+    found = Path(folder).stat()
+    return found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)

@@ -122,9 +122,15 @@ class PartsFolder:
             raise EngineError(str(error)) from error
 
     def holds(self, part: WrittenPart) -> bool:
-        """Return whether a part that was written is still there, whole."""
+        """Return whether a part that was written is still there, byte for byte."""
         path = paths.joined(self.folder, part.name)
-        return paths.is_file(path) and paths.byte_size(path) == part.bytes
+        if not paths.is_file(path) or paths.byte_size(path) != part.bytes:
+            return False
+        checksum = hashlib.blake2b(digest_size=32)
+        with open_bytes(path) as stream:
+            while block := stream.read(_BLOCK):
+                checksum.update(block)
+        return checksum.hexdigest() == part.checksum
 
     def commit(self, parts: Sequence[WrittenPart], about: Mapping[str, Any]) -> None:
         """Let all parts be seen, in this order, and remove what this work wrote besides.

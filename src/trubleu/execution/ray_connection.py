@@ -41,7 +41,7 @@ class RayProcess(Engine):
     Parameters
     ----------
     address
-        ``ray://HOST:PORT``; None for what Ray itself finds, a cluster that is started here if there is nothing else.
+        ``ray://HOST:PORT``; None for the one that RAY_ADDRESS names or this user began or joined here, or a new one.
     threads
         How many cores a partition takes.
     """

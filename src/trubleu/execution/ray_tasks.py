@@ -10,6 +10,7 @@ import logging
 import os
 import secrets
 import socket
+import stat
 import sys
 import tempfile
 import time
@@ -39,6 +40,7 @@ _SECONDS_TO_ANSWER: Final = 10.0
 _SECONDS_WITHOUT_NODES: Final = 60.0
 _EXTRA: Final = "trubleu[ray]"
 _CLIENT_PORT: Final = 10001
+_LONGEST_ADDRESS: Final = 4096
 
 
 class OnRay(Engine):
@@ -47,7 +49,7 @@ class OnRay(Engine):
     Parameters
     ----------
     address
-        ``ray://HOST:PORT``; None for what Ray itself finds, a cluster that is started here if there is nothing else.
+        ``ray://HOST:PORT``; None for the one that RAY_ADDRESS names or this user began or joined here, or a new one.
     threads
         How many cores a partition takes.
     same
@@ -69,7 +71,13 @@ class OnRay(Engine):
         # Somebody who connected before has reasons, and will want to go on after us.
         self._ours = not self._ray.is_initialized()
         if self._ours:
-            self._connect(_with_port(address or os.environ.get("RAY_ADDRESS")) or _current())
+            given = _with_port(address or os.environ.get("RAY_ADDRESS"))
+            found = _current() if given in (None, "", "auto") else given  # Ray would take anybody's for auto
+            if given == "auto" and found is None:
+                raise EngineError(
+                    "RAY_ADDRESS is auto, but you have started no Ray cluster here; start one, or name one there"
+                )
+            self._connect(found)
 
     def _connect(self, address: str | None) -> None:
         # A namespace of its own, so that nothing named in one job is seen by another.
@@ -81,7 +89,7 @@ class OnRay(Engine):
         else:
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
             options |= {"include_dashboard": False, "logging_level": "ERROR"}
-        if address not in {None, "auto", "local"}:
+        if address not in {None, "local"}:
             _check_answers(address, "check the address")
         logging.getLogger("ray").setLevel(logging.ERROR)
         try:
@@ -189,7 +197,9 @@ def _seconds_to_wait() -> float:
 
 
 def _current() -> str | None:
-    """Return the cluster that ``ray start`` began here or joined; refuse one that ended without clearing up.
+    """Return the cluster that this user began here or joined with ``ray start``.
+
+    Others' are refused, and so is one that ended without clearing up.
 
     Ray would find it itself, and try for minutes to connect to one that is gone.
     """
@@ -197,9 +207,19 @@ def _current() -> str | None:
     folder = tempfile.gettempdir() if sys.platform.startswith(("linux", "win")) else "/tmp"  # noqa: S108
     path = Path(os.environ.get("RAY_TMPDIR") or folder, "ray", "ray_current_cluster")
     try:
-        address = path.read_text().strip()
+        # No link is followed: one of somebody else's could lead to a file of ours.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        with os.fdopen(descriptor, errors="replace") as stream:
+            found = os.fstat(stream.fileno())
+            address = stream.read(_LONGEST_ADDRESS).strip()
     except OSError:
         return None
+    if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & stat.S_IWOTH):
+        # Anybody may write there, and the workers of a cluster run what they are sent and see all data.
+        raise UsageError(
+            f"{path} names the Ray cluster {address}, but others may have written it; if you trust that cluster, name "
+            "it with ray://HOST:PORT or in RAY_ADDRESS"
+        )
     _check_answers(address, f"remove {path}, which names it, or name another in RAY_ADDRESS")
     return address
 

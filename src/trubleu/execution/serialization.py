@@ -12,7 +12,9 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, Final
+from functools import cache
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -111,7 +113,11 @@ class Packing:
             case "dict":
                 return dict(zip(found[::2], found[1::2], strict=True))
         (record,) = (each for each in self.records if each.__name__ == what)
-        return record(**dict(zip(_names(record), found, strict=True)))
+        named = dict(zip(_names(record), found, strict=True))
+        hints: dict[str, Any] = _hints(record)  # type: ignore[arg-type] # a class is hashable
+        if not all(_is(value, hints.get(name, Any)) for name, value in named.items()):
+            raise TypeError(f"a {what} has fields of other types")
+        return record(**named)
 
 
 class _UnknownError(Exception):
@@ -140,6 +146,28 @@ class _Numbers:
     def check_end(self) -> None:
         if self._first != len(self._content):
             raise ValueError("there are more numbers than values")
+
+
+@cache
+def _hints(record: type[Any]) -> dict[str, Any]:
+    """Return the types of a record's fields; none if they name what is known to type checkers only."""
+    try:
+        return get_type_hints(record)
+    except NameError:
+        return {}
+
+
+def _is(value: Any, hint: Any) -> bool:
+    """Return whether a value is of a type, without a look at what a container holds."""
+    origin = get_origin(hint)
+    if origin in (Union, UnionType):
+        return any(_is(value, each) for each in get_args(hint))
+    if origin is Literal:
+        return value in get_args(hint)
+    kind = origin or hint
+    if kind is Any or not isinstance(kind, type):
+        return True
+    return type(value) is kind if kind is int else isinstance(value, (int, float) if kind is float else kind)
 
 
 def _names(record: type[Any]) -> Iterator[str]:

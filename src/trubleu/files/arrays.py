@@ -14,12 +14,17 @@ All numbers are little-endian. The header and every array are filled up with zer
 cover these zeros (so every byte of the file is covered by one), and offsets count from the end of the header. Checksums
 are made by `trubleu.native.kernels.checksum`.
 
+A sealed file cannot be made or changed without its key: checksums of arrays are BLAKE2b with that key, and the header
+has one of itself, "seal", made while it was zeros.
+
 Opening looks at the header and at the size of the file. An array's checksum is compared when the array is first used.
 """
 
 from __future__ import annotations
 
 import errno
+import hashlib
+import hmac
 import json
 import math
 import mmap
@@ -50,6 +55,7 @@ ALIGNMENT: Final = 64
 _START: Final = struct.Struct("<8sQII")
 _LONGEST_HEADER: Final = 1 << 20
 _BLOCK: Final = 1 << 24  # bytes written at once; in between Ctrl-C is heard and progress is told
+_BLANK: Final = "0" * 64
 _DTYPES: Final = ("|u1", "<u4", "<u8", "<f2", "<f4", "<f8")
 
 
@@ -108,6 +114,8 @@ def write_arrays(
     header: Mapping[str, Any],
     arrays: Mapping[str, NDArray[Any]],
     progress: Callable[[float], object] | None = None,
+    *,
+    key: bytes | None = None,
 ) -> None:
     """Write a file that appears whole or not at all.
 
@@ -123,15 +131,21 @@ def write_arrays(
         The arrays by name, in the order in which they are written.
     progress
         Told which share of the file has been written.
+    key
+        Seals the file; None for a file that anybody may make.
     """
     _check_byte_order(kind)
     entries, parts, end = [], [], 0
     for name, array in arrays.items():
         data = np.ascontiguousarray(array).view(np.uint8)
-        entries.append(Entry(name, array.dtype.str, len(array), end, f"{kernels.checksum(data):016x}"))
+        entries.append(Entry(name, array.dtype.str, len(array), end, _checksum(data, key)))
         parts.append(data)
         end += _aligned(len(data))
-    text = json.dumps({**header, "arrays": [asdict(entry) for entry in entries]}, ensure_ascii=False).encode()
+    blank = {} if key is None else {"seal": _BLANK}
+    table = {**blank, **header, "arrays": [asdict(entry) for entry in entries]}
+    text = json.dumps(table, ensure_ascii=False).encode()
+    if key is not None:
+        text = text.replace(_BLANK.encode(), sealed(kind.magic + text, key).encode(), 1)
     rest = struct.pack("<II", kind.version, len(text)) + text
     rest += bytes(_aligned(_START.size + len(text)) - _START.size - len(text))
     written = 0
@@ -168,10 +182,11 @@ class ArrayFile:
         If the file cannot be read, is not of this kind or version, or is not whole.
     """
 
-    def __init__(self, path: PathLike, kind: Kind) -> None:
+    def __init__(self, path: PathLike, kind: Kind, *, key: bytes | None = None) -> None:
         _check_byte_order(kind)
         self.name = name_of(path)
         self._kind = kind
+        self._key = key
         try:
             with local_copy(path).open("rb") as stream:
                 size = os.fstat(stream.fileno()).st_size
@@ -197,9 +212,12 @@ class ArrayFile:
         if name not in self._found:
             entry = self._entries[name]
             whole = self._bytes[entry.offset : entry.offset + _aligned(entry.size)]
-            if f"{kernels.checksum(whole):016x}" != entry.checksum:
+            if self._key is not None:  # a copy, which nobody can change after its checksum was compared
+                whole = whole.copy()
+                whole.flags.writeable = False
+            if _checksum(whole, self._key) != entry.checksum:
                 raise self.altered(f"the checksum of {name} does not fit")
-            self._found[name] = self.unchecked(name)
+            self._found[name] = whole[: entry.size].view(entry.dtype)
         return self._found[name]
 
     def unchecked(self, name: str) -> NDArray[Any]:
@@ -250,14 +268,23 @@ class ArrayFile:
         """Return the header and its table of arrays; who made the file may have put anything there."""
         try:
             header = json.loads(text)
+            seal = header.pop("seal", None) if self._key is not None else None
             entries = {item["name"]: Entry(**item) for item in header.pop("arrays")}
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise self.altered("its header cannot be read") from None
+        if self._key is not None:
+            self._check_seal(text, seal, self._key)
         for entry in entries.values():
             whole = type(entry.length) is int and type(entry.offset) is int and entry.length >= 0
             if not whole or entry.dtype not in _DTYPES:
                 raise self.altered("its header has an array that cannot be")
         return header, entries
+
+    def _check_seal(self, text: bytes, seal: object, key: bytes) -> None:
+        given = seal.encode() if isinstance(seal, str) and seal else b"no seal"
+        made = sealed(self._kind.magic + text.replace(given, _BLANK.encode(), 1), key)
+        if not hmac.compare_digest(made.encode(), given):
+            raise DataError(unsealed(self.name, self._kind.remedy))
 
     def _check_size(self, there: int) -> None:
         ends = [0]
@@ -294,6 +321,25 @@ def shares_as_counts(total: int, progress: Callable[[int], object]) -> Callable[
         done = now
 
     return tell
+
+
+def sealed(content: bytes | memoryview, key: bytes, more: bytes = b"") -> str:
+    """Return a checksum that nobody can make without the key."""
+    found = hashlib.blake2b(content, key=key, digest_size=32)
+    found.update(more)
+    return found.hexdigest()
+
+
+def unsealed(name: str, remedy: str) -> str:
+    """Return what is said of a file whose seal does not fit."""
+    return f"{name} was altered or damaged, or not made with this key; name its own (--cache-key), or {remedy}"
+
+
+def _checksum(data: NDArray[np.uint8], key: bytes | None) -> str:
+    """Return the checksum of an array and the zeros behind it, whether these are there or not."""
+    if key is None:
+        return f"{kernels.checksum(data):016x}"
+    return sealed(data.data, key, bytes(_aligned(len(data)) - len(data)))
 
 
 def _aligned(size: int) -> int:

@@ -1,4 +1,4 @@
-"""Atomic writes: a file appears whole or not at all."""
+"""Atomic writes: a file appears whole or not at all; and a lock on a folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import sys
 import tempfile
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Literal, TextIO, cast, overload
+from typing import TYPE_CHECKING, BinaryIO, Final, Literal, TextIO, cast, overload
 
 from trubleu.errors import DataError
 from trubleu.files.compression import check_packable, packed
@@ -22,7 +22,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}  # raised by writing, which knows no file name
+try:
+    import fcntl
+except ImportError:  # Windows, where a second writer is not noticed
+    fcntl = None  # type: ignore[assignment]
+
+LOCK: Final = "lock"
+"""The file of a folder by which writers keep each other out."""
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}  # raised by writing, which knows no file name
 
 
 def check_writable(path: PathLike) -> None:
@@ -219,3 +227,35 @@ def _target(path: PathLike) -> Path:
 def _is_special(target: Path) -> bool:
     """Whether a path is a device or a pipe, such as /dev/null, which must be written to and never replaced."""
     return target.exists() and not target.is_file() and not target.is_dir()
+
+
+@contextmanager
+def locked(path: PathLike) -> Iterator[None]:
+    """Let nobody else write to a folder meanwhile; at an address, where there are no locks, all may.
+
+    Raises
+    ------
+    DataError
+        If somebody else does, or nobody may.
+    """
+    if is_remote(path):
+        yield
+        return
+    lock = Path(path, LOCK)
+    try:
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise DataError(f"{path} may not be written: {error.strerror or error}; check its permissions") from error
+    try:
+        try:
+            if fcntl:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Whoever held the lock before may have removed the file, and then somebody else has a new one.
+            mine = os.path.samestat(os.fstat(descriptor), os.stat(lock))  # noqa: PTH116
+        except OSError:
+            mine = False
+        if not mine:
+            raise DataError(f"{path} is being written by another process; wait until that is done")
+        yield
+    finally:
+        os.close(descriptor)

@@ -6,12 +6,12 @@ import os
 import socket
 import warnings
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple
 
 from trubleu.errors import CountedWarning, DataError
 from trubleu.execution.base import Partition, Result, State
-from trubleu.execution.cache import Kept
+from trubleu.execution.cache import Cache
 from trubleu.execution.captured_warnings import CATEGORIES, Warned
 from trubleu.execution.hashing import content_digest, held_digest
 from trubleu.execution.output_parts import prepare_folder
@@ -83,13 +83,16 @@ class Where:
         No number depends on it.
     keep
         A folder, as workers find it; None to keep nothing.
+    cache
+        How it is kept.
     """
 
     engine: Engine
     keep: str | None = None
+    cache: Cache = field(default_factory=Cache)
 
     @classmethod
-    def of(cls, engine: Engine, keep: PathLike | None) -> Where:
+    def of(cls, engine: Engine, keep: PathLike | None, cache: Cache | None = None) -> Where:
         """Return the same for a folder that need not be there yet.
 
         Raises
@@ -100,7 +103,7 @@ class Where:
         if keep is None:
             return cls(engine)
         prepare_folder(keep)
-        return cls(engine, paths.absolute(keep))
+        return cls(engine, paths.absolute(keep), cache or Cache())
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,11 +175,16 @@ def shared(
     work: Callable[[Partition, State], Told] = _Telling(
         function, where.engine.threads, metrics, signatures, _this_process()
     )
-    if where.keep is not None:
-        key = _Key(*_parts(function, state, signatures, partitions, content))
-        told = ToldPacking(Packing(records))
-        work = Kept(function=work, folder=where.keep, content=key, pack=told.pack, unpack=told.unpack)
-    with closing(where.engine.map(work, partitions, state=state, progress=progress)) as results:
+    told = ToldPacking(Packing(records))
+    results: Generator[tuple[Partition, Told], None, None] = where.cache.map(
+        lambda work: where.engine.map(work, partitions, state=state, progress=progress),
+        work,
+        where.keep,
+        content=_Key("", {}) if where.keep is None else _Key(*_parts(function, state, signatures, partitions, content)),
+        pack=told.pack,
+        unpack=told.unpack,
+    )
+    with closing(results):
         for _, (found, warned) in results:
             for warning in warned:
                 if warning.what not in seen or issubclass(warning.category, CountedWarning):

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from trubleu.data.triples import Triple, TripleSource
     from trubleu.execution import Engine
+    from trubleu.execution.cache import Cache
     from trubleu.files.paths import PathLike
     from trubleu.mining.index import Index
     from trubleu.mining.index_builder import Corpus
@@ -245,6 +246,7 @@ def mine_candidates(
     skip_bad: bool,
     engine: Engine | None,
     keep: PathLike | None,
+    cache: Cache | None,
     progress: Progress | None,
 ) -> Candidates:
     """Mine candidates for seeds (see `Index.candidates`)."""
@@ -254,7 +256,7 @@ def mine_candidates(
             raise UsageError(f"{name} must be a whole number from 0 on, not {value!r}")
     triples = seed_triples(seed_source(seeds, columns=columns, skip_bad=skip_bad))
     messages, responses = [each.message for each in triples], [each.response for each in triples]
-    found = scoring.found(index, messages, responses, Where(engine, keep, threads, progress))
+    found = scoring.found(index, messages, responses, Where(engine, keep, cache, threads, progress))
     explainer = Explainer(index, scoring.bm25, found.frequencies) if explain else None
     made = []
     for position, (triple, triples_found) in enumerate(zip(triples, found.triples, strict=True)):

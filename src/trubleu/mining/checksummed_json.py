@@ -1,7 +1,11 @@
-"""Small JSON files with a checksum of themselves: each is complete and unaltered, or refused."""
+"""Small JSON files with a checksum of themselves: each is complete and unaltered, or refused.
+
+With a key, nobody can make the checksum who does not have it.
+"""
 
 from __future__ import annotations
 
+import hmac
 import json
 import os
 from dataclasses import dataclass
@@ -11,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from trubleu.errors import DataError
+from trubleu.files.arrays import sealed, unsealed
 from trubleu.files.paths import is_remote, open_binary, unreadable
 from trubleu.files.writer import atomic_writer
 from trubleu.native import kernels
@@ -20,7 +25,8 @@ if TYPE_CHECKING:
 
     from trubleu.files.paths import PathLike
 
-_BLANK: Final = "0" * 16  # what stands in place of the checksum while it is computed
+_DIGITS: Final = 16
+_DIGITS_SEALED: Final = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +48,7 @@ class SealedKind:
     remedy: str
 
 
-def write_sealed(path: PathLike, kind: SealedKind, fields: Mapping[str, Any]) -> str:
+def write_sealed(path: PathLike, kind: SealedKind, fields: Mapping[str, Any], key: bytes | None = None) -> str:
     """Write a file that takes the place of an older one when it is whole, and return its checksum.
 
     Raises
@@ -50,17 +56,18 @@ def write_sealed(path: PathLike, kind: SealedKind, fields: Mapping[str, Any]) ->
     DataError
         If it cannot be written; an older one stays.
     """
-    head = {"what": kind.what, "version": kind.version, "checksum": _BLANK}
+    zeros = _zeros(key)
+    head = {"what": kind.what, "version": kind.version, "checksum": zeros}
     blank = json.dumps({**head, **fields}, indent=1) + "\n"
-    checksum = _checksum(blank)
+    checksum = _checksum(blank, key)
     with atomic_writer(path) as stream:
-        stream.write(blank.replace(_BLANK, checksum, 1))
+        stream.write(blank.replace(zeros, checksum, 1))
     if not is_remote(path):
         sync_folder(Path(path).parent)
     return checksum
 
 
-def read_sealed(path: PathLike, kind: SealedKind) -> tuple[dict[str, Any], str]:
+def read_sealed(path: PathLike, kind: SealedKind, key: bytes | None = None) -> tuple[dict[str, Any], str]:
     """Return a file's fields and its checksum.
 
     Raises
@@ -87,7 +94,13 @@ def read_sealed(path: PathLike, kind: SealedKind) -> tuple[dict[str, Any], str]:
             f"{os.fspath(path)} was made by {age} TruBLEU (its format is {version}, this one reads {kind.version}); "
             f"use that one, or {kind.remedy}"
         )
-    if len(checksum) != len(_BLANK) or _checksum(text.replace(checksum, _BLANK, 1)) != checksum:
+    zeros = _zeros(key)
+    fits = len(checksum) == len(zeros) and hmac.compare_digest(
+        _checksum(text.replace(checksum, zeros, 1), key).encode(), checksum.encode("utf-8", "replace")
+    )
+    if not fits and key is not None:
+        raise DataError(unsealed(os.fspath(path), kind.remedy))
+    if not fits:
         raise altered(path, kind, "its checksum does not fit")
     return fields, checksum
 
@@ -109,5 +122,12 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _checksum(text: str) -> str:
+def _zeros(key: bytes | None) -> str:
+    """Return what stands in place of the checksum while it is computed."""
+    return "0" * (_DIGITS if key is None else _DIGITS_SEALED)
+
+
+def _checksum(text: str, key: bytes | None) -> str:
+    if key is not None:
+        return sealed(text.encode(), key)
     return f"{kernels.checksum(np.frombuffer(text.encode(), np.uint8)):016x}"

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trubleu.errors import UsageError, counted
+from trubleu.execution.cache import Cache
 from trubleu.files.paths import is_remote
 from trubleu.mining.candidates import ALPHA, EPSILON, TOP, mine_candidates, search_index
 from trubleu.mining.index_builder import Reading, add_to_index, build_index, check_there
@@ -72,6 +73,7 @@ class Index:
         columns: str | Sequence[str] | None = None,
         skip_bad: bool = False,
         resume: bool = False,
+        cache: Cache | None = None,
         engine: Engine | None = None,
         progress: Callable[[int], object] | None = None,
     ) -> Index:
@@ -98,6 +100,8 @@ class Index:
             Whether rows that cannot be used are counted instead of an error, and damaged files left out with a warning.
         resume
             Continue a build from the same files with the same options that was interrupted.
+        cache
+            With which key the journal of the build is sealed, and whether what is there is used.
         engine
             Where the work is done, this process if left out; see [`engine`][trubleu.execution.engine]. Workers must
             find the files and the index under the same paths. The index does not depend on it, byte for byte.
@@ -124,7 +128,7 @@ class Index:
         """
         options = checked_options(tokenize, lowercase, stop_words, shard_triples)
         folder = _folder(path)
-        build_index(folder, corpus, options, _reading(columns, skip_bad, resume, engine, progress))
+        build_index(folder, corpus, options, _reading(columns, skip_bad, resume, cache, engine, progress))
         return cls.open(folder)
 
     @classmethod
@@ -152,6 +156,7 @@ class Index:
         columns: str | Sequence[str] | None = None,
         skip_bad: bool = False,
         resume: bool = False,
+        cache: Cache | None = None,
         engine: Engine | None = None,
         progress: Callable[[int], object] | None = None,
     ) -> Index:
@@ -159,7 +164,7 @@ class Index:
 
         Parameters
         ----------
-        corpus, columns, skip_bad, resume, engine, progress
+        corpus, columns, skip_bad, resume, cache, engine, progress
             As for `Index.build`.
 
         Returns
@@ -179,7 +184,7 @@ class Index:
         CountedWarning
             If rows were left out.
         """
-        add_to_index(self.place, corpus, _reading(columns, skip_bad, resume, engine, progress))
+        add_to_index(self.place, corpus, _reading(columns, skip_bad, resume, cache, engine, progress))
         return Index.open(self.place)
 
     def __len__(self) -> int:
@@ -290,6 +295,7 @@ class Index:
         skip_bad: bool = False,
         engine: Engine | None = None,
         keep: PathLike | None = None,
+        cache: Cache | None = None,
         progress: Callable[[int], object] | None = None,
     ) -> Candidates:
         """Mine candidate references: for each seed the responses that fit best, its own one, and its message.
@@ -326,6 +332,8 @@ class Index:
             on it, bit for bit.
         keep
             A folder in which the results of parts are kept, and found again if the same search was interrupted.
+        cache
+            How it is kept: with which key, and whether what is there is used.
         progress
             Told how many more searches are done: as many as there are seeds, for every shard.
 
@@ -356,7 +364,7 @@ class Index:
         """
         return mine_candidates(
             self, seeds, top=top, alpha=alpha, epsilon=epsilon, variant=variant, k1=k1, b=b, random=random, seed=seed,
-            explain=explain, threads=threads, columns=columns, skip_bad=skip_bad, engine=engine, keep=keep,
+            explain=explain, threads=threads, columns=columns, skip_bad=skip_bad, engine=engine, keep=keep, cache=cache,
             progress=progress,
         )  # fmt: skip
 
@@ -413,11 +421,13 @@ def _reading(
     columns: str | Sequence[str] | None,
     skip_bad: bool,
     resume: bool,
+    cache: Cache | None,
     engine: Engine | None,
     progress: Callable[[int], object] | None,
 ) -> Reading:
     given = columns if columns is None or isinstance(columns, str) else ",".join(columns)
-    return Reading(columns=given, skip_bad=skip_bad, resume=resume, engine=engine, progress=progress)
+    cache = cache or Cache()
+    return Reading(columns=given, skip_bad=skip_bad, resume=resume, engine=engine, progress=progress, cache=cache)
 
 
 def _folder(path: PathLike) -> str:

@@ -12,7 +12,8 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -20,16 +21,17 @@ from trubleu.data.triple_files import TripleFiles
 from trubleu.data.triples import Triple, TripleList
 from trubleu.errors import CountedWarning, DataError, TrubleuError, UsageError, counted, some
 from trubleu.execution import engine
+from trubleu.execution.cache import Cache
 from trubleu.files import paths
 from trubleu.files.jsonl import kind_of
 from trubleu.files.paths import name_of, unreadable
+from trubleu.files.writer import locked
 from trubleu.mining.index_folder import (
     JOURNAL,
     Journal,
     check_ours,
     check_outside,
     finished_triples,
-    locked,
     make_folder,
     remove_all,
     remove_leftovers,
@@ -68,6 +70,8 @@ class Reading:
         Where the work is done; None for this process.
     progress
         Told how much more has been read, in the source's own unit.
+    cache
+        Which key seals what can be continued, and whether it is.
     """
 
     columns: str | None = None
@@ -75,6 +79,7 @@ class Reading:
     resume: bool = False
     engine: Engine | None = None
     progress: Callable[[int], object] | None = None
+    cache: Cache = field(default_factory=Cache)
 
 
 def corpus_source(corpus: Corpus, *, columns: str | None = None, skip_bad: bool = False) -> TripleSource:
@@ -103,13 +108,14 @@ def corpus_source(corpus: Corpus, *, columns: str | None = None, skip_bad: bool 
 def build_index(path: str, corpus: Corpus, options: IndexOptions, reading: Reading) -> None:
     """Build an index in a folder of its own (see `Index.build`)."""
     check_outside(path, corpus)
+    reading = replace(reading, resume=reading.resume and not reading.cache.anew)
     source = corpus_source(corpus, columns=reading.columns, skip_bad=reading.skip_bad)
     if reading.resume and not paths.exists(path):
         raise UsageError(f"there is nothing to resume in {path}; index without --resume")
     work = _Work(path, _journal("", options, source, reading), None, source, reading)
     work.made = make_folder(path)
     with locked(path):
-        found, manifest = _found(path)
+        found, manifest = _found(path, reading)
         if found is not None and found.base != (manifest.checksum if manifest else ""):
             _finish(path, manifest)
             if reading.resume:
@@ -137,9 +143,10 @@ def build_index(path: str, corpus: Corpus, options: IndexOptions, reading: Readi
 def add_to_index(path: str, corpus: Corpus, reading: Reading) -> None:
     """Add triples to an index (see `Index.add`)."""
     check_outside(path, corpus)
+    reading = replace(reading, resume=reading.resume and not reading.cache.anew)
     source = corpus_source(corpus, columns=reading.columns, skip_bad=reading.skip_bad)
     with locked(path):
-        found, manifest = _found(path)
+        found, manifest = _found(path, reading)
         if manifest is None:
             raise _missing(path)
         journal = _journal(manifest.checksum, manifest.options, source, reading)
@@ -184,10 +191,13 @@ def _missing(path: str) -> DataError:
     return DataError(f"{path} is no index: {MANIFEST} is missing; make one with trubleu mine index")
 
 
-def _found(path: str) -> tuple[Journal | None, Manifest | None]:
-    """Return what is in a folder."""
+def _found(path: str, reading: Reading) -> tuple[Journal | None, Manifest | None]:
+    """Return what is in a folder, from which work that was not finished is removed if all is to be computed anew."""
     manifest = Manifest.read(path) if paths.exists(paths.joined(path, MANIFEST)) else None
-    journal = Journal.read(path) if paths.exists(paths.joined(path, JOURNAL)) else None
+    if reading.cache.anew:
+        _finish(path, manifest)
+    there = paths.exists(paths.joined(path, JOURNAL))
+    journal = Journal.read(path, reading.cache.key(path, resume=reading.resume)) if there else None
     return journal, manifest
 
 
@@ -229,13 +239,17 @@ class _Work:
         self._source = source
         self._reading = reading
 
+    @cached_property
+    def _key(self) -> bytes:
+        return self._reading.cache.key(self._path, resume=self._reading.resume)
+
     def run(self) -> None:
         """Make shards and, when all are there, the manifest."""
         with self._tidied():
             listed = {shard.file for shard in self._before}
             remove_leftovers(self._path, listed, finished=self._reading.resume)
             if are_files(self._source):
-                self.journal.write(self._path)
+                self.journal.write(self._path, self._key)
             made = self._made()
             bad, empty = sum(each.bad for each in made), sum(each.empty for each in made)
             if not any(each.shard for each in made):
@@ -257,7 +271,9 @@ class _Work:
         first = 1 + max((part_number(shard.file) for shard in self._before), default=-1)
         options, where, progress = self.journal.options, self._reading.engine or engine(), self._reading.progress
         if are_files(self._source):
-            return made_of_files(self._path, self._source, options, first, where, progress)
+            return made_of_files(
+                self._path, self._source, options, first, where, progress, self._key, self._reading.cache.count
+            )
         return made_here(self._path, self._source, options, first, where, progress)
 
     def _manifest(self, made: list[Made], bad: int, empty: int) -> Manifest:
@@ -304,7 +320,7 @@ class _Work:
     def _kept(self) -> int:
         """Return how many triples there are to go on with; where there are none, leave nothing behind."""
         with suppress(OSError):  # a disk or a network may fail still, of which the first error tells
-            if kept := finished_triples(self._path):
+            if kept := finished_triples(self._path, self._key):
                 return kept
             if not self._is_committed():
                 self._give_up()

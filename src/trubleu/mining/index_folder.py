@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from trubleu.errors import DataError, UsageError, counted, some
 from trubleu.files import paths
 from trubleu.files.paths import joined
+from trubleu.files.writer import LOCK
 from trubleu.mining.checksummed_json import SealedKind, altered, read_sealed, write_sealed
 from trubleu.mining.manifest import MANIFEST, SHARD_NAME, IndexOptions, texts
 from trubleu.mining.shard_builder import RECORD_NAME, Made
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection
 
     from trubleu.files.paths import PathLike
 
 
 JOURNAL: Final = "building.json"
-KIND: Final = SealedKind(what="a journal of indexing", version=2, remedy="remove it and begin again")
+KIND: Final = SealedKind(what="a journal of indexing", version=3, remedy="begin again with --no-cache")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +49,7 @@ class Journal:
     columns: str | None
     sources: tuple[str, ...]
 
-    def write(self, folder: PathLike) -> None:
+    def write(self, folder: PathLike, key: bytes) -> None:
         """Write it in place of the one before.
 
         Raises
@@ -56,10 +57,10 @@ class Journal:
         DataError
             If it cannot be written; the one before stays.
         """
-        write_sealed(joined(folder, JOURNAL), KIND, asdict(self))
+        write_sealed(joined(folder, JOURNAL), KIND, asdict(self), key)
 
     @classmethod
-    def read(cls, folder: PathLike) -> Self:
+    def read(cls, folder: PathLike, key: bytes) -> Self:
         """Read the journal in an index's folder.
 
         Raises
@@ -68,7 +69,7 @@ class Journal:
             If it is not what was written.
         """
         path = joined(folder, JOURNAL)
-        found, _ = read_sealed(path, KIND)
+        found, _ = read_sealed(path, KIND, key)
         try:
             found["options"] = IndexOptions.of(found["options"])
             found["sources"] = texts(found["sources"])
@@ -123,13 +124,6 @@ def _typed(name: str, value: Any) -> str:
     return f"with {counted(len(value), 'word')} in {option}" if name == "stop_words" else f"with {option} {value}"
 
 
-try:
-    import fcntl
-except ImportError:  # Windows, where a second writer is not noticed
-    fcntl = None  # type: ignore[assignment]
-
-LOCK: Final = "lock"
-
 _TEMPORARY: Final = re.compile(r"\.trubleu-[0-9a-f]{16}\.tmp")  # as `atomic_writer` names what is not whole yet
 
 
@@ -179,38 +173,6 @@ def _lies_in(path: str, folder: str) -> bool:
     return inner.is_relative_to(outer) and paths.is_folder(folder)
 
 
-@contextmanager
-def locked(path: PathLike) -> Iterator[None]:
-    """Let nobody else write to an index meanwhile; at an address, where there are no locks, all may.
-
-    Raises
-    ------
-    DataError
-        If somebody else does, or nobody may.
-    """
-    if paths.is_remote(path):
-        yield
-        return
-    lock = Path(path, LOCK)
-    try:
-        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o666)
-    except OSError as error:
-        raise DataError(f"{path} may not be written: {error.strerror or error}; check its permissions") from error
-    try:
-        try:
-            if fcntl:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Whoever held the lock before may have removed the file, and then somebody else has a new one.
-            mine = os.path.samestat(os.fstat(descriptor), os.stat(lock))  # noqa: PTH116
-        except OSError:
-            mine = False
-        if not mine:
-            raise DataError(f"{path} is being written by another process; wait until that is done")
-        yield
-    finally:
-        os.close(descriptor)
-
-
 def check_ours(path: str) -> None:
     """Refuse a folder that holds anything else than what an earlier attempt left there.
 
@@ -252,13 +214,13 @@ def remove_all(path: str, *, made: bool) -> None:
             Path(path).rmdir()
 
 
-def finished_triples(path: str) -> int:
+def finished_triples(path: str, key: bytes) -> int:
     """Return how many triples are in shards that were finished before the index is."""
     found = 0
     for name in _names(path):
         if RECORD_NAME.fullmatch(name):
             with suppress(DataError):
-                found += Made.read(paths.joined(path, name)).count
+                found += Made.read(paths.joined(path, name), key).count
     return found
 
 

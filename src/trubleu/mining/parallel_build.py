@@ -70,9 +70,19 @@ def made_here(
 
 
 def made_of_files(
-    folder: str, source: TripleFiles, options: IndexOptions, number: int, engine: Engine, progress: Told
+    folder: str,
+    source: TripleFiles,
+    options: IndexOptions,
+    number: int,
+    engine: Engine,
+    progress: Told,
+    key: bytes,
+    count: Callable[[int, int], object],
 ) -> list[Made]:
     """Let an engine make shards of files, and return what came of them, in the order of the corpus.
+
+    What an earlier build finished, by records that the key seals, is not made again; ``count`` is told how many shards
+    that are, and how many there are.
 
     Raises
     ------
@@ -81,13 +91,23 @@ def made_of_files(
     EngineError
         If the engine's workers fail.
     """
-    spread = _Spread(folder, source, options, engine, progress)
+    spread = _Spread(folder, source, options, engine, progress, key, count)
     return spread.made(Planner(spread.surveyed(), options, first=number, columns=source.columns))
 
 
 class _Spread:
-    def __init__(self, folder: str, source: TripleFiles, options: IndexOptions, engine: Engine, progress: Told) -> None:
+    def __init__(
+        self,
+        folder: str,
+        source: TripleFiles,
+        options: IndexOptions,
+        engine: Engine,
+        progress: Told,
+        key: bytes,
+        count: Callable[[int, int], object],
+    ) -> None:
         self._folder = folder
+        self._count = count
         self._source = source
         self._engine = engine
         self._bad: dict[str, str] = {}  # files that cannot be used, with what is the matter
@@ -97,6 +117,7 @@ class _Spread:
             options=options,
             skip_bad=source.skip_bad,
             columns=source.columns,
+            key=key,
             tell=self._told.within if isinstance(engine, InThisProcess) else None,
         )
 
@@ -151,7 +172,8 @@ class _Spread:
         mapped = self._engine.map(self._maker, parts, state=state, progress=self._told.finished)
         try:
             with closing(mapped):  # whatever happens, nobody works on when this is left
-                for part, made in mapped:
+                for part, (made, reused) in mapped:
+                    self._count(reused, len(made))
                     for shard in (each.shard for each in made if each.shard is not None):
                         check_listed(self._folder, shard, "workers must see the same folder under the same path")
                     found[part.key] = made

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from trubleu.errors import DataError
-from trubleu.execution.cache import Kept
+from trubleu.execution.cache import Cache
 from trubleu.execution.hashing import code_digest
 from trubleu.execution.local import InThisProcess
 from trubleu.files import paths
@@ -74,6 +74,7 @@ class Where(NamedTuple):
 
     engine: Engine | None = None
     keep: PathLike | None = None
+    cache: Cache | None = None
     threads: int | None = None
     progress: Callable[[int], object] | None = None
 
@@ -169,6 +170,8 @@ def find(
     DataError
         If a shard is damaged, which is named: leaving it out would change the frequencies, and so every score.
     """
+    if where.keep is not None:
+        _make_folder(where.keep)
     if where.keep is not None and where.engine is None:
         where = where._replace(engine=InThisProcess(where.threads))
     top = min(top, len(index))  # there can be no more
@@ -190,7 +193,7 @@ def find(
         else:
             queries = Queries.of_texts(*texts, **words)
             groups = shard_groups(paths.absolute(index.place), index.manifest.shards, GROUP_TRIPLES)
-            frequencies = _counted(where.engine, groups, queries.words, where.keep)
+            frequencies = _counted(where.engine, where, groups, queries.words)
             known = by_word(queries, frequencies)
             queries = queries.weighted(frequencies, len(index), bm25)
             _search_all(where.engine, where, groups, queries, scoring, best)
@@ -216,14 +219,20 @@ def shard_groups(index: str, shards: Sequence[ListedShard], most: int) -> list[S
     return parts
 
 
-def _counted(
-    engine: Engine, groups: Sequence[SearchPart], words: tuple[str, ...], keep: PathLike | None
-) -> NDArray[np.int64]:
+def _counted(engine: Engine, where: Where, groups: Sequence[SearchPart], words: tuple[str, ...]) -> NDArray[np.int64]:
     """Return how many messages and responses of the whole index have each word."""
     count = _Count(words)
-    kept = _kept(count, keep, _pack_counts, partial(_unpack_counts, len(words)))
+    state = partial(OpenShards, groups[0].index)
+    counted = (where.cache or Cache()).map(
+        lambda work: engine.map(work, groups, state=state),
+        count,
+        where.keep,
+        content=count.content,
+        pack=_pack_counts,
+        unpack=partial(_unpack_counts, len(words)),
+    )
     total = np.zeros((2, len(words)), np.int64)
-    with closing(engine.map(kept, groups, state=partial(OpenShards, groups[0].index))) as results:
+    with closing(counted) as results:
         for _, frequencies in results:
             total += frequencies
     return total
@@ -245,7 +254,7 @@ def _search_all(
         cuts = seed_cuts(len(queries), len(round_groups))
         chunks = tuple(queries.part(first, last) for first, last in pairwise(cuts))
         floors = tuple(best.floors(first, last) for first, last in pairwise(cuts))
-        search = _kept(_Search(scoring, chunks, floors, engine.threads), where.keep, _pack_found, _unpack_found)
+        search = _Search(scoring, chunks, floors, engine.threads)
         # Chunk after chunk of a group, for which a worker then has its shards open.
         parts = [
             SearchPart(group.index, group.shards, group.row, chunk, seeds)
@@ -253,7 +262,15 @@ def _search_all(
             for chunk, seeds in enumerate(pairwise(cuts))
         ]
         state = partial(OpenShards, groups[0].index)
-        with closing(engine.map(search, parts, state=state, progress=tell)) as results:
+        mapped = (where.cache or Cache()).map(
+            partial(engine.map, partitions=parts, state=state, progress=tell),
+            search,
+            where.keep,
+            content=search.content,
+            pack=_pack_found,
+            unpack=_unpack_found,
+        )
+        with closing(mapped) as results:
             for part, found in results:
                 best.add(found, part.seeds[0])
 
@@ -272,15 +289,11 @@ def seed_cuts(seeds: int, groups: int) -> list[int]:
     return [chunk * seeds // chunks for chunk in range(chunks + 1)]
 
 
-def _kept(function: Any, keep: PathLike | None, pack: Any, unpack: Any) -> Any:
-    """Return a function whose results are kept in a folder, if there is one to be."""
-    if keep is None:
-        return function
+def _make_folder(keep: PathLike) -> None:
     try:
         paths.make_folder(keep)
     except OSError as error:
         raise DataError(f"the folder {keep} cannot be made: {error.strerror or error}; check the path") from error
-    return Kept(function=function, folder=paths.absolute(keep), content=function.content, pack=pack, unpack=unpack)
 
 
 def _pack_counts(frequencies: NDArray[np.int64]) -> Packed:

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, astuple, dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from trubleu.data.triple_formats import go_over_to
@@ -23,7 +24,7 @@ from trubleu.data.triple_ranges import read_range
 from trubleu.data.triples import TripleBatch, TripleRows
 from trubleu.errors import DataError, UsageError, some
 from trubleu.execution.hashing import code_digest
-from trubleu.files.paths import is_remote, joined, open_binary
+from trubleu.files.paths import is_remote, joined, open_binary, unreadable
 from trubleu.mining.checksummed_json import SealedKind, altered, read_sealed, write_sealed
 from trubleu.mining.manifest import ListedShard, record, shard_name, whole
 from trubleu.mining.shard import Shard, ShardWriter
@@ -147,7 +148,7 @@ class Planner:
         return Part(number, ranges, depends.hexdigest(), piece)
 
 
-KIND: Final = SealedKind(what="a record of a finished shard", version=1, remedy="remove it")
+KIND: Final = SealedKind(what="a record of a finished shard", version=2, remedy="remove it")
 RECORD_NAME: Final = re.compile(r"built-[0-9a-f]{32}-\d{5,}\.json")
 """The names of records."""
 
@@ -178,6 +179,8 @@ class Made:
         How many rows of the part have been read so far.
     last
         Whether the part is done.
+    digest
+        BLAKE2b of the shard's file, in hexadecimal digits; empty if there is none.
     """
 
     shard: ListedShard | None
@@ -187,18 +190,19 @@ class Made:
     place: tuple[int, int]
     rows: int
     last: bool
+    digest: str = ""
 
     @property
     def count(self) -> int:
         """How many triples there are."""
         return sum(triples for _, triples in self.triples)
 
-    def write(self, path: str) -> None:
+    def write(self, path: str, key: bytes) -> None:
         """Write it as a file."""
-        write_sealed(path, KIND, asdict(self))
+        write_sealed(path, KIND, asdict(self), key)
 
     @classmethod
-    def read(cls, path: str) -> Made:
+    def read(cls, path: str, key: bytes) -> Made:
         """Read it.
 
         Raises
@@ -206,7 +210,7 @@ class Made:
         DataError
             If it is not there, or not what was written.
         """
-        found, _ = read_sealed(path, KIND)
+        found, _ = read_sealed(path, KIND, key)
         try:
             made = cls(
                 shard=None if found["shard"] is None else record(ListedShard, found["shard"]),
@@ -216,6 +220,7 @@ class Made:
                 place=(whole(found["place"][0]), whole(found["place"][1])),
                 rows=whole(found["rows"]),
                 last=bool(found["last"]),
+                digest=str(found["digest"]),
             )
         except (ValueError, TypeError, LookupError, AttributeError):
             raise altered(path, KIND, "it has fields that cannot be") from None
@@ -301,6 +306,7 @@ class Cutter:
         shard = self._written() if self._writer.triples else None
         made = Made(
             shard=shard,
+            digest="" if shard is None else file_digest(joined(self._folder, shard.file)),
             triples=tuple(sorted(self._triples.items())),
             bad=self._bad,
             empty=self._empty,
@@ -341,6 +347,10 @@ class ShardMaker:
         What it is made with.
     skip_bad
         Whether rows that cannot be used are counted instead of an error.
+    columns
+        What tab-separated columns hold, if that was said.
+    key
+        Seals records; those of other keys are not used.
     tell
         Told how many bytes of the part have been read, where somebody in this process listens.
     """
@@ -349,10 +359,11 @@ class ShardMaker:
     options: IndexOptions
     skip_bad: bool
     columns: tuple[str, ...] | None
+    key: bytes = field(repr=False)
     tell: Callable[[int], object] | None = None
 
-    def __call__(self, part: Part, how: Tokenizer) -> tuple[Made, ...]:
-        """Return what came of a part: what others have finished before, and the rest.
+    def __call__(self, part: Part, how: Tokenizer) -> tuple[tuple[Made, ...], int]:
+        """Return what came of a part, what was finished before first, and how much of it that was.
 
         Raises
         ------
@@ -362,24 +373,25 @@ class ShardMaker:
             If a shard cannot be written, which is no fault of the rows.
         """
         done = self._finished(part)
+        reused = len(done)
         if done and done[-1].last:
-            return tuple(done)
+            return tuple(done), reused
         cutter = Cutter(self.folder, self.options, how, part=part.number, piece=part.piece, rows=part.rows, done=done)
         place = done[-1].place if done else (0, 0)
         for made in cutter.cut(self._steps(part, cutter.room, *place)):
             path = self._record(part, len(done))
             with _refused(path):
-                made.write(path)
+                made.write(path, self.key)
             done.append(made)
-        return tuple(done)
+        return tuple(done), reused
 
     def _finished(self, part: Part) -> list[Made]:
         done: list[Made] = []
         try:
             while not done or not done[-1].last:
-                made = Made.read(self._record(part, len(done)))
+                made = Made.read(self._record(part, len(done)), self.key)
                 if made.shard is not None:
-                    self._check(made.shard)
+                    self._check(made.shard, made.digest)
                 if made.bad and not self.skip_bad:
                     break
                 done.append(made)
@@ -387,11 +399,13 @@ class ShardMaker:
             pass
         return done
 
-    def _check(self, shard: ListedShard) -> None:
+    def _check(self, shard: ListedShard, digest: str) -> None:
         check_listed(self.folder, shard, "")
-        # Where files are mapped they may have been cut off; at an address there is the whole of one, or nothing.
+        path = joined(self.folder, shard.file)
+        if file_digest(path) != digest:
+            raise DataError(f"{path} is not the shard that was written there")
         if not is_remote(self.folder):
-            Shard.open(joined(self.folder, shard.file))
+            Shard.open(path)
 
     def _steps(self, part: Part, room: Callable[[], int], start: int, passed: int) -> Iterator[Step]:
         read = sum(each.size for each in part.ranges[:start])
@@ -427,6 +441,24 @@ def header_checksum(path: PathLike) -> str:
     """Return the checksum of a shard's header, by which the manifest recognises the file, or nothing if it has none."""
     with open_binary(path) as stream:
         return stream.read(_CHECKSUM.stop)[_CHECKSUM].hex()
+
+
+def file_digest(path: PathLike) -> str:
+    """Return BLAKE2b of a file's bytes.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read.
+    """
+    digest = hashlib.blake2b(digest_size=32)
+    try:
+        with open_binary(path) as stream:
+            while block := stream.read(1 << 20):
+                digest.update(block)
+    except OSError as error:
+        raise DataError(unreadable(os.fspath(path), error)) from error
+    return digest.hexdigest()
 
 
 @contextmanager

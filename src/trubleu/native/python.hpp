@@ -103,8 +103,8 @@ template <typename Make, typename Work> void parallel_blocks(size_t count, size_
     std::vector<std::thread> others;
     try {
         for (size_t i = 1; i < std::min(useful, static_cast<size_t>(std::max(threads, 1))); ++i) others.emplace_back(run);
-    } catch (const std::system_error &) {
-        // No more threads are to be had; those there are, and this one, do all the work.
+    } catch (const std::exception &) {
+        // No more threads are to be had, or no memory for them; those there are, and this one, do all the work.
     }
     run();
     for (std::thread &other : others) other.join();

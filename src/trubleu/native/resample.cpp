@@ -154,8 +154,8 @@ void run_threads(const Job &job, std::size_t threads) {
   helpers.reserve(workers);
   try {
     while (helpers.size() + 1 < workers) helpers.emplace_back(worker);
-  } catch (const std::system_error &) {
-    // The system gives no more threads: the ones there are do the work.
+  } catch (const std::exception &) {
+    // The system gives no more threads, or no memory for them: the ones there are do the work.
   }
   worker();
   for (std::thread &helper : helpers) helper.join();

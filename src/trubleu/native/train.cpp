@@ -7,7 +7,6 @@
 #include "python.hpp"
 
 #include <nanobind/stl/tuple.h>
-#include <nanobind/stl/vector.h>
 
 namespace trubleu::training {
 
@@ -294,12 +293,12 @@ class ModelHandle {
                  checked(input, output, noise, keep, join, dimensions, window, negative), {keep.data(), keep.shape(0)},
                  {join.data(), join.shape(0)}) {}
 
-    std::tuple<std::uint64_t, std::uint64_t, double> train(const std::vector<Numbers> &arrays,
-                                                           const std::vector<std::uint32_t> &lengths,
-                                                           const std::vector<std::uint32_t> &listed, std::uint64_t epoch,
+    std::tuple<std::uint64_t, std::uint64_t, double> train(const nb::sequence &given, const nb::sequence &lengths,
+                                                           const nb::sequence &listed, std::uint64_t epoch,
                                                            std::size_t first, std::size_t last, double alpha,
                                                            double alpha_step, int threads) {
-        const std::vector<Level> levels = levels_of(arrays, lengths, listed);
+        const std::vector<Numbers> arrays = taken<Numbers>(given);
+        const std::vector<Level> levels = levels_of(arrays, taken<std::uint32_t>(lengths), taken<std::uint32_t>(listed));
         const std::span<const std::uint32_t> numbers = levels[0].numbers;
         const std::size_t blocks = blocks_of(numbers.size());
         if (first > last || last > blocks) throw nb::index_error("the blocks lie outside the corpus");
@@ -324,9 +323,10 @@ class ModelHandle {
     }
 
     // The units of some blocks as training cuts them: entries, and where each begins in the corpus.
-    nb::tuple segment(const std::vector<Numbers> &arrays, const std::vector<std::uint32_t> &lengths,
-                      const std::vector<std::uint32_t> &listed, std::uint64_t epoch, std::size_t first, std::size_t last) {
-        const std::vector<Level> levels = levels_of(arrays, lengths, listed);
+    nb::tuple segment(const nb::sequence &given, const nb::sequence &lengths,
+                      const nb::sequence &listed, std::uint64_t epoch, std::size_t first, std::size_t last) {
+        const std::vector<Numbers> arrays = taken<Numbers>(given);
+        const std::vector<Level> levels = levels_of(arrays, taken<std::uint32_t>(lengths), taken<std::uint32_t>(listed));
         const std::span<const std::uint32_t> numbers = levels[0].numbers;
         const std::size_t blocks = blocks_of(numbers.size());
         if (first > last || last > blocks) throw nb::index_error("the blocks lie outside the corpus");
@@ -375,6 +375,17 @@ class ModelHandle {
             if (!(noise.data()[i] > 0)) throw nb::value_error("weights of negatives must be above 0");
         }
         return {noise.data(), noise.shape(0)};
+    }
+
+    // Not left to the binding layer, which could not say that there is no memory for a list.
+    template <typename T> static std::vector<T> taken(const nb::sequence &given) {
+        std::vector<T> found;
+        for (nb::handle each : given) {
+            T one{};
+            if (!nb::try_cast<T>(each, one)) throw nb::type_error("levels are lists of arrays and of whole numbers");
+            found.push_back(std::move(one));
+        }
+        return found;
     }
 
     std::vector<Level> levels_of(const std::vector<Numbers> &arrays, const std::vector<std::uint32_t> &lengths,

@@ -13,12 +13,11 @@ from trubleu.data import References
 from trubleu.data.corpus import PART, LineRange
 from trubleu.data.corpus_files import mapped_here
 from trubleu.errors import BadPartitionsError, DataError, UsageError, some
-from trubleu.execution.cache import Kept, Packed
+from trubleu.execution.cache import Cache, Packed
 from trubleu.execution.captured_warnings import HeldWarnings
 from trubleu.execution.hashing import code_digest, held, outside_sources
 from trubleu.execution.output_parts import WrittenPart, prepare_folder
 from trubleu.execution.progress import no_steps
-from trubleu.files import paths
 from trubleu.metrics.base import Metric
 from trubleu.metrics.corpus_weights import Learned, LearningMetric
 from trubleu.metrics.ngram_table import CountsOfParts, NgramCounts
@@ -47,9 +46,6 @@ if TYPE_CHECKING:
 
 MakeMetrics = Callable[[], Mapping[str, Metric]]
 """Makes the metrics by their names; each worker does, as what they hold need not travel."""
-
-LearnOne = Callable[[LineRange, Mapping[str, Metric]], dict[str, NgramCounts]]
-"""Counts what one range has to teach."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,17 +94,6 @@ def references_only(files: LineStream) -> LineStream:
     """Return a corpus without outputs and messages."""
     kept = len(files.references) + len(files.weights)
     return replace(files, systems={}, source=None, forms=files.forms[:kept], columns=())
-
-
-def kept_counts(work: LearnRange, folder: PathLike, job: str) -> LearnOne:
-    """Return the same with results kept in a folder that is there; ``job`` is what they depend on besides the range."""
-    return Kept(
-        function=work,
-        folder=paths.absolute(folder),
-        content=partial(_content, job, len(work.files.paths)),
-        pack=_pack_counts,
-        unpack=_unpack_counts,
-    )
 
 
 def _content(job: str, columns: int, lines: LineRange) -> Iterator[bytes]:
@@ -240,21 +225,6 @@ class RangeScores(NamedTuple):
     is_there: bool = True
 
 
-ScoreOne = Callable[[Placed, Mapping[str, Metric]], RangeScores]
-"""Scores one range."""
-
-
-def kept_ranges(work: ScoreOne, folder: PathLike, job: str, parts: PartsFolder | None) -> ScoreOne:
-    """Return the same with results kept in a folder that is there; ``job`` is what they depend on besides the range."""
-    return Kept(
-        function=work,
-        folder=paths.absolute(folder),
-        content=partial(content, job),
-        pack=_pack_scores,
-        unpack=partial(_unpack_scores, parts),
-    )
-
-
 def content(job: str, placed: Placed) -> Iterator[bytes]:
     """Yield all that tells a range and what is done to it."""
     yield job.encode()
@@ -299,6 +269,11 @@ def _unpack_scores(
     return RangeScores(samples, set(header["references"]), {}, held, written, is_there)
 
 
+def _fit(count: int, placed: Placed, found: RangeScores) -> bool:
+    """Return whether what was kept has the shape of a range."""
+    return all(sample.fits(count, placed.row, len(placed.lines)) for sample in found.samples.values())
+
+
 def _table(array: Callable[[str], NDArray[Any]], number: int, columns: int, name: str) -> NDArray[Any]:
     return array(f"{number} {name}").reshape(-1, columns)
 
@@ -327,6 +302,7 @@ def score_files(
     skip_bad: bool = False,
     rows: int | None = None,
     keep: PathLike | None = None,
+    cache: Cache | None = None,
     threads: int | None = None,
     steps: Steps = no_steps,
 ) -> ScoreReport:
@@ -354,6 +330,8 @@ def score_files(
     keep
         A folder for what was found out about each range, all workers': ranges that are found there by what their rows
         and all else hold are not scored again.
+    cache
+        How it is kept: with which key, and whether what is there is used.
     threads
         How many threads to use if there is no engine; None for all cores.
 
@@ -388,7 +366,7 @@ def score_files(
     if engine is not None:
         metrics = SameMetrics(metrics, signatures_of(made))
     job = "" if keep is None else _job(files, made, metrics)
-    where = _Where(engine, skip_bad, steps, threads, keep)
+    where = _Where(engine, skip_bad, steps, threads, keep, cache or Cache())
     while True:
         learned, usable = where.learn(files, learning, ranges, metrics, job)
         count = sum(map(len, usable))
@@ -513,6 +491,7 @@ class _Where:
     steps: Steps
     threads: int | None
     keep: PathLike | None
+    cache: Cache
 
     def learn(
         self,
@@ -530,8 +509,15 @@ class _Where:
 
         def found() -> Iterator[dict[str, NgramCounts]]:
             own = LearnRange(references_only(files), tuple(learning))
-            work: LearnOne = own if self.keep is None else kept_counts(own, self.keep, job)
-            for lines, counts in self._each(work, ranges, metrics, lambda lines: advance(len(lines))):
+            mapped = self.cache.map(
+                lambda work: self._each(work, ranges, metrics, lambda lines: advance(len(lines))),
+                own,
+                self.keep,
+                content=partial(_content, job, len(own.files.paths)),
+                pack=_pack_counts,
+                unpack=_unpack_counts,
+            )
+            for lines, counts in mapped:
                 usable.append(lines)
                 yield counts
 
@@ -549,23 +535,29 @@ class _Where:
         placed = [Placed(lines, row, number) for number, (lines, row) in enumerate(zip(ranges, rows, strict=True))]
         advance = self.steps("score", count * scorings)
         if self.engine is None:
-            own: ScoreOne = replace(work, threads=self.threads, progress=advance)
+            own = replace(work, threads=self.threads, progress=advance)
         else:
             own = replace(work, threads=self.engine.threads)
-        again = own
-        if self.keep is not None:
-            own = kept_ranges(own, self.keep, job, work.parts)
+        mapped = self.cache.map(
+            lambda work: self._each(work, placed, metrics, told),
+            own,
+            self.keep,
+            content=partial(content, job),
+            pack=_pack_scores,
+            unpack=partial(_unpack_scores, work.parts),
+            fits=partial(_fit, count),
+        )
         merged = Merged(count)
         scored = []
         told = (lambda _done: None) if self.engine is None else (lambda done: advance(len(done.lines) * scorings))
         gone = []
-        for each, found in self._each(own, placed, metrics, told):
+        for each, found in mapped:
             merged.add(found)
             scored.append(each.lines)
             if not found.is_there:
                 gone.append(each)
         if gone and len(scored) == len(ranges):  # otherwise these parts are not those that will be needed
-            for each, found in self._each(again, gone, metrics, lambda _done: None):
+            for each, found in self._each(own, gone, metrics, lambda _done: None):
                 if found.written is not None:
                     merged.written[each.number] = found.written
         return merged, scored

@@ -104,6 +104,19 @@ class PartialSample(NamedTuple):
     blocks: Cells | None
     """The rows in the blocks that are drawn, if there are so many segments."""
 
+    def fits(self, segments: int, first: int, count: int) -> bool:
+        """Return whether it has the shape of so many rows, from the first on, of all segments."""
+        if self.segments != count:
+            return False
+        plain = PartialBuilder(segments, 1, first)
+        plain.add(np.zeros((count, 1)))
+        return _lengths(self) == _lengths(plain.finish())
+
+
+def _lengths(sample: PartialSample) -> tuple[object, ...]:
+    blocks = None if sample.blocks is None else [len(part) for part in sample.blocks]
+    return len(sample.rows), [len(part) for part in sample.chunks], blocks
+
 
 class PartialBuilder:
     """Takes some of the rows of a system, as one worker of many does.

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from contextlib import contextmanager
 from functools import lru_cache
 from importlib.util import find_spec
 from itertools import chain
@@ -27,7 +28,7 @@ from trubleu.vectors.matrices import normalised, number_words, segment_sums, sho
 from trubleu.vectors.source import READY, label_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -84,17 +85,20 @@ class SubwordVectors:
     ) -> None:
         self._where = where
         self._place = place
-        self._tokenizer = _make_tokenizer(tokenizer, where)
+        with self._readable():
+            self._tokenizer = _make_tokenizer(tokenizer)
         self._matrix = _find_matrix(tensors, where)
         self._weights = _per_token(tensors, "weights", "fiu", where)
         self._mapping = _per_token(tensors, "mapping", "iu", where)
         self._check_sizes()
-        settings = json.loads(tokenizer)
-        self._unknown = _unknown_token(settings, self._tokenizer)
-        added = [re.escape(str(token["content"])) for token in settings.get("added_tokens") or []]
-        # No neighbour changes the tokens of a word, unless something in it is cut out before, or is taken for a space.
-        self._entangled = re.compile("|".join([_SPACE, *added]), re.IGNORECASE)
-        self._separates = _separates_words(settings)
+        with self._readable():
+            settings = json.loads(tokenizer)
+            self._unknown = _unknown_token(settings, self._tokenizer)
+            added = [re.escape(str(token["content"])) for token in settings.get("added_tokens") or []]
+            # No neighbour changes the tokens of a word, unless something in it is cut out before, or is taken for a
+            # space.
+            self._entangled = re.compile("|".join([_SPACE, *added]), re.IGNORECASE)
+            self._separates = _separates_words(settings)
         self._ids: dict[str, list[int]] = {}
         self.dimensions: int = self._matrix.shape[1]
         arrays = [np.frombuffer(tokenizer, np.uint8), *(tensors[name] for name in sorted(tensors))]
@@ -172,10 +176,24 @@ class SubwordVectors:
         if not text:
             return []
         try:
-            ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
+            with self._readable():
+                ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
         except (TypeError, UnicodeEncodeError):  # half of a surrogate pair
             return self._encode(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
         return ids if self._unknown not in ids else [token for token in ids if token != self._unknown]
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        """Say in a sentence what is wrong with a tokenizer file, of which much is noticed only where it is needed."""
+        try:
+            yield
+        except (TypeError, UnicodeEncodeError, KeyboardInterrupt, MemoryError, MissingExtraError):
+            raise
+        except BaseException as error:  # the package raises plain ones, and panics, which are not even exceptions
+            reason = str(error).partition("\n")[0]
+            raise DataError(
+                f"{self._where} has a tokenizer file that cannot be read ({reason}); copy or make it again"
+            ) from error
 
     def _check_sizes(self) -> None:
         numbers = self._tokenizer.get_vocab(with_added_tokens=True).values()
@@ -263,15 +281,9 @@ def _read_tensors(path: Path) -> dict[str, NDArray[Any]]:
     return tensors
 
 
-def _make_tokenizer(data: bytes, where: str) -> Any:
+def _make_tokenizer(data: bytes) -> Any:
     tokenizers = needed("tokenizers", "ready vectors", _REQUIREMENT)
-    try:
-        tokenizer = tokenizers.Tokenizer.from_str(data.decode())
-    except Exception as error:  # the package raises plain ones
-        reason = str(error).partition("\n")[0]
-        raise DataError(
-            f"{where} has a tokenizer file that cannot be read ({reason}); copy or make it again"
-        ) from error
+    tokenizer = tokenizers.Tokenizer.from_str(data.decode())
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.oracles.corpus_numbers import counted
 from tests.oracles.skipgram import NO_ENTRY, SENTENCE_END, ngram_counts
 from trubleu.execution import engine
+from trubleu.execution.cache import Cache
 from trubleu.execution.progress import Bars
 from trubleu.vectors.training import ngram_counts as count_pairs
 from trubleu.vectors.training import number_files, text_ranges
@@ -37,10 +38,10 @@ SILENT = Bars(quiet=True)
 
 def count(paths: Sequence[Path], folder: Path, options: TrainingOptions) -> tuple[Counted, list[list[int]]]:
     """Count, and return what was found and the corpus as numbers of each order."""
-    place = Folder(folder / "v")
-    place.begin()
-    with engine("local") as here:
-        found = count_corpus(paths, place, options, here, SILENT)
+    place = Folder(folder / "v", Cache())
+    with engine("local") as here, place.locked(resume=False):
+        place.begin()
+        found = count_corpus(paths, place, options, here, SILENT, Cache())
     orders = range(1, options.orders[-1] + 1)
     return found, [MappedNumbers(place.numbers(order)).numbers.tolist() for order in orders]
 
@@ -93,7 +94,7 @@ def test_however_the_corpus_is_cut(
         ngrams = spell(words, found.levels, order, listed)
         named = dict(zip(ngrams, found.levels[order - 1].counts[:listed].tolist(), strict=True))
         assert named == {g: n for g, n in ngram_counts(sentences, order).items() if n >= wanted_count}
-    left = {path.name for path in (folder / "v.training").iterdir()}
+    left = {path.name for path in (folder / "v.training").iterdir()} - {"lock"}
     assert left == {f"{kind}-{order}" for kind in ("level", "order") for order in (1, 2, 3)} | {
         f"order-{order}.ids" for order in (1, 2, 3)
     }

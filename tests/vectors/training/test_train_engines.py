@@ -17,6 +17,7 @@ import pytest
 
 from trubleu.errors import BadPartitionsError, DataError, EngineError, UsageError
 from trubleu.execution import engine
+from trubleu.execution.cache import Cache
 from trubleu.execution.progress import Bars
 from trubleu.files.arrays import ArrayFile, write_arrays
 from trubleu.vectors.training import corpus_counts, ngram_counts, number_files, text_ranges
@@ -54,16 +55,16 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "lock"}
 
 
 def count(corpus: Sequence[PathLike], out: Path, *, begin: bool = True) -> dict[str, bytes]:
     """Count in this process, and return what is in the folder."""
-    folder = Folder(out)
-    if begin:
-        folder.begin()
-    with engine("local") as here:
-        folder.write_vocabulary(*count_corpus(corpus, folder, OPTIONS, here, SILENT))
+    folder = Folder(out, Cache())
+    with engine("local") as here, folder.locked(resume=not begin):
+        if begin:
+            folder.begin()
+        folder.write_vocabulary(*count_corpus(corpus, folder, OPTIONS, here, SILENT, Cache())[:3])
     return contents(folder.path)
 
 
@@ -103,7 +104,7 @@ def test_a_store_has_the_same_bytes_whoever_counted(
 
 def test_a_corpus_that_is_not_cut(corpus: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def arrays(folder: Path) -> dict[str, Any]:
-        vocabulary, levels = Folder(folder).read_vocabulary()
+        vocabulary, levels = Folder(folder, Cache()).read_vocabulary()
         found = {f"{name}-{level.order}": getattr(level, name) for level in levels for name in COLUMNS}
         return {name: array.tolist() for name, array in found.items()} | {"words": vocabulary.words()}
 
@@ -131,10 +132,10 @@ def stopped_before(name: str, corpus: Sequence[PathLike], out: Path, monkeypatch
     """Begin, and lose power when the part of this name is to be written."""
     usual = write_arrays
 
-    def failing(path: Path, *arguments: Any) -> None:
+    def failing(path: Path, *arguments: Any, key: bytes) -> None:
         if path.name == name:
             raise PowerError
-        usual(path, *arguments)
+        usual(path, *arguments, key=key)
 
     with monkeypatch.context() as patch:
         patch.setattr(number_files, "write_arrays", failing)
@@ -193,8 +194,9 @@ def test_parts_of_another_count(
     message = rf"{part} was replaced by another count; let one training at a time write to that folder.*--resume$"
 
     def replace() -> None:
-        file = ArrayFile(path, number_files.PART)
-        number_files.write_part(path, "of another", {}, {each: np.array(file.array(each)) for each in file.lengths})
+        parts = number_files.Parts(str(path.parent), Cache().key(path.parent))
+        file = ArrayFile(path, number_files.PART, key=parts.key)
+        parts.write(path.name, "of another", {}, {each: np.array(file.array(each)) for each in file.lengths})
 
     with monkeypatch.context() as patch:
         meeting(patch, where, name, replace)
@@ -252,11 +254,11 @@ def failing_at(call: int, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
     """Let so many parts be written, and then fail; the calls are counted."""
     usual, done = write_arrays, [0]
 
-    def failing(*arguments: Any) -> None:
+    def failing(*arguments: Any, key: bytes) -> None:
         done[0] += 1
         if done[0] > call:
             raise PowerError
-        usual(*arguments)
+        usual(*arguments, key=key)
 
     monkeypatch.setattr(number_files, "write_arrays", failing)
     return lambda: done[0]
@@ -305,7 +307,7 @@ def ranges_read(corpus: list[Path], out: Path, monkeypatch: pytest.MonkeyPatch) 
     """Continue, and return which ranges had to be read."""
     usual, read = ReadWords._read, []
 
-    def reading(self: ReadWords, text: text_ranges.TextRange, part: Path) -> str:
+    def reading(self: ReadWords, text: text_ranges.TextRange, part: str) -> str:
         read.append(text.number)
         return usual(self, text, part)
 
@@ -371,19 +373,19 @@ def test_a_full_disk(corpus: list[Path], tmp_path: Path, monkeypatch: pytest.Mon
         patch.setattr("pathlib.Path.replace", full)
         with pytest.raises(UsageError, match=rf"words-0\.ids {FULL}"):
             train_vectors(corpus, tmp_path / "b", OPTIONS, threads=1)
-    assert list((tmp_path / "b.training").iterdir()) == []
+    assert contents(tmp_path / "b.training") == {}
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
         with pytest.raises(UsageError, match=rf"words-0 {FULL}"):
             train_vectors(corpus, tmp_path / "b", OPTIONS, threads=1, resume=True)
-    assert [path.name for path in (tmp_path / "b.training").iterdir()] == ["words-0.ids"]
+    assert [*contents(tmp_path / "b.training")] == ["words-0.ids"]
     (tmp_path / "b.training" / ".trubleu-0123.tmp").write_text("of a worker that was killed")
     train_vectors(corpus, tmp_path / "b", OPTIONS, threads=1, resume=True)
     assert (tmp_path / "b").exists()
 
 
 def test_a_worker_that_cannot_reach_the_folder(corpus: list[Path], tmp_path: Path) -> None:
-    work = ReadWords(str(tmp_path / "elsewhere"), "none", False)
+    work = ReadWords(number_files.Parts(str(tmp_path / "elsewhere"), b""), "none", False)
     with engine("local") as here, pytest.raises(UsageError, match=r"elsewhere is not there on .*; put the store where"):
         list(here.map(work, text_ranges.text_ranges(corpus)))
 

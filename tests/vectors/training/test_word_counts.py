@@ -22,17 +22,17 @@ def test_a_byte_order_mark_is_text_within_a_file(tmp_path: Path, monkeypatch: py
     (tmp_path / "text").write_bytes(line * 2)
     first, second = text_ranges.text_ranges([tmp_path / "text"])
     assert first.digest() == second.digest()
-    work = ReadWords(str(tmp_path), "none", False)
+    work = ReadWords(number_files.Parts(str(tmp_path), b"key"), "none", False)
     found = []
     for text in (first, replace(second, number=first.number)):
         work(text, None)
-        found.append(bytes(ArrayFile(tmp_path / "words-0", number_files.PART).array("heap")))
+        found.append(bytes(ArrayFile(tmp_path / "words-0", number_files.PART, key=b"key").array("heap")))
     assert found == [b"ab", "\ufeffab".encode()]
 
 
 def test_a_range_without_words_has_its_file_too(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("\n \n")
-    work = ReadWords(str(tmp_path), "none", False)
+    work = ReadWords(number_files.Parts(str(tmp_path), b"key"), "none", False)
     (text,) = text_ranges.text_ranges([tmp_path / "text"])
     assert work(text, None).size == 0
     (tmp_path / "words-0.ids").unlink()
@@ -43,14 +43,14 @@ def test_a_range_without_words_has_its_file_too(tmp_path: Path) -> None:
 def test_what_other_code_read_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "text").write_text("a b\n")
     (text,) = text_ranges.text_ranges([tmp_path / "text"])
-    work = ReadWords(str(tmp_path), "none", False)
+    work = ReadWords(number_files.Parts(str(tmp_path), b"key"), "none", False)
     before = work(text, None)
     assert work(text, None).job == before.job
     loaded = sacrebleu.load("char")
     jobs = set()
     for model in ("a", "b", "a"):
         monkeypatch.setattr(sacrebleu, "load", lambda _name, model=model: loaded._replace(model=model))
-        jobs.add(ReadWords(str(tmp_path), "char", False)(text, None).job)
+        jobs.add(ReadWords(number_files.Parts(str(tmp_path), b"key"), "char", False)(text, None).job)
     assert len(jobs) == 2
     monkeypatch.setattr(word_counts, "code_digest", lambda: "other code")
     assert work(text, None).job != before.job

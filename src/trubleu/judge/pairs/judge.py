@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from trubleu.data import Ratings, References, SegmentScores
     from trubleu.execution import Engine
+    from trubleu.execution.cache import Cache
     from trubleu.execution.progress import Steps
     from trubleu.files.paths import PathLike
     from trubleu.judge.pairs.conditions import Condition
@@ -66,6 +67,7 @@ def judge_pairs(
     threads: int | None = None,
     engine: Engine | None = None,
     keep: PathLike | None = None,
+    cache: Cache | None = None,
     steps: Steps = no_steps,
 ) -> PairsReport:
     """Measure how well metrics agree with people, by the protocol of the ΔBLEU paper.
@@ -109,6 +111,8 @@ def judge_pairs(
     keep
         A folder for what comes of each slice of draws and each point, all workers': those that are found there by what
         they and all else hold are not made again, whatever the engine.
+    cache
+        How it is kept: with which key, and whether what is there is used.
     steps
         Told of every stage of work, for a progress bar.
 
@@ -137,7 +141,7 @@ def judge_pairs(
     chosen = parse_conditions(conditions, pool_outputs=pool_outputs)
     wanted = parse_pairs(pairs, names)
     dropping = systems_named(drop_equal, names)
-    where = Where.of(engine or engine_named(threads=threads), keep)
+    where = Where.of(engine or engine_named(threads=threads), keep, cache)
     held = HeldWarnings()
     try:
         with held.of_part():

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.execution import Engine
+    from trubleu.execution.cache import Cache
     from trubleu.execution.progress import Steps
     from trubleu.files.paths import PathLike
     from trubleu.judge.replicates import Ends
@@ -68,6 +69,7 @@ def judge_wmt(
     threads: int | None = None,
     engine: Engine | None = None,
     keep: PathLike | None = None,
+    cache: Cache | None = None,
     steps: Steps = no_steps,
 ) -> WmtReport:
     """Judge metrics as the metrics tasks of WMT do, in one or more language pairs.
@@ -103,6 +105,8 @@ def judge_wmt(
     keep
         A folder for what comes of each part of that work, all workers': parts that are found there by what they and
         all else hold are not made again, whatever the engine.
+    cache
+        How it is kept: with which key, and whether what is there is used.
     steps
         Told of every stage of work, for a progress bar.
 
@@ -136,7 +140,7 @@ def judge_wmt(
     )
     _check(tasks, metrics, setting, lower_is_better)
     notes = Notes()
-    where = Where.of(engine or engine_named(threads=threads), keep)
+    where = Where.of(engine or engine_named(threads=threads), keep, cache)
     measured: list[Measured] = []
     points: list[Points] = []
     systems: list[SystemScoreRow] = []

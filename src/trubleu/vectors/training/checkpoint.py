@@ -7,16 +7,21 @@
         order-N.ids   the corpus as numbers of n-grams of N words
         …             parts of a count that is not finished (`trubleu.vectors.training.corpus_counts`)
         model-N.done  vectors of a model that is finished
-        checkpoint    options, how far the training is, and the two matrices
+        checkpoint    options, hashes of the corpus, how far the training is, and the two matrices
+        lock          held by the process that writes here
 
 `vocabulary`, `model-N.done` and `checkpoint` are files of `trubleu.files.arrays`, so each of them is whole or is the
-one before. The folder is a checkpoint from the moment when `checkpoint` is there.
+one before. They are sealed with the key of `trubleu.execution.cache`, and have a hash of their training's corpus and
+options, so none of them can stand in for one of another. The folder is a checkpoint from the moment when `checkpoint`
+is there.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -26,24 +31,31 @@ import numpy as np
 from trubleu.errors import DataError, UsageError
 from trubleu.files import paths
 from trubleu.files.arrays import ArrayFile, Kind, write_arrays
-from trubleu.files.paths import is_standard, name_of
+from trubleu.files.writer import LOCK, locked
+from trubleu.native import MAX_ORDER
 from trubleu.vectors.training.model import new_rows
-from trubleu.vectors.training.number_files import MappedNumbers
+from trubleu.vectors.training.number_files import MappedNumbers, Parts
 from trubleu.vectors.training.vocabulary import Level, Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
+    from trubleu.execution.cache import Cache
     from trubleu.files.paths import PathLike
     from trubleu.vectors.training.model import Rows
     from trubleu.vectors.training.options import TrainingOptions
 
 KIND: Final = Kind(
     magic=b"\x89TBT\r\n\x1a\n",
-    version=2,
+    version=3,
     name="part of a training of vectors",
     remedy="remove its folder and train again",
 )
+
+
+_NUMBERS: Final = 1 << 22  # looked at together
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,43 +98,87 @@ class Folder:
     ----------
     out
         The store that the training will become.
+    cache
+        Knows the key.
+
+    Attributes
+    ----------
+    path
+        Where it is.
+    training
+        What tells the training from another; the checkpoint has it.
     """
 
-    def __init__(self, out: PathLike) -> None:
+    def __init__(self, out: PathLike, cache: Cache) -> None:
         # Files in it are mapped into memory, so it is here even if the store is elsewhere.
         self.path = Path(f"{paths.base_name(out) if paths.is_remote(out) else os.fspath(out)}.training")
         self._kind = replace(KIND, remedy=f"remove the folder {self.path} and train again")
         self._checkpoint = self.path / "checkpoint"
         self._vocabulary = self.path / "vocabulary"
+        self._cache = cache
+        self._key: bytes | None = None
+        self.training = ""
+        self._resume = False
+
+    @contextmanager
+    def locked(self, *, resume: bool) -> Iterator[None]:
+        """Let no other process write to the folder meanwhile, which is made if nothing is to be continued.
+
+        Raises
+        ------
+        UsageError
+            If there is nothing to continue.
+        DataError
+            If another process writes there, or nobody may.
+        """
+        self._resume = resume
+        if resume and not self.path.is_dir():
+            raise UsageError(f"there is no checkpoint in {self.path}; train without --resume")
+        try:
+            self.path.mkdir(exist_ok=True)
+        except OSError as error:
+            raise DataError(f"the folder {self.path} cannot be made: {error.strerror or error}") from error
+        with locked(self.path):
+            yield
+
+    @property
+    def key(self) -> bytes:
+        """What seals all files."""
+        if self._key is None:
+            self._key = self._cache.key(self.path, resume=self._resume)
+        return self._key
+
+    def parts(self) -> Parts:
+        """Return the parts of a count, as workers find them."""
+        return Parts(str(self.path.absolute()), self.key)
 
     def has_checkpoint(self) -> bool:
         """Return whether there is something to continue from."""
         return self._checkpoint.exists()
 
-    def is_begun(self) -> bool:
-        """Return whether an earlier training was here, even if it got no further than counting."""
-        return self.path.is_dir()
-
     def begin(self) -> None:
-        """Make the folder, without what an earlier training left there before its first checkpoint.
+        """Empty the folder of what an earlier training left there before its first checkpoint.
 
         Raises
         ------
         UsageError
-            If there is a checkpoint, which may have taken days.
+            If there is a checkpoint, which may have taken days, unless all is to be computed anew.
         DataError
-            If the folder cannot be made.
+            If the folder cannot be emptied.
         """
-        if self.has_checkpoint():
+        if self.has_checkpoint() and not self._cache.anew:
             raise UsageError(
                 f"{self.path} holds a training that was not finished; continue it with --resume, or remove that folder"
             )
         try:
-            if self.path.is_dir():
-                shutil.rmtree(self.path)
-            self.path.mkdir()
+            self._checkpoint.unlink(missing_ok=True)  # first, as it makes the others count
+            for path in self.path.iterdir():
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path)
+                elif path.name != LOCK:
+                    path.unlink()
         except OSError as error:
-            raise DataError(f"the folder {self.path} cannot be made: {error.strerror or error}") from error
+            raise DataError(f"the folder {self.path} cannot be emptied: {error.strerror or error}") from error
 
     def sweep(self) -> bool:
         """Remove what nobody finished writing, and return whether there is anything else."""
@@ -130,7 +186,7 @@ class Folder:
             return False
         for path in self.path.glob(".trubleu-*.tmp"):
             path.unlink(missing_ok=True)
-        return any(self.path.iterdir())
+        return any(path.name != LOCK for path in self.path.iterdir())
 
     def remove(self) -> None:
         """Remove the folder and all that is in it."""
@@ -148,14 +204,16 @@ class Folder:
         DataError
             If the file is not there, or is not what was written.
         """
-        header = self._open(self._vocabulary).header
+        file = self._open(self._vocabulary)
         path = self.numbers(order)
         try:
             mapped = MappedNumbers(path)
         except (OSError, ValueError) as error:
             raise DataError(f"{path} cannot be read; {self._kind.remedy}") from error
-        fits = len(mapped.numbers) == header["places"]
-        if not fits or mapped.checksum() != header["checksums"][str(order)]:
+        fits = len(mapped.numbers) == file.header.get("places")
+        with _fields(file):
+            checksum = file.header["checksums"][str(order)]
+        if not fits or mapped.checksum() != checksum:
             what = "its checksum" if fits else "its size"
             raise DataError(f"{path} was altered or damaged ({what} does not fit); {self._kind.remedy}")
         return mapped
@@ -176,42 +234,54 @@ class Folder:
             "places": size // np.dtype(np.uint32).itemsize,
             "checksums": {str(order): checksum for order, checksum in checksums.items()},
         }
-        write_arrays(self._vocabulary, KIND, header, arrays)
+        self._write(self._vocabulary, header, arrays)
 
     def tidy(self, orders: Sequence[int]) -> None:
         """Remove what was needed for counting only, once there is a checkpoint; these orders are trained."""
-        kept = {self._vocabulary, self._checkpoint, *(self.numbers(order) for order in orders)}
+        kept = {self._vocabulary, self._checkpoint, self.path / LOCK, *(self.numbers(order) for order in orders)}
         for path in self.path.iterdir():
             if path not in kept:
                 path.unlink(missing_ok=True)
 
     def read_vocabulary(self) -> tuple[Vocabulary, list[Level]]:
-        """Read what `write_vocabulary` wrote."""
+        """Read what `write_vocabulary` wrote.
+
+        Raises
+        ------
+        DataError
+            If it is not what was written.
+        """
         file = self._open(self._vocabulary)
-        levels = [
-            Level(
-                order=order,
-                counts=file.array(f"counts-{order}"),
-                firsts=file.array(f"firsts-{order}"),
-                seconds=file.array(f"seconds-{order}"),
-            )
-            for order in range(1, file.header["orders"] + 1)
-        ]
-        vocabulary = Vocabulary(heap=file.array("heap"), begins=file.array("begins"), total=file.header["total"])
+        levels: list[Level] = []
+        with _fields(file):
+            for order in range(1, _whole(file.header["orders"], MAX_ORDER) + 1):
+                names = (("counts", "<u8"), ("firsts", "<u4"), ("seconds", "<u4"))
+                level = Level(order=order, **{name: _array(file, f"{name}-{order}", dtype) for name, dtype in names})
+                level.check(len(levels[-1].counts) if levels else 0)
+                levels.append(level)
+            heap, begins = _array(file, "heap", "|u1"), _array(file, "begins", "<u8")
+            vocabulary = Vocabulary(heap=heap, begins=begins, total=_whole(file.header["total"]))
+            vocabulary.check(len(levels[0].counts))
         return vocabulary, levels
 
     def write_finished(self, model: int, vectors: Rows) -> None:
         """Write the vectors of a model that is finished."""
-        write_arrays(self._finished(model), KIND, {"rows": len(vectors)}, {"vectors": vectors.reshape(-1)})
+        self._write(self._finished(model), {"rows": len(vectors)}, {"vectors": vectors.reshape(-1)})
 
-    def read_finished(self, model: int) -> Rows:
-        """Map what `write_finished` wrote."""
+    def read_finished(self, model: int, rows: int, dimensions: int) -> Rows:
+        """Read what `write_finished` wrote.
+
+        Raises
+        ------
+        DataError
+            If it is not what was written.
+        """
         file = self._open(self._finished(model))
-        vectors: Rows = file.array("vectors").reshape(file.header["rows"], -1)
-        return vectors
+        with _fields(file):
+            return _finite(_array(file, "vectors", "<f4")).reshape(rows, dimensions)
 
     def write(
-        self, options: TrainingOptions, corpus: Sequence[PathLike], state: State, matrices: Sequence[Rows] = ()
+        self, options: TrainingOptions, corpus: Sequence[tuple[str, str]], state: State, matrices: Sequence[Rows] = ()
     ) -> None:
         """Write the checkpoint, which takes the place of the one before when it is whole.
 
@@ -220,54 +290,143 @@ class Folder:
         DataError
             If it cannot be written, for instance because the disk is full; the one before stays.
         """
-        header = {"options": options.to_dict(), "corpus": fingerprints(corpus), "state": asdict(state)}
+        header = {"options": options.to_dict(), "corpus": corpus, "state": asdict(state)}
         arrays = {f"matrix-{number}": matrix.reshape(-1) for number, matrix in enumerate(matrices)}
-        write_arrays(self._checkpoint, KIND, header, arrays)
+        self._write(self._checkpoint, header, arrays)
 
-    def read(self, options: TrainingOptions, corpus: Sequence[PathLike]) -> tuple[State, tuple[Rows, Rows] | None]:
-        """Read the checkpoint of a training with the same options.
+    def check_options(self, options: TrainingOptions) -> None:
+        """Refuse to continue with other options than the checkpoint was made with.
 
         Raises
         ------
         UsageError
-            If there is none, or it was made with other options or another corpus.
+            If one differs, which is named.
+        DataError
+            If the checkpoint is not what was written.
         """
-        if not self.has_checkpoint():
-            raise UsageError(f"there is no checkpoint in {self.path}; train without --resume")
         file = self._open(self._checkpoint)
-        before, now = file.header["options"], options.to_dict()
-        for name, value in now.items():
+        with _fields(file):
+            before = {**file.header["options"]}
+        for name, value in options.to_dict().items():
             if value != before.get(name):
                 raise UsageError(
                     f"--{name.replace('_', '-')} is {value}, but {self.path} was made with {before.get(name)}; "
                     "continue with the same options"
                 )
-        if file.header["corpus"] != fingerprints(corpus):
-            given = ", ".join(f"{name} ({size} bytes)" for name, size in file.header["corpus"])
-            raise UsageError(f"{self.path} was made from another corpus; continue with the same files: {given}")
-        state = State(**(file.header["state"] | {"losses": tuple(file.header["state"]["losses"])}))
-        if not file.lengths:
-            return state, None
-        matrices = []
-        for number in range(2):
-            flat = file.array(f"matrix-{number}")
-            stride = new_rows(1, options.dim).shape[1]
-            matrix = new_rows(len(flat) // stride, options.dim)
-            matrix.reshape(-1)[:] = flat
-            matrices.append(matrix)
+
+    def read(
+        self, options: TrainingOptions, corpus: Sequence[tuple[str, str]]
+    ) -> tuple[State, tuple[Rows, Rows] | None]:
+        """Read the checkpoint of a training with these options and the same corpus, as `fingerprints` tells.
+
+        Raises
+        ------
+        UsageError
+            If it was made from another corpus.
+        DataError
+            If it is not what was written.
+        """
+        file = self._open(self._checkpoint)
+        with _fields(file):
+            known = [(str(name), str(content)) for name, content in file.header["corpus"]]
+        if known != [*corpus]:
+            names = ", ".join(name for name, _ in known)
+            raise UsageError(f"{self.path} was made from other text; continue with the same files, unchanged: {names}")
+        with _fields(file):
+            state = _state(file.header["state"], options)
+            if not file.lengths:
+                return state, None
+            matrices = []
+            for number in range(2):
+                flat = _finite(_array(file, f"matrix-{number}", "<f4"))
+                stride = new_rows(1, options.dim).shape[1]
+                matrix = new_rows(len(flat) // stride, options.dim)
+                matrix.reshape(-1)[:] = flat
+                matrices.append(matrix)
         return state, (matrices[0], matrices[1])
+
+    def check_fits(
+        self, state: State, matrices: tuple[Rows, Rows] | None, models: Sequence[tuple[int, int, int]]
+    ) -> None:
+        """Refuse a checkpoint whose state or matrices are not of these models.
+
+        Parameters
+        ----------
+        state, matrices
+            What `read` returned.
+        models
+            How many rows both matrices of each have, and how many blocks its corpus.
+
+        Raises
+        ------
+        DataError
+            If they are not.
+        """
+        *rows, blocks = models[state.model] if state.model < len(models) else (0, 0, 0)
+        if state.block > blocks or (matrices is not None and [len(each) for each in matrices] != rows):
+            raise DataError(
+                f"{self._checkpoint} was altered or damaged (its matrices do not fit the vocabulary); "
+                f"{self._kind.remedy}"
+            )
+
+    def _write(self, path: Path, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        own = {"part": path.name, "training": self.training}
+        write_arrays(path, KIND, {**own, **header}, arrays, key=self.key)
 
     def _open(self, path: Path) -> ArrayFile:
         if not path.exists():
             raise DataError(f"{path} is missing; {self._kind.remedy}")
-        return ArrayFile(path, self._kind)
+        file = ArrayFile(path, self._kind, key=self.key)
+        if path == self._checkpoint:
+            self.training = str(file.header.get("training"))
+        if (file.header.get("part"), file.header.get("training")) != (path.name, self.training):
+            raise file.altered("it is of another training")
+        return file
 
     def _finished(self, model: int) -> Path:
         return self.path / f"model-{model}.done"
 
 
-def fingerprints(corpus: Sequence[PathLike]) -> list[list[str | int]]:
-    """Return what tells one corpus from another without reading it: the files' names and sizes."""
-    return [
-        [name_of(path), 0] if is_standard(path) else [paths.base_name(path), paths.byte_size(path)] for path in corpus
-    ]
+@contextmanager
+def _fields(file: ArrayFile) -> Iterator[None]:
+    """Refuse a file that is sealed, but has something else in its fields than is ever written there."""
+    try:
+        yield
+    except DataError:
+        raise
+    except (AttributeError, LookupError, OverflowError, TypeError, ValueError):
+        raise file.altered("it has fields that cannot be") from None
+
+
+def _whole(found: Any, most: float = math.inf) -> int:
+    if type(found) is not int or not 0 <= found <= most:
+        raise ValueError
+    return found
+
+
+def _array(file: ArrayFile, name: str, dtype: str) -> NDArray[Any]:
+    if file.dtype(name) != dtype:
+        raise ValueError
+    return file.array(name)
+
+
+def _finite(numbers: NDArray[Any]) -> NDArray[Any]:
+    for first in range(0, len(numbers), _NUMBERS):
+        if not np.isfinite(numbers[first : first + _NUMBERS]).all():
+            raise ValueError
+    return numbers
+
+
+def _state(found: Mapping[str, Any], options: TrainingOptions) -> State:
+    models = 1 if options.mode == "joint" else len(options.orders)
+    losses = tuple(found["losses"])
+    if not all(type(each) is float and math.isfinite(each) for each in (found["loss"], *losses)):
+        raise ValueError
+    return State(
+        model=_whole(found["model"], models),
+        epoch=_whole(found["epoch"], options.epochs),
+        block=_whole(found["block"]),
+        pairs=_whole(found["pairs"]),
+        loss=found["loss"],
+        losses=losses,
+    )

@@ -11,21 +11,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from trubleu.errors import DataError
-from trubleu.files.arrays import ArrayFile
 from trubleu.files.paths import name_of
 from trubleu.vectors.training.ngram_counts import count_order, encode_order
-from trubleu.vectors.training.number_files import PART, MappedNumbers, finished, job_of, write_part
-from trubleu.vectors.training.text_ranges import text_ranges
+from trubleu.vectors.training.number_files import MappedNumbers, job_of
+from trubleu.vectors.training.text_ranges import fingerprints, text_ranges
 from trubleu.vectors.training.vocabulary import Level, Vocabulary
-from trubleu.vectors.training.word_counts import jobs_of, merge_words, read_ranges
+from trubleu.vectors.training.word_counts import contents_of, jobs_of, merge_words, read_ranges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from trubleu.execution import Engine
+    from trubleu.execution.cache import Cache
+    from trubleu.files.arrays import ArrayFile
     from trubleu.files.paths import PathLike
     from trubleu.vectors.training.checkpoint import Folder
     from trubleu.vectors.training.options import TrainingOptions
@@ -47,10 +47,12 @@ class Counted(NamedTuple):
     """Its n-grams of all orders."""
     checksums: dict[int, str]
     """Of the corpus as numbers, for each order that is trained."""
+    corpus: list[tuple[str, str]]
+    """What tells the corpus from another, as `fingerprints` says."""
 
 
 def count_corpus(
-    corpus: Sequence[PathLike], folder: Folder, options: TrainingOptions, engine: Engine, shown: Stages
+    corpus: Sequence[PathLike], folder: Folder, options: TrainingOptions, engine: Engine, shown: Stages, cache: Cache
 ) -> Counted:
     """Count words and n-grams, and write the corpus as numbers to the folder of a training.
 
@@ -66,6 +68,8 @@ def count_corpus(
         Where to work; no number depends on it.
     shown
         Shows how far it is.
+    cache
+        Told how many parts were made before.
 
     Raises
     ------
@@ -74,26 +78,35 @@ def count_corpus(
     UsageError
         If the folder cannot be written.
     """
-    count = _Count(corpus, folder, options, engine, shown)
+    count = _Count(corpus, folder, options, engine, shown, cache)
     vocabulary = count.words()
     for order in range(2, options.orders[-1] + 1):
         count.check_listed()
         count.ngrams(order)
     count.check_listed()
-    return Counted(vocabulary, count.levels, {order: count.checksums[order] for order in options.orders})
+    checksums = {order: count.checksums[order] for order in options.orders}
+    return Counted(vocabulary, count.levels, checksums, count.corpus)
 
 
 class _Count:
     """Goes from order to order; what each depends on is what those before it depend on, and a little more."""
 
     def __init__(
-        self, corpus: Sequence[PathLike], folder: Folder, options: TrainingOptions, engine: Engine, shown: Stages
+        self,
+        corpus: Sequence[PathLike],
+        folder: Folder,
+        options: TrainingOptions,
+        engine: Engine,
+        shown: Stages,
+        cache: Cache,
     ) -> None:
         self._corpus, self._folder, self._options, self._engine, self._shown = corpus, folder, options, engine, shown
-        self._path = folder.path.absolute()
+        self._cache = cache
+        self._parts = folder.parts()
         self._job = ""
         self.levels: list[Level] = []
         self.checksums: dict[int, str] = {}
+        self.corpus: list[tuple[str, str]] = []
 
     def words(self) -> Vocabulary:
         """Count words."""
@@ -101,41 +114,58 @@ class _Count:
         ranges = text_ranges(self._corpus)
         found = None
         # What comes through a pipe can only be compared by reading it.
-        if self._numbers_path(1).exists() and not any(text.comes_once for text in ranges):
+        if self._parts.path(_coded(1)).exists() and not any(text.comes_once for text in ranges):
             tell = self._shown.stage("comparing", len(ranges), " ranges")
-            self._job = job_of(jobs_of(ranges, self._options, self._engine, tell), least)
+            contents = contents_of(ranges, self._engine, tell)
+            self.corpus = fingerprints(ranges, contents)
+            self._job = job_of(jobs_of(ranges, contents, self._options), least)
             found = self._finished(1)
-        if found is None or not self._is_encoded(1):
+        reused = found is not None and self._is_encoded(1)
+        if reused:
+            self._cache.count(len(ranges), len(ranges))
+        if found is None or not reused:
             tell = self._shown.stage("reading", None, " words")
-            jobs = read_ranges(ranges, str(self._path), self._options, self._engine, tell)
+            read = read_ranges(ranges, self._parts, self._options, self._engine, tell)
+            self._cache.count(sum(each.reused for each in read), len(read))
+            self.corpus = fingerprints(ranges, [each.content for each in read])
+            jobs = [each.job for each in read]
             self._job = job_of(jobs, least)
-            vocabulary, level = merge_words(self._path, jobs, self._folder.numbers(1), least)
+            vocabulary, level = merge_words(self._parts, jobs, self._folder.numbers(1), least)
             self._check_size(vocabulary.total)
             more: dict[str, NDArray[Any]] = {"heap": vocabulary.heap, "begins": vocabulary.begins}
             found = self._write(level, {"total": vocabulary.total}, more)
             self._finish(1)
             self._remove("words")
-        self.levels.append(_level(1, found))
-        return Vocabulary(heap=found.array("heap"), begins=found.array("begins"), total=found.header["total"])
+        self._add_level(1, found)
+        vocabulary = Vocabulary(heap=found.array("heap"), begins=found.array("begins"), total=found.header["total"])
+        vocabulary.check(len(self.levels[0].counts))
+        return vocabulary
 
     def ngrams(self, order: int) -> None:
         """Count the n-grams of the next order."""
         least = self._options.least_count(order)
         before = job_of(self._job, self.checksums[order - 1])
         self._job = job_of(before, order, least)
-        source, path = self._folder.numbers(order - 1).absolute(), str(self._path)
+        source = self._folder.numbers(order - 1).absolute()
         places = source.stat().st_size // 4
-        if (found := self._finished(order)) is None:
+        if (found := self._finished(order)) is not None:
+            self._cache.count(1)
+        else:
             tell = self._shown.stage(f"counting, order {order}", places, " words")
-            found = self._write(count_order(source, self.levels[-1], least, path, before, self._engine, tell))
+            found = self._write(
+                count_order(source, self.levels[-1], least, self._parts, before, self._engine, tell, self._cache.count)
+            )
         self._remove(f"pairs-{order}", f"sums-{order}")
-        if not self._is_encoded(order):
+        if self._is_encoded(order):
+            self._cache.count(1)
+        else:
             tell = self._shown.stage(f"encoding, order {order}", places, " words")
             target = self._folder.numbers(order)
-            encode_order(source, target, order, self._level_path(order), path, self._job, self._engine, tell)
+            encode_order(source, target, order, _level_part(order), self._parts, self._job, self._engine, tell)
             self._finish(order)
+            self._cache.count(0)
         self._remove(f"coded-{order}")
-        self.levels.append(_level(order, found))
+        self._add_level(order, found)
 
     def check_listed(self) -> None:
         """Refuse a vocabulary that has nothing in one of its orders."""
@@ -152,7 +182,7 @@ class _Count:
     def _check_size(self, total: int) -> None:
         if total > self._options.window:
             return
-        if not self._numbers_path(1).exists():  # of earlier text, such as a pipe that has nothing this time
+        if not self._parts.path(_coded(1)).exists():  # of earlier text, such as a pipe that has nothing this time
             self._folder.remove()
         names = ", ".join(map(name_of, self._corpus))
         if total == 0:
@@ -162,17 +192,11 @@ class _Count:
             "give more text, or a smaller window"
         )
 
-    def _level_path(self, order: int) -> Path:
-        return self._path / f"level-{order}"
-
-    def _numbers_path(self, order: int) -> Path:
-        return self._path / f"order-{order}"
-
     def _finished(self, order: int) -> ArrayFile | None:
-        return finished(self._level_path(order), lambda: self._job)
+        return self._parts.finished(_level_part(order), lambda: self._job)
 
     def _is_encoded(self, order: int) -> bool:
-        found = finished(self._numbers_path(order), lambda: self._job)
+        found = self._parts.finished(_coded(order), lambda: self._job)
         if found is not None:
             self.checksums[order] = found.header["checksum"]
         return found is not None
@@ -181,22 +205,32 @@ class _Count:
         self, level: Level, header: Mapping[str, Any] | None = None, more: Mapping[str, NDArray[Any]] | None = None
     ) -> ArrayFile:
         arrays: dict[str, NDArray[Any]] = {"counts": level.counts, "firsts": level.firsts, "seconds": level.seconds}
-        write_part(self._level_path(level.order), self._job, header or {}, {**arrays, **(more or {})})
-        return ArrayFile(self._level_path(level.order), PART)
+        self._parts.write(_level_part(level.order), self._job, header or {}, {**arrays, **(more or {})})
+        return self._parts.open(_level_part(level.order), self._job)
 
     def _finish(self, order: int) -> None:
         """Note that an order is there as numbers."""
         self.checksums[order] = MappedNumbers(self._folder.numbers(order)).checksum()
-        write_part(self._numbers_path(order), self._job, {"checksum": self.checksums[order]}, {})
+        self._parts.write(_coded(order), self._job, {"checksum": self.checksums[order]}, {})
+
+    def _add_level(self, order: int, found: ArrayFile) -> None:
+        counts, firsts, seconds = (found.array(name) for name in ("counts", "firsts", "seconds"))
+        level = Level(order=order, counts=counts, firsts=firsts, seconds=seconds)
+        level.check(len(self.levels[-1].counts) if self.levels else 0)
+        self.levels.append(level)
 
     def _remove(self, *names: str) -> None:
         """Remove parts that are no longer needed."""
         for name in names:
-            for part in self._path.glob(f"{name}-*"):
+            for part in self._folder.path.glob(f"{name}-*"):
                 part.unlink(missing_ok=True)
 
 
-def _level(order: int, found: ArrayFile) -> Level:
-    return Level(
-        order=order, counts=found.array("counts"), firsts=found.array("firsts"), seconds=found.array("seconds")
-    )
+def _level_part(order: int) -> str:
+    """Return the name of the part with an order's n-grams."""
+    return f"level-{order}"
+
+
+def _coded(order: int) -> str:
+    """Return the name of the part whose numbers are the text as an order's n-grams."""
+    return f"order-{order}"

@@ -19,14 +19,10 @@ import numpy as np
 from trubleu.native import kernels
 from trubleu.vectors.training.number_files import (
     SENTENCE_END,
-    check_reachable,
+    Parts,
     checksum_of,
     chunks,
-    finished,
     job_of,
-    numbers_of,
-    open_part,
-    write_part,
     writing,
 )
 from trubleu.vectors.training.vocabulary import Level
@@ -95,6 +91,8 @@ class PairsCounted(NamedTuple):
     """How many pairs each bucket has."""
     job: str
     """What its part depends on."""
+    reused: bool
+    """Whether it was counted before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +101,7 @@ class CountPairs:
 
     Attributes
     ----------
-    folder, name
+    parts, name
         Where parts go, and how their names begin.
     job
         What the numbers depend on.
@@ -113,7 +111,7 @@ class CountPairs:
         Pairs seen less often are left out: 1 if those of other ranges are to be added.
     """
 
-    folder: str
+    parts: Parts
     name: str
     job: str
     usable: int
@@ -121,19 +119,19 @@ class CountPairs:
 
     def __call__(self, places: PlaceRange, _state: None) -> PairsCounted:
         """Count a range, unless that was done before."""
-        check_reachable(self.folder)
-        path = Path(self.folder, f"{self.name}-{places.number}")
+        self.parts.check_reachable()
+        name = f"{self.name}-{places.number}"
         job = job_of(self.job, self.usable, self.least, places.first, places.count, BUCKETS)
-        if (found := finished(path, lambda: job)) is not None:
-            return _counted(found.array("begins"), job)
+        if (found := self.parts.finished(name, lambda: job)) is not None:
+            return _counted(found.array("begins"), job, reused=True)
         firsts, seconds, counts = self._pairs(places)
         bucket = _buckets(firsts, seconds)
         order = np.argsort(bucket, kind="stable")
         begins = np.concatenate([[0], np.cumsum(np.bincount(bucket, minlength=BUCKETS))]).astype(np.uint64)
         # One after the other: there may be as many pairs as places.
         firsts, seconds, counts = firsts[order], seconds[order], counts[order]
-        write_part(path, job, {}, {"firsts": firsts, "seconds": seconds, "counts": counts, "begins": begins})
-        return _counted(begins, job)
+        self.parts.write(name, job, {}, {"firsts": firsts, "seconds": seconds, "counts": counts, "begins": begins})
+        return _counted(begins, job, reused=False)
 
     def _pairs(self, places: PlaceRange) -> tuple[Numbers, Numbers, Numbers]:
         """Return the pairs of a range; what counted them is gone then."""
@@ -147,8 +145,8 @@ class CountPairs:
         return firsts, seconds, counts.astype(np.uint32)  # a range has no more places
 
 
-def _counted(begins: Counts, job: str) -> PairsCounted:
-    return PairsCounted([int(size) for size in np.diff(begins)], job)
+def _counted(begins: Counts, job: str, *, reused: bool) -> PairsCounted:
+    return PairsCounted([int(size) for size in np.diff(begins)], job, reused)
 
 
 def _buckets(firsts: Numbers, seconds: Numbers) -> NDArray[np.uint8]:
@@ -214,7 +212,7 @@ class SumPairs:
 
     Attributes
     ----------
-    folder, name, usable
+    parts, name, usable
         As for `CountPairs`.
     counted, ranges
         How the names of the ranges' parts begin, and what each depends on.
@@ -222,7 +220,7 @@ class SumPairs:
         How frequent is frequent.
     """
 
-    folder: str
+    parts: Parts
     name: str
     usable: int
     counted: str
@@ -231,28 +229,35 @@ class SumPairs:
 
     def __call__(self, buckets: BucketRange, _state: None) -> str:
         """Add up some buckets, unless that was done before, and return what the part depends on."""
-        check_reachable(self.folder)
-        path = Path(self.folder, f"{self.name}-{buckets.number}")
+        self.parts.check_reachable()
+        name = f"{self.name}-{buckets.number}"
         job = job_of(self.ranges, self.least, buckets.first, buckets.end)
-        if finished(path, lambda: job) is not None:
+        if self.parts.finished(name, lambda: job) is not None:
             return job
         counter = kernels.PairCounter(self.usable, self.least, MOST_PAIRS)
         more = True
         while more:
             for number, made_from in enumerate(self.ranges):
-                part = open_part(Path(self.folder, f"{self.counted}-{number}"), made_from)
+                part = self.parts.open(f"{self.counted}-{number}", made_from)
                 begins = part.array("begins")
                 first, end = int(begins[buckets.first]), int(begins[buckets.end])
                 # The whole part was looked at when it was found or made; here it would be for every bucket.
                 counter.add_counted(*(part.unchecked(name)[first:end] for name in ("firsts", "seconds", "counts")))
             more = counter.finish_pass()
         firsts, seconds, counts = counter.pairs()
-        write_part(path, job, {}, {"firsts": firsts, "seconds": seconds, "counts": counts})
+        self.parts.write(name, job, {}, {"firsts": firsts, "seconds": seconds, "counts": counts})
         return job
 
 
 def count_order(
-    source: Path, below: Level, least: int, folder: str, job: str, engine: Engine, tell: Tell | None = None
+    source: Path,
+    below: Level,
+    least: int,
+    parts: Parts,
+    job: str,
+    engine: Engine,
+    tell: Tell | None = None,
+    count: Callable[[bool], object] = lambda _reused: None,
 ) -> Level:
     """Count the n-grams of the next order, and keep those seen at least ``least`` times.
 
@@ -264,27 +269,31 @@ def count_order(
         Those (n−1)-grams.
     least
         How frequent is frequent; not less than it was below.
-    folder, job
+    parts, job
         Where parts go, and what the numbers depend on.
     engine
         Where to work.
     tell
         Told how many more places have been gone through.
+    count
+        Told of each part whether it had been made before.
     """
     order = below.order + 1
     usable = below.at_least(least)
     ranges = place_ranges(source)
     name = f"pairs-{order}"
-    work = CountPairs(folder, name, job, usable, least if len(ranges) == 1 else 1)
+    work = CountPairs(parts, name, job, usable, least if len(ranges) == 1 else 1)
     counted = [found for _, found in engine.map(work, ranges, progress=_teller(tell))]
+    for found in counted:
+        count(found.reused)
     jobs = [found.job for found in counted]
     if len(ranges) > 1:
         buckets = bucket_ranges([found.sizes for found in counted], MOST_PAIRS)
-        adding = SumPairs(folder, f"sums-{order}", usable, name, tuple(jobs), least)
+        adding = SumPairs(parts, f"sums-{order}", usable, name, tuple(jobs), least)
         name, jobs = adding.name, [made_from for _, made_from in engine.map(adding, buckets)]
-    parts = [(Path(folder, f"{name}-{number}"), made_from) for number, made_from in enumerate(jobs)]
-    firsts, seconds = _joined(parts, "firsts"), _joined(parts, "seconds")
-    counts = _joined(parts, "counts").astype(np.uint64)
+    named = [(f"{name}-{number}", made_from) for number, made_from in enumerate(jobs)]
+    firsts, seconds = _joined(parts, named, "firsts"), _joined(parts, named, "seconds")
+    counts = _joined(parts, named, "counts").astype(np.uint64)
     # Not the order of tables and buckets, which depends on how the text was cut.
     by_count = np.lexsort((seconds, firsts, -counts.astype(np.int64)))
     return Level(order=order, counts=counts[by_count], firsts=firsts[by_count], seconds=seconds[by_count])
@@ -294,8 +303,8 @@ def _teller(tell: Tell | None) -> Callable[[PlaceRange], object] | None:
     return None if tell is None else lambda places: tell(places.count)
 
 
-def _joined(parts: Iterable[tuple[Path, str]], name: str) -> Numbers:
-    found: Numbers = np.concatenate([open_part(path, job).array(name) for path, job in parts])
+def _joined(parts: Parts, named: Iterable[tuple[str, str]], name: str) -> Numbers:
+    found: Numbers = np.concatenate([parts.open(part, job).array(name) for part, job in named])
     return found
 
 
@@ -305,42 +314,42 @@ class EncodePairs:
 
     Attributes
     ----------
-    folder, name
+    parts, name
         Where parts go, and how their names begin.
     job
         What the numbers and the order depend on.
     """
 
-    folder: str
+    parts: Parts
     name: str
     job: str
 
     def __call__(self, places: PlaceRange, index: kernels.PairIndex) -> str:
         """Encode a range, unless that was done before, and return what the part depends on."""
-        check_reachable(self.folder)
-        path = Path(self.folder, f"{self.name}-{places.number}")
+        self.parts.check_reachable()
+        name = f"{self.name}-{places.number}"
         job = job_of(self.job, places.first, places.count)
-        if finished(path, lambda: job) is not None:
+        if self.parts.finished(name, lambda: job) is not None:
             return job
-        with writing(numbers_of(path)) as write:
+        with writing(self.parts.numbers(name)) as write:
             for numbers in chunks(Path(places.path), places.first, places.count, overlap=1):
                 output = np.empty(len(numbers) - 1, np.uint32)
                 index.encode(numbers, output)
                 write(output)
             if places.last:  # which nothing follows: the end of a sentence
                 write(np.array([SENTENCE_END], np.uint32))
-        write_part(path, job, {"checksum": checksum_of(numbers_of(path))}, {})
+        self.parts.write(name, job, {"checksum": checksum_of(self.parts.numbers(name))}, {})
         return job
 
 
-def load_index(path: str, job: str) -> kernels.PairIndex:
+def load_index(parts: Parts, name: str, job: str) -> kernels.PairIndex:
     """Return what finds the n-grams of an order that was written."""
-    part = open_part(Path(path), job)
+    part = parts.open(name, job)
     return kernels.PairIndex(part.array("firsts"), part.array("seconds"))
 
 
 def encode_order(
-    source: Path, target: Path, order: int, level: Path, folder: str, job: str, engine: Engine, tell: Tell | None = None
+    source: Path, target: Path, order: int, level: str, parts: Parts, job: str, engine: Engine, tell: Tell | None = None
 ) -> None:
     """Write the numbers of an order's n-grams, given those of the order below.
 
@@ -350,20 +359,20 @@ def encode_order(
         The numbers that there are, and where the new ones go.
     order, level
         Which order, and the part with its n-grams.
-    folder, job, engine, tell
+    parts, job, engine, tell
         As for `count_order`.
     """
-    work = EncodePairs(folder, f"coded-{order}", job)
-    index = partial(load_index, str(level), job)
-    parts = []
+    work = EncodePairs(parts, f"coded-{order}", job)
+    index = partial(load_index, parts, level, job)
+    coded = []
     for places, made_from in engine.map(work, place_ranges(source), state=index, progress=_teller(tell)):
-        part = Path(folder, f"{work.name}-{places.number}")
-        open_part(part, made_from)
-        parts.append(numbers_of(part))
-    if len(parts) == 1:
-        parts[0].replace(target)
+        name = f"{work.name}-{places.number}"
+        parts.open(name, made_from)
+        coded.append(parts.numbers(name))
+    if len(coded) == 1:
+        coded[0].replace(target)
         return
     with writing(target) as write:
-        for part in parts:
+        for part in coded:
             for numbers in chunks(part):
                 write(numbers)

@@ -2,7 +2,7 @@
 
 Workers write parts into one folder, which all of them find under the same path. A part is a file of arrays whose header
 has the ``job``, all that it depends on; some have a file of numbers beside them. What is there from the same job, with
-the right checksums, is not made again.
+the right checksums and sealed with the key, is not made again.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import mmap
 import platform
 import secrets
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,7 +21,6 @@ import numpy as np
 
 from trubleu.errors import DataError, UsageError
 from trubleu.files.arrays import ArrayFile, Kind, write_arrays
-from trubleu.native import kernels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -36,7 +36,7 @@ NO_ENTRY: Final = 2**32 - 2
 SENTENCE_END: Final = 2**32 - 1
 """Follows the last word of each sentence."""
 
-PART: Final = Kind(magic=b"TBcount\n", version=1, name="part of a count", remedy="remove it")
+PART: Final = Kind(magic=b"TBcount\n", version=2, name="part of a count", remedy="remove it")
 
 _CHUNK: Final = 1 << 22  # numbers worked on at once
 _SUMMED: Final = 1 << 24  # numbers whose checksum is made at once
@@ -62,12 +62,12 @@ class MappedNumbers:
             self._memory.madvise(mmap.MADV_DONTNEED)
 
     def checksum(self) -> str:
-        """Return what differs if the numbers do."""
-        sums = []
+        """Return what differs if the numbers do: BLAKE2b, which nobody can make fit other numbers."""
+        found = hashlib.blake2b(digest_size=32)
         for first in range(0, len(self.numbers), _SUMMED):
-            sums.append(kernels.checksum(self.numbers[first : first + _SUMMED].view(np.uint8)))
+            found.update(self.numbers[first : first + _SUMMED].data)
             self.release()
-        return f"{kernels.checksum(np.array(sums, '<u8').view(np.uint8)):016x}"
+        return found.hexdigest()
 
 
 def checksum_of(path: Path) -> str:
@@ -107,79 +107,97 @@ def job_of(*depends_on: object) -> str:
     return hashlib.blake2b(json.dumps(depends_on).encode(), digest_size=32).hexdigest()
 
 
-def check_reachable(folder: str) -> None:
-    """Refuse to work where the folder of a training is not.
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The parts of a count in the folder of a training, as workers find it.
 
-    Raises
-    ------
-    UsageError
-        If it is not there, which is so on every partition.
-    """
-    if not Path(folder).is_dir():
-        raise UsageError(
-            f"the folder {folder} is not there on {platform.node()}; put the store where all workers find it under the "
-            "same path"
-        )
-
-
-def finished(path: Path, job: Callable[[], str]) -> ArrayFile | None:
-    """Return a part if it was made from the same job and nothing of it was damaged since.
-
-    Parameters
+    Attributes
     ----------
-    path
-        The part; its numbers, if it has any, lie beside it.
-    job
-        What it depends on; asked for only if there is a part.
+    folder
+        Where they are.
+    key
+        Seals them; those of other keys are not used.
     """
-    if not path.exists():
-        return None
-    try:
-        file = ArrayFile(path, PART)
-        for name in file.lengths:
-            file.array(name)
-        if file.header["job"] != job():
+
+    folder: str
+    key: bytes = field(repr=False)
+
+    def check_reachable(self) -> None:
+        """Refuse to work where the folder is not.
+
+        Raises
+        ------
+        UsageError
+            If it is not there, which is so on every partition.
+        """
+        if not Path(self.folder).is_dir():
+            raise UsageError(
+                f"the folder {self.folder} is not there on {platform.node()}; put the store where all workers find it "
+                "under the same path"
+            )
+
+    def path(self, name: str) -> Path:
+        """Return where a part is, or will be."""
+        return Path(self.folder, name)
+
+    def numbers(self, name: str) -> Path:
+        """Return the file of numbers beside a part."""
+        return Path(self.folder, f"{name}.ids")
+
+    def finished(self, name: str, job: Callable[[], str]) -> ArrayFile | None:
+        """Return a part if it was made from the same job and with the key, and nothing of it was damaged since.
+
+        Parameters
+        ----------
+        name
+            The part; its numbers, if it has any, lie beside it.
+        job
+            What it depends on; asked for only if there is a part.
+        """
+        if not self.path(name).exists():
             return None
-        if "checksum" in file.header and checksum_of(numbers_of(path)) != file.header["checksum"]:
+        try:
+            file = ArrayFile(self.path(name), PART, key=self.key)
+            for array in file.lengths:
+                file.array(array)
+            if (file.header["part"], file.header["job"]) != (name, job()):
+                return None
+            if "checksum" in file.header and checksum_of(self.numbers(name)) != file.header["checksum"]:
+                return None
+        except (DataError, OSError, ValueError, KeyError):  # ValueError for numbers that were cut off
             return None
-    except (DataError, OSError, ValueError, KeyError):  # ValueError for numbers that were cut off
-        return None
-    return file
+        return file
 
+    def open(self, name: str, job: str) -> ArrayFile:
+        """Open a part that was found or made from this job.
 
-def open_part(path: Path, job: str) -> ArrayFile:
-    """Open a part that was found or made from this job.
+        Raises
+        ------
+        DataError
+            If it cannot be read, or was replaced since.
+        """
+        part = ArrayFile(self.path(name), PART, key=self.key)
+        if (part.header.get("part"), part.header.get("job")) != (name, job):
+            raise DataError(
+                f"{self.path(name)} was replaced by another count; let one training at a time write to that folder"
+            )
+        return part
 
-    Raises
-    ------
-    DataError
-        If it cannot be read, or was replaced since.
-    """
-    part = ArrayFile(path, PART)
-    if part.header.get("job") != job:
-        raise DataError(f"{path} was replaced by another count; let one training at a time write to that folder")
-    return part
+    def write(self, name: str, job: str, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Write a part; its numbers must be there already.
 
-
-def numbers_of(part: Path) -> Path:
-    """Return the file of numbers beside a part."""
-    return part.with_name(f"{part.name}.ids")
-
-
-def write_part(path: Path, job: str, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write a part; its numbers must be there already.
-
-    Raises
-    ------
-    UsageError
-        If it cannot be written: no other part could be, so all work stops.
-    """
-    try:
-        write_arrays(path, PART, {"job": job, **header}, arrays)
-    except DataError as error:
-        if isinstance(error.__cause__, OSError):
-            raise _unwritable(path, error.__cause__) from error
-        raise UsageError(f"{error}; continue with --resume") from error
+        Raises
+        ------
+        UsageError
+            If it cannot be written: no other part could be, so all work stops.
+        """
+        path = self.path(name)
+        try:
+            write_arrays(path, PART, {"part": name, "job": job, **header}, arrays, key=self.key)
+        except DataError as error:
+            if isinstance(error.__cause__, OSError):
+                raise _unwritable(path, error.__cause__) from error
+            raise UsageError(f"{error}; continue with --resume") from error
 
 
 @contextmanager

@@ -196,3 +196,21 @@ def text_ranges(paths: Sequence[PathLike]) -> list[TextRange]:
 def comes_once(path: PathLike) -> bool:
     """Return whether a file can be read only once, as standard input and other pipes."""
     return is_standard(path) or (places.exists(path) and not places.is_file(path) and not places.is_folder(path))
+
+
+def fingerprints(ranges: Sequence[TextRange], contents: Sequence[str]) -> list[tuple[str, str]]:
+    """Return what tells one corpus from another: the files' names, and a hash of what is in each.
+
+    Parameters
+    ----------
+    ranges
+        All ranges of the corpus.
+    contents
+        A hash of the text of each.
+    """
+    files: list[tuple[str, list[str]]] = []
+    for text, content in zip(ranges, contents, strict=True):
+        if text.first == 0:
+            files.append((text.name if text.comes_once else places.base_name(text.path), []))
+        files[-1][1].append(content)
+    return [(name, hashlib.blake2b("".join(each).encode(), digest_size=32).hexdigest()) for name, each in files]

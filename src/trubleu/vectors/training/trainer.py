@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 
 from trubleu.errors import BadPartitionsError, DataError, UsageError
+from trubleu.execution.cache import Cache
 from trubleu.execution.local import InThisProcess
 from trubleu.files import paths
 from trubleu.files.lines import open_bytes
@@ -24,9 +25,11 @@ from trubleu.vectors.store import PRECISIONS, VectorStore
 from trubleu.vectors.training.checkpoint import Folder, State
 from trubleu.vectors.training.corpus_counts import count_corpus
 from trubleu.vectors.training.model import Material, Model
+from trubleu.vectors.training.number_files import job_of
 from trubleu.vectors.training.options import TrainingOptions
-from trubleu.vectors.training.text_ranges import comes_once
+from trubleu.vectors.training.text_ranges import comes_once, fingerprints, text_ranges
 from trubleu.vectors.training.vocabulary import spell
+from trubleu.vectors.training.word_counts import contents_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -92,6 +95,7 @@ def train_vectors(
     dtype: Precision = "float32",
     engine: Engine | None = None,
     after_counting: Callable[[], object] | None = None,
+    cache: Cache | None = None,
     progress: Progress | None = None,
 ) -> Training:
     r"""Train vectors of words and n-grams from text, and write them to a store.
@@ -109,8 +113,8 @@ def train_vectors(
     options
         What the vectors depend on.
     resume
-        Continue from the checkpoint of an earlier call with the same files and options, or a count that was
-        interrupted.
+        Continue from the checkpoint of an earlier call with the same files, which are compared byte by byte, and the
+        same options, or a count that was interrupted.
     threads
         How many to use; all cores if not given. With one, the same text, options and seed give the same bytes.
     dtype
@@ -121,6 +125,8 @@ def train_vectors(
         engine.
     after_counting
         Called once all is counted, before training begins: ``engine.close``, if the engine is to hold nothing then.
+    cache
+        With which key checkpoints are sealed, and whether what is there is used.
     progress
         Shows how far it is.
 
@@ -156,23 +162,38 @@ def train_vectors(
         raise UsageError(f"dtype {dtype} is not known; known: {', '.join(PRECISIONS)}")
     _check_paths(corpus, out)
     tokenizer(options.tokenize)
-    folder = Folder(out)
-    if resume and folder.has_checkpoint():
-        state, matrices = folder.read(options, corpus)
-    else:
-        _count(corpus, folder, options, engine, shown, resume=resume)
-        state, matrices = State(), None
-    if after_counting is not None:
-        after_counting()
-    try:
-        return _train_on(folder, corpus, out, options, state, matrices, workers, dtype, shown)
-    except KeyboardInterrupt as stop:
-        raise KeyboardInterrupt(f"interrupted; continue with --resume, or remove {folder.path}") from stop
+    cache = cache or Cache()
+    resume = resume and not cache.anew
+    folder = Folder(out, cache)
+    with cache.checked(), folder.locked(resume=resume):
+        if resume and folder.has_checkpoint():
+            folder.check_options(options)
+            known = _compared(corpus, engine or InThisProcess(), shown)
+            state, matrices = folder.read(options, known)
+            models = 1 if options.mode == "joint" else len(options.orders)
+            cache.count(state.model * options.epochs + state.epoch % options.epochs, models * options.epochs)
+        else:
+            known = _count(corpus, folder, options, engine, shown, cache, resume=resume)
+            state, matrices = State(), None
+        if after_counting is not None:
+            after_counting()
+        try:
+            return _train_on(folder, corpus, known, out, options, state, matrices, workers, dtype, shown)
+        except KeyboardInterrupt as stop:
+            raise KeyboardInterrupt(f"interrupted; continue with --resume, or remove {folder.path}") from stop
+
+
+def _compared(corpus: Sequence[PathLike], engine: Engine, shown: Progress) -> list[tuple[str, str]]:
+    """Return what tells the corpus from another, for which all of it is read."""
+    ranges = text_ranges(corpus)
+    tell = shown.stage("comparing", len(ranges), " ranges")
+    return fingerprints(ranges, contents_of(ranges, engine, tell))
 
 
 def _train_on(
     folder: Folder,
     corpus: Sequence[PathLike],
+    known: Sequence[tuple[str, str]],
     out: PathLike,
     options: TrainingOptions,
     state: State,
@@ -184,7 +205,8 @@ def _train_on(
     """Train all models from a state on, and write the store."""
     vocabulary, levels = folder.read_vocabulary()
     materials = _materials(folder, levels, options)
-    save = _Saver(folder, options, corpus)
+    folder.check_fits(state, matrices, [_shape(material, options) for material in materials])
+    save = _Saver(folder, options, known)
     while state.model < len(materials):
         model = Model.build(materials[state.model], options, matrices)
         matrices = None
@@ -223,16 +245,15 @@ def _count(
     options: TrainingOptions,
     engine: Engine | None,
     shown: Progress,
+    cache: Cache,
     *,
     resume: bool,
-) -> None:
-    """Count words and n-grams, and write the first checkpoint."""
-    if resume and not folder.is_begun():
-        raise UsageError(f"there is no checkpoint in {folder.path}; train without --resume")
+) -> list[tuple[str, str]]:
+    """Count words and n-grams, write the first checkpoint, and return what tells the corpus from another."""
     if not resume:
         folder.begin()
     try:
-        counted = count_corpus(corpus, folder, options, engine or InThisProcess(), shown)
+        counted = count_corpus(corpus, folder, options, engine or InThisProcess(), shown, cache)
     except KeyboardInterrupt as stop:
         if folder.sweep():
             raise KeyboardInterrupt(f"interrupted; continue with --resume, or remove {folder.path}") from stop
@@ -247,9 +268,11 @@ def _count(
         raise
     finally:
         folder.sweep()
-    folder.write_vocabulary(*counted)
-    folder.write(options, corpus, State())
+    folder.training = job_of(options.to_dict(), counted.corpus)
+    folder.write_vocabulary(counted.vocabulary, counted.levels, counted.checksums)
+    folder.write(options, counted.corpus, State())
     folder.tidy(options.orders)
+    return counted.corpus
 
 
 def _materials(folder: Folder, levels: Sequence[Level], options: TrainingOptions) -> list[Material]:
@@ -274,7 +297,7 @@ def _materials(folder: Folder, levels: Sequence[Level], options: TrainingOptions
 class _Saver:
     """Writes checkpoints of one training."""
 
-    def __init__(self, folder: Folder, options: TrainingOptions, corpus: Sequence[PathLike]) -> None:
+    def __init__(self, folder: Folder, options: TrainingOptions, corpus: Sequence[tuple[str, str]]) -> None:
         self._folder, self._options, self._corpus = folder, options, corpus
 
     def __call__(self, state: State, matrices: Sequence[Rows] = ()) -> None:
@@ -376,7 +399,7 @@ def _write_store(
     VectorStore.write(
         out,
         ngrams,
-        _all_vectors(folder, state.model, len(ngrams), options.dim),
+        _all_vectors(folder, [len(ngrams)] if options.mode == "joint" else [*entries.values()], options.dim),
         counts=np.concatenate(counts),
         orders=options.orders,
         options=options.to_dict()
@@ -387,13 +410,19 @@ def _write_store(
     return Training(path=path, entries=entries, words=vocabulary.total, losses=state.losses)
 
 
-def _all_vectors(folder: Folder, models: int, rows: int, dimensions: int) -> Rows:
-    """Return the vectors of all models, one after the other."""
-    if models == 1:
-        return folder.read_finished(0)
-    vectors, first = np.empty((rows, dimensions), np.float32), 0
-    for model in range(models):
-        finished = folder.read_finished(model)  # mapped; only one of them at a time takes memory
+def _shape(material: Material, options: TrainingOptions) -> tuple[int, int, int]:
+    """Return how many rows both matrices of a model have, and how many blocks its corpus."""
+    entries = len(material.counts)
+    return entries, material.listed[0] if options.output == "words" else entries, material.blocks
+
+
+def _all_vectors(folder: Folder, rows: Sequence[int], dimensions: int) -> Rows:
+    """Return the vectors of all models, one after the other, given how many rows each has."""
+    if len(rows) == 1:
+        return folder.read_finished(0, rows[0], dimensions)
+    vectors, first = np.empty((sum(rows), dimensions), np.float32), 0
+    for model, count in enumerate(rows):
+        finished = folder.read_finished(model, count, dimensions)  # only one of them at a time takes memory
         vectors[first : first + len(finished)] = finished
         first += len(finished)
     return vectors

@@ -9,8 +9,6 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -24,20 +22,17 @@ from trubleu.text import tokenizer
 from trubleu.vectors.training.number_files import (
     NO_ENTRY,
     SENTENCE_END,
-    check_reachable,
+    Parts,
     checksum_of,
     chunks,
-    finished,
     job_of,
-    numbers_of,
-    open_part,
-    write_part,
     writing,
 )
 from trubleu.vectors.training.vocabulary import Level, Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -56,8 +51,12 @@ class WordsRead(NamedTuple):
 
     size: int
     """How many numbers it has become."""
+    content: str
+    """A hash of its text."""
     job: str
     """What its part depends on."""
+    reused: bool
+    """Whether it was read before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,7 @@ class ReadWords:
 
     Attributes
     ----------
-    folder
+    parts
         Where parts go.
     tokenize, lowercase
         How lines become words.
@@ -74,27 +73,31 @@ class ReadWords:
         Told how many more numbers have been written; only where it can be called, in this process.
     """
 
-    folder: str
+    parts: Parts
     tokenize: str
     lowercase: bool
     tell: Tell | None = None
 
     def __call__(self, text: TextRange, _state: None) -> WordsRead:
         """Read a range, unless that was done before."""
-        check_reachable(self.folder)
-        part = words_part(self.folder, text.number)
-        found = None if text.comes_once else finished(part, lambda: self._job(text, text.digest()))
-        job = self._read(text, part) if found is None else found.header["job"]
-        size = numbers_of(part).stat().st_size // np.dtype(np.uint32).itemsize
+        self.parts.check_reachable()
+        part = words_part(text.number)
+        found = None
+        if not text.comes_once and self.parts.path(part).exists():
+            content = text.digest()
+            found = self.parts.finished(part, lambda: self._job(text, content))
+        if found is None:
+            content = self._read(text, part)
+        size = self.parts.numbers(part).stat().st_size // np.dtype(np.uint32).itemsize
         if found is not None and self.tell is not None:
             self.tell(size)
-        return WordsRead(size, job)
+        return WordsRead(size, content, self._job(text, content), found is not None)
 
-    def _read(self, text: TextRange, part: Path) -> str:
+    def _read(self, text: TextRange, part: str) -> str:
         counter = kernels.WordCounter()
         how = tokenizer(self.tokenize)
         content = hashlib.blake2b(digest_size=32)
-        with writing(numbers_of(part)) as write:
+        with writing(self.parts.numbers(part)) as write:
             for lines in text.lines(content.update):
                 for first in range(0, len(lines), _LINES):
                     numbers = _add_lines(counter, lines[first : first + _LINES], how, self.lowercase)
@@ -103,9 +106,9 @@ class ReadWords:
                         self.tell(len(numbers))
         heap, begins, counts = counter.words()
         job = self._job(text, content.hexdigest())
-        header = {"checksum": checksum_of(numbers_of(part))}
-        write_part(part, job, header, {"heap": heap, "begins": begins, "counts": counts})
-        return job
+        header = {"checksum": checksum_of(self.parts.numbers(part))}
+        self.parts.write(part, job, header, {"heap": heap, "begins": begins, "counts": counts})
+        return content.hexdigest()
 
     def _job(self, text: TextRange, digest: str) -> str:
         return _job(self.tokenize, self.lowercase, text, digest)
@@ -116,19 +119,19 @@ def _job(tokenize: str, lowercase: bool, text: TextRange, digest: str) -> str:
     return job_of(code_digest(), tokenize, tokenizer(tokenize).model, lowercase, text.first == 0, digest)
 
 
-def _compare(tokenize: str, lowercase: bool, text: TextRange, _state: None) -> str:
-    return _job(tokenize, lowercase, text, text.digest())
+def _digest(text: TextRange, _state: None) -> str:
+    return text.digest()
 
 
-def words_part(folder: str | Path, number: int) -> Path:
-    """Return where the part of a range lies."""
-    return Path(folder, f"words-{number}")
+def words_part(number: int) -> str:
+    """Return the name of the part of a range."""
+    return f"words-{number}"
 
 
 def read_ranges(
-    ranges: Sequence[TextRange], folder: str, options: TrainingOptions, engine: Engine, tell: Tell
-) -> list[str]:
-    """Make parts of all ranges, and return what each depends on.
+    ranges: Sequence[TextRange], parts: Parts, options: TrainingOptions, engine: Engine, tell: Tell
+) -> list[WordsRead]:
+    """Make parts of all ranges, and return what came of each.
 
     What comes through a pipe is read first, and in this process.
 
@@ -139,34 +142,45 @@ def read_ranges(
     BadPartitionsError
         If some of several cannot be. The others are finished, unless it was a pipe that could not be read.
     """
-    jobs = [""] * len(ranges)
+    found: dict[int, WordsRead] = {}
     here = [text for text in ranges if text.comes_once]
     try:
-        for where, part in ((InThisProcess(), here), (engine, [text for text in ranges if not text.comes_once])):
+        for where, some_of in ((InThisProcess(), here), (engine, [text for text in ranges if not text.comes_once])):
             in_process = isinstance(where, InThisProcess)
-            work = ReadWords(folder, options.tokenize, options.lowercase, tell if in_process else None)
-            for text, read in where.map(work, part):
-                jobs[text.number] = read.job
+            work = ReadWords(parts, options.tokenize, options.lowercase, tell if in_process else None)
+            for text, read in where.map(work, some_of):
+                found[text.number] = read
                 if not in_process:
                     tell(read.size)
     except BadPartitionsError as error:
         raise _by_file(error, ranges) from error
-    return jobs
+    return [found[text.number] for text in ranges]
 
 
-def jobs_of(ranges: Sequence[TextRange], options: TrainingOptions, engine: Engine, tell: Tell) -> list[str]:
-    """Return what `read_ranges` would for the text as it is now, none of which comes through a pipe.
+def contents_of(ranges: Sequence[TextRange], engine: Engine, tell: Tell) -> list[str]:
+    """Return a hash of the text of each range as it is now; what comes through a pipe is then gone.
 
     Raises
     ------
     DataError, BadPartitionsError
         As in `read_ranges`.
     """
-    work = partial(_compare, options.tokenize, options.lowercase)
+    found: dict[int, str] = {}
+    here = [text for text in ranges if text.comes_once]
     try:
-        return [job for _, job in engine.map(work, ranges, progress=lambda _text: tell(1))]
+        for where, some_of in ((InThisProcess(), here), (engine, [text for text in ranges if not text.comes_once])):
+            for text, content in where.map(_digest, some_of, progress=lambda _text: tell(1)):
+                found[text.number] = content
     except BadPartitionsError as error:
         raise _by_file(error, ranges) from error
+    return [found[text.number] for text in ranges]
+
+
+def jobs_of(ranges: Sequence[TextRange], contents: Sequence[str], options: TrainingOptions) -> list[str]:
+    """Return what the parts of ranges of these contents depend on."""
+    return [
+        _job(options.tokenize, options.lowercase, text, content) for text, content in zip(ranges, contents, strict=True)
+    ]
 
 
 def _by_file(error: BadPartitionsError, ranges: Sequence[TextRange]) -> DataError:
@@ -191,12 +205,12 @@ def _by_file(error: BadPartitionsError, ranges: Sequence[TextRange]) -> DataErro
     return BadPartitionsError(message, bad)
 
 
-def merge_words(folder: Path, jobs: Sequence[str], target: Path, least: int) -> tuple[Vocabulary, Level]:
+def merge_words(parts: Parts, jobs: Sequence[str], target: Path, least: int) -> tuple[Vocabulary, Level]:
     """Merge the words of all parts, and write the whole text as their ranks.
 
     Parameters
     ----------
-    folder, jobs
+    parts, jobs
         Where the parts are, and what each depends on.
     target
         Where numbers go: those of frequent words by rank, `NO_ENTRY` for others, `SENTENCE_END` after each sentence.
@@ -210,7 +224,7 @@ def merge_words(folder: Path, jobs: Sequence[str], target: Path, least: int) -> 
     """
     counter = kernels.WordCounter()
     for number, job in enumerate(jobs):
-        part = open_part(words_part(folder, number), job)
+        part = parts.open(words_part(number), job)
         counter.merge(part.array("heap"), part.array("begins"), part.array("counts"))
     heap, begins, counts = counter.words()
     order = np.argsort(-counts.astype(np.int64), kind="stable")
@@ -219,12 +233,12 @@ def merge_words(folder: Path, jobs: Sequence[str], target: Path, least: int) -> 
     ranks[order] = np.arange(len(order), dtype=np.uint32)
     with writing(target) as write:
         for number, job in enumerate(jobs):
-            part = open_part(words_part(folder, number), job)
+            part = parts.open(words_part(number), job)
             # Counted for the second time, each word zero times: looked up, so that not all numbers must be kept.
             rank_of = ranks[
                 counter.merge(part.array("heap"), part.array("begins"), np.zeros_like(part.array("counts")))
             ]
-            for local in chunks(numbers_of(words_part(folder, number))):
+            for local in chunks(parts.numbers(words_part(number))):
                 inside = local != SENTENCE_END
                 ranked = np.full(len(local), SENTENCE_END, np.uint32)
                 ranked[inside] = rank_of[local[inside]]
