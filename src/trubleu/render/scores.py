@@ -42,7 +42,7 @@ def render_scores(report: ScoreReport, format: str = "text", digits: int = 2) ->
 
 
 def record_tables(report: ScoreReport, *, flat: bool = False) -> list[Table]:
-    """Return rows: ``scores``; ``tests``, ``segments``, ``left_out``, ``notes`` if there are any; flat without parts."""
+    """Return rows: ``scores``; ``tests``, ``segments``, ``left_out``, ``notes`` if there are any; flat: no parts."""
     tables = [record_table("scores", ScoreRow, report.scores, without="parts" if flat else None)]
     if report.tests:
         tables.append(record_table("tests", TestRow, report.tests))
