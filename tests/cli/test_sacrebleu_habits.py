@@ -103,6 +103,15 @@ def test_parts_and_signatures(capsys: pytest.CaptureFixture[str]) -> None:
     assert parts["nist"] == {}
 
 
+def test_lower_case_is_for_bleu_alone(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "upper.txt").write_text((folder / "ref.txt").read_text().upper())
+    assert main(["score", "--ref", "ref.txt", "upper.txt", "-m", "bleu", "chrf", "-lc", "-b"]) == 0
+    bleu, chrf = map(float, capsys.readouterr().out.split())
+    assert bleu == 100
+    assert chrf < 20
+    assert main(["score", "--ref", "ref.txt", "upper.txt", "-m", "chrf", "-lc", "-b"]) == 2
+
+
 def test_swapped_files_are_noticed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["score", "--ref", "sys.txt", "ref.txt", "-m", "bleu", "-b"]) == 0
     assert "are they swapped?" in capsys.readouterr().err

@@ -208,7 +208,7 @@ def _columns(text: str) -> dict[str, str]:
     return {field.strip(): title.strip() for field, _, title in pairs}
 
 
-SHORT: Final = {"tokenize": ("-tok",), "lowercase": ("-lc",), "smoothing": ("-s",), "smoothing_value": ("-sv",)}
+SHORT: Final = {"tokenize": ("-tok",), "smoothing": ("-s",), "smoothing_value": ("-sv",)}
 """Short forms, as in sacreBLEU."""
 
 
@@ -294,6 +294,8 @@ def add_corpus_options(
     for name, settings in METRIC_OPTIONS.items():
         if name not in without:
             chosen.add_argument(f"--{name.replace('_', '-')}", *SHORT.get(name, ()), **settings)
+    if "lowercase" not in without:
+        chosen.add_argument("-lc", dest="lowercase_bleu", action="store_true", help="lower-case texts for BLEU alone")
     return chosen
 
 
@@ -454,6 +456,14 @@ def metric_settings(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
         if spec.text in settings:
             raise UsageError(f"the metric {spec.text} is given twice; give it once")
         settings[spec.text] = {name: value for name, value in given.items() if takes_option(spec, name)}
+    if getattr(options, "lowercase_bleu", False):
+        from trubleu.metrics import Bleu
+
+        bleu = [spec.text for spec in specs if spec.factory is Bleu and spec.accepts("lowercase")]
+        if not bleu:
+            raise UsageError("-lc changes nothing, as BLEU is none of the metrics; --lowercase is for all of them")
+        for text in bleu:
+            settings[text]["lowercase"] = True
     return settings
 
 
