@@ -254,12 +254,16 @@ def sampling_of(options: argparse.Namespace, *, interval: bool, test: bool, base
 
 
 def take_set(options: argparse.Namespace) -> None:
-    """Put the files of a set among the systems into the options that name them, where those are not given."""
+    """Put the files of a set into the options that name them, where those are not given.
+
+    A set stands among the systems, or with ``-i`` in place of a reference.
+    """
     from os.path import exists, isdir
 
     from trubleu.errors import UsageError, nearest
 
-    folders = [argument for argument in options.systems if isdir(argument)]  # noqa: PTH112 - it may be too long
+    given = [*options.systems, *(options.ref or ())]
+    folders = [argument for argument in given if isdir(argument)]  # noqa: PTH112 - it may be too long
     if not folders:
         return
     from trubleu.data.sets import find_set
@@ -276,6 +280,7 @@ def take_set(options: argparse.Namespace) -> None:
             hint = nearest(argument, found.outputs)
             raise UsageError(f"{argument} is neither a system of {folder} nor a file of outputs; {hint}")
     options.systems = [found.outputs.get(argument, argument) for argument in named] or [*found.outputs.values()]
+    options.ref = [path for path in options.ref or () if path != folder] or None
     if options.refs is None and options.ref is None:
         options.refs = found.references
     if "ratings" in options and options.ratings is None:

@@ -17,6 +17,7 @@ from trubleu.errors import DataError, UsageError, nearest, shown, some
 from trubleu.files.delimited import whole
 from trubleu.files.jsonl import kind_of, parse_objects
 from trubleu.files.lines import iterate_lines, read_text_lines
+from trubleu.files.paths import exists
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from trubleu.files.paths import PathLike
 
 FIVE_POINTS: Final = (1, 5)
+_LARGEST: Final = 1e15
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ def read_published(kind: str, source: PathLike) -> list[EvaluationSet]:
     if kind not in PUBLISHED:
         raise UsageError(f"there is no reader for {shown(kind)}; {nearest(kind, PUBLISHED)}")
     about, path = PUBLISHED[kind], Path(source)
-    if not path.exists():
+    if not exists(path):
         raise DataError(f"there is no {path}; import {kind} takes {about.files}")
     sets = []
     for name, files, fields in about.read(path):
@@ -262,7 +264,9 @@ def _usr(source: Path) -> Iterator[tuple[str, Sequence[Path], dict[str, Any]]]:
     for path in _all(source, "*usr*.json*"):
         try:
             entries = json.loads("\n".join(iterate_lines(path)))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
+            if isinstance(error, DataError):
+                raise
             raise DataError(f"{path}: this is not JSON: {error}; take the file as it was published") from error
         if not isinstance(entries, list):
             raise DataError(f"{path} must hold an array of contexts, not {kind_of(entries)}")
@@ -412,6 +416,8 @@ def _rows(path: Path, wanted: Iterable[str]) -> Iterator[tuple[str, dict[str, st
 
 
 def _put(outputs: _Outputs, system: str, item: str, text: str, place: str) -> None:
+    if not system.strip() or not item.strip():
+        raise DataError(f"{place}: a system and an item must have names")
     if outputs[system].setdefault(item, text) != text:
         raise DataError(f"{place}: {system} has another output for {shown(item)} above; it must have one")
 
@@ -438,6 +444,6 @@ def _number(record: Mapping[str, Any], name: str, place: str) -> float:
 
 
 def _finite(value: Any, name: str, place: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= _LARGEST:
         raise DataError(f"{place}: {name} must be a finite number, not {kind_of(value)}")
     return value

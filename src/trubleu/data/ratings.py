@@ -513,5 +513,5 @@ def _among(column: Sequence[Any], name: str, wanted: str | Collection[str], sour
 def _of_aspects(raw: RawRatings, wanted: Collection[str]) -> RawRatings:
     kept = _among(raw.columns.get("aspect") or (), "aspect", wanted, raw.source)
     rows = [row for row, keep in enumerate(kept) if keep]
-    columns = {name: [column[row] for row in rows] for name, column in raw.columns.items()}
+    columns: dict[str, Sequence[Any]] = {name: [each[row] for row in rows] for name, each in raw.columns.items()}
     return raw._replace(columns=columns, place=lambda row: raw.place(rows[row]))

@@ -29,7 +29,7 @@ RATINGS: Final = "ratings.csv"
 SCHEMA: Final = 1
 
 _TERMS: Final = re.compile(r"(LICEN[CS]E|NOTICE)(\.\w+)?|SOURCE\.txt", re.IGNORECASE)
-_UNFIT: Final = re.compile(r"[\s/\\:*?\"<>|\x00-\x1f\x7f]+|^\.+")
+_UNFIT: Final = re.compile(r"[\s/\\:*?\"<>|\x00-\x1f\x7f\ud800-\udfff]+|^\.+")
 """What no name of a file can hold everywhere, and spaces."""
 
 Scale = tuple[int, int]
@@ -178,8 +178,8 @@ def _description(each: EvaluationSet) -> dict[str, Any]:
 
 def terms_of(each: EvaluationSet) -> list[Path]:
     """Return the files beside the raw ones that tell licence and origin."""
-    beside = {path.parent for path in each.files}
-    return sorted(path for folder in beside for path in folder.iterdir() if _TERMS.fullmatch(path.name))
+    beside = (path for folder in {path.parent for path in each.files} for path in folder.iterdir())
+    return sorted(path for path in beside if _TERMS.fullmatch(path.name) and path.is_file())
 
 
 def _write(folder: Path, each: EvaluationSet, description: Mapping[str, Any]) -> None:
