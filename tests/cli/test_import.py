@@ -122,8 +122,9 @@ def test_a_set_is_compared_and_explained(folder: Path, capsys: pytest.CaptureFix
         (["score", "set", "--out", "set/outputs/A.jsonl"], "set/outputs/A.jsonl is read by this command and would be"),
         (
             ["judge", "pairs", "A.txt", "B.txt", "--ref", "r"],
-            "there is nothing to judge by; give --ratings FILE, or a set",
+            "there is no A.txt; give --ratings FILE with outputs and",
         ),
+        (["judge", "pairs", "set/ratings.csv"], "there is nothing to judge by; give --ratings FILE with outputs and"),
         (["judge", "pairs", "usr", "--aspect", "Natural", "--aspect", "Overall"], "--aspect Natural and Overall have"),
         (["judge", "pairs", "usr", "--aspect", "Natura"], "usr/ratings.csv has no ratings of the aspect 'Natura'; did"),
         (

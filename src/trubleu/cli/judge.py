@@ -135,15 +135,19 @@ def add_pairs_parser(protocols: argparse._SubParsersAction[Any]) -> None:
 
 def run_pairs(options: argparse.Namespace) -> None:
     """Judge and print."""
+    from trubleu.data import parse_system
     from trubleu.errors import UsageError
     from trubleu.execution.output_parts import prepare_folder
     from trubleu.execution.progress import Bars, told_once
+    from trubleu.files.paths import exists
     from trubleu.judge import judge_pairs
     from trubleu.judge.pairs.results import Protocol
     from trubleu.render import render_pairs
 
     if options.ratings is None:
-        raise UsageError("there is nothing to judge by; give --ratings FILE, or a set made by trubleu import")
+        gone = [path for _, path in map(parse_system, options.systems) if not exists(path)]
+        what = f"there is no {gone[0]}" if gone else "there is nothing to judge by"
+        raise UsageError(f"{what}; give --ratings FILE with outputs and references, or a set made by trubleu import")
     check_output(options)
     _check_extras(options)
     if options.metric:

@@ -15,7 +15,7 @@ KINDS: Final = ("dstc7", "mqm", "wmt-da", "summeval", "usr", "tasks")
 
 EPILOG = """\
 examples:
-  trubleu import dstc7 DSTC7/evaluation/human_eval --out dstc7
+  trubleu import dstc7 dstc7-task2-human_eval/ --out dstc7
   trubleu judge pairs dstc7 --repeated-ratings keep --drop-equal Human --report dstc7.html
   trubleu import usr tc_usr_data.json --out usr
   trubleu score usr
