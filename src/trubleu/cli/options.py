@@ -323,7 +323,7 @@ def corpus_files(options: argparse.Namespace) -> tuple[list[str], list[str], lis
 
     if (options.refs is None) == (options.ref is None):
         raise UsageError(
-            "references are given with --refs FILE, or with one or more --ref FILE; "
+            "references are given with --refs FILE, with one or more --ref FILE, or by a set made by trubleu import; "
             "as in sacreBLEU: REFERENCE … -i OUTPUTS …"
         )
     if options.refs is not None and options.weight:
