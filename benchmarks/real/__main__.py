@@ -36,37 +36,30 @@ POOLED = ["--pool-outputs", "--condition", "given", "--condition", "all"]
 def dstc7(
     source: Path, folder: Path, metrics: Sequence[str] = DIALOGUE_METRICS, golds: int = files.MOST_GOLDS
 ) -> list[str]:
-    outputs = files.dstc7(source, folder, golds)
-    return [*_dstc7(source, folder, outputs, metrics), "--drop-equal", "Human"]
+    found = files.dstc7(source, folder, golds)
+    return [*_dstc7(found, metrics), "--drop-equal", "Human"]
 
 
 def dstc7_same(source: Path, folder: Path, metrics: Sequence[str], golds: int) -> list[str]:
     """Hold all systems against the same golds, none of which is the human's answer."""
-    outputs = files.dstc7(source, folder, golds, others_only=True)
-    return [*_dstc7(source, folder, outputs, metrics), "--sweeps", "none"]
+    found = files.dstc7(source, folder, golds, others_only=True)
+    return [*_dstc7(found, metrics), "--sweeps", "none"]
 
 
-def _dstc7(source: Path, folder: Path, outputs: list[Path], metrics: Sequence[str]) -> list[str]:
-    return [
-        *_pairs(folder, source / "dstc7-task2-human-eval-per-judge.tsv", outputs, metrics),
-        *("--repeated-ratings", "keep", "--report", str(folder / "report.html")),
-    ]
+def _dstc7(found: Path, metrics: Sequence[str]) -> list[str]:
+    return [*_pairs(found, metrics), "--repeated-ratings", "keep", "--report", str(found.parent / "report.html")]
 
 
 def multirefeval(source: Path, folder: Path, metrics: Sequence[str] = DIALOGUE_METRICS) -> list[str]:
-    outputs = files.multirefeval(source, folder)
-    command = _pairs(folder, folder / "ratings.csv", outputs, metrics)
-    return [*command, "--scale", "10-50", "--unit", "20", "--drop-equal", "human"]
+    return [*_pairs(files.multirefeval(source, folder), metrics), "--unit", "20", "--drop-equal", "human"]
 
 
 def usr_topical(source: Path, folder: Path, metrics: Sequence[str] = DIALOGUE_METRICS) -> list[str]:
-    outputs = files.usr(source, folder, "tc_usr_data.json")
-    return [*_pairs(folder, folder / "ratings.csv", outputs, metrics), "--unit", "20"]
+    return [*_pairs(files.usr(source, folder, "tc_usr_data.json"), metrics), "--unit", "20"]
 
 
 def usr_persona(source: Path, folder: Path, metrics: Sequence[str] = DIALOGUE_METRICS) -> list[str]:
-    outputs = files.usr(source, folder, "pc_usr_data.json")
-    return [*_pairs(folder, folder / "ratings.csv", outputs, metrics), "--unit", "20"]
+    return [*_pairs(files.usr(source, folder, "pc_usr_data.json"), metrics), "--unit", "20"]
 
 
 def wmt15(source: Path, folder: Path, metrics: Sequence[str] = ()) -> list[str]:
@@ -195,14 +188,8 @@ def _judged(sets: Iterable[tuple[str, list[judged.Output]]], folder: Path, given
     return agreement.study(sets, folder, given.metric or METRICS, given.against)
 
 
-def _pairs(folder: Path, ratings: Path, outputs: list[Path], metrics: Sequence[str]) -> list[str]:
-    return [
-        *("judge", "pairs", "--refs", str(folder / "refs.jsonl"), "--ratings", str(ratings)),
-        *(str(path) for path in outputs),
-        *DIALOGUE,
-        *_named(metrics),
-        *POOLED,
-    ]
+def _pairs(found: Path, metrics: Sequence[str]) -> list[str]:
+    return ["judge", "pairs", str(found), *DIALOGUE, *_named(metrics), *POOLED]
 
 
 def main() -> int:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
 import random
+import shutil
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from trubleu.data import Triple
+from trubleu.data import EvaluationSet, Reference, Segment, Triple, read_published, write_sets
+from trubleu.data.sets import RatingRow, fitting
 from trubleu.files.lines import iterate_lines
 from trubleu.judge.pairs.reference_pool import sameness
 
@@ -44,104 +45,65 @@ def dailydialog(source: Path) -> dict[str, list[Triple]]:
     return splits
 
 
-def write_jsonl(path: Path, records: list[dict[str, Any]]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), encoding="utf-8")
-
-
-def write_outputs(folder: Path, outputs: dict[str, dict[str, str]], items: list[str]) -> list[Path]:
-    """Write a file for each system, and return their paths."""
-    paths = []
-    for name, texts in outputs.items():
-        path = folder / f"{name}.jsonl"
-        write_jsonl(path, [{"id": item, "text": texts[item]} for item in items])
-        paths.append(path)
-    return paths
-
-
-def write_ratings(path: Path, rows: list[tuple[Any, ...]], aspects: bool) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(["item", "system", "rater", "score", *(["aspect"] if aspects else [])])
-        writer.writerows(rows)
-
-
-def _tsv(path: Path) -> list[list[str]]:
-    lines = path.read_text(encoding="utf-8-sig").split("\n")
-    return [line.split("\t") for line in lines[1:] if line]
-
-
-def dstc7(source: Path, folder: Path, most_golds: int = MOST_GOLDS, *, others_only: bool = False) -> list[Path]:
-    """Write contexts with up to so many golds, and the ten systems' outputs.
+def dstc7(source: Path, folder: Path, most_golds: int = MOST_GOLDS, *, others_only: bool = False) -> Path:
+    """Write a set with up to so many golds for each context.
 
     With ``others_only`` golds that equal the human's answer are left out for all systems, so that all of them are held
     against the same references.
     """
-    outputs: dict[str, dict[str, str]] = defaultdict(dict)
-    for system, item, text in _tsv(source / "dstc7-task2-system_responses.tsv"):
-        outputs[system][item] = text
-    contexts = {row[0]: row[2] for row in _tsv(source / "dstc7-task2-context.tsv")}
-    records: list[dict[str, Any]] = []
-    for item, *golds in _tsv(source / "dstc7-task2-gold_responses.tsv"):
-        texts = list(dict.fromkeys(text for text in golds if text.strip()))
+    [found] = read_published("dstc7", source)
+    segments = []
+    for segment in found.segments:
+        golds = segment.references
         if others_only:
-            human = sameness(outputs["Human"][item])
-            texts = [text for text in texts if sameness(text) != human]
-        texts = texts[:most_golds]
-        if texts:
-            turns = contexts[item].split(" EOS ")
-            references = [{"text": text, "origin": "gold"} for text in texts]
-            records.append({"id": item, "context": turns[:-1], "message": turns[-1], "references": references})
-    write_jsonl(folder / "refs.jsonl", records)
-    return write_outputs(folder, outputs, [str(record["id"]) for record in records])
+            human = sameness(found.outputs["Human"][segment.id])
+            golds = tuple(gold for gold in golds if sameness(gold.text) != human)
+        segments.append(replace(segment, references=golds[:most_golds]))
+    return _written(folder, replace(found, **fitting(segments, found.outputs, found.ratings, str(source))))
 
 
-def multirefeval(source: Path, folder: Path) -> list[Path]:
-    """Write 100 contexts with their references, five systems' outputs, and mean ratings times 10."""
-    with (source / "mturk_rating_processed_output.csv").open(encoding="utf-8", newline="") as file:
+def multirefeval(source: Path, folder: Path) -> Path:
+    """Write a set of 100 contexts with their references, five systems' outputs, and mean ratings times 10."""
+    path = source / "mturk_rating_processed_output.csv"
+    with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
-    records: dict[str, dict[str, Any]] = {}
+    segments: dict[str, Segment] = {}
     outputs: dict[str, dict[str, str]] = defaultdict(dict)
     ratings = []
     for row in rows:
         item = row["context_id"]
         turns = row["context"].split("||||")
         texts = dict.fromkeys(text for text in [row["prevgt"], *row["all_references"].split("\t")] if text.strip())
-        records[item] = {
-            "id": item,
-            "context": turns[:-1],
-            "message": turns[-1],
-            "references": [{"text": text, "origin": "gold"} for text in texts],
-        }
+        references = tuple(Reference(text, origin="gold") for text in texts)
+        segments[item] = Segment(item, references, turns[-1], tuple(turns[:-1]))
         outputs[row["model"]][item] = row["response"]
         # The file has means of several raters with one decimal: a whole number on a scale from 10 to 50.
-        ratings.append((item, row["model"], "mean", round(float(row["human_average_rating"]) * 10)))
-    items = [item for item in records if all(item in texts for texts in outputs.values())]
-    write_jsonl(folder / "refs.jsonl", [records[item] for item in items])
-    write_ratings(folder / "ratings.csv", ratings, aspects=False)
-    return write_outputs(folder, outputs, items)
+        score = round(float(row["human_average_rating"]) * 10)
+        ratings.append(RatingRow(item, row["model"], "mean", score, "overall"))
+    complete = [segment for item, segment in segments.items() if all(item in texts for texts in outputs.values())]
+    found = EvaluationSet(
+        name="multirefeval",
+        title="multirefeval",
+        task="dialogue",
+        licence="none stated",
+        scales={"overall": (10, 50)},
+        files=(path,),
+        **fitting(complete, outputs, ratings, str(path)),
+    )
+    return _written(folder, found)
 
 
-def usr(source: Path, folder: Path, name: str) -> list[Path]:
-    """Write 60 contexts, the original response as the reference, the systems' outputs and three annotators' ratings."""
-    items = json.loads((source / name).read_text(encoding="utf-8"))
-    records, ratings = [], []
-    outputs: dict[str, dict[str, str]] = defaultdict(dict)
-    for number, entry in enumerate(items, 1):
-        item = str(number)
-        turns = [turn.strip() for turn in entry["context"].strip().split("\n") if turn.strip()]
-        original = [each for each in entry["responses"] if each["model"] == "Original Ground Truth"]
-        references = [{"text": each["response"].strip(), "origin": "seed"} for each in original]
-        records.append({"id": item, "context": turns[:-1], "message": turns[-1], "references": references})
-        for each in entry["responses"]:
-            system = each["model"].replace(" ", "-")
-            if system == "Original-Ground-Truth":
-                continue
-            outputs[system][item] = each["response"].strip()
-            ratings += [(item, system, f"annotator{place}", score) for place, score in enumerate(each["Overall"], 1)]
-    write_jsonl(folder / "refs.jsonl", records)
-    write_ratings(folder / "ratings.csv", ratings, aspects=False)
-    return write_outputs(folder, outputs, [record["id"] for record in records])
+def usr(source: Path, folder: Path, name: str) -> Path:
+    """Write a set of 60 contexts, the original response as the reference, and what three annotators think."""
+    [found] = read_published("usr", source / name)
+    return _written(folder, found)
+
+
+def _written(folder: Path, found: EvaluationSet) -> Path:
+    path = folder / "set"
+    shutil.rmtree(path, ignore_errors=True)
+    write_sets(path, [found])
+    return path
 
 
 def wmt15(source: Path, folder: Path) -> Path:

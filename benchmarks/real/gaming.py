@@ -72,9 +72,9 @@ def most_common(texts: Sequence[str]) -> str:
 
 def dstc7(source: Path, folder: Path) -> tuple[References, list[str], dict[str, list[str]]]:
     """Return golds other than the human's answer, the answers, and what needs more than them."""
-    paths = files.dstc7(source, folder, GOLDS, others_only=True)
-    references = References.read(folder / "refs.jsonl")
-    [human] = read_outputs([str(path) for path in paths if path.stem == "Human"], references)
+    found = files.dstc7(source, folder, GOLDS, others_only=True)
+    references = References.read(found / "references.jsonl")
+    [human] = read_outputs([str(found / "outputs" / "Human.jsonl")], references)
     return references, list(human.texts), {"the message": [message or "" for message in references.messages or ()]}
 
 

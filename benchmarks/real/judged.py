@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import json
-import re
 from collections import defaultdict
 from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
+from trubleu.data import read_published
 from trubleu.files.lines import iterate_lines
 
 if TYPE_CHECKING:
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
 TASKS: Final = ("thumb_mscoco", "realsumm", "webnlg17", "bagel", "sfhot", "sfres", "simplicity_da")
 GOOD_REFERENCE: Final = "refB"
-HUMAN_TRANSLATIONS: Final = frozenset({"ref", GOOD_REFERENCE})
 
 
 @dataclass(frozen=True)
@@ -52,36 +50,18 @@ def outputs_of(records: Iterable[Mapping[str, Any]]) -> list[Output]:
 
 def mqm(source: Path) -> Iterator[tuple[str, list[Output]]]:
     """Yield the systems' translations, with the good one of two human translations as the reference."""
-    lines = iterate_lines(source / "mqm_ted_zhen.tsv.gz")
-    rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
-    texts = {(row["system"], _item(row)): re.sub("</?v>", "", row["target"]) for row in rows}
+    [found] = read_published("mqm", source)
+    good = {
+        segment.id: [each.text for each in segment.references if each.origin == GOOD_REFERENCE]
+        for segment in found.segments
+    }
+    scores: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for row in found.ratings:
+        scores[row.system, row.item].append(row.score)
     yield (
         "mqm",
         [
-            Output(item, system, texts[system, item], [texts[GOOD_REFERENCE, item]], score)
-            for (system, item), score in mqm_scores(rows).items()
-            if system not in HUMAN_TRANSLATIONS
+            Output(item, system, found.outputs[system][item], good[item], fmean(of_raters))
+            for (system, item), of_raters in scores.items()
         ],
     )
-
-
-def mqm_scores(rows: Iterable[Mapping[str, str]]) -> dict[tuple[str, str], float]:
-    """Return for each system and item the negative sum of its errors, as the mean of its raters."""
-    sums: dict[tuple[str, str], dict[str, float]] = defaultdict(lambda: defaultdict(float))
-    for row in rows:
-        sums[row["system"], _item(row)][row["rater"]] -= mqm_weight(row["category"], row["severity"])
-    return {key: fmean(raters.values()) for key, raters in sums.items()}
-
-
-def mqm_weight(category: str, severity: str) -> float:
-    """Return what an error counts."""
-    severity = severity.lower()
-    if category.lower().startswith("non-translation") and severity in ("minor", "major"):
-        return 25.0
-    if category.lower() == "fluency/punctuation" and severity == "minor":
-        return 0.1
-    return {"no-error": 0.0, "neutral": 0.0, "minor": 1.0, "major": 5.0}[severity]
-
-
-def _item(row: Mapping[str, str]) -> str:
-    return f"{row['doc']}:{row['seg_id']}"

@@ -17,28 +17,6 @@ from benchmarks.real import gaming, judged, metrics, regret
 from benchmarks.real.agreement import Judged, next_best, study
 from benchmarks.real.judged import Output
 
-ROWS = [
-    ("A", "1", "r1", "Accuracy/Mistranslation", "Major"),
-    ("A", "1", "r1", "Fluency/Punctuation", "Minor"),
-    ("A", "1", "r2", "Fluency/Grammar", "Minor"),
-    ("A", "2", "r1", "No-error", "No-error"),
-    ("B", "1", "r1", "Non-translation!", "Major"),
-    ("B", "2", "r1", "Fluency/Punctuation", "Major"),
-    ("B", "2", "r1", "Style/Awkward", "Neutral"),
-]
-
-
-def test_errors_become_scores() -> None:
-    fields = ("system", "seg_id", "rater", "category", "severity")
-    rows = [dict(zip(fields, row, strict=True)) | {"doc": "d"} for row in ROWS]
-    scores = judged.mqm_scores(rows)
-    assert scores == {
-        ("A", "d:1"): pytest.approx((-5.1 - 1) / 2),
-        ("A", "d:2"): 0,
-        ("B", "d:1"): -25,
-        ("B", "d:2"): -5,
-    }
-
 
 def test_an_mqm_file_is_read(tmp_path: Path) -> None:
     header = ["system", "doc", "doc_id", "seg_id", "rater", "source", "target", "category", "severity"]

@@ -9,6 +9,7 @@ import pytest
 import trubleu
 from benchmarks.real import files
 from trubleu.data import Ratings, read_outputs
+from trubleu.data.sets import find_set
 from trubleu.judge import Protocol, judge_pairs
 
 if TYPE_CHECKING:
@@ -17,10 +18,11 @@ if TYPE_CHECKING:
 
 @pytest.mark.filterwarnings("ignore::trubleu.TrubleuWarning")
 def test_weights_repair_what_an_unweighted_pool_wrecks(real_data: Path, tmp_path: Path) -> None:
-    outputs = files.dstc7(real_data / "dstc7", tmp_path)
-    references = trubleu.References.read(tmp_path / "refs.jsonl")
-    systems = {each.name: each.texts for each in read_outputs([str(path) for path in outputs], references)}
-    ratings = Ratings.read(real_data / "dstc7" / "dstc7-task2-human-eval-per-judge.tsv", repeats="keep")
+    paths = find_set(str(files.dstc7(real_data / "dstc7", tmp_path)))
+    assert paths is not None
+    references = trubleu.References.read(paths.references)
+    systems = {each.name: each.texts for each in read_outputs([*paths.outputs.values()], references)}
+    ratings = Ratings.read(paths.ratings, repeats="keep")
     report = judge_pairs(
         systems,
         references,

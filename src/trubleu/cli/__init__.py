@@ -10,7 +10,22 @@ from os.path import exists
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from trubleu._version import __version__
-from trubleu.cli import compare, completion, demo, explain, judge, mine, rate, refs, score, simulate, triples, vectors
+from trubleu.cli import (
+    compare,
+    completion,
+    demo,
+    explain,
+    judge,
+    mine,
+    published,
+    rate,
+    refs,
+    score,
+    simulate,
+    triples,
+    vectors,
+)
+from trubleu.cli.options import take_set
 from trubleu.errors import TrubleuError, UsageError
 
 if TYPE_CHECKING:
@@ -79,6 +94,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
     score.add_parser(commands)
     refs.add_parser(commands)
+    published.add_parser(commands)
     compare.add_parser(commands)
     explain.add_parser(commands)
     judge.add_parser(commands)
@@ -114,6 +130,8 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     operands += files
     if getattr(options, "input", None) is not None:
         _take_input(options)
+    if "systems" in options and "refs" in options:
+        take_set(options)
     return options
 
 

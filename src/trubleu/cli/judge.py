@@ -36,6 +36,7 @@ EPILOG = """\
 examples:
   trubleu judge pairs --refs refs.jsonl --ratings ratings.csv A.txt B.txt C.txt
   trubleu judge pairs --refs refs.jsonl --ratings ratings.csv A.txt B.txt -m bleu-2 -m dbleu-2 --report out.html
+  trubleu judge pairs SET --repeated-ratings keep --report out.html
   trubleu judge pairs --ref gold.txt --ratings ratings.tsv --pool-outputs --condition given --condition all A.txt B.txt
 
 conditions: which references count. single (the one with the origin seed, else the first), all, w>=T (those with a
@@ -71,14 +72,13 @@ def add_pairs_parser(protocols: argparse._SubParsersAction[Any]) -> None:
     people = parser.add_argument_group("what people think")
     people.add_argument(
         "--ratings",
-        required=True,
         metavar="FILE",
         help="ratings of outputs: item, system, rater, score (and pair, aspect); CSV, TSV, JSON lines or Parquet",
     )
     people.add_argument(
         "--aspect", action="append", metavar="NAME", help="only ratings of this; give it again for more (all, averaged)"
     )
-    people.add_argument("--scale", default="1-5", metavar="LOW-HIGH", help="the lowest and the highest rating (1-5)")
+    people.add_argument("--scale", metavar="LOW-HIGH", help="the lowest and the highest rating (1-5, or the set's)")
     people.add_argument(
         "--repeated-ratings",
         choices=("refuse", "keep", "first"),
@@ -136,12 +136,19 @@ def add_pairs_parser(protocols: argparse._SubParsersAction[Any]) -> None:
 
 def run_pairs(options: argparse.Namespace) -> None:
     """Judge and print."""
+    from trubleu.data import parse_system
+    from trubleu.errors import UsageError
     from trubleu.execution.output_parts import prepare_folder
     from trubleu.execution.progress import Bars, told_once
+    from trubleu.files.paths import exists
     from trubleu.judge import judge_pairs
     from trubleu.judge.pairs.results import Protocol
     from trubleu.render import render_pairs
 
+    if options.ratings is None:
+        gone = [path for _, path in map(parse_system, options.systems) if not exists(path)]
+        what = f"there is no {gone[0]}" if gone else "there is nothing to judge by"
+        raise UsageError(f"{what}; give --ratings FILE with outputs and references, or a set made by trubleu import")
     check_output(options)
     _check_extras(options)
     if options.metric:
@@ -210,11 +217,11 @@ def _ratings(options: argparse.Namespace) -> Ratings:
     from trubleu.data import Ratings
     from trubleu.errors import UsageError
 
-    written = re.fullmatch(r"\s*(-?\d+)\s*-\s*(-?\d+)\s*", options.scale)
+    written = re.fullmatch(r"\s*(-?\d+)\s*-\s*(-?\d+)\s*", options.scale or "1-5")
     if written is None:
         raise UsageError(f"--scale {options.scale} is no scale; write the lowest and the highest rating, such as 1-5")
-    ratings = Ratings.read(options.ratings, scale=(int(written[1]), int(written[2])), repeats=options.repeated_ratings)
-    return ratings.select(aspect=options.aspect) if options.aspect else ratings
+    scale = (int(written[1]), int(written[2]))
+    return Ratings.read(options.ratings, scale=scale, repeats=options.repeated_ratings, only=options.aspect)
 
 
 def _rated(references: References, options: argparse.Namespace) -> References:

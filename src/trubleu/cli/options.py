@@ -234,7 +234,8 @@ def add_corpus_options(
         "systems",
         nargs=systems,
         metavar="[NAME=]OUTPUTS",
-        help="a system's outputs: one text a line, or JSON lines with id and text; .gz is fine, - is standard input",
+        help="a system's outputs: one text a line, or JSON lines with id and text; .gz is fine, - is standard input; "
+        "or a set (see trubleu import), then maybe names of its systems",
     )
     given = parser.add_argument_group("references")
     given.add_argument(
@@ -321,6 +322,55 @@ def sampling_of(options: argparse.Namespace, *, interval: bool, test: bool, base
     )
 
 
+def take_set(options: argparse.Namespace) -> None:
+    """Put the files of a set into the options that name them, where those are not given.
+
+    A set stands among the systems, or with ``-i`` in place of a reference.
+    """
+    from os.path import exists, isdir
+
+    from trubleu.errors import UsageError, nearest
+
+    given = [*options.systems, *(options.ref or ())]
+    folders = [argument for argument in given if isdir(argument)]  # noqa: PTH112 - it may be too long
+    if not folders:
+        return
+    from trubleu.data.sets import find_set
+
+    sets = {folder: found for folder in folders if (found := find_set(folder)) is not None}
+    if not sets:
+        return
+    if len(sets) > 1:
+        raise UsageError(f"{' and '.join(sets)} are sets; give one at a time")
+    [(folder, found)] = sets.items()
+    named = [argument for argument in options.systems if argument != folder]
+    for argument in named:
+        if argument not in found.outputs and argument != "-" and "=" not in argument and not exists(argument):  # noqa: PTH110
+            hint = nearest(argument, found.outputs)
+            raise UsageError(f"{argument} is neither a system of {folder} nor a file of outputs; {hint}")
+    options.systems = [found.outputs.get(argument, argument) for argument in named] or [*found.outputs.values()]
+    options.ref = [path for path in options.ref or () if path != folder] or None
+    if options.refs is None and options.ref is None:
+        options.refs = found.references
+    if "ratings" in options and options.ratings is None:
+        options.ratings = found.ratings
+        options.aspect = options.aspect or found.aspects or None
+        _take_scale(options, found.scales)
+
+
+def _take_scale(options: argparse.Namespace, scales: Mapping[str, tuple[int, int]]) -> None:
+    from trubleu.errors import UsageError
+
+    judged = [aspect for aspect in options.aspect or scales if aspect in scales]
+    if options.scale is not None or not judged:
+        return
+    low, high = scales[judged[0]]
+    for aspect in judged:
+        if scales[aspect] != (low, high):
+            raise UsageError(f"--aspect {judged[0]} and {aspect} have different scales; judge by one at a time")
+    options.scale = f"{low}-{high}"
+
+
 def read_corpus(options: argparse.Namespace) -> tuple[References, Mapping[str, Sequence[str]]]:
     """Read references and outputs as a whole."""
     from trubleu.data import References, read_outputs
@@ -359,7 +409,7 @@ def corpus_files(options: argparse.Namespace) -> tuple[list[str], list[str], lis
 
     if (options.refs is None) == (options.ref is None):
         raise UsageError(
-            "references are given with --refs FILE, or with one or more --ref FILE; "
+            "references are given with --refs FILE, with one or more --ref FILE, or by a set made by trubleu import; "
             "as in sacreBLEU: REFERENCE … -i OUTPUTS …"
         )
     if options.refs is not None and options.weight:

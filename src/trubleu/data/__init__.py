@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from trubleu.data.outputs import parse_system as parse_system
     from trubleu.data.outputs import read_outputs as read_outputs
     from trubleu.data.prepared import PreparedReferences as PreparedReferences
+    from trubleu.data.published import read_published as read_published
     from trubleu.data.rankings import Rankings as Rankings
     from trubleu.data.ratings import Ratings as Ratings
     from trubleu.data.references import Reference as Reference
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from trubleu.data.seeds import SeedSplit as SeedSplit
     from trubleu.data.seeds import sample_triples as sample_triples
     from trubleu.data.seeds import split_seeds as split_seeds
+    from trubleu.data.sets import EvaluationSet as EvaluationSet
+    from trubleu.data.sets import write_sets as write_sets
     from trubleu.data.triple_files import TripleFiles as TripleFiles
     from trubleu.data.triple_files import read_triples as read_triples
     from trubleu.data.triple_files import write_triples as write_triples
@@ -50,10 +53,12 @@ __all__, __getattr__, __dir__ = lazy_names(
         "nested_lists": "looks_transposed",
         "outputs": "Outputs match_systems name_systems parse_system read_outputs",
         "prepared": "PreparedReferences",
+        "published": "read_published",
         "rankings": "Rankings",
         "ratings": "Ratings",
         "references": "Reference References Segment",
         "seeds": "SeedSplit sample_triples split_seeds",
+        "sets": "EvaluationSet write_sets",
         "triple_files": "TripleFiles read_triples write_triples",
         "triples": "Triple TripleBatch TripleList TripleSource warn_of_skipped",
         "weights": "weight_from_ratings",

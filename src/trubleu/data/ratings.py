@@ -227,6 +227,7 @@ class Ratings:
         columns: Mapping[str, str] | None = None,
         aspects: Sequence[str] | None = None,
         system: str | None = None,
+        only: Collection[str] | None = None,
     ) -> Ratings:
         """Read ratings from CSV, TSV, JSON lines or Parquet, plain or compressed with gzip or zstd.
 
@@ -253,6 +254,8 @@ class Ratings:
             The columns (in JSON, fields) that hold the scores of an aspect each, instead of ``score`` and ``aspect``.
         system
             Whose outputs are rated where the file does not say so; without this, it must.
+        only
+            The aspects to read; others may have another scale.
 
         Raises
         ------
@@ -274,7 +277,8 @@ class Ratings:
         >>> Ratings.read(path).aspect, Ratings.read(path, aspects=("Style",)).score
         (('Relevance', 'Style'), (1,))
         """
-        return cls._from_raw(read_ratings(path, columns, aspects, system), scale, repeats)
+        raw = read_ratings(path, columns, aspects, system)
+        return cls._from_raw(raw if only is None else _of_aspects(raw, only), scale, repeats)
 
     @classmethod
     def from_rows(
@@ -368,13 +372,8 @@ class Ratings:
         for name, wanted in (("aspect", aspect), ("pair", pair), ("system", system)):
             if wanted is None:
                 continue
-            values = {wanted} if isinstance(wanted, str) else set(wanted)
-            column = getattr(self, name) or ()
-            for value in values - set(column):
-                known = dict.fromkeys(each for each in column if each is not None)
-                hint = nearest(value, known) if known else f"its ratings have no {name}"
-                raise DataError(f"{self.source} has no ratings of the {name} {shown(value)}; {hint}")
-            keep = [kept and each in values for kept, each in zip(keep, column, strict=True)]
+            found = _among(getattr(self, name) or (), name, wanted, self.source)
+            keep = [kept and each for kept, each in zip(keep, found, strict=True)]
         rows = [row for row, kept in enumerate(keep) if kept]
         columns: dict[str, Any] = {name: [column[row] for row in rows] for name, column in self._columns().items()}
         return Ratings(**columns, scale=self.scale, source=self.source, repeats=self.repeats)
@@ -498,3 +497,21 @@ class Ratings:
 
 
 _REPEATS: tuple[Repeats, ...] = get_args(Repeats)
+
+
+def _among(column: Sequence[Any], name: str, wanted: str | Collection[str], source: str) -> list[bool]:
+    """Return which rows of a column are wanted; refuse what is in none."""
+    values = {wanted} if isinstance(wanted, str) else set(wanted)
+    for value in values.difference(each for each in column if isinstance(each, str)):
+        known = dict.fromkeys(each for each in column if each and isinstance(each, str))
+        hint = nearest(value, known) if known else f"its ratings have no {name}"
+        raise DataError(f"{source} has no ratings of the {name} {shown(value)}; {hint}")
+    # What is no name stays, to be refused.
+    return [each in values if isinstance(each, str) else each is not None for each in column]
+
+
+def _of_aspects(raw: RawRatings, wanted: Collection[str]) -> RawRatings:
+    kept = _among(raw.columns.get("aspect") or (), "aspect", wanted, raw.source)
+    rows = [row for row, keep in enumerate(kept) if keep]
+    columns: dict[str, Sequence[Any]] = {name: [each[row] for row in rows] for name, each in raw.columns.items()}
+    return raw._replace(columns=columns, place=lambda row: raw.place(rows[row]))

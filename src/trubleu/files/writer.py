@@ -6,6 +6,7 @@ import errno
 import io
 import os
 import secrets
+import shutil
 import stat
 import sys
 import tempfile
@@ -13,7 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final, Literal, TextIO, cast, overload
 
-from trubleu.errors import DataError
+from trubleu.errors import DataError, UsageError, some
 from trubleu.files.compression import check_packable, packed
 from trubleu.files.paths import PathLike as PathLike
 from trubleu.files.paths import base_name, is_remote, is_standard, joined
@@ -137,6 +138,39 @@ def named_writer(folder: PathLike, name: Callable[[], str]) -> AbstractContextMa
     inside = Path(os.path.realpath(folder))
     shown = f"a file in {os.fspath(folder)}"
     return cast("AbstractContextManager[BinaryIO]", _replacing(inside, lambda: inside / name(), shown, "wb"))
+
+
+@contextmanager
+def new_folder(folder: PathLike) -> Iterator[Path]:
+    """Give a folder to write into, which takes its name when all is well and vanishes when not.
+
+    Raises
+    ------
+    UsageError
+        If the folder holds something, or cannot be one.
+    DataError
+        If it cannot be written.
+    """
+    target = Path(folder)
+    if is_standard(folder) or not target.name:
+        raise UsageError(f"{str(folder)!r} is no name for a new folder")
+    if target.is_dir():
+        if inside := sorted(path.name for path in target.iterdir()):
+            raise UsageError(f"{target} already holds something ({some(inside)}); give another folder, or remove it")
+    elif target.exists() or target.is_symlink():
+        raise UsageError(f"{target} is there and is no folder; give another name")
+    made = target.with_name(f".trubleu-{secrets.token_hex(8)}.tmp")  # as all that is not whole yet
+    try:
+        try:
+            made.mkdir(parents=True)
+            yield made
+            if target.is_dir():
+                target.rmdir()
+            made.rename(target)
+        except OSError as error:
+            raise DataError(f"cannot write {target}: {error.strerror or error}") from error
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
 
 
 @contextmanager

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-import secrets
-import shutil
 from collections import Counter
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Final
 
 from trubleu.data import Triple, write_triples
-from trubleu.errors import DataError, UsageError, some
+from trubleu.errors import DataError, UsageError
 from trubleu.files.jsonl import parse_json
-from trubleu.files.paths import is_standard
-from trubleu.files.writer import atomic_writer
+from trubleu.files.writer import atomic_writer, new_folder
 from trubleu.simulate import reader
 from trubleu.simulate.responders import responder
 from trubleu.simulate.speech import Speaker, paraphrased
@@ -279,7 +275,7 @@ def write_world(
     responders = _responders(world, systems)
     _check_names(responders)
     stage = progress or (lambda _name, _total: lambda _done: None)
-    with _new_folder(folder) as made:
+    with new_folder(folder) as made:
         write_triples(made / CORPUS, corpus_triples, progress=stage("simulating", corpus))
         write_triples(made / SEEDS, seeds)
         qualities = _write_systems(made, world, seeds, responders, stage("answering", segments * len(responders)))
@@ -382,28 +378,3 @@ def _voices(quality: float) -> list[int]:
     """Return whole points whose mean is the quality: rounding it once could turn the order of systems round."""
     low, higher = divmod(round(quality * _VOICES), _VOICES)
     return [low + 1] * higher + [low] * (_VOICES - higher)
-
-
-@contextmanager
-def _new_folder(folder: PathLike) -> Iterator[Path]:
-    """Give a folder to write into, which takes its name when all is well and vanishes when not."""
-    target = Path(folder)
-    if is_standard(folder) or not target.name:
-        raise UsageError(f"{str(folder)!r} is no name for a new folder")
-    if target.is_dir():
-        if inside := sorted(path.name for path in target.iterdir()):
-            raise UsageError(f"{target} already holds something ({some(inside)}); give another folder, or remove it")
-    elif target.exists() or target.is_symlink():
-        raise UsageError(f"{target} is there and is no folder; give another name")
-    made = target.with_name(f".trubleu-{secrets.token_hex(8)}.tmp")  # as all that is not whole yet
-    try:
-        try:
-            made.mkdir(parents=True)
-            yield made
-            if target.is_dir():
-                target.rmdir()
-            made.rename(target)
-        except OSError as error:
-            raise DataError(f"cannot write {target}: {error.strerror or error}") from error
-    finally:
-        shutil.rmtree(made, ignore_errors=True)

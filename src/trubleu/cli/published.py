@@ -1,0 +1,68 @@
+"""``trubleu import``: published data as a set of outputs, references and ratings."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any, Final
+
+from trubleu.errors import UsageError, counted, some
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+KINDS: Final = ("dstc7", "mqm", "wmt-da", "summeval", "usr", "tasks")
+"""Those of `trubleu.data.published`, said again so that ``--help`` need not load it (a test holds them equal)."""
+
+EPILOG = """\
+examples:
+  trubleu import dstc7 dstc7-task2-human_eval/ --out dstc7
+  trubleu judge pairs dstc7 --repeated-ratings keep --drop-equal Human --report dstc7.html
+  trubleu import usr tc_usr_data.json --out usr
+  trubleu score usr
+
+A set is a folder with references.jsonl, outputs/SYSTEM.jsonl, ratings.csv and set.json. A folder with several raw files
+or language pairs becomes a folder of sets.
+"""
+
+
+def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
+    """Add the command and its options."""
+    parser = commands.add_parser(
+        "import",
+        help="make outputs, references and ratings of published data",
+        description="Make a set that other commands take (outputs, references and ratings) of the raw files of "
+        "published data. Nothing is downloaded.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=run, files=[])
+    parser.add_argument("kind", choices=KINDS, metavar="KIND", help=f"{', '.join(KINDS[:-1])} or {KINDS[-1]}")
+    parser.add_argument("source", metavar="SOURCE", help="the folder with the raw files, or one file")
+    parser.add_argument("--out", required=True, metavar="FOLDER", help="the new folder")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Read, write, and say what there is."""
+    import sys
+
+    from trubleu.data.published import read_published
+    from trubleu.data.sets import terms_of, write_sets
+
+    if options.files:
+        raise UsageError(f"import reads one file or folder, but {options.files[0]} is given, too; import it by itself")
+    for folder, each in write_sets(options.out, read_published(options.kind, options.source)).items():
+        sys.stdout.write(f"{folder}: {each.title}, {_listed(each.counts())}\n")
+        if each.left_out:
+            sys.stdout.write(f"  left out: {_listed(each.left_out)}\n")
+        partial = [name for name, texts in each.outputs.items() if len(texts) < len(each.segments)]
+        if partial:
+            sys.stdout.write(f"  systems without an output for every item: {some(partial)}\n")
+        terms = " and ".join(path.name for path in terms_of(each))
+        sys.stdout.write(f"  licence: {each.licence}{f'; see {terms}' * bool(terms)}\n")
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    """Return numbers with what they count, nouns first."""
+    parts = ((number, *what.partition(" ")) for what, number in counts.items())
+    return ", ".join(counted(number, noun.removesuffix("s")) + space + rest for number, noun, space, rest in parts)

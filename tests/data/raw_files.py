@@ -1,0 +1,104 @@
+"""Small files in the formats in which others publish their data."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+JUDGED = "dstc7-task2-human-eval-per-judge"
+MQM_HEADER = ["system", "doc", "doc_id", "seg_id", "rater", "source", "target", "category", "severity"]
+
+
+def _table(path: Path, rows: Iterable[Iterable[str]], start: str = "") -> Path:
+    path.write_text(start + "".join("\t".join(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def dstc7_files(folder: Path) -> None:
+    """Write two contexts, one of them without a gold, two systems, and ratings of a third."""
+    name = "dstc7-task2"
+    contexts = [["i1", "2", "a fact EOS hi EOS really ?"], ["i2", "1", "lonely"]]
+    _table(folder / f"{name}-context.tsv", [["InstanceID", "Depth", "Context"], *contexts])
+    _table(
+        folder / f"{name}-gold_responses.tsv",
+        [["InstanceID", "Reference1", "..."], ["i1", "yes .", "no .", " ", "yes ."], ["i2", ""]],
+    )
+    outputs = [["A", "i1", "yes"], ["A", "i2", "what"], ["B", "i1", 'a "quote']]
+    _table(folder / f"{name}-system_responses.tsv", [["SystemID", "InstanceID", "Response"], *outputs])
+    ratings = [["i1", "A", "4", "5"], ["i1", "B", "1", "2"], ["i2", "A", "3", "3"], ["i1", "C", "3", "3"]]
+    _table(
+        folder / f"{JUDGED}.tsv",
+        [["JudgeID", "InstanceID", "SystemID", "Relevance", "Informativeness"], *(["j1", *row] for row in ratings)],
+        start="\ufeff",
+    )
+
+
+def mqm_file(folder: Path) -> Path:
+    """Write two segments of a system and of two human translators, one of whom left one out."""
+    rows = [
+        ["ref", "d", "1", "1", "r1", "quelle", "bad", "No-error", "No-error"],
+        ["refB", "d", "1", "1", "r1", "quelle", "a <v>good</v> one", "Style/Awkward", "Minor"],
+        ["A", "d", "1", "1", "r1", "<v>quelle</v>", 'a "<v>fine</v> one', "Accuracy/Mistranslation", "Major"],
+        ["A", "d", "1", "1", "r1", "quelle", 'a "fine <v>one</v>', "Fluency/Punctuation", "Minor"],
+        ["A", "d", "1", "1", "r2", "quelle", 'a "fine one', "Fluency/Grammar", "Minor"],
+        ["A", "d", "1", "2", "r1", "s2", "zwei", "No-error", "No-error"],
+        ["refB", "d", "1", "2", "r1", "s2", "two", "No-error", "No-error"],
+    ]
+    return _table(folder / "mqm_made.tsv", [MQM_HEADER, *rows])
+
+
+def wmt_files(folder: Path, pair: str) -> None:
+    """Write two segments, one of them assessed."""
+    texts = {"reference": "one\ntwo\n", "mt-system": "once\nto\n", "source": "eins\nzwei\n", "human": "-0.5\nNA\n"}
+    for kind, text in texts.items():
+        (folder / f"DAseg.newstest.{kind}.{pair}").write_text(text, encoding="utf-8")
+
+
+def summeval_file(folder: Path) -> Path:
+    """Write two summaries of one article, with two experts and one worker each."""
+    path = folder / "model_annotations.aligned.jsonl"
+    given = [{"coherence": 1, "consistency": 2, "fluency": score, "relevance": 4} for score in (4, 5, 2)]
+    records = [
+        {
+            "id": "dm-1",
+            "model_id": model,
+            "decoded": text,
+            "references": ["gold", "crowd", ""],
+            "expert_annotations": given[:2],
+            "turker_annotations": given[2:],
+            "filepath": "x.story",
+        }
+        for model, text in (("M0", "short"), ("M1", ""))
+    ]
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return path
+
+
+def usr_file(folder: Path) -> Path:
+    """Write one context with its response and those of two systems."""
+    aspects = {"Understandable": [1, 1, 0], "Natural": [3, 2, 1], "Maintains Context": [3, 3, 1], "Engaging": [1, 2, 3]}
+    responses = [
+        {"model": model, "response": text, **aspects, "Uses Knowledge": [0, 0, 1], "Overall": overall}
+        for model, text, overall in (
+            ("Original Ground Truth", " fine . \n", [5, 5, 5]),
+            ("Nucleus (p = 0.3)", "ok\n", [2, 2, 3]),
+            ("New Human", "great !\n", [5, 4, 5]),
+        )
+    ]
+    path = folder / "tc_usr_data.json"
+    path.write_text(json.dumps([{"context": "hi \n\n how are you ? \n", "fact": "", "responses": responses}]))
+    return path
+
+
+def tasks_file(path: Path, outputs: Iterable[tuple[str, str, str]]) -> None:
+    """Write outputs, each with an id, a source and a system."""
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        for identity, seg, system in outputs:
+            extra = {"human": {"fluency": 3.0}, "source": "the source"}
+            record = {"id": identity, "seg": seg, "system": system, "output": f"out {identity}", "human": 2.5}
+            file.write(json.dumps({**record, "refs": ["a reference", " "], "extra": extra}) + "\n")
