@@ -169,6 +169,22 @@ def test_refs_reads_tables(run: Run) -> None:
     assert run("score --refs refs.jsonl outs.csv -m dbleu-2 -b")[1] == "63.74\n0.00\n"
 
 
+def test_references_may_be_strings(folder: Path, run: Run) -> None:
+    (folder / "s.jsonl").write_text('{"id": "1", "references": ["the food", "it"]}\n{"references": [{"text": "x"}]}\n')
+    assert References.read("s.jsonl").texts == ("the food", "it", "x")
+
+
+def test_outputs_that_are_all_empty_and_utf_16_are_named(folder: Path, run: Run) -> None:
+    (folder / "empty.txt").write_text("\n\n")
+    code, out, err = run("score --refs refs.csv empty.txt -m bleu-1 -b")
+    assert (code, out) == (0, "0.00\n")
+    assert "warning: all outputs of empty are empty" in err
+    (folder / "windows.txt").write_text("a\nb\n", encoding="utf-16")
+    code, _, err = run("score --refs refs.csv windows.txt -m bleu-1")
+    assert code == 2
+    assert "windows.txt is UTF-16, as Windows programs write it; save it as UTF-8" in err
+
+
 def test_prose_with_commas_is_prose(run: Run) -> None:
     for name in ("prose.txt", "prose2.txt"):
         code, out, err = run(f"score --ref {name} {name} -m bleu-1 -b")

@@ -125,7 +125,7 @@ def deep() -> str:
         (line(references=None), "references must be an array of objects, each with a text, not null"),
         (line(references="a"), "references must be an array of objects, each with a text, not the string 'a'"),
         (line(references=[]), "references is empty"),
-        (items("a"), r"references\[0\] must be an object with a \"text\", not the string 'a'"),
+        (items(7), r"references\[0\] must be a string or an object with a \"text\", not the number 7"),
         (items({"text": "a"}, {}), r"the field references\[1\]\.text is missing"),
         (items({"text": None}), r"references\[0\]\.text must be a string, not null"),
         (items({"text": 3}), r"references\[0\]\.text must be a string, not the number 3"),

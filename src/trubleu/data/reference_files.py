@@ -221,8 +221,12 @@ class SegmentCollector:
         self.begin(record, place, default_id)
         for index, item in enumerate(_items(record, place)):
             path = f"references[{index}]."
+            if type(item) is str:
+                item = {"text": item}
             if type(item) is not dict:
-                raise DataError(f'{place}: {path[:-1]} must be an object with a "text", not {kind_of(item)}')
+                raise DataError(
+                    f'{place}: {path[:-1]} must be a string or an object with a "text", not {kind_of(item)}'
+                )
             self.add_reference(item, place, path)
         self.end()
 

@@ -7,6 +7,7 @@ and shift every line after it.
 
 from __future__ import annotations
 
+import codecs
 import sys
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -148,6 +149,10 @@ def decode_lines(data: bytes, name: str, offset: int, number: int, keep_ends: bo
     try:
         text = data[start:].decode() if start else data.decode()
     except UnicodeDecodeError as error:
+        if offset == 0 and data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            raise DataError(
+                f"{name} is UTF-16, as Windows programs write it; save it as UTF-8, or: iconv -f UTF-16 -t UTF-8"
+            ) from error
         at = start + error.start
         line = number + data.count(b"\n", 0, at) + 1
         raise DataError(

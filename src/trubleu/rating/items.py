@@ -401,8 +401,10 @@ def _candidate(
     reference: Any, number: int, segment: str, context: tuple[str, ...], message: str | None, place: str
 ) -> Item:
     path = f"references[{number - 1}]"
+    if type(reference) is str:
+        reference = {"text": reference}
     if type(reference) is not dict:
-        raise DataError(f'{place}: {path} must be an object with a "text", not {kind_of(reference)}')
+        raise DataError(f'{place}: {path} must be a string or an object with a "text", not {kind_of(reference)}')
     given = id_field(reference, f"{place}: {path}")
     name = str(number) if given is None else given
     return Item(

@@ -198,8 +198,11 @@ def score_systems(
     steps
         Told of every stage of work, for a progress bar.
     """
-    for outputs in systems.values():
+    for name, outputs in systems.items():
         as_references(references, outputs)
+        if len(outputs) and not any(map(str.strip, outputs)):
+            what = f"all outputs of {name} are empty; check the file, or what the system wrote"
+            warnings.warn(what, TrubleuWarning, stacklevel=2)
     return score_parts(
         [(references, systems)],
         tuple(systems),
