@@ -160,7 +160,7 @@ def test_what_cannot_be_made(run: Run, folder: Path) -> None:
     assert refused(run("rate", "new", "x", "--from", "two.jsonl")) == (
         "two.jsonl:2: the id '1' is that of another piece of conversation at two.jsonl:1; every segment needs its own"
     )
-    assert "items are not read from CSV" in refused(run("rate", "new", "x", "--from", "c.csv"))
+    assert "there is no such file" in refused(run("rate", "new", "x", "--from", "c.csv"))
     assert "there is no such file" in refused(run("rate", "new", "x", "--from", "c.parquet"))
     assert not (folder / "x").exists()
     for command in ("status", "pause", "resume", "plan"):

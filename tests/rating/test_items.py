@@ -132,9 +132,25 @@ def test_tables_that_cannot_be_rated_are_refused(tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text("id\tmessage\tresponse\n7\ta\tb\n7\tc\td\n")
     with pytest.raises(DataError, match=r"t\.tsv: triple 2: '7' is already used at .*t\.tsv: triple 1"):
         read_items(tmp_path / "t.tsv")
-    (tmp_path / "t.csv").write_text("message,response\na,b\n")
-    with pytest.raises(DataError, match="items are not read from CSV; write "):
+    (tmp_path / "t.csv").write_text("message,id\na,b\n")
+    with pytest.raises(DataError, match="names no column of texts, only message, id; call it text"):
         read_items(tmp_path / "t.csv")
+    (tmp_path / "t.csv").write_text("id,message,text\n1,a,b\n1,c,d\n")
+    with pytest.raises(DataError, match=r"t\.csv:3: the message is not that at .*t\.csv:2, which has the same id"):
+        read_items(tmp_path / "t.csv")
+
+
+def test_tables_have_a_row_for_each_text(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("conv_id,prompt,response,origin\n1,hi,hello,seed\n2,bye,later,\n1,hi,what?,mined\n")
+    with pytest.warns(match="id ← conv_id, text ← response, message ← prompt, origin ← origin"):
+        items = read_items(tmp_path / "t.csv")
+    assert [(item.key, item.texts, item.message) for item in items] == [
+        ("1#1", ("hello",), "hi"),
+        ("1#2", ("what?",), "hi"),
+        ("2#1", ("later",), "bye"),
+    ]
+    (tmp_path / "n.csv").write_text("text\na\nb\n")
+    assert [item.key for item in read_items(tmp_path / "n.csv")] == ["n.csv:1#1", "n.csv:2#1"]
 
 
 def test_one_id_for_two_pieces_of_conversation_is_refused(tmp_path: Path) -> None:

@@ -9,12 +9,20 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
-from trubleu.data.reference_files import SegmentCollector, context_field, id_field, optional_text, text_field
+from trubleu.data.reference_files import (
+    REFERENCE_TITLES,
+    SegmentCollector,
+    context_field,
+    id_field,
+    optional_text,
+    text_field,
+)
 from trubleu.errors import DataError, TrubleuWarning, UsageError, counted, nearest, shown, some
 from trubleu.files.jsonl import kind_of, parse_objects
 from trubleu.files.lines import iterate_lines, open_bytes, split_lines
 from trubleu.files.parquet import is_parquet, read_parquet
-from trubleu.files.paths import format_of, name_of
+from trubleu.files.paths import base_name, format_of, name_of
+from trubleu.files.tables import find_fields, read_table, tell_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,6 +30,7 @@ if TYPE_CHECKING:
     from trubleu.data.outputs import Outputs
     from trubleu.data.references import References
     from trubleu.files.paths import PathLike
+    from trubleu.files.tables import TextTable
 
 
 Role = Literal["item", "gold", "practice"]
@@ -308,18 +317,14 @@ def read_items(path: PathLike) -> list[Item]:
     return items
 
 
-def _is_rated(reference: Mapping[str, Any]) -> bool:
-    return bool(reference.get("ratings")) or reference.get("weight") is not None
+def _is_rated(reference: Any) -> bool:
+    return isinstance(reference, dict) and bool(reference.get("ratings") or reference.get("weight") is not None)
 
 
 def _records(path: PathLike) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield what a file holds, each with its place and the id it has if it names none."""
     name = name_of(path)
     form = format_of(name)
-    if form == "csv":
-        raise DataError(
-            f"{name}: items are not read from CSV; write them as JSON lines or Parquet, triples also as TSV"
-        )
     if form == "tsv":
         from trubleu.data.triple_files import read_triples
 
@@ -328,6 +333,9 @@ def _records(path: PathLike) -> Iterator[tuple[str, str, dict[str, Any]]]:
             yield f"{name}: triple {number}", triple.id, record
         return
     with open_bytes(path) as stream:
+        if form in ("csv", "xlsx"):
+            yield from _from_rows(read_table(stream, name))
+            return
         if is_parquet(stream, name):
             table = read_parquet(stream, name, _FIELDS)
             if not {"references", "response"} & set(table.names):
@@ -340,6 +348,31 @@ def _records(path: PathLike) -> Iterator[tuple[str, str, dict[str, Any]]]:
             return
         for place, record in parse_objects(chain.from_iterable(split_lines(stream, name)), name):
             yield place, place, record
+
+
+def _from_rows(table: TextTable) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield the segments of a table with a row per text to rate: its columns are id, text, message and origin."""
+    titles = {field: REFERENCE_TITLES[field] for field in ("id", "text", "message", "origin")}
+    found = find_fields(table.titles, titles, None, f"{table.name}: the first row")
+    if "text" not in found:
+        raise DataError(
+            f"{table.name}: the first row names no column of texts, only {some(table.titles)}; call it text"
+        )
+    tell_fields(found, table.name)
+    columns = {field: table.column(names[0]) for field, names in found.items()}
+    segments: dict[str, tuple[str, dict[str, Any]]] = {}
+    for row, place in enumerate(table.places):
+        identity = columns["id"][row] if "id" in columns else f"{base_name(table.name)}:{row + 1}"
+        message = columns["message"][row] or None if "message" in columns else None
+        first, record = segments.setdefault(identity, (place, {"message": message, "references": []}))
+        if message is not None and record["message"] != message:
+            raise DataError(f"{place}: the message is not that at {first}, which has the same id; give them the same")
+        reference = {"text": columns["text"][row]}
+        if origin := columns["origin"][row] if "origin" in columns else "":
+            reference["origin"] = origin
+        record["references"].append(reference)
+    for identity, (place, record) in segments.items():
+        yield place, identity, record
 
 
 def _from_parquet(record: Mapping[str, Any]) -> dict[str, Any]:
