@@ -75,7 +75,8 @@ class Aligner {
         int32_t key;
     };
 
-    // `keys_of(row)` returns a row's keys, which may be computed anew on every call; those up to `least` are not wanted.
+    // `keys_of(row)` returns a row's keys, which may be computed anew on every call where there are many; those up to
+    // `least` are not wanted.
     // Rows are filled up to whole vectors. Matches come in no particular order.
     template <typename KeysOf>
     const std::vector<Match> &align(size_t rows, size_t columns, int32_t least, KeysOf &&keys_of) {
@@ -105,16 +106,15 @@ class Aligner {
 
     // Takes pairs that are the best of row and column; returns whether another round is worth it.
     template <typename KeysOf> bool round(size_t columns, int32_t least, KeysOf &&keys_of) {
-        best_keys_.assign(padded(columns), least);
-        best_rows_.assign(padded(columns), -1);
-        for (uint32_t row : rows_) {
-            const int32_t *keys = keys_of(row);
-            for (size_t j = 0; j < columns; j += lanes) {
-                Ints here = ints_at(keys + j), best = ints_at(best_keys_.data() + j);
-                Ints better = here > best;
-                ints_to(best_keys_.data() + j, better ? here : best);
-                ints_to(best_rows_.data() + j, better ? Ints{} + static_cast<int32_t>(row) : ints_at(best_rows_.data() + j));
+        best_rows_.resize(padded(columns));
+        for (size_t j = 0; j < columns; j += lanes) {
+            Ints best = Ints{} + least, row_of_best = Ints{} - 1;
+            for (uint32_t row : rows_) {
+                Ints keys = ints_at(keys_of(row) + j), better = keys > best;
+                best = better ? keys : best;
+                row_of_best = better ? Ints{} + static_cast<int32_t>(row) : row_of_best;
             }
+            ints_to(best_rows_.data() + j, row_of_best);
         }
         size_t before = rows_.size(), left = 0;
         for (uint32_t row : rows_) {
