@@ -163,7 +163,7 @@ def test_both_builds_give_the_same_bits(characters: bool) -> None:
             found.append(
                 segments.scores(
                     matrix,
-                    kernels.row_lengths(matrix),
+                    kernels.row_squares(matrix),
                     rows,
                     None,
                     tuple(outputs),

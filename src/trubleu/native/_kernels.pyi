@@ -47,7 +47,7 @@ class Prepared:
 class SoftScale:
     def __init__(self, similarity: str, shift: float, unknown: float, rule: str, release: bool) -> None: ...
 
-def row_lengths(vectors: NDArray[np.float32]) -> NDArray[np.float32]: ...
+def row_squares(vectors: NDArray[np.float32]) -> NDArray[np.float32]: ...
 
 @final
 class TrubleuOptions:
@@ -75,7 +75,7 @@ class TrubleuSegments:
     def scores(
         self,
         vectors: NDArray[np.float32],
-        lengths: NDArray[np.float32],
+        squares: NDArray[np.float32],
         rows: NDArray[np.uint32],
         importance: NDArray[np.float64] | None,
         texts: tuple[str, ...],
@@ -87,7 +87,7 @@ class TrubleuSegments:
     def details(
         self,
         vectors: NDArray[np.float32],
-        lengths: NDArray[np.float32],
+        squares: NDArray[np.float32],
         rows: NDArray[np.uint32],
         importance: NDArray[np.float64] | None,
         texts: tuple[str, ...],
@@ -95,7 +95,7 @@ class TrubleuSegments:
         weights: NDArray[np.float64] | None,
         options: TrubleuOptions,
         segment: int,
-    ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float64], float, float, NDArray[np.float32]]: ...
+    ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float64], float, float, NDArray[np.float64]]: ...
 
 @final
 class SoftNames:

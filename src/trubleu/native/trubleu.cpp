@@ -19,7 +19,7 @@ constexpr double smallest_factor = 0.001;         // one factor alone does not m
 
 const double undefined = std::numeric_limits<double>::quiet_NaN();
 
-float scale_of(float length) { return length > 0.0f ? 1.0f / length : 0.0f; }
+double scale_of(double length) { return length > 0.0 ? 1.0 / length : 0.0; }
 
 // What tells n-grams of a hypothesis apart; all three numbers are small enough.
 uint64_t edge_key(size_t n, uint32_t head, uint32_t last) { return (uint64_t{n} << 60) | (uint64_t{head} << 30) | last; }
@@ -142,10 +142,12 @@ void SegmentScorer::take_words(size_t segment) {
 // Turns products of a word's vector with those of all words of the references into cosines.
 void SegmentScorer::settle(size_t row, float *products) const {
     uint32_t word = hypothesis_words_[row];
-    float scale = scale_of(words_.lengths[word]);
-    const float *scales = reference_scales_.data();
-    for (size_t column = 0; column < reference_scales_.size(); ++column)
-        products[column] = std::min(std::max(products[column] * scale * scales[column], -1.0f), 1.0f);
+    double scale = scale_of(words_.lengths[word]);
+    const double *scales = reference_scales_.data();
+    for (size_t column = 0; column < reference_scales_.size(); ++column) {
+        float cosine = static_cast<float>(static_cast<double>(products[column]) * (scale * scales[column]));
+        products[column] = std::min(std::max(cosine, -1.0f), 1.0f);
+    }
     // A word is as similar to itself as can be, with a vector or without.
     if (place_of_word_[word] != nothing) products[place_of_word_[word]] = 1.0f;
 }
@@ -166,45 +168,50 @@ void SegmentScorer::take_text(std::span<const uint32_t> words, Side &side) {
     side.places.clear();
     for (uint32_t word : words) {
         side.places.push_back(place_of_word_[word]);
-        float weight = words_.weights[word];
+        double weight = words_.weights[word];
         if (std::isnan(weight)) continue;
-        sum += static_cast<double>(weight);
+        sum += weight;
         ++known;
     }
-    float mean = known > 0 ? static_cast<float>(sum / static_cast<double>(known)) : 1.0f;
-    for (size_t n = 1; n <= options_.order; ++n) side.weights[n].assign(padded(words.size()), 0.0f);
-    float *single = side.weights[1].data();
+    double mean = known > 0 ? sum / static_cast<double>(known) : 1.0;
+    for (size_t n = 1; n <= options_.order; ++n) side.weights[n].assign(padded(words.size()), 0.0);
+    double *single = side.weights[1].data();
     for (size_t i = 0; i < words.size(); ++i) single[i] = std::isnan(words_.weights[words[i]]) ? mean : words_.weights[words[i]];
     for (size_t n = 2; n <= options_.order; ++n)
         for (size_t i = 0; i + n <= words.size(); ++i) side.weights[n][i] = side.weights[n - 1][i] + single[i + n - 1];
     for (size_t n = 1; n <= options_.order; ++n) {
         side.totals[n] = 0.0;
-        for (float weight : side.weights[n]) side.totals[n] += static_cast<double>(weight);
+        for (double weight : side.weights[n]) side.totals[n] += weight;
     }
 }
 
 // What each word of the reference adds to the numerator of c beside one word of the hypothesis.
 void SegmentScorer::multiply(size_t position, size_t scratch, float *to) {
     const float *cosine = cosines(left_.places[position], scratch);
-    float weight = left_.weights[1][position];
-    const float *weights = right_.weights[1].data();
-    for (size_t j = 0; j < right_.places.size(); ++j) to[j] = (weight + weights[j]) * cosine[right_.places[j]];
+    double weight = left_.weights[1][position];
+    const double *weights = right_.weights[1].data();
+    for (size_t j = 0; j < right_.places.size(); ++j)
+        to[j] = static_cast<float>(weight + weights[j]) * cosine[right_.places[j]];
 }
 
 namespace {
 
 // Keys of c for one n-gram beside `count` n-grams of a text, from the products of its words, `stride` apart.
+//
+// Sums are made in twice the precision, in which they do not depend on the order of the words: n-grams that are equally
+// similar get equal keys, and which of them are aligned is no accident of rounding.
 template <size_t n>
-void keys_of_row(const float *rows, size_t stride, float weight, const float *weights, size_t count, int32_t *keys) {
+void keys_of_row(const float *rows, size_t stride, double weight, const double *weights, size_t count, int32_t *keys) {
     int32_t cap = key_of(largest_of_unequal);
     for (size_t j = 0; j < count; ++j) {
-        float sum = rows[j];
-        for (size_t k = 1; k < n; ++k) sum += rows[k * stride + j + k];
-        keys[j] = std::min(key_of(sum / (weight + weights[j])), cap);
+        double sum = static_cast<double>(rows[j]);
+        for (size_t k = 1; k < n; ++k) sum += static_cast<double>(rows[k * stride + j + k]);
+        keys[j] = std::min(key_of(static_cast<float>(sum) / static_cast<float>(weight + weights[j])), cap);
     }
 }
 
-void keys_of_row(size_t n, const float *rows, size_t stride, float weight, const float *weights, size_t count, int32_t *keys) {
+void keys_of_row(size_t n, const float *rows, size_t stride, double weight, const double *weights, size_t count,
+                 int32_t *keys) {
     switch (n) {
         case 1: return keys_of_row<1>(rows, stride, weight, weights, count, keys);
         case 2: return keys_of_row<2>(rows, stride, weight, weights, count, keys);
@@ -246,9 +253,9 @@ double SegmentScorer::f_of_order(size_t reference, size_t n, std::vector<Aligned
     if (pairs) note_exact(reference, n, *pairs);
     if (rows.empty() && columns.empty()) return 1.0;
     // What each side lacks: the weights of n-grams that are left over, less what the similar ones make up for.
-    auto sum_at = [](const std::vector<float> &weights, const std::vector<uint32_t> &places) {
+    auto sum_at = [](const std::vector<double> &weights, const std::vector<uint32_t> &places) {
         double sum = 0.0;
-        for (uint32_t place : places) sum += static_cast<double>(weights[place]);
+        for (uint32_t place : places) sum += weights[place];
         return sum;
     };
     double left_lack = sum_at(left_.weights[n], rows), right_lack = sum_at(right_.weights[n], columns);
@@ -267,8 +274,8 @@ double SegmentScorer::f_of_order(size_t reference, size_t n, std::vector<Aligned
             uint32_t i = rows[match.row], j = columns[match.column];
             double above = static_cast<double>(value_of(match.key)) - options_.shift;
             double similarity = std::max(0.0, above / (1.0 - options_.shift));
-            left_lack -= similarity * static_cast<double>(left_.weights[n][i]);
-            right_lack -= similarity * static_cast<double>(right_.weights[n][j]);
+            left_lack -= similarity * left_.weights[n][i];
+            right_lack -= similarity * right_.weights[n][j];
             if (pairs)
                 pairs->push_back({static_cast<int32_t>(reference), static_cast<int32_t>(n),
                                   static_cast<int32_t>(i), static_cast<int32_t>(j), false, similarity});
@@ -334,7 +341,8 @@ double SegmentScorer::score(size_t segment, SegmentDetails *details) {
     for (size_t reference = 0; reference < last - first; ++reference) {
         double weight = weights ? weights[reference] : 1.0;
         PairScore pair;
-        if (!std::isnan(weight)) pair = compare(reference, (*segments_.references)[first + reference], details ? &details->pairs : nullptr);
+        if (!std::isnan(weight))
+            pair = compare(reference, (*segments_.references)[first + reference], details ? &details->pairs : nullptr);
         scores_.push_back(pair.score);
         if (details) details->references.push_back(pair);
         if (!(weight > 0.0)) continue;

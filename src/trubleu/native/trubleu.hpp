@@ -26,8 +26,8 @@ struct WordTable {
     const float *data = nullptr;     // vectors as they are, not of length 1
     size_t dimensions = 0;           // a multiple of Dots::lanes
     const uint32_t *rows = nullptr;  // the row of each word, or `nothing`
-    const float *lengths = nullptr;  // of each word's vector; 0 without one
-    const float *weights = nullptr;  // of each word; NaN for the mean of the words of its text that have a weight
+    const double *lengths = nullptr; // of each word's vector; 0 without one
+    const double *weights = nullptr; // of each word; NaN for the mean of the words of its text that have a weight
 };
 
 // Two n-grams that were aligned, for those who want to see them.
@@ -112,7 +112,7 @@ class SegmentScorer {
   private:
     struct Side {
         std::vector<uint32_t> places;                // by position: which of the segment's different words it is
-        std::vector<float> weights[max_order + 1];   // by order and position, filled up to whole vectors with 0
+        std::vector<double> weights[max_order + 1];  // by order and position, filled up to whole vectors with 0
         double totals[max_order + 1] = {};           // their sums
     };
 
@@ -140,7 +140,7 @@ class SegmentScorer {
     // The different words of the hypothesis, and of all references of the segment, and the cosines between them.
     std::vector<uint32_t> hypothesis_words_, reference_words_;
     std::vector<const float *> hypothesis_vectors_, reference_vectors_;
-    std::vector<float> reference_scales_;  // one over the length of each vector; 0 without one
+    std::vector<double> reference_scales_;  // one over the length of each vector; 0 without one
     std::vector<float> cosines_, scratch_;
     bool held_ = false;
     // Of one pair of texts.

@@ -28,15 +28,15 @@ void add_all(WordTexts &to, const nb::tuple &lines, size_t first, size_t last, c
     for (size_t i = 0; i < last - first; ++i) to.add(texts[i], options.tokenizer, options.lowercase);
 }
 
-OutArray<float> row_lengths(FloatMatrix vectors) {
+// The squares of the lengths of vectors, as products of vectors are summed: a vector's cosine with its like is 1.
+OutArray<float> row_squares(FloatMatrix vectors) {
     size_t count = vectors.shape(0), dimensions = vectors.shape(1);
     if (dimensions % Dots::lanes) throw nb::value_error("vectors need a multiple of 8 dimensions");
-    std::vector<float> lengths(count);
+    std::vector<float> squares(count);
     std::vector<const float *> rows;
     for (size_t i = 0; i < count; ++i) rows.push_back(vectors.data() + i * dimensions);
-    Dots::each(rows.data(), rows.data(), count, dimensions, lengths.data());
-    for (float &length : lengths) length = std::sqrt(length);
-    return to_numpy(std::move(lengths));
+    Dots::each(rows.data(), rows.data(), count, dimensions, squares.data());
+    return to_numpy(std::move(squares));
 }
 
 // Outputs of some segments beside their references. Whoever makes one keeps the references.
@@ -56,10 +56,10 @@ class SegmentsHandle {
     nb::list new_words() const { return strings(outputs_.own_words()); }
 
     // The score of each segment.
-    OutArray<double> scores(FloatMatrix vectors, InArray<float> lengths, InArray<uint32_t> rows,
+    OutArray<double> scores(FloatMatrix vectors, InArray<float> squares, InArray<uint32_t> rows,
                             std::optional<InArray<double>> importance, nb::tuple texts, const chrf::References *characters,
                             std::optional<InArray<double>> weights, const TrubleuOptions &options, int threads) const {
-        Words words(*this, vectors, lengths, rows, importance);
+        Words words(*this, vectors, squares, rows, importance);
         Characters compared(*this, texts, characters, options);
         Segments segments = joined(compared, weights);
         std::vector<double> scores(outputs_.size());
@@ -77,11 +77,11 @@ class SegmentsHandle {
     // One segment's score in all its parts: for each reference its score, the F of characters and those of the orders;
     // pairs of n-grams as reference, order, both positions and whether they are equal, with their similarities; what was
     // earned and what was cut; and the weight of each word, NaN for the mean of a text.
-    nb::tuple details(FloatMatrix vectors, InArray<float> lengths, InArray<uint32_t> rows,
+    nb::tuple details(FloatMatrix vectors, InArray<float> squares, InArray<uint32_t> rows,
                       std::optional<InArray<double>> importance, nb::tuple texts, const chrf::References *characters,
                       std::optional<InArray<double>> weights, const TrubleuOptions &options, size_t segment) const {
         if (segment >= outputs_.size()) throw nb::index_error("there is no such segment");
-        Words words(*this, vectors, lengths, rows, importance);
+        Words words(*this, vectors, squares, rows, importance);
         Characters compared(*this, texts, characters, options);
         SegmentDetails details;
         SegmentScorer(joined(compared, weights), words.table, options).score(segment, &details);
@@ -109,27 +109,27 @@ class SegmentsHandle {
   private:
     // What is known of all words.
     struct Words {
-        Words(const SegmentsHandle &handle, const FloatMatrix &vectors, const InArray<float> &row_lengths,
+        Words(const SegmentsHandle &handle, const FloatMatrix &vectors, const InArray<float> &squares,
               const InArray<uint32_t> &rows, const std::optional<InArray<double>> &importance) {
             size_t count = handle.outputs_.word_count();
             if (vectors.shape(1) % Dots::lanes) throw nb::value_error("vectors need a multiple of 8 dimensions");
             if (rows.shape(0) != count) throw nb::value_error("one row is needed for each word");
             if (importance && importance->shape(0) != count) throw nb::value_error("one weight is needed for each word");
-            size_t known = std::min(vectors.shape(0), row_lengths.shape(0));
+            size_t known = std::min(vectors.shape(0), squares.shape(0));
             lengths.reserve(count);
             weights.reserve(count);
             for (size_t i = 0; i < count; ++i) {
                 uint32_t row = rows.data()[i];
                 if (row != nothing && row >= known) throw nb::index_error("there is no such row");
-                float length = row == nothing ? 0.0f : row_lengths.data()[row];
+                double length = row == nothing ? 0.0 : std::sqrt(static_cast<double>(squares.data()[row]));
                 lengths.push_back(length);
-                if (importance) weights.push_back(static_cast<float>(importance->data()[i]));
-                else weights.push_back(length > 0.0f ? length : std::numeric_limits<float>::quiet_NaN());
+                if (importance) weights.push_back(importance->data()[i]);
+                else weights.push_back(length > 0.0 ? length : std::numeric_limits<double>::quiet_NaN());
             }
             table = {vectors.data(), vectors.shape(1), rows.data(), lengths.data(), weights.data()};
         }
 
-        std::vector<float> lengths, weights;
+        std::vector<double> lengths, weights;
         WordTable table;
     };
 
@@ -177,7 +177,7 @@ void bind_trubleu(nanobind::module_ &m) {
     namespace nb = nanobind;
     using namespace trubleu;
     using namespace trubleu::soft;
-    m.def("row_lengths", &row_lengths, nb::arg("vectors"));
+    m.def("row_squares", &row_squares, nb::arg("vectors"));
     nb::class_<TrubleuOptions>(m, "TrubleuOptions")
         .def("__init__",
              [](TrubleuOptions *self, int order, double beta, double shift, bool characters, bool lowercase) {
@@ -202,10 +202,10 @@ void bind_trubleu(nanobind::module_ &m) {
              nb::arg("lines"), nb::arg("references"), nb::arg("offsets"), nb::arg("options"), nb::arg("first"),
              nb::arg("last"))
         .def("new_words", &SegmentsHandle::new_words)
-        .def("scores", &SegmentsHandle::scores, nb::arg("vectors"), nb::arg("lengths"), nb::arg("rows"),
+        .def("scores", &SegmentsHandle::scores, nb::arg("vectors"), nb::arg("squares"), nb::arg("rows"),
              nb::arg("importance").none(), nb::arg("texts"), nb::arg("characters").none(), nb::arg("weights").none(),
              nb::arg("options"), nb::arg("threads"))
-        .def("details", &SegmentsHandle::details, nb::arg("vectors"), nb::arg("lengths"), nb::arg("rows"),
+        .def("details", &SegmentsHandle::details, nb::arg("vectors"), nb::arg("squares"), nb::arg("rows"),
              nb::arg("importance").none(), nb::arg("texts"), nb::arg("characters").none(), nb::arg("weights").none(),
              nb::arg("options"), nb::arg("segment"));
 }

@@ -168,7 +168,7 @@ class WordRows(RowStore):
     def _forget(self) -> None:
         super()._forget()
         self._numbers: dict[str, int] = {}
-        self._lengths = np.zeros(0, np.float32)
+        self._squares = np.zeros(0, np.float32)
 
     def find(self, names: Sequence[str]) -> Rows:
         """Return the rows of names, each of which is there once."""
@@ -179,7 +179,7 @@ class WordRows(RowStore):
     def find_behind(
         self, held: HeldWords, names: Sequence[str]
     ) -> tuple[Matrix, NDArray[np.float32], NDArray[np.uint32]]:
-        """Return all rows, their lengths, and the numbers of those of held words and, behind them, of other ones."""
+        """Return all rows, their squares, and the numbers of those of held words and, behind them, of other ones."""
         with self._lock:
             rows = held.rows
             numbers = None
@@ -190,10 +190,10 @@ class WordRows(RowStore):
             if numbers is None:
                 numbers = self._find([*held.words, *names])
                 held.rows = self._numbers, numbers[: len(held.words)]
-            if len(self._lengths) < self._used:
-                added = kernels.row_lengths(self._matrix[len(self._lengths) : self._used])
-                self._lengths = np.concatenate([self._lengths, added])
-            return self._matrix, self._lengths, numbers
+            if len(self._squares) < self._used:
+                added = kernels.row_squares(self._matrix[len(self._squares) : self._used])
+                self._squares = np.concatenate([self._squares, added])
+            return self._matrix, self._squares, numbers
 
     def _find(self, names: Sequence[str]) -> NDArray[np.uint32]:
         numbers = np.fromiter(map(self._numbers.get, names, repeat(-1)), np.int64, len(names))
@@ -275,7 +275,7 @@ class SoftVectors:
     def word_rows(
         self, held: HeldWords, words: Sequence[str]
     ) -> tuple[Matrix, NDArray[np.float32], NDArray[np.uint32]]:
-        """Return vectors of single words as long as they are, their lengths, and which one each word has."""
+        """Return vectors of single words as long as they are, the squares of their lengths, and which one each word has."""
         return self._words.find_behind(held, words)
 
     def words(self, words: Sequence[str]) -> tuple[Rows, NDArray[np.uint8] | None]:
