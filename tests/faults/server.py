@@ -25,8 +25,11 @@ LOADED = {"trubleu", "numpy", "scipy", "sqlalchemy", "polars", "yaml", "pydantic
 def main() -> None:
     """Answer until standard input ends."""
     from trubleu.cli import main as command
-    from trubleu.native import kernels  # noqa: F401
+    from trubleu.native import kernels
 
+    # The binding layer keeps a table of all objects, which grows when there are many, and cannot do without it.
+    objects = [kernels.Options("none", False, 1, "counts", "closest", False) for _ in range(1 << 12)]
+    del objects
     shim = ctypes.CDLL(None)
     print("ready", flush=True)
     for line in sys.stdin:

@@ -275,7 +275,7 @@ class SoftVectors:
     def word_rows(
         self, held: HeldWords, words: Sequence[str]
     ) -> tuple[Matrix, NDArray[np.float32], NDArray[np.uint32]]:
-        """Return vectors of single words as long as they are, the squares of their lengths, and which one each word has."""
+        """Return vectors of single words as long as they are, the squares of their lengths, and each word's row."""
         return self._words.find_behind(held, words)
 
     def words(self, words: Sequence[str]) -> tuple[Rows, NDArray[np.uint8] | None]:
