@@ -50,7 +50,7 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
 def run(options: argparse.Namespace) -> None:
     """Compare and print."""
     from trubleu.errors import UsageError
-    from trubleu.execution.progress import Bars, told_once
+    from trubleu.execution.progress import Bars
     from trubleu.explain.difference import compare_systems
     from trubleu.render.comparison import render_comparison
 
@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> None:
             raise UsageError(f"--{name} {getattr(options, name)} must be 0 or more")
     if options.metric:
         build_metrics(options)  # a wrong name is said before files are read
-    with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
+    with Bars(quiet=options.quiet) as bars:
         references, outputs = corpus_and_metric(options)
         comparison = compare_systems(
             outputs,

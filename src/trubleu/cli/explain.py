@@ -61,7 +61,6 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Explain and print."""
-    from trubleu.execution.progress import told_once
     from trubleu.explain import explain
 
     check_output(options)
@@ -72,14 +71,12 @@ def run(options: argparse.Namespace) -> None:
         load_page_templates()  # what is not installed is said before files are read
     if options.metric:
         _one_metric(options)
-    with told_once(quiet=options.quiet):
-        references, outputs = corpus_and_metric(options)
-        metric = _one_metric(options)
-        places = _choose(options, metric, references, outputs)
-        explanations = {
-            name: [explain(metric, texts[place], references, place) for place in places]
-            for name, texts in outputs.items()
-        }
+    references, outputs = corpus_and_metric(options)
+    metric = _one_metric(options)
+    places = _choose(options, metric, references, outputs)
+    explanations = {
+        name: [explain(metric, texts[place], references, place) for place in places] for name, texts in outputs.items()
+    }
     write_output(options, _render(explanations, options))
 
 

@@ -139,7 +139,7 @@ def run_pairs(options: argparse.Namespace) -> None:
     from trubleu.data import parse_system
     from trubleu.errors import UsageError
     from trubleu.execution.output_parts import prepare_folder
-    from trubleu.execution.progress import Bars, told_once
+    from trubleu.execution.progress import Bars
     from trubleu.files.paths import exists
     from trubleu.judge import judge_pairs
     from trubleu.judge.pairs.results import Protocol
@@ -165,7 +165,6 @@ def run_pairs(options: argparse.Namespace) -> None:
         partial=options.partial,
     )
     with (
-        told_once(quiet=options.quiet),
         resumable(options) as cache,
         Bars(quiet=options.quiet) as bars,
         chosen_engine(options) as engine,
@@ -360,7 +359,7 @@ def add_wmt_parser(protocols: argparse._SubParsersAction[Any]) -> None:
 def run_wmt(options: argparse.Namespace) -> None:
     """Judge and print."""
     from trubleu.execution.output_parts import prepare_folder
-    from trubleu.execution.progress import Bars, told_once
+    from trubleu.execution.progress import Bars
     from trubleu.judge.wmt.judge import judge_wmt
     from trubleu.render.judge_wmt import render_wmt
 
@@ -369,7 +368,6 @@ def run_wmt(options: argparse.Namespace) -> None:
     if options.metric:
         _build(options)  # a wrong name is said before files are read
     with (
-        told_once(quiet=options.quiet),
         resumable(options) as cache,
         Bars(quiet=options.quiet) as bars,
         chosen_engine(options) as engine,

@@ -113,7 +113,7 @@ def run(options: argparse.Namespace) -> None:
     from contextlib import ExitStack
 
     from trubleu.errors import UsageError
-    from trubleu.execution.progress import Bars, told_once
+    from trubleu.execution.progress import Bars
     from trubleu.files.paths import format_to_write
     from trubleu.files.writer import check_writable
     from trubleu.mining import Index
@@ -130,7 +130,7 @@ def run(options: argparse.Namespace) -> None:
     if in_parquet:
         polars_module()  # if it is missing, that is said now and not after the work
     check_writable(options.out)
-    with told_once(quiet=options.quiet), resumable(options) as cache, Bars(quiet=options.quiet) as bars:
+    with resumable(options) as cache, Bars(quiet=options.quiet) as bars:
         source = seed_source(options.seeds, columns=options.columns, skip_bad=options.skip_bad)
         options.seeds = list(source.files)  # of a folder, what is in it
         keep_inputs(options, options.out)
@@ -162,7 +162,6 @@ def run(options: argparse.Namespace) -> None:
 def look(options: argparse.Namespace) -> None:
     """Print what a search finds."""
     from trubleu.errors import UsageError, counted
-    from trubleu.execution.progress import told_once
     from trubleu.mining import Index
     from trubleu.render.mining import candidate_tables
     from trubleu.render.tables import FOR_PROGRAMS, render_tables
@@ -177,10 +176,9 @@ def look(options: argparse.Namespace) -> None:
     chosen = _scoring(options)
     check_output(options)
     _keep_index(path, options.out)
-    with told_once(quiet=options.quiet):
-        index = Index.open(path)
-        found = index.search(message, options.response, **chosen)
-        notes = [] if found else [_nothing(index, message, options.response, chosen)]
+    index = Index.open(path)
+    found = index.search(message, options.response, **chosen)
+    notes = [] if found else [_nothing(index, message, options.response, chosen)]
     tables = candidate_tables(
         found,
         notes,
@@ -364,7 +362,7 @@ def _add_resume(group: argparse._ArgumentGroup) -> None:
 def index(options: argparse.Namespace) -> None:
     """Index a corpus, and say what was made."""
     from trubleu.errors import UsageError
-    from trubleu.execution.progress import Bars, told_once
+    from trubleu.execution.progress import Bars
     from trubleu.mining import Index
     from trubleu.mining.index_builder import corpus_source
     from trubleu.mining.index_folder import check_outside
@@ -377,7 +375,6 @@ def index(options: argparse.Namespace) -> None:
     check_outside(options.out, options.files)
     shard_triples = MOST_TRIPLES if options.shard_triples is None else options.shard_triples
     with (
-        told_once(quiet=options.quiet),
         resumable(options) as cache,
         chosen_engine(options) as where,
         Bars(quiet=options.quiet) as bars,
@@ -402,7 +399,7 @@ def index(options: argparse.Namespace) -> None:
 def add(options: argparse.Namespace) -> None:
     """Add to an index, and say what it is now."""
     from trubleu.errors import UsageError
-    from trubleu.execution.progress import Bars, told_once
+    from trubleu.execution.progress import Bars
     from trubleu.mining import Index
     from trubleu.mining.index_builder import corpus_source
     from trubleu.mining.index_folder import check_outside
@@ -411,7 +408,6 @@ def add(options: argparse.Namespace) -> None:
         raise UsageError("mine add needs INDEX MORE: an index, and files of triples or folders of them")
     path, *files = options.files
     with (
-        told_once(quiet=options.quiet),
         resumable(options) as cache,
         chosen_engine(options) as where,
         Bars(quiet=options.quiet) as bars,

@@ -137,7 +137,6 @@ def new(options: argparse.Namespace) -> None:
     from contextlib import ExitStack
 
     from trubleu.errors import UsageError, counted
-    from trubleu.execution.progress import told_once
 
     check_packages()
     no_more(options, "new")
@@ -145,7 +144,7 @@ def new(options: argparse.Namespace) -> None:
     from trubleu.rating.carry import create_and_carry
     from trubleu.rating.config import check_verified
 
-    with told_once(quiet=options.quiet), ExitStack() as stack:
+    with ExitStack() as stack:
         config = _config(options)
         check_verified(config, options.config)
         items = _items(options, config)
@@ -227,7 +226,6 @@ def plan(options: argparse.Namespace) -> None:
     from dataclasses import replace
 
     from trubleu.errors import UsageError
-    from trubleu.execution.progress import told_once
     from trubleu.rating.plan import make_plan
     from trubleu.render.rating import plan_table
     from trubleu.render.tables import FOR_PROGRAMS, render_tables
@@ -242,20 +240,19 @@ def plan(options: argparse.Namespace) -> None:
         "per_hour": options.pay,
         "minutes": options.minutes,
     }
-    with told_once(quiet=options.quiet):
-        if options.study is not None:
-            for name in ("kind", "outputs", "pairs", "config"):
-                if getattr(options, name):
-                    raise UsageError(f"--{name} is for --from; a study knows it already")
-            with opened(options.study, copy=True, quiet=options.quiet) as study:
-                items = [item for item in study.items() if item.role == "item"]
-                config = study.config
-            wanted = config.raters if options.raters is None else _config(options).raters
-            there = sum(min(item.counted, wanted) for item in items)
-            given["least_people"] = max((wanted - item.counted for item in items), default=0)
-            made = make_plan(replace(config, raters=wanted), len(items), there=there, **given)
-        else:
-            config = _config(options)
-            made = make_plan(config, len(_items(options, config)), **given)
+    if options.study is not None:
+        for name in ("kind", "outputs", "pairs", "config"):
+            if getattr(options, name):
+                raise UsageError(f"--{name} is for --from; a study knows it already")
+        with opened(options.study, copy=True) as study:
+            items = [item for item in study.items() if item.role == "item"]
+            config = study.config
+        wanted = config.raters if options.raters is None else _config(options).raters
+        there = sum(min(item.counted, wanted) for item in items)
+        given["least_people"] = max((wanted - item.counted for item in items), default=0)
+        made = make_plan(replace(config, raters=wanted), len(items), there=there, **given)
+    else:
+        config = _config(options)
+        made = make_plan(config, len(_items(options, config)), **given)
     table = plan_table(made, for_people=options.format not in FOR_PROGRAMS)
     write_output(options, render_tables([table], options.format, options.digits))

@@ -374,7 +374,7 @@ def simulate(options: argparse.Namespace) -> None:
 
     no_more(options, "simulate")
     _check_store(options)
-    with opened(options.study, sync=True, quiet=options.quiet) as study:
+    with opened(options.study, sync=True) as study:
         for package in ("httpx", "fastapi", "uvicorn", "jinja2", "markdown_it", "python_multipart"):
             needed(package, "simulating raters", "trubleu[rate]")
         _check(options, study)

@@ -53,15 +53,12 @@ def check_packages() -> None:
         needed(package, "a rating study", "trubleu[rate]")
 
 
-def opened(folder: str, *, sync: bool = False, copy: bool = False, check: bool = True, quiet: bool = False) -> Study:
+def opened(folder: str, *, sync: bool = False, copy: bool = False, check: bool = True) -> Study:
     """Open a study: to serve it, bring it in step with its settings; to look at it, take a copy."""
     check_packages()
-    from trubleu.execution.progress import told_once
     from trubleu.rating import Study
 
-    # Also where a command has no warnings of its own to tell.
-    with told_once(quiet=quiet):
-        return Study.open(folder, sync=sync, copy=copy, check=check)
+    return Study.open(folder, sync=sync, copy=copy, check=check)
 
 
 def no_more(options: argparse.Namespace, command: str) -> None:
@@ -164,12 +161,11 @@ def export(options: argparse.Namespace) -> None:
     import sys
 
     from trubleu.errors import counted
-    from trubleu.execution.progress import told_once
     from trubleu.files.writer import check_writable
 
     no_more(options, "export")
     check_writable(options.out)
-    with told_once(quiet=options.quiet), opened(options.study, copy=True, quiet=options.quiet) as study:
+    with opened(options.study, copy=True) as study:
         from trubleu.rating.export import export_study
 
         made = export_study(study, options.what, options.out, labels=options.labels)
@@ -190,10 +186,9 @@ def bring_in(options: argparse.Namespace) -> None:
     import sys
 
     from trubleu.errors import counted
-    from trubleu.execution.progress import told_once
 
     no_more(options, "import")
-    with told_once(quiet=options.quiet), opened(options.study, quiet=options.quiet) as study:
+    with opened(options.study) as study:
         from trubleu.rating.import_ratings import import_ratings
 
         found = import_ratings(study, options.file, layout=options.layout, answer=options.answer)
@@ -215,7 +210,6 @@ def bring_in(options: argparse.Namespace) -> None:
 def status(options: argparse.Namespace) -> None:
     """Say how a study goes."""
     from trubleu.errors import UsageError
-    from trubleu.execution.progress import told_once
     from trubleu.render.rating import status_records, status_tables
     from trubleu.render.tables import FOR_PROGRAMS, render_tables
 
@@ -223,7 +217,7 @@ def status(options: argparse.Namespace) -> None:
     check_output(options)
     if not 0 <= options.resamples <= 1_000_000:
         raise UsageError(f"--resamples {options.resamples} must lie between 0 and 1,000,000")
-    with told_once(quiet=options.quiet), opened(options.study, copy=True, quiet=options.quiet) as study:
+    with opened(options.study, copy=True) as study:
         from trubleu.rating.summary import summary
 
         found = summary(study, study.now(), resamples=options.resamples)

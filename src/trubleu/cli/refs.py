@@ -143,7 +143,7 @@ def _above(references: References, least: float) -> References:
 def prepare(options: argparse.Namespace) -> None:
     """Read references, tokenise them and write the result."""
     from trubleu.errors import UsageError
-    from trubleu.execution.progress import Bars, told_once
+    from trubleu.execution.progress import Bars
     from trubleu.files.writer import check_writable
     from trubleu.text import tokenizer
 
@@ -152,7 +152,7 @@ def prepare(options: argparse.Namespace) -> None:
     check_writable(options.out)
     keep_inputs(options, options.out)
     tokenize = tokenizer(options.tokenize)  # a wrong name is said before files are read
-    with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
+    with Bars(quiet=options.quiet) as bars:
         references = _read(options, options.files)
         prepared = references.prepare(
             tokenize=tokenize, lowercase=options.lowercase, progress=bars.stage("prepare", len(references))

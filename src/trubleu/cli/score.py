@@ -133,7 +133,7 @@ def add_engine_options(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> None:
     """Score and print."""
     from trubleu.errors import UsageError
-    from trubleu.execution.progress import Bars, told_once
+    from trubleu.execution.progress import Bars
     from trubleu.render.scores import render_scores
 
     if options.list_metrics is not None:
@@ -156,7 +156,7 @@ def run(options: argparse.Namespace) -> None:
     sampling = sampling_of(options, interval=options.ci, test=options.test, baseline=options.baseline)
     if options.segments and options.segments_to is not None:
         raise UsageError("--segments and --segments-to say twice where scores of segments go; leave one out")
-    with told_once(quiet=options.quiet), resumable(options) as cache, Bars(quiet=options.quiet) as bars:
+    with resumable(options) as cache, Bars(quiet=options.quiet) as bars:
         if options.engine is not None:
             with chosen_engine(options) as where:
                 report = _score_ranges(options, sampling, bars, where, cache)

@@ -298,7 +298,7 @@ def _add_world(parser: argparse.ArgumentParser, *, resamples: bool = True) -> No
 
 def run_power(options: argparse.Namespace) -> None:
     """Simulate studies of two systems."""
-    from trubleu.execution.progress import Bars, told_once
+    from trubleu.execution.progress import Bars
     from trubleu.render.studies import render_power
     from trubleu.simulate.studies import power_study
     from trubleu.simulate.studies.power import check_two
@@ -306,7 +306,7 @@ def run_power(options: argparse.Namespace) -> None:
     systems = _systems(options)
     check_two(systems)  # before the pool is made, which takes seconds
     sizes = _checked(options)
-    with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
+    with Bars(quiet=options.quiet) as bars:
         pool, scored = _scored(options, systems, bars)
         study = power_study(
             pool,
@@ -324,13 +324,13 @@ def run_power(options: argparse.Namespace) -> None:
 
 def run_coverage(options: argparse.Namespace) -> None:
     """Count how often intervals cover the truth."""
-    from trubleu.execution.progress import Bars, told_once
+    from trubleu.execution.progress import Bars
     from trubleu.render.studies import render_coverage
     from trubleu.simulate.studies import coverage_study
 
     systems = _systems(options)
     sizes = _checked(options)
-    with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
+    with Bars(quiet=options.quiet) as bars:
         pool, scored = _scored(options, systems, bars)
         study = coverage_study(
             pool,
@@ -349,7 +349,7 @@ def run_coverage(options: argparse.Namespace) -> None:
 def run_order(options: argparse.Namespace) -> None:
     """Compare the order of systems with the true one."""
     from trubleu.errors import UsageError
-    from trubleu.execution.progress import Bars, told_once
+    from trubleu.execution.progress import Bars
     from trubleu.render.studies import render_order
     from trubleu.simulate.studies import order_study
     from trubleu.simulate.world import SYSTEMS
@@ -358,7 +358,7 @@ def run_order(options: argparse.Namespace) -> None:
     if len(systems) < 2:
         raise UsageError(f"an order needs two systems or more, not {len(systems)}; give --system again")
     sizes = _checked(options)
-    with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
+    with Bars(quiet=options.quiet) as bars:
         pool, scored = _scored(options, systems, bars)
         study = order_study(pool, scored, segments=sizes, sets=options.sets, seed=options.seed, steps=bars.stage)
     write_output(options, render_order(study, options.format, options.digits))

@@ -167,11 +167,11 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
 def make(options: argparse.Namespace) -> None:
     """Cut conversations into triples."""
     from trubleu.data import DialogueFiles, write_triples
-    from trubleu.execution.progress import Bars, told_once
+    from trubleu.execution.progress import Bars
 
     _check(options, "make", "DIALOGUES", [options.out])
     source = DialogueFiles(options.files, separator=options.separator, turns=options.turns, skip_bad=options.skip_bad)
-    with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
+    with Bars(quiet=options.quiet) as bars:
         triples = source.triples(context=options.context, progress=bars.stage("cut", source.total, "B"))
         written = write_triples(options.out, triples)
         source.warn_of_skipped()
@@ -181,12 +181,12 @@ def make(options: argparse.Namespace) -> None:
 def sample(options: argparse.Namespace) -> None:
     """Draw triples at random."""
     from trubleu.data import TripleFiles, sample_triples, write_triples
-    from trubleu.execution.progress import Bars, told_once
+    from trubleu.execution.progress import Bars
 
     _check(options, "sample", "CORPUS", [options.out])
     source = TripleFiles(options.files, columns=options.columns, skip_bad=options.skip_bad)
     keep_inputs(argparse.Namespace(files=list(source.files)), options.out)
-    with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
+    with Bars(quiet=options.quiet) as bars:
         read = bars.stage("read", source.total, "B")
         drawn = sample_triples(source, options.n, seed=options.seed, progress=read)
         write_triples(options.out, drawn)
@@ -199,7 +199,7 @@ def split(options: argparse.Namespace) -> None:
     from trubleu.data.seeds import SEED_SYSTEM
     from trubleu.data.triple_files import check_together, write_together
     from trubleu.data.triples import distinct_triples
-    from trubleu.execution.progress import Bars, told_once
+    from trubleu.execution.progress import Bars
     from trubleu.files.paths import check_standard_input_once
 
     targets = [options.dev_out, options.test_out]
@@ -209,7 +209,7 @@ def split(options: argparse.Namespace) -> None:
     source = TripleFiles(options.files, columns=options.columns, skip_bad=options.skip_bad)
     for target in targets:
         keep_inputs(argparse.Namespace(files=list(source.files)), target)
-    with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
+    with Bars(quiet=options.quiet) as bars:
         ratings = Ratings.read(options.ratings, system=SEED_SYSTEM)
         read = bars.stage("read", source.total, "B")
         triples = distinct_triples(source, progress=read)

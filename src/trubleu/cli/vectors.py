@@ -99,7 +99,7 @@ def train(options: argparse.Namespace) -> None:
 
     from trubleu.errors import UsageError
     from trubleu.execution import engine
-    from trubleu.execution.progress import Bars, told_once
+    from trubleu.execution.progress import Bars
     from trubleu.render.tables import render_tables
     from trubleu.render.vectors import training_table
     from trubleu.vectors.training.options import TrainingOptions
@@ -125,7 +125,7 @@ def train(options: argparse.Namespace) -> None:
     )
     # Counting takes one thread; --threads are those of training, when the engine can neither fail nor hold anything.
     where = engine("local" if options.engine is None else options.engine)
-    with told_once(quiet=options.quiet), resumable(options) as cache, where, Bars(quiet=options.quiet) as bars:
+    with resumable(options) as cache, where, Bars(quiet=options.quiet) as bars:
         made = train_vectors(
             options.files,
             options.out,
@@ -315,13 +315,13 @@ def compare(options: argparse.Namespace) -> None:
 
 def convert(options: argparse.Namespace) -> None:
     """Write vectors as another kind of file."""
-    from trubleu.execution.progress import Bars, told_once
+    from trubleu.execution.progress import Bars
     from trubleu.vectors.convert import convert_vectors
 
     source, target = _arguments(options, "convert", "SOURCE TARGET", 2)
     options.files = [source]
     keep_inputs(options, target)
-    with told_once(quiet=options.quiet), Bars(quiet=options.quiet) as bars:
+    with Bars(quiet=options.quiet) as bars:
         convert_vectors(
             source,
             target,
