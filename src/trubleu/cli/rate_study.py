@@ -239,7 +239,7 @@ def audit(options: argparse.Namespace) -> None:
     from trubleu.rating.audit import audit as faults_of
 
     no_more(options, "audit")
-    with opened(options.study, copy=True, check=False, quiet=True) as study:
+    with opened(options.study, copy=True, check=False) as study:
         faults = faults_of(study)
         name = study.store.name
         if not faults:

@@ -27,6 +27,7 @@ from trubleu.execution.base import Partition, Result, State
 from trubleu.files import paths
 from trubleu.files.arrays import ArrayFile, Kind, write_arrays
 from trubleu.files.paths import unreadable
+from trubleu.files.writer import write_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -276,20 +277,7 @@ def _own_key() -> bytes:
     path = _configuration() / "trubleu" / KEY_NAME
     if not path.exists():
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        made = path.with_name(f".trubleu-{secrets.token_hex(8)}.tmp")
-        try:
-            with os.fdopen(os.open(made, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as stream:
-                stream.write(f"{secrets.token_hex(32)}\n")
-                stream.flush()
-                os.fsync(stream.fileno())
-            try:
-                path.hardlink_to(made)  # of several who make one at once, the first
-            except FileExistsError:
-                pass
-            except OSError:  # a file system without links
-                made.replace(path)
-        finally:
-            made.unlink(missing_ok=True)
+        write_private(path, secrets.token_hex(32))
     return _read_key(path)
 
 

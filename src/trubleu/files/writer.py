@@ -293,3 +293,21 @@ def locked(path: PathLike) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+def write_private(path: Path, text: str) -> None:
+    """Make a file that only its owner may read, whole or not at all; of several who make it at once, the first does."""
+    made = path.with_name(f".trubleu-{secrets.token_hex(8)}.tmp")
+    try:
+        with os.fdopen(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
+            stream.write(f"{text}\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        try:
+            path.hardlink_to(made)
+        except FileExistsError:
+            pass
+        except OSError:  # a file system without links
+            made.replace(path)
+    finally:
+        made.unlink(missing_ok=True)

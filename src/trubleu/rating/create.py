@@ -13,6 +13,7 @@ from sqlalchemy import func, select
 from sqlalchemy.engine import URL
 
 from trubleu.errors import DataError, StoreError, UsageError
+from trubleu.files.writer import write_private
 from trubleu.rating import raters
 from trubleu.rating.config import StudyConfig, config_text, gold_lines, parse_config
 from trubleu.rating.items import check_items
@@ -20,7 +21,7 @@ from trubleu.rating.migrate import migrate
 from trubleu.rating.quota import settle
 from trubleu.rating.raters import KEY, note
 from trubleu.rating.scheduler import SHUFFLES
-from trubleu.rating.secret import SECRET, keep_secret, new_secret, read_secret, write_private
+from trubleu.rating.secret import SECRET, keep_secret, new_secret, read_secret
 from trubleu.rating.store.database import Store, get_meta, lock_study, put_meta, secret_of
 from trubleu.rating.store.schema import SCHEMA, items
 from trubleu.rating.store.updates import ITEM, ITEMS, TIP, row_mac

@@ -8,13 +8,13 @@ from __future__ import annotations
 import base64
 import hmac
 import json
-import os
 import secrets
 from functools import lru_cache
 from random import Random
 from typing import TYPE_CHECKING
 
 from trubleu.errors import DataError
+from trubleu.files.writer import write_private
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,14 +28,6 @@ _ENCODE = json.JSONEncoder(separators=(",", ":")).encode
 def new_secret() -> str:
     """Return a secret that nobody can guess."""
     return secrets.token_urlsafe(32)
-
-
-def write_private(path: Path, text: str) -> None:
-    """Write a line to a new file that only its owner may read."""
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
-        stream.write(text + "\n")
-        stream.flush()
-        os.fsync(stream.fileno())
 
 
 def read_secret(folder: Path) -> str:
@@ -71,14 +63,7 @@ def keep_secret(folder: Path, secret: str) -> None:
     """
     path = folder / SECRET
     try:
-        if not path.exists():
-            # Whole or not at all: what is half written would be taken for the secret the next time.
-            making = folder / f".trubleu-{secrets.token_hex(8)}.tmp"
-            try:
-                write_private(making, secret)
-                making.replace(path)
-            finally:
-                making.unlink(missing_ok=True)
+        write_private(path, secret)
     except OSError as error:
         raise DataError(
             f"{path} cannot be written: {error.strerror or error}; the secret of the study goes there"
