@@ -81,7 +81,7 @@ def test_an_interrupted_import_leaves_nothing(folder: Path, monkeypatch: pytest.
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("trubleu.data.rating_files.write_ratings", interrupt)
+    monkeypatch.setattr("trubleu.data.sets.write_ratings", interrupt)
     assert main(["import", "mqm", "mqm_made.tsv", "--out", "set"]) == 130
     assert sorted(folder.rglob("*")) == before
 

@@ -300,7 +300,11 @@ def test_names_that_files_cannot_have() -> None:
 
 def test_a_set_that_is_damaged(tmp_path: Path) -> None:
     assert find_set(str(tmp_path)) is None
-    for text, message in (("{", "does not describe a set"), ('{"schema": 9}', "made by another version of trubleu")):
+    for text, message in (
+        ("{", "does not describe a set"),
+        ('{"schema": 9}', "made by another version of trubleu"),
+        ('{"schema": 1, "systems": ["../../x"]}', r"no system can be named '\.\./\.\./x'"),
+    ):
         (tmp_path / "set.json").write_text(text)
         with pytest.raises(DataError, match=message):
             find_set(str(tmp_path))

@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from trubleu.data.rating_files import write_ratings
+from trubleu.data.reference_files import write_references
 from trubleu.errors import DataError, UsageError, shown, some
-from trubleu.files.jsonl import json_line
+from trubleu.files.jsonl import json_line, parse_json
 from trubleu.files.paths import is_remote
 from trubleu.files.writer import atomic_writer, new_folder
 
@@ -183,11 +185,8 @@ def terms_of(each: EvaluationSet) -> list[Path]:
 
 
 def _write(folder: Path, each: EvaluationSet, description: Mapping[str, Any]) -> None:
-    from trubleu.data.rating_files import write_ratings
-
     (folder / OUTPUTS).mkdir(parents=True)
-    with atomic_writer(folder / REFERENCES) as file:
-        file.writelines(json_line(_record(segment)) + "\n" for segment in each.segments)
+    write_references(folder / REFERENCES, each.segments, weighted=False)
     for system, texts in each.outputs.items():
         with atomic_writer(folder / OUTPUTS / f"{system}.jsonl") as file:
             there = (segment.id for segment in each.segments if segment.id in texts)
@@ -198,18 +197,6 @@ def _write(folder: Path, each: EvaluationSet, description: Mapping[str, Any]) ->
         shutil.copyfile(path, folder / path.name)
     with atomic_writer(folder / DESCRIPTION) as file:
         file.write(json.dumps(description, ensure_ascii=False, indent=2) + "\n")
-
-
-def _record(segment: Segment) -> dict[str, Any]:
-    record: dict[str, Any] = {"id": segment.id}
-    if segment.context is not None:
-        record["context"] = segment.context
-    if segment.message is not None:
-        record["message"] = segment.message
-    record["references"] = [
-        {"text": each.text, **({} if each.origin is None else {"origin": each.origin})} for each in segment.references
-    ]
-    return record
 
 
 class SetFiles(NamedTuple):
@@ -256,10 +243,12 @@ def find_set(path: str) -> SetFiles | None:
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{folder / DESCRIPTION} cannot be read: {error}") from error
     try:
-        about = json.loads(text)
+        about = parse_json(text)
         if about["schema"] != SCHEMA:
             raise DataError(f"{folder / DESCRIPTION} was made by another version of trubleu; import the set again")
-        outputs = {str(name): str(folder / OUTPUTS / f"{name}.jsonl") for name in about["systems"]}
+        if unfit := [name for name in about["systems"] if _UNFIT.search(name)]:
+            raise DataError(f"{folder / DESCRIPTION}: no system can be named {shown(unfit[0])}; import the set again")
+        outputs = {name: str(folder / OUTPUTS / f"{name}.jsonl") for name in about["systems"]}
         scales = {str(aspect): (int(low), int(high)) for aspect, (low, high) in about["scales"].items()}
         aspects = [str(aspect) for aspect in about["aspects"]]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
