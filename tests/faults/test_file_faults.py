@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from tests.faults.harness import FAULTS, Case, Server, chosen, leftovers, work_folder
+from tests.faults.harness import FAULTS, Case, Server, chosen, leftovers
 from tests.mining.example import triples, write
 from trubleu.cli import main
 from trubleu.mining import Index
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     State = Callable[[Path, Server], object]
@@ -28,20 +28,6 @@ MOST: Final = 10**9 if ALL else 2
 """How many calls of a command fail in turn; in `make soak` every one."""
 
 WORDS: Final = ["we", "do", "not", "like", "the", "rain", "but", "they", "do", "like", "snow", "and", "sun"]
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Start the process that runs commands."""
-    with Server(tmp_path_factory.mktemp("shim")) as made:
-        yield made
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """Give a folder to work in."""
-    with work_folder() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from tests.faults.harness import FROM_THEN_ON, ONCE, Server, chosen, leftovers, work_folder
+from tests.faults.harness import FROM_THEN_ON, ONCE, Server, chosen, leftovers
 from tests.mining.example import triples, write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 ALL: Final = bool(os.environ.get("TRUBLEU_SOAK"))
@@ -37,20 +36,6 @@ COMMANDS: Final = {
     "index": "mine index corpus.jsonl --out x.index --shard-triples 10",
     "search": "mine run chat.index --seeds corpus.jsonl --top 2 --out new.jsonl --threads 2",
 }
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """Start the process that runs commands."""
-    with Server(tmp_path_factory.mktemp("shim")) as made:
-        yield made
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """Give a folder to work in."""
-    with work_folder() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
