@@ -79,6 +79,12 @@ def test_references_with_a_column_per_rater_and_all_systems_in_one_file(run: Run
     assert run("score --refs refs.csv outs.csv -m dbleu-2 -b --quiet")[2] == ""
 
 
+def test_columns_are_named_for_the_table_that_has_them(run: Run) -> None:
+    code, out, err = run("score --refs refs.csv outs.csv -m dbleu-2 -b --columns id=conv_id,system=model,ratings=r1+r2")
+    assert (code, out.count("\n")) == (0, 2), err
+    assert "ratings ← r1 r2, text ← response, on the scale 1:5" in err
+
+
 def test_weights_are_those_of_json_lines(folder: Path) -> None:
     with pytest.warns(match="columns of refs.csv"):
         found = References.read("refs.csv")
@@ -119,7 +125,10 @@ def test_judge_takes_ratings_from_excel(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("--refs two.csv one.csv", "response and reference could both be the text; say which it is: --columns text="),
+        (
+            "--refs two.csv one.csv",
+            "could both be the text; rename one of them to text, or say which it is, such as text=",
+        ),
         ("--refs percent.csv one.csv", "go from 60 to 90; say on which scale they are: --scale"),
         ("--refs percent.csv one.csv --scale 0:80", "percent.csv:2: the rating 90 lies outside of the scale"),
         ("--refs percent.csv one.csv --scale 5:1", "must be two numbers, the worst and the best"),
@@ -135,11 +144,16 @@ def test_judge_takes_ratings_from_excel(folder: Path) -> None:
         ("--refs blank.csv one.csv", "blank.csv:2: the id is empty"),
         ("--refs refs.csv more.csv", "has 2 ids that refs.csv has not ('3', '4'); correct them, or"),
         ("--refs refs.csv less.csv", "no output for 2; give one for each id of refs.csv, or score what both have"),
-        ("--refs refs.csv outs.csv --columns txt=output", "there is no field 'txt' here; did you mean text?"),
-        ("--refs refs.csv outs.csv --columns id=conv", "there is no column 'conv'; did you mean conv_id?"),
+        ("--refs refs.csv outs.csv --columns txt=output", "there is no field 'txt'; did you mean text?"),
+        (
+            "--refs refs.csv outs.csv --columns id=conv",
+            "no table has a column 'conv'; did you mean conv_id?",
+        ),
+        ("--ref prose.txt prose.txt --columns id=x", "--scale and --columns go with a table of references"),
+        ("--refs refs.json prose.txt --columns id=x", "--columns goes with tables, and none of the files is one"),
         ("--refs refs.csv outs.csv --engine local:2", "refs.csv is a table, which is read whole"),
         ("--refs semicolons.csv one.csv --scale 0:1", "--scale changes nothing, as semicolons.csv has weights"),
-        ("--ref prose.txt prose.txt --scale 0:1", "--scale goes with a table"),
+        ("--ref prose.txt prose.txt --scale 0:1", "--scale and --columns go with a table"),
         ("--refs dates.xlsx one.csv", "dates.xlsx: row 2, column 3 is a date, 2026-05-04"),
         ("--refs merged.xlsx one.csv", "merged.xlsx: the cells A2:A3 are merged; unmerge them"),
         ("--refs nothing.xlsx one.csv", "nothing.xlsx has no sheet with anything in it"),

@@ -78,7 +78,7 @@ def add_pairs_parser(protocols: argparse._SubParsersAction[Any]) -> None:
     people.add_argument(
         "--aspect", action="append", metavar="NAME", help="only ratings of this; give it again for more (all, averaged)"
     )
-    people.add_argument("--scale", metavar="LOW-HIGH", help="the lowest and the highest rating (1-5, or the set's)")
+    people.add_argument("--scale", metavar="LOW:HIGH", help="the lowest and the highest rating (1:5, or the set's)")
     people.add_argument(
         "--repeated-ratings",
         choices=("refuse", "keep", "first"),
@@ -211,15 +211,14 @@ def _sweeps(written: str) -> tuple[SweepName, ...]:
 
 
 def _ratings(options: argparse.Namespace) -> Ratings:
-    import re
-
     from trubleu.data import Ratings
+    from trubleu.data.weights import parse_scale
     from trubleu.errors import UsageError
 
-    written = re.fullmatch(r"\s*(-?\d+)\s*-\s*(-?\d+)\s*", options.scale or "1-5")
-    if written is None:
-        raise UsageError(f"--scale {options.scale} is no scale; write the lowest and the highest rating, such as 1-5")
-    scale = (int(written[1]), int(written[2]))
+    low, high = parse_scale(options.scale or "1:5")
+    if not (low.is_integer() and high.is_integer()):
+        raise UsageError(f"--scale {options.scale} must have whole numbers as its ends, such as 1:5")
+    scale = (int(low), int(high))
     return Ratings.read(options.ratings, scale=scale, repeats=options.repeated_ratings, only=options.aspect)
 
 

@@ -368,7 +368,7 @@ def _take_scale(options: argparse.Namespace, scales: Mapping[str, tuple[int, int
     for aspect in judged:
         if scales[aspect] != (low, high):
             raise UsageError(f"--aspect {judged[0]} and {aspect} have different scales; judge by one at a time")
-    options.scale = f"{low}-{high}"
+    options.scale = f"{low}:{high}"
 
 
 def read_corpus(options: argparse.Namespace) -> tuple[References, Mapping[str, Sequence[str]]]:
@@ -379,19 +379,16 @@ def read_corpus(options: argparse.Namespace) -> tuple[References, Mapping[str, S
     from trubleu.errors import UsageError
     from trubleu.files.lines import read_text_lines
     from trubleu.files.paths import name_of
-    from trubleu.files.tables import is_table_name
 
     files, weights, sources, _ = corpus_files(options)
     scale = getattr(options, "reference_scale", None)
     if options.refs is None:
-        if scale is not None:
-            raise UsageError("--scale goes with a table of references, given with --refs; leave it out")
+        if scale is not None or options.columns:
+            raise UsageError("--scale and --columns go with a table of references, given with --refs; leave them out")
         whole = References.read_parallel(files, weights)
     else:
-        tabular = is_table_name(name_of(options.refs))
-        whole = References.read(
-            options.refs, columns=options.columns if tabular else None, scale=scale and parse_scale(scale)
-        )
+        columns = _columns_of_references(options) if options.columns else None
+        whole = References.read(options.refs, columns=columns, scale=scale and parse_scale(scale))
     for path in sources:
         whole = whole.with_messages(read_text_lines(path), what=f"lines in {name_of(path)}")
     if options.only_common:
@@ -399,6 +396,33 @@ def read_corpus(options: argparse.Namespace) -> tuple[References, Mapping[str, S
     else:
         found = read_outputs(options.systems, whole, columns=options.columns)
     return whole, {system.name: system.texts for system in found}
+
+
+def _columns_of_references(options: argparse.Namespace) -> dict[str, str] | None:
+    """Return what ``--columns`` says of the table of references; refuse what none of the tables has."""
+    from trubleu.data import name_systems
+    from trubleu.data.outputs import OUTPUT_TITLES
+    from trubleu.data.reference_files import RATING_TITLES, REFERENCE_TITLES
+    from trubleu.errors import UsageError, nearest, shown
+    from trubleu.files.paths import name_of
+    from trubleu.files.tables import is_table_name, table_titles
+
+    paths = [options.refs, *name_systems(options.systems).values()]
+    titles = {path: table_titles(path) for path in paths if is_table_name(name_of(path))}
+    if not titles:
+        raise UsageError("--columns goes with tables, and none of the files is one; leave it out")
+    known = [*REFERENCE_TITLES, *RATING_TITLES]
+    everywhere = dict.fromkeys(title for found in titles.values() for title in found)
+    here: dict[str, str] = {}
+    for field, text in options.columns.items():
+        if field not in (fields := dict.fromkeys([*known, *OUTPUT_TITLES])):
+            raise UsageError(f"--columns: there is no field {shown(field)}; {nearest(field, fields)}")
+        for title in text.split("+") if field in RATING_TITLES else [text]:
+            if title not in everywhere:
+                raise UsageError(f"--columns: no table has a column {shown(title)}; {nearest(title, everywhere)}")
+            if field in known and title in titles.get(options.refs, ()):
+                here[field] = text
+    return here or None
 
 
 def corpus_files(options: argparse.Namespace) -> tuple[list[str], list[str], list[str], dict[str, str]]:

@@ -145,7 +145,7 @@ def read_outputs(
     references
         What the outputs are for.
     columns
-        The titles of the fields ``id``, ``system`` and ``text`` of a table, where they cannot be told from the titles.
+        The titles of the fields ``id``, ``system`` and ``text`` of tables that have them, where they cannot be told.
 
     Raises
     ------
@@ -191,7 +191,7 @@ def _read_systems(
     name = name_of(path)
     with open_bytes(path) as stream:
         table = read_table(stream, name)
-    # Fields of references, too, may be given for all tables of a command.
+    # Several files share these titles, and need not all have them.
     given = {
         field: title for field, title in (columns or {}).items() if title in table.titles and field in OUTPUT_TITLES
     }
@@ -257,7 +257,7 @@ def _read(path: str, references: References, *, partial: bool = False) -> list[s
             return _joined(parse_objects(lines, name), name, references, partial=partial)
         texts = list(lines)
     known = {*OUTPUT_TITLES, *chain.from_iterable(OUTPUT_TITLES.values()), "reference", "message", "context", "score"}
-    check_no_table(name, texts, known, lambda ending: f"rename it to end in .{ending}")
+    check_no_table(name, texts, known)
     _check_count(len(texts), "line", name, references)
     return texts
 

@@ -14,7 +14,7 @@ from trubleu.files.jsonl import json_line, parse_objects
 from trubleu.files.lines import open_bytes, split_lines
 from trubleu.files.parquet import FRAME, Table, is_parquet, read_parquet, table_of, write_parquet
 from trubleu.files.paths import format_of, format_to_write, name_of
-from trubleu.files.tables import is_table_name, table_rows
+from trubleu.files.tables import find_fields, is_table_name, table_rows
 from trubleu.files.writer import atomic_writer
 from trubleu.optional_deps import pandas_module, polars_module
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 REQUIRED = ("item", "system", "rater", "score")
 FIELDS = (*REQUIRED, "pair", "aspect")
 
-#: What people call these columns, in small letters and without what joins words.
+#: What people call these columns, as `trubleu.files.tables.plain_title` writes it.
 _SYNONYMS = {
     "item": ("item", "itemid", "instance", "instanceid", "segment", "segmentid", "example", "exampleid", "contextid"),
     "system": ("system", "systemid", "systemname", "model", "modelid", "modelname"),
@@ -38,7 +38,6 @@ _SYNONYMS = {
     "pair": ("pair",),
     "aspect": ("aspect", "criterion", "dimension"),
 }
-_JOINERS = str.maketrans("", "", "_- ")
 
 
 class RatingColumns(NamedTuple):
@@ -116,18 +115,9 @@ def find_columns(
         As in `RatingColumns.given`.
     """
     said = RatingColumns.given(columns, aspects)
-    fields: dict[str, str] = {}
-    taken = {*(columns or {}).values(), *said.aspects}
-    free = [title for title in titles if title not in taken]
-    for field in said.fields:
-        if columns is not None and field in columns:
-            if columns[field] not in titles:
-                raise DataError(
-                    f"{place}: there is no column {shown(columns[field])}; {nearest(columns[field], titles)}"
-                )
-            fields[field] = columns[field]
-        elif (title := _meant(field, free, place)) is not None:
-            fields[field] = title
+    free = [title for title in titles if title not in said.aspects]
+    found = find_fields(free, {field: _SYNONYMS[field] for field in said.fields}, columns, place)
+    fields = {field: title for field, (title,) in found.items()}
     for title in said.aspects:
         if title not in titles:
             raise DataError(f"{place}: there is no column {shown(title)}; {nearest(title, titles)}")
@@ -143,18 +133,6 @@ def find_columns(
         if titles.count(title) > 1:
             raise DataError(f"{place}: there are {titles.count(title)} columns {title}; leave only one of them")
     return RatingColumns(fields, scores, guessed)
-
-
-def _meant(field: str, titles: Sequence[str], place: str) -> str | None:
-    if field in titles:
-        return field
-    found = [title for title in dict.fromkeys(titles) if title.lower().translate(_JOINERS) in _SYNONYMS[field]]
-    if len(found) > 1:
-        raise DataError(
-            f"{place}: the columns {' and '.join(found)} could both be the {field}; rename one of them to {field}, "
-            f"or say which it is: columns={{{field!r}: {found[0]!r}}}"
-        )
-    return found[0] if found else None
 
 
 def widened(columns: Mapping[str, Sequence[Any]], layout: RatingColumns) -> dict[str, Sequence[Any]]:

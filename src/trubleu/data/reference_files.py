@@ -638,7 +638,7 @@ def _table_weights(
 def _check_no_table(name: str, texts: Sequence[str]) -> None:
     known = {*REFERENCE_TITLES, *chain.from_iterable(REFERENCE_TITLES.values()), "rater", "system", "context"}
     known |= {f"{stem}{number}" for stem in ("r", "rater", "rating") for number in range(1, 21)}
-    check_no_table(name, texts, known, lambda ending: f"rename it to end in .{ending}, and give it with --refs")
+    check_no_table(name, texts, known, ", and give it with --refs")
 
 
 def read_any(

@@ -48,15 +48,16 @@ def weight_from_ratings(ratings: Sequence[int]) -> float:
 
 
 def parse_scale(text: str) -> tuple[float, float]:
-    """Read the ends of a scale, ``LOW:HIGH``.
+    """Read the ends of a scale, ``LOW:HIGH`` or ``LOW-HIGH``.
 
     Examples
     --------
-    >>> parse_scale("1:5"), parse_scale("-25:0")
-    ((1.0, 5.0), (-25.0, 0.0))
+    >>> parse_scale("1:5"), parse_scale("1-5"), parse_scale("-25:0")
+    ((1.0, 5.0), (1.0, 5.0), (-25.0, 0.0))
     """
-    ends = [finite(end) for end in text.split(":")]
-    if len(ends) != 2 or ends[0] is None or ends[1] is None or ends[0] >= ends[1]:
+    low, _, high = text.partition(":") if ":" in text else text.rpartition("-")
+    ends = [finite(low), finite(high)]
+    if ends[0] is None or ends[1] is None or ends[0] >= ends[1]:
         raise UsageError(f"the scale {shown(text)} must be two numbers, the worst and the best: 1:5, 0:1 or -25:0")
     return ends[0], ends[1]
 

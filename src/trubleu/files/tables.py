@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from trubleu.errors import DataError, Notice, UsageError, nearest, shown, some
 from trubleu.files.delimited import check_width, delimited_rows, unguarded
-from trubleu.files.lines import split_lines
-from trubleu.files.paths import base_name, format_of
+from trubleu.files.lines import open_bytes, split_lines
+from trubleu.files.paths import base_name, format_of, name_of
 from trubleu.optional_deps import needed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from trubleu.files.paths import Format
+    from trubleu.files.paths import Format, PathLike
 
 TABLES: Final[tuple[Format, ...]] = ("csv", "tsv", "xlsx")
 
@@ -154,6 +154,14 @@ def read_table(stream: io.BufferedReader, name: str) -> TextTable:
     return TextTable(name, titles, cells, places)
 
 
+def table_titles(path: PathLike) -> tuple[str, ...]:
+    """Return the titles of a table's columns."""
+    name = name_of(path)
+    with open_bytes(path) as stream:
+        _, header = next(table_rows(stream, name), ("", []))
+    return tuple(title.strip() for title in header)
+
+
 def plain_title(title: str) -> str:
     """Return a title in small letters and without what joins words.
 
@@ -205,7 +213,7 @@ def find_fields(
     fields = [*synonyms, *(several or {})]
     for field, text in (given or {}).items():
         if field not in fields:
-            raise UsageError(f"--columns: there is no field {shown(field)} here; {nearest(field, fields)}")
+            raise UsageError(f"columns: there is no field {shown(field)}; {nearest(field, fields)}")
         found[field] = tuple(text.split("+")) if field in (several or {}) else (text,)
         for title in found[field]:
             if title not in titles:
@@ -214,11 +222,12 @@ def find_fields(
     for field, names in synonyms.items():
         if field in found:
             continue
-        meant = [field] if field in free else [title for title in free if plain_title(title) in names]
+        called = {field, *names}
+        meant = [field] if field in free else [title for title in dict.fromkeys(free) if plain_title(title) in called]
         if len(meant) > 1:
             raise DataError(
-                f"{place}: the columns {' and '.join(meant)} could both be the {field}; "
-                f"say which it is: --columns {field}={meant[0]}"
+                f"{place}: the columns {' and '.join(meant)} could both be the {field}; rename one of them to {field}, "
+                f"or say which it is, such as {field}={meant[0]}"
             )
         if meant:
             found[field] = (meant[0],)
@@ -236,7 +245,7 @@ def tell_fields(found: Mapping[str, Sequence[str]], name: str, more: str = "") -
         warnings.warn(f"columns of {base_name(name)}: {told}{more}", Notice, stacklevel=3)
 
 
-def check_no_table(name: str, lines: Sequence[str], known: Iterable[str], command: Callable[[str], str]) -> None:
+def check_no_table(name: str, lines: Sequence[str], known: Iterable[str], more: str = "") -> None:
     """Refuse plain text that is a table with a header: its first line names columns and all lines have as many cells.
 
     Parameters
@@ -247,8 +256,8 @@ def check_no_table(name: str, lines: Sequence[str], known: Iterable[str], comman
         All its lines, or many.
     known
         What columns may be called, as `plain_title` writes it.
-    command
-        Returns what to do, given the ending that the file should have.
+    more
+        What else to do than to rename it.
     """
     if len(lines) < 2:
         return
@@ -260,5 +269,6 @@ def check_no_table(name: str, lines: Sequence[str], known: Iterable[str], comman
         width = len(titles) - 1
         if 10 * sum(line.count(delimiter) >= width for line in lines) >= 9 * len(lines):
             raise DataError(
-                f"{name} is a table with the columns {some(titles)}, not one text per line; {command(ending)}"
+                f"{name} is a table with the columns {some(titles)}, not one text per line; "
+                f"rename it to end in .{ending}{more}"
             )
