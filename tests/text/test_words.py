@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from trubleu.native import kernels
 from trubleu.text import tokenizer
 from trubleu.text.unspaced import CHARACTERS, has_unspaced
-from trubleu.text.words import line, split
+from trubleu.text.words import lines, split
 
 # What `words` was before it had a version.
 FIRST = re.compile(r"\w+(?:[-'’]\w+)*|[^\w\s]")
@@ -151,11 +151,15 @@ def test_regex_is_imported_late() -> None:
     st.text(alphabet=st.characters(max_codepoint=127), max_size=40) | st.text(alphabet="ab-_' .\t\x1c9,", max_size=20)
 )
 def test_lines_of_ascii_text_are_its_tokens(text: str) -> None:
-    assert line(text) == " ".join(split(text))
-    assert kernels.ascii_words(text) == line(text)
+    expected = [" ".join(split(text)), " ".join(split(text.lower()))]
+    assert [*lines([text]), *lines([text], lowercase=True)] == expected
+    assert [*kernels.ascii_words((text,), False), *kernels.ascii_words((text,), True)] == expected
 
 
 def test_lines_of_other_texts_are_their_tokens() -> None:
-    for text in ("naïve café, isn’t it?", "我用Python写", "\ud83d x", ""):
-        assert line(text) == " ".join(split(text))
-    assert kernels.ascii_words("é") is None
+    texts = ["naïve CAFÉ, isn’t it?", "我用Python写", "\ud83d x", "", "plain"]
+    assert lines(texts) == [" ".join(split(text)) for text in texts]
+    assert lines(texts, lowercase=True) == [" ".join(split(text.lower())) for text in texts]
+    assert kernels.ascii_words(("é", "a"), False) == [None, "a"]
+    with pytest.raises(TypeError, match="texts must be strings"):
+        kernels.ascii_words(("a", 1), False)  # type: ignore[arg-type]

@@ -203,30 +203,39 @@ OutArray<int64_t> repeating_segments(nb::tuple texts, InArray<int64_t> offsets) 
     return to_numpy(std::move(found));
 }
 
-// The tokens of an ASCII text by the rule of the tokenizer words, separated by spaces: runs of letters, digits and _ with
-// single hyphens and apostrophes inside, every other character but white space on its own. None for other texts.
-nb::object ascii_words(nb::str text) {
-    if (!PyUnicode_IS_ASCII(text.ptr())) return nb::none();
-    const Py_UCS1 *from = PyUnicode_1BYTE_DATA(text.ptr());
-    size_t length = static_cast<size_t>(PyUnicode_GET_LENGTH(text.ptr()));
+// The tokens of ASCII texts by the rule of the tokenizer words, separated by spaces: runs of letters, digits and _ with
+// single hyphens and apostrophes inside, every other character but white space on its own. None for each other text.
+nb::list ascii_words(nb::tuple texts, bool lowercase) {
+    if (!all_strings(texts)) throw nb::type_error("texts must be strings");
     auto in_word = [](Py_UCS1 c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
     };
     auto is_space = [](Py_UCS1 c) { return c == ' ' || (c >= 9 && c <= 13) || (c >= 28 && c <= 31); };
+    nb::list lines;
     std::string line;
-    line.reserve(length + length / 4 + 8);
-    for (size_t i = 0; i < length;) {
-        if (is_space(from[i])) {
-            ++i;
+    for (nb::handle text : texts) {
+        if (!PyUnicode_IS_ASCII(text.ptr())) {
+            lines.append(nb::none());
             continue;
         }
-        size_t begin = i++;
-        if (in_word(from[begin]))
-            while (i < length && (in_word(from[i]) || ((from[i] == '-' || from[i] == '\'') && i + 1 < length && in_word(from[i + 1])))) ++i;
-        if (!line.empty()) line += ' ';
-        line.append(reinterpret_cast<const char *>(from) + begin, i - begin);
+        const Py_UCS1 *from = PyUnicode_1BYTE_DATA(text.ptr());
+        size_t length = static_cast<size_t>(PyUnicode_GET_LENGTH(text.ptr()));
+        line.resize(2 * length);
+        char *to = line.data();
+        for (size_t i = 0; i < length;) {
+            if (is_space(from[i])) {
+                ++i;
+                continue;
+            }
+            size_t begin = i++;
+            if (in_word(from[begin]))
+                while (i < length && (in_word(from[i]) || ((from[i] == '-' || from[i] == '\'') && i + 1 < length && in_word(from[i + 1])))) ++i;
+            if (to != line.data()) *to++ = ' ';
+            for (size_t k = begin; k < i; ++k) *to++ = static_cast<char>(lowercase && from[k] >= 'A' && from[k] <= 'Z' ? from[k] | 0x20 : from[k]);
+        }
+        lines.append(nb::str(line.data(), static_cast<size_t>(to - line.data())));
     }
-    return nb::str(line.data(), line.size());
+    return lines;
 }
 
 std::vector<std::string> tokens(nb::str text, const std::string &tokenizer, bool lowercase) {
@@ -381,7 +390,7 @@ TRUBLEU_NB_MODULE(TRUBLEU_MODULE, m) {
     m.def("all_strings", &all_strings, nb::arg("texts"));
     m.def("repeating_segments", &repeating_segments, nb::arg("texts"), nb::arg("offsets"));
     m.def("flatten", &flatten, nb::arg("rows"));
-    m.def("ascii_words", &ascii_words, nb::arg("text"));
+    m.def("ascii_words", &ascii_words, nb::arg("texts"), nb::arg("lowercase"));
     m.def(
         "tokens",
         [](nb::str text, const std::string &tokenizer, bool lowercase) {

@@ -124,8 +124,8 @@ class Tokenizer:
     # Tokens of a callable may contain anything; all others are free of white space and never empty.
     _escape: bool = field(repr=False, compare=False)
     _model: str = field(default="", repr=False, compare=False)
-    # Tokens of a text joined by spaces, where there is a quicker way to them.
-    _line: Callable[[str], str] | None = field(default=None, repr=False, compare=False)
+    # Tokens of texts joined by spaces, where there is a quicker way to them.
+    _lines: Callable[[Sequence[str], bool], list[str]] | None = field(default=None, repr=False, compare=False)
 
     def lines(self, texts: Sequence[str], lowercase: bool = False) -> list[str]:
         """Tokenize texts for the kernel: one line each, tokens separated by single spaces.
@@ -155,10 +155,10 @@ class Tokenizer:
         """
         if isinstance(texts, str):
             raise UsageError("Tokenizer.lines takes a list of texts, not one string; put the string into a list")
+        if self._lines is not None:
+            return self._lines(texts, lowercase)
         if lowercase:
             texts = [text.lower() for text in texts]
-        if self._line is not None:
-            return [self._line(text) for text in texts]
         split = self._split
         join = join_tokens if self._escape else " ".join
         # White space at the end is cut before the tokenizer sees it because sacreBLEU does so (intl depends on it).
@@ -289,8 +289,8 @@ def _named(name: str) -> Tokenizer:
         return Tokenizer(name, name, name, functools.partial(_late, name), _escape=False)
     if name in OWN:
         module = import_module(OWN[name])
-        line = getattr(module, "line", None)
-        return Tokenizer(module.SIGNATURE, None, name, module.split, _escape=False, _line=line)
+        lines = getattr(module, "lines", None)
+        return Tokenizer(module.SIGNATURE, None, name, module.split, _escape=False, _lines=lines)
     if name in sacrebleu.NAMES:
         loaded = sacrebleu.load(name)
         return Tokenizer(loaded.signature, None, name, loaded.split, _escape=False, _model=loaded.model)

@@ -14,7 +14,7 @@ from trubleu.native import kernels
 from trubleu.text.unspaced import CHARACTERS, has_unspaced
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 SIGNATURE = "words-2"
 """What signatures call it. It changes whenever tokens change: ``words`` did not split scripts without spaces."""
@@ -54,16 +54,19 @@ def split(text: str) -> list[str]:
     return tokens
 
 
-def line(text: str) -> str:
-    """Return the tokens separated by single spaces.
+def lines(texts: Sequence[str], lowercase: bool = False) -> list[str]:
+    """Return the tokens of each text, separated by single spaces.
 
     Examples
     --------
-    >>> line("It's a fact, isn't it?")
-    "It's a fact , isn't it ?"
+    >>> lines(["It's a fact, isn't it?", "ÉTÉ!"], lowercase=True)
+    ["it's a fact , isn't it ?", 'été !']
     """
-    found = kernels.ascii_words(text)
-    return " ".join(split(text)) if found is None else found
+    found = kernels.ascii_words(tuple(texts), lowercase)
+    return [
+        " ".join(split(text.lower() if lowercase else text)) if line is None else line
+        for text, line in zip(texts, found, strict=True)
+    ]
 
 
 @functools.cache
