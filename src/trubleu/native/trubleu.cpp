@@ -16,6 +16,8 @@ constexpr size_t most_cosines = size_t{1} << 24;  // of one segment that are hel
 constexpr size_t most_products = size_t{1} << 22;  // of one pair of texts that are held: 32 MB
 constexpr float largest_of_unequal = 0.999f;      // only equal n-grams are 1
 constexpr double smallest_factor = 0.001;         // one factor alone does not make a score 0
+constexpr size_t most_common = 512;               // words whose products fit into a megabyte
+constexpr size_t common_share = 32;               // of the products that a corpus needs
 
 const double undefined = std::numeric_limits<double>::quiet_NaN();
 
@@ -94,6 +96,41 @@ void NgramMatcher::compare(size_t n) {
     }
 }
 
+CommonWords::CommonWords(const Segments &segments, WordTable &words) {
+    const WordTexts &references = *segments.references, &outputs = *segments.outputs;
+    std::vector<uint32_t> counts(outputs.word_count()), order;
+    size_t pairs = 0;
+    for (size_t segment = 0; segment < outputs.size(); ++segment) {
+        auto [first, last] = segments.reference_range(segment);
+        for (size_t text = first; text < last; ++text) {
+            pairs += outputs[segment].size() * references[text].size();
+            for (uint32_t word : references[text])
+                if (counts[word]++ == 0 && words.rows[word] != nothing) order.push_back(word);
+        }
+    }
+    // Making the table must cost little beside what it saves.
+    size_t count = std::min({static_cast<size_t>(std::sqrt(static_cast<double>(pairs / common_share))), most_common, order.size()});
+    auto more_often = [&](uint32_t a, uint32_t b) { return counts[a] != counts[b] ? counts[a] > counts[b] : a < b; };
+    std::partial_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(count), order.end(), more_often);
+    place_of_word_.assign(outputs.word_count(), nothing);
+    products_.resize(count * count);
+    std::vector<const float *> vectors;
+    for (size_t i = 0; i < count; ++i) {
+        place_of_word_[order[i]] = static_cast<uint32_t>(i);
+        vectors.push_back(words.vector(order[i]));
+    }
+    constexpr size_t block = 32;
+    for (size_t i = 0; i < count; i += block) {
+        size_t rows = std::min(block, count - i);
+        Dots::all(vectors.data() + i, rows, vectors.data() + i, count - i, words.dimensions, products_.data() + i * count + i, count);
+        for (size_t row = i; row < i + rows; ++row)
+            for (size_t column = i + rows; column < count; ++column) products_[column * count + row] = products_[row * count + column];
+    }
+    words.common_products = products_.data();
+    words.common_count = count;
+    words.common = place_of_word_.data();
+}
+
 SegmentScorer::SegmentScorer(const Segments &segments, const WordTable &words, const TrubleuOptions &options)
     : segments_(segments), words_(words), options_(options), matcher_(segments.outputs->word_count(), options.order),
       characters_({.lowercase = options.lowercase}), least_(key_of(static_cast<float>(options.shift))),
@@ -110,22 +147,28 @@ void SegmentScorer::take_words(size_t segment) {
     reference_words_.clear();
     hypothesis_vectors_.clear();
     reference_vectors_.clear();
-    auto collect = [&](std::span<const uint32_t> words, std::vector<uint32_t> &to, std::vector<const float *> &vectors) {
+    auto collect = [&](std::span<const uint32_t> words, bool common, std::vector<uint32_t> &to, std::vector<const float *> &vectors) {
         for (uint32_t word : words) {
-            if (place_of_word_[word] != nothing) continue;
+            if (place_of_word_[word] != nothing || (words_.common[word] != nothing) != common) continue;
             place_of_word_[word] = static_cast<uint32_t>(to.size());
             to.push_back(word);
-            uint32_t row = words_.rows[word];
-            vectors.push_back(row == nothing ? zeros_.data() : words_.data + size_t{row} * words_.dimensions);
+            vectors.push_back(words_.rows[word] == nothing ? zeros_.data() : words_.vector(word));
         }
     };
     std::span<const uint32_t> hypothesis = (*segments_.outputs)[segment];
-    collect(hypothesis, hypothesis_words_, hypothesis_vectors_);
+    collect(hypothesis, true, hypothesis_words_, hypothesis_vectors_);
+    size_t common_rows = hypothesis_words_.size();
+    collect(hypothesis, false, hypothesis_words_, hypothesis_vectors_);
     take_text(hypothesis, left_);
     for (uint32_t word : hypothesis_words_) place_of_word_[word] = nothing;
     // The places of the references' words stay until the segment is done.
     auto [first, last] = segments_.reference_range(segment);
-    for (size_t text = first; text < last; ++text) collect((*segments_.references)[text], reference_words_, reference_vectors_);
+    size_t common_columns = 0;
+    for (bool common : {true, false}) {
+        for (size_t text = first; text < last; ++text)
+            collect((*segments_.references)[text], common, reference_words_, reference_vectors_);
+        if (common) common_columns = reference_words_.size();
+    }
     reference_scales_.clear();
     for (uint32_t word : reference_words_) reference_scales_.push_back(scale_of(words_.lengths[word]));
     size_t rows = hypothesis_words_.size(), columns = reference_words_.size();
@@ -135,7 +178,15 @@ void SegmentScorer::take_words(size_t segment) {
         return;
     }
     cosines_.resize(rows * columns);
-    Dots::all(hypothesis_vectors_.data(), rows, reference_vectors_.data(), columns, words_.dimensions, cosines_.data(), columns);
+    Dots::all(hypothesis_vectors_.data(), rows, reference_vectors_.data() + common_columns, columns - common_columns,
+              words_.dimensions, cosines_.data() + common_columns, columns);
+    Dots::all(hypothesis_vectors_.data() + common_rows, rows - common_rows, reference_vectors_.data(), common_columns,
+              words_.dimensions, cosines_.data() + common_rows * columns, columns);
+    for (size_t row = 0; row < common_rows; ++row) {
+        const float *products = words_.common_products + words_.common[hypothesis_words_[row]] * words_.common_count;
+        float *to = cosines_.data() + row * columns;
+        for (size_t column = 0; column < common_columns; ++column) to[column] = products[words_.common[reference_words_[column]]];
+    }
     for (size_t row = 0; row < rows; ++row) settle(row, cosines_.data() + row * columns);
 }
 

@@ -28,6 +28,12 @@ struct WordTable {
     const uint32_t *rows = nullptr;  // the row of each word, or `nothing`
     const double *lengths = nullptr; // of each word's vector; 0 without one
     const double *weights = nullptr; // of each word; NaN for the mean of the words of its text that have a weight
+    // Products of the vectors of common words with each other, `common_count` a row; which one a word is, or `nothing`.
+    const float *common_products = nullptr;
+    size_t common_count = 0;
+    const uint32_t *common = nullptr;
+
+    const float *vector(uint32_t word) const { return data + size_t{rows[word]} * dimensions; }
 };
 
 // Two n-grams that were aligned, for those who want to see them.
@@ -102,6 +108,16 @@ struct Segments {
     }
 };
 
+// Products of the words that come up most often: a third of all that are needed, as some words are in most texts.
+class CommonWords {
+  public:
+    CommonWords(const Segments &segments, WordTable &words);
+
+  private:
+    std::vector<uint32_t> place_of_word_;
+    std::vector<float> products_;
+};
+
 // Scores segments; holds scratch memory, so each thread has its own.
 class SegmentScorer {
   public:
@@ -138,6 +154,7 @@ class SegmentScorer {
     std::vector<float> zeros_;
     std::vector<uint32_t> place_of_word_;
     // The different words of the hypothesis, and of all references of the segment, and the cosines between them.
+    // Common words come first.
     std::vector<uint32_t> hypothesis_words_, reference_words_;
     std::vector<const float *> hypothesis_vectors_, reference_vectors_;
     std::vector<double> reference_scales_;  // one over the length of each vector; 0 without one

@@ -65,6 +65,7 @@ class SegmentsHandle {
         std::vector<double> scores(outputs_.size());
         {
             nb::gil_scoped_release release;
+            CommonWords common(segments, words.table);
             parallel_blocks(
                 scores.size(), segments_a_block, threads, [&] { return SegmentScorer(segments, words.table, options); },
                 [&](SegmentScorer &scorer, size_t begin, size_t end) {
@@ -83,8 +84,10 @@ class SegmentsHandle {
         if (segment >= outputs_.size()) throw nb::index_error("there is no such segment");
         Words words(*this, vectors, squares, rows, importance);
         Characters compared(*this, texts, characters, options);
+        Segments segments = joined(compared, weights);
+        CommonWords common(segments, words.table);
         SegmentDetails details;
-        SegmentScorer(joined(compared, weights), words.table, options).score(segment, &details);
+        SegmentScorer(segments, words.table, options).score(segment, &details);
         Matrix<double> scores(details.references.size(), 2 + options.order);
         double *to = scores.data.get();
         for (const PairScore &pair : details.references) {
