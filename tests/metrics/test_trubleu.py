@@ -155,7 +155,8 @@ def test_both_builds_give_the_same_bits(characters: bool) -> None:
         for threads in (1, 2):
             options = kernels.Options("none", False, 1, "counts", "closest", False)
             words = kernels.WordTexts(flat, options, 0, len(flat))
-            segments = kernels.TrubleuSegments(tuple(outputs), words, offsets, options, 0, len(outputs))
+            references = kernels.ReferenceWords(words, offsets)
+            segments = kernels.TrubleuSegments(tuple(outputs), references, options, 0)
             count = len(words.words()) + len(segments.new_words())
             matrix = np.random.default_rng(3).normal(size=(count, 24)).astype(np.float32)
             rows = np.arange(len(matrix), dtype=np.uint32)

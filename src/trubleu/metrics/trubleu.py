@@ -365,12 +365,12 @@ class TruBleu(LearningMetric):
         offsets = references.offsets
         for first, last in slices(offsets, SLICE_TEXTS):
             begin, end = int(offsets[first]), int(offsets[last])
-            prepare = partial(_ReferenceWords, reference_lines, options, begin, end)
+            prepare = partial(_ReferenceWords, reference_lines, options, offsets[first : last + 1])
             words = kept_part(references, ("words", self.tokenizer.name, self.lowercase), first, prepare)
             yield _Part(
                 first,
                 last,
-                kernels.TrubleuSegments(lines, words.texts, offsets, options, first, last),
+                kernels.TrubleuSegments(lines, words.segments, options, first),
                 words.held,
                 self._characters(references, first, last, threads) if self.characters else None,
                 None if plain else weights[begin:end],
@@ -431,10 +431,11 @@ class _Part(NamedTuple):
 class _ReferenceWords:
     """The references of some segments as numbers of words, and these words."""
 
-    def __init__(self, lines: tuple[str, ...], options: kernels.Options, begin: int, end: int) -> None:
-        self.texts = kernels.WordTexts(lines, options, begin, end)
-        self.held = HeldWords(self.texts.words())
-        self.memory = self.texts.memory + sum(map(sys.getsizeof, self.held.words))
+    def __init__(self, lines: tuple[str, ...], options: kernels.Options, offsets: NDArray[np.int64]) -> None:
+        texts = kernels.WordTexts(lines, options, int(offsets[0]), int(offsets[-1]))
+        self.segments = kernels.ReferenceWords(texts, offsets)
+        self.held = HeldWords(texts.words())
+        self.memory = texts.memory + self.segments.memory + sum(map(sys.getsizeof, self.held.words))
 
 
 def _checked_number(name: str, value: object, what: str, fits: Callable[[float], bool]) -> float:

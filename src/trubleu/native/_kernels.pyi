@@ -61,16 +61,14 @@ class WordTexts:
     def memory(self) -> int: ...
 
 @final
+class ReferenceWords:
+    def __init__(self, texts: WordTexts, offsets: NDArray[np.int64]) -> None: ...
+    @property
+    def memory(self) -> int: ...
+
+@final
 class TrubleuSegments:
-    def __init__(
-        self,
-        lines: tuple[str, ...],
-        references: WordTexts,
-        offsets: NDArray[np.int64],
-        options: Options,
-        first: int,
-        last: int,
-    ) -> None: ...
+    def __init__(self, lines: tuple[str, ...], references: ReferenceWords, options: Options, first: int) -> None: ...
     def new_words(self) -> list[str]: ...
     def scores(
         self,

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 
 #include "dots.hpp"
@@ -96,39 +97,70 @@ void NgramMatcher::compare(size_t n) {
     }
 }
 
-CommonWords::CommonWords(const Segments &segments, WordTable &words) {
-    const WordTexts &references = *segments.references, &outputs = *segments.outputs;
-    std::vector<uint32_t> counts(outputs.word_count()), order;
-    size_t pairs = 0;
-    for (size_t segment = 0; segment < outputs.size(); ++segment) {
-        auto [first, last] = segments.reference_range(segment);
-        for (size_t text = first; text < last; ++text) {
-            pairs += outputs[segment].size() * references[text].size();
-            for (uint32_t word : references[text])
-                if (counts[word]++ == 0 && words.rows[word] != nothing) order.push_back(word);
+ReferenceWords::ReferenceWords(const WordTexts &texts, std::span<const int64_t> offsets) : texts_(texts), places_(texts.ids().size()) {
+    for (int64_t offset : offsets) offsets_.push_back(static_cast<size_t>(offset - offsets[0]));
+    find_common();
+    std::vector<uint32_t> place_of_word(texts.word_count(), nothing);
+    for (size_t segment = 0; segment < size(); ++segment) {
+        auto [first, last] = range(segment);
+        std::span<const uint32_t> all;
+        if (first < last) all = {texts[first].data(), texts[last - 1].data() + texts[last - 1].size()};
+        size_t begin = words_.size();
+        for (bool common : {true, false}) {
+            for (uint32_t word : all) {
+                if (place_of_word[word] != nothing || (common_place(word) != nothing) != common) continue;
+                place_of_word[word] = static_cast<uint32_t>(words_.size() - begin);
+                words_.push_back(word);
+            }
+            if (common) common_counts_.push_back(static_cast<uint32_t>(words_.size() - begin));
         }
+        for (const uint32_t &word : all) places_[static_cast<size_t>(&word - texts.ids().data())] = place_of_word[word];
+        for (size_t i = begin; i < words_.size(); ++i) place_of_word[words_[i]] = nothing;
+        begins_.push_back(words_.size());
     }
-    // Making the table must cost little beside what it saves.
-    size_t count = std::min({static_cast<size_t>(std::sqrt(static_cast<double>(pairs / common_share))), most_common, order.size()});
+}
+
+void ReferenceWords::find_common() {
+    size_t pairs = 0;
+    for (size_t segment = 0; segment < size(); ++segment) {
+        auto [first, last] = range(segment);
+        // An output is taken to be as long as a reference.
+        size_t words = 0;
+        for (size_t text = first; text < last; ++text) words += texts_[text].size();
+        if (words > 0) pairs += words * words / (last - first);
+    }
+    std::vector<uint32_t> counts(texts_.word_count());
+    for (uint32_t word : texts_.ids()) ++counts[word];
+    common_.resize(counts.size());
+    std::iota(common_.begin(), common_.end(), uint32_t{0});
+    // Making their products must cost little beside what they save.
+    size_t count = std::min({static_cast<size_t>(std::sqrt(static_cast<double>(pairs / common_share))), most_common, common_.size()});
     auto more_often = [&](uint32_t a, uint32_t b) { return counts[a] != counts[b] ? counts[a] > counts[b] : a < b; };
-    std::partial_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(count), order.end(), more_often);
-    place_of_word_.assign(outputs.word_count(), nothing);
-    products_.resize(count * count);
+    std::partial_sort(common_.begin(), common_.begin() + static_cast<ptrdiff_t>(count), common_.end(), more_often);
+    common_.resize(count);
+    common_.shrink_to_fit();
+    common_places_.assign(counts.size(), nothing);
+    for (size_t i = 0; i < count; ++i) common_places_[common_[i]] = static_cast<uint32_t>(i);
+}
+
+std::vector<float> ReferenceWords::common_products(const WordTable &words) const {
+    size_t count = common_.size();
+    std::vector<float> products(count * count), zeros(words.dimensions);
     std::vector<const float *> vectors;
-    for (size_t i = 0; i < count; ++i) {
-        place_of_word_[order[i]] = static_cast<uint32_t>(i);
-        vectors.push_back(words.vector(order[i]));
-    }
+    for (uint32_t word : common_) vectors.push_back(words.vector(word, zeros.data()));
     constexpr size_t block = 32;
     for (size_t i = 0; i < count; i += block) {
         size_t rows = std::min(block, count - i);
-        Dots::all(vectors.data() + i, rows, vectors.data() + i, count - i, words.dimensions, products_.data() + i * count + i, count);
+        Dots::all(vectors.data() + i, rows, vectors.data() + i, count - i, words.dimensions, products.data() + i * count + i, count);
         for (size_t row = i; row < i + rows; ++row)
-            for (size_t column = i + rows; column < count; ++column) products_[column * count + row] = products_[row * count + column];
+            for (size_t column = i + rows; column < count; ++column) products[column * count + row] = products[row * count + column];
     }
-    words.common_products = products_.data();
-    words.common_count = count;
-    words.common = place_of_word_.data();
+    return products;
+}
+
+size_t ReferenceWords::memory() const {
+    size_t numbers = common_.size() + common_places_.size() + words_.capacity() + common_counts_.capacity() + places_.size();
+    return sizeof(uint32_t) * numbers + sizeof(size_t) * (offsets_.capacity() + begins_.capacity());
 }
 
 SegmentScorer::SegmentScorer(const Segments &segments, const WordTable &words, const TrubleuOptions &options)
@@ -143,35 +175,35 @@ double SegmentScorer::f_score(double precision, double recall) const {
 
 // Finds the different words of the hypothesis and of all references, and the cosines between them.
 void SegmentScorer::take_words(size_t segment) {
-    hypothesis_words_.clear();
-    reference_words_.clear();
-    hypothesis_vectors_.clear();
-    reference_vectors_.clear();
-    auto collect = [&](std::span<const uint32_t> words, bool common, std::vector<uint32_t> &to, std::vector<const float *> &vectors) {
-        for (uint32_t word : words) {
-            if (place_of_word_[word] != nothing || (words_.common[word] != nothing) != common) continue;
-            place_of_word_[word] = static_cast<uint32_t>(to.size());
-            to.push_back(word);
-            vectors.push_back(words_.rows[word] == nothing ? zeros_.data() : words_.vector(word));
-        }
-    };
+    const ReferenceWords &references = *segments_.references;
     std::span<const uint32_t> hypothesis = (*segments_.outputs)[segment];
-    collect(hypothesis, true, hypothesis_words_, hypothesis_vectors_);
-    size_t common_rows = hypothesis_words_.size();
-    collect(hypothesis, false, hypothesis_words_, hypothesis_vectors_);
-    take_text(hypothesis, left_);
-    for (uint32_t word : hypothesis_words_) place_of_word_[word] = nothing;
-    // The places of the references' words stay until the segment is done.
-    auto [first, last] = segments_.reference_range(segment);
-    size_t common_columns = 0;
+    hypothesis_words_.clear();
+    hypothesis_vectors_.clear();
+    size_t common_rows = 0;
     for (bool common : {true, false}) {
-        for (size_t text = first; text < last; ++text)
-            collect((*segments_.references)[text], common, reference_words_, reference_vectors_);
-        if (common) common_columns = reference_words_.size();
+        for (uint32_t word : hypothesis) {
+            if (place_of_word_[word] != nothing || (references.common_place(word) != nothing) != common) continue;
+            place_of_word_[word] = static_cast<uint32_t>(hypothesis_words_.size());
+            hypothesis_words_.push_back(word);
+            hypothesis_vectors_.push_back(words_.vector(word, zeros_.data()));
+        }
+        if (common) common_rows = hypothesis_words_.size();
     }
+    hypothesis_places_.clear();
+    for (uint32_t word : hypothesis) hypothesis_places_.push_back(place_of_word_[word]);
+    take_text(hypothesis, hypothesis_places_, left_);
+    reference_words_ = references.words(segment);
+    size_t rows = hypothesis_words_.size(), columns = reference_words_.size(), common_columns = references.common_count(segment);
+    reference_vectors_.clear();
     reference_scales_.clear();
-    for (uint32_t word : reference_words_) reference_scales_.push_back(scale_of(words_.lengths[word]));
-    size_t rows = hypothesis_words_.size(), columns = reference_words_.size();
+    equal_.assign(rows, nothing);
+    for (size_t column = 0; column < columns; ++column) {
+        uint32_t word = reference_words_[column];
+        reference_vectors_.push_back(words_.vector(word, zeros_.data()));
+        reference_scales_.push_back(scale_of(words_.lengths[word]));
+        if (place_of_word_[word] != nothing) equal_[place_of_word_[word]] = static_cast<uint32_t>(column);
+    }
+    for (uint32_t word : hypothesis_words_) place_of_word_[word] = nothing;
     held_ = rows * columns <= most_cosines;
     if (!held_) {
         scratch_.resize(options_.order * columns);
@@ -183,24 +215,23 @@ void SegmentScorer::take_words(size_t segment) {
     Dots::all(hypothesis_vectors_.data() + common_rows, rows - common_rows, reference_vectors_.data(), common_columns,
               words_.dimensions, cosines_.data() + common_rows * columns, columns);
     for (size_t row = 0; row < common_rows; ++row) {
-        const float *products = words_.common_products + words_.common[hypothesis_words_[row]] * words_.common_count;
+        const float *products = words_.common_products + references.common_place(hypothesis_words_[row]) * references.common().size();
         float *to = cosines_.data() + row * columns;
-        for (size_t column = 0; column < common_columns; ++column) to[column] = products[words_.common[reference_words_[column]]];
+        for (size_t column = 0; column < common_columns; ++column) to[column] = products[references.common_place(reference_words_[column])];
     }
     for (size_t row = 0; row < rows; ++row) settle(row, cosines_.data() + row * columns);
 }
 
 // Turns products of a word's vector with those of all words of the references into cosines.
 void SegmentScorer::settle(size_t row, float *products) const {
-    uint32_t word = hypothesis_words_[row];
-    double scale = scale_of(words_.lengths[word]);
+    double scale = scale_of(words_.lengths[hypothesis_words_[row]]);
     const double *scales = reference_scales_.data();
     for (size_t column = 0; column < reference_scales_.size(); ++column) {
         float cosine = static_cast<float>(static_cast<double>(products[column]) * (scale * scales[column]));
         products[column] = std::min(std::max(cosine, -1.0f), 1.0f);
     }
     // A word is as similar to itself as can be, with a vector or without.
-    if (place_of_word_[word] != nothing) products[place_of_word_[word]] = 1.0f;
+    if (equal_[row] != nothing) products[equal_[row]] = 1.0f;
 }
 
 const float *SegmentScorer::cosines(size_t place, size_t scratch) {
@@ -213,12 +244,11 @@ const float *SegmentScorer::cosines(size_t place, size_t scratch) {
 }
 
 // Notes where a text's words are, and what its n-grams weigh.
-void SegmentScorer::take_text(std::span<const uint32_t> words, Side &side) {
+void SegmentScorer::take_text(std::span<const uint32_t> words, std::span<const uint32_t> places, Side &side) {
     double sum = 0.0;
     size_t known = 0;
-    side.places.clear();
+    side.places = places;
     for (uint32_t word : words) {
-        side.places.push_back(place_of_word_[word]);
         double weight = words_.weights[word];
         if (std::isnan(weight)) continue;
         sum += weight;
@@ -349,11 +379,12 @@ void SegmentScorer::note_exact(size_t reference, size_t n, std::vector<AlignedPa
     }
 }
 
-PairScore SegmentScorer::compare(size_t reference, std::span<const uint32_t> words, std::vector<AlignedPair> *pairs) {
+PairScore SegmentScorer::compare(size_t reference, size_t text, std::vector<AlignedPair> *pairs) {
+    std::span<const uint32_t> words = segments_.references->texts()[text];
     PairScore result;
     result.f.assign(options_.order, undefined);
     if (left_.places.empty() || words.empty()) return result;
-    take_text(words, right_);
+    take_text(words, segments_.references->places(text), right_);
     matcher_.take_reference(words);
     size_t rows = left_.places.size(), length = right_.places.size();
     stride_ = padded(length);
@@ -385,7 +416,7 @@ double SegmentScorer::score(size_t segment, SegmentDetails *details) {
     matcher_.take_hypothesis((*segments_.outputs)[segment]);
     take_words(segment);
     if (options_.characters) characters_.compare(segments_.output_texts[segment], segments_.reference_characters[segment]);
-    auto [first, last] = segments_.reference_range(segment);
+    auto [first, last] = segments_.references->range(segment);
     const double *weights = segments_.weights ? segments_.weights + first : nullptr;
     double best_product = 0.0, best_weight = 0.0, products = 0.0, total = 0.0, best_of_good = 0.0;
     scores_.clear();
@@ -393,7 +424,7 @@ double SegmentScorer::score(size_t segment, SegmentDetails *details) {
         double weight = weights ? weights[reference] : 1.0;
         PairScore pair;
         if (!std::isnan(weight))
-            pair = compare(reference, (*segments_.references)[first + reference], details ? &details->pairs : nullptr);
+            pair = compare(reference, first + reference, details ? &details->pairs : nullptr);
         scores_.push_back(pair.score);
         if (details) details->references.push_back(pair);
         if (!(weight > 0.0)) continue;
@@ -403,7 +434,6 @@ double SegmentScorer::score(size_t segment, SegmentDetails *details) {
         total += weight;
         best_of_good = std::max(best_of_good, pair.score);
     }
-    for (uint32_t word : reference_words_) place_of_word_[word] = nothing;
     double earned = total > 0.0 ? 0.5 * (best_product / best_weight) + 0.5 * (products / total) : 0.0, cut = 0.0;
     if (weights && best_of_good < 1.0)
         for (size_t j = 0; j < scores_.size(); ++j)

@@ -28,12 +28,12 @@ struct WordTable {
     const uint32_t *rows = nullptr;  // the row of each word, or `nothing`
     const double *lengths = nullptr; // of each word's vector; 0 without one
     const double *weights = nullptr; // of each word; NaN for the mean of the words of its text that have a weight
-    // Products of the vectors of common words with each other, `common_count` a row; which one a word is, or `nothing`.
-    const float *common_products = nullptr;
-    size_t common_count = 0;
-    const uint32_t *common = nullptr;
+    const float *common_products = nullptr;  // of the vectors of common words with each other
 
-    const float *vector(uint32_t word) const { return data + size_t{rows[word]} * dimensions; }
+    // The vector of a word, `zeros` for one that has none.
+    const float *vector(uint32_t word, const float *zeros) const {
+        return rows[word] == nothing ? zeros : data + size_t{rows[word]} * dimensions;
+    }
 };
 
 // Two n-grams that were aligned, for those who want to see them.
@@ -94,28 +94,48 @@ class NgramMatcher {
     unsigned bits_ = 0;
 };
 
+// The references of segments, word by word: what is the same whatever they are compared with.
+//
+// The words that come up most often are common: products of their vectors with each other, a third of all that are
+// needed, are made once.
+class ReferenceWords {
+  public:
+    // `offsets` say which of the references are those of a segment, from the first one's on.
+    ReferenceWords(const WordTexts &texts, std::span<const int64_t> offsets);
+
+    const WordTexts &texts() const { return texts_; }
+    size_t size() const { return offsets_.size() - 1; }
+    std::pair<size_t, size_t> range(size_t segment) const { return {offsets_[segment], offsets_[segment + 1]}; }
+    // The different words of a segment, common ones first, and how many of these there are.
+    std::span<const uint32_t> words(size_t segment) const { return {words_.data() + begins_[segment], begins_[segment + 1] - begins_[segment]}; }
+    size_t common_count(size_t segment) const { return common_counts_[segment]; }
+    // Which of its segment's different words each word of a text is.
+    std::span<const uint32_t> places(size_t text) const {
+        std::span<const uint32_t> words = texts_[text];
+        return {places_.data() + (words.data() - texts_.ids().data()), words.size()};
+    }
+    const std::vector<uint32_t> &common() const { return common_; }
+    // Which of the common words a word is, or `nothing`.
+    uint32_t common_place(uint32_t word) const { return word < common_places_.size() ? common_places_[word] : nothing; }
+    std::vector<float> common_products(const WordTable &words) const;
+    size_t memory() const;
+
+  private:
+    void find_common();
+
+    const WordTexts &texts_;
+    std::vector<size_t> offsets_, begins_{0};
+    std::vector<uint32_t> common_, common_places_, words_, common_counts_, places_;
+};
+
 // Segments whose texts are compared.
 struct Segments {
-    const WordTexts *outputs, *references;
-    const int64_t *offsets;  // which of the references are those of a segment, from the first one's on
+    const WordTexts *outputs;
+    const ReferenceWords *references;
     // The texts as they were before they were split into words, to compare their characters; null without.
     const Text *output_texts;
     const chrf::Segment *reference_characters;
     const double *weights;  // one for each reference, NaN for one that is left out; null for 1 each
-
-    std::pair<size_t, size_t> reference_range(size_t segment) const {
-        return {static_cast<size_t>(offsets[segment] - offsets[0]), static_cast<size_t>(offsets[segment + 1] - offsets[0])};
-    }
-};
-
-// Products of the words that come up most often: a third of all that are needed, as some words are in most texts.
-class CommonWords {
-  public:
-    CommonWords(const Segments &segments, WordTable &words);
-
-  private:
-    std::vector<uint32_t> place_of_word_;
-    std::vector<float> products_;
 };
 
 // Scores segments; holds scratch memory, so each thread has its own.
@@ -127,7 +147,7 @@ class SegmentScorer {
 
   private:
     struct Side {
-        std::vector<uint32_t> places;                // by position: which of the segment's different words it is
+        std::span<const uint32_t> places;            // by position: which of the different words it is
         std::vector<double> weights[max_order + 1];  // by order and position, filled up to whole vectors with 0
         double totals[max_order + 1] = {};           // their sums
     };
@@ -135,13 +155,13 @@ class SegmentScorer {
     void take_words(size_t segment);
     void settle(size_t row, float *products) const;
     const float *cosines(size_t place, size_t scratch);
-    void take_text(std::span<const uint32_t> words, Side &side);
+    void take_text(std::span<const uint32_t> words, std::span<const uint32_t> places, Side &side);
     void multiply(size_t position, size_t scratch, float *to);
     void fill_keys(size_t n, size_t position, int32_t *keys);
     // `reference` is its place among the segment's.
     double f_of_order(size_t reference, size_t n, std::vector<AlignedPair> *pairs);
     void note_exact(size_t reference, size_t n, std::vector<AlignedPair> &pairs) const;
-    PairScore compare(size_t reference, std::span<const uint32_t> words, std::vector<AlignedPair> *pairs);
+    PairScore compare(size_t reference, size_t text, std::vector<AlignedPair> *pairs);
     double f_score(double precision, double recall) const;
 
     Segments segments_;
@@ -155,9 +175,11 @@ class SegmentScorer {
     std::vector<uint32_t> place_of_word_;
     // The different words of the hypothesis, and of all references of the segment, and the cosines between them.
     // Common words come first.
-    std::vector<uint32_t> hypothesis_words_, reference_words_;
+    std::vector<uint32_t> hypothesis_words_, hypothesis_places_;
+    std::span<const uint32_t> reference_words_;
     std::vector<const float *> hypothesis_vectors_, reference_vectors_;
     std::vector<double> reference_scales_;  // one over the length of each vector; 0 without one
+    std::vector<uint32_t> equal_;           // the word of the references that equals one of the hypothesis, or `nothing`
     std::vector<float> cosines_, scratch_;
     bool held_ = false;
     // Of one pair of texts.

@@ -42,14 +42,9 @@ OutArray<float> row_squares(FloatMatrix vectors) {
 // Outputs of some segments beside their references. Whoever makes one keeps the references.
 class SegmentsHandle {
   public:
-    SegmentsHandle(nb::tuple lines, const WordTexts &references, InArray<int64_t> offsets, const Options &options, size_t first, size_t last)
-        : outputs_(&references), references_(references), first_(first) {
-        if (last >= offsets.shape(0)) throw nb::index_error("the slice of segments lies outside the data");
-        add_all(outputs_, lines, first, last, options);
-        offsets_.assign(offsets.data() + first, offsets.data() + last + 1);
-        if (!std::is_sorted(offsets_.begin(), offsets_.end()) ||
-            offsets_.back() - offsets_.front() != static_cast<int64_t>(references.size()))
-            throw nb::value_error("offsets do not fit the references");
+    SegmentsHandle(nb::tuple lines, const ReferenceWords &references, const Options &options, size_t first)
+        : outputs_(&references.texts()), references_(references), first_(first) {
+        add_all(outputs_, lines, first, first + references.size(), options);
     }
 
     // Those that the references do not have; they are numbered behind those of the references.
@@ -65,7 +60,8 @@ class SegmentsHandle {
         std::vector<double> scores(outputs_.size());
         {
             nb::gil_scoped_release release;
-            CommonWords common(segments, words.table);
+            std::vector<float> products = references_.common_products(words.table);
+            words.table.common_products = products.data();
             parallel_blocks(
                 scores.size(), segments_a_block, threads, [&] { return SegmentScorer(segments, words.table, options); },
                 [&](SegmentScorer &scorer, size_t begin, size_t end) {
@@ -85,7 +81,8 @@ class SegmentsHandle {
         Words words(*this, vectors, squares, rows, importance);
         Characters compared(*this, texts, characters, options);
         Segments segments = joined(compared, weights);
-        CommonWords common(segments, words.table);
+        std::vector<float> products = references_.common_products(words.table);
+        words.table.common_products = products.data();
         SegmentDetails details;
         SegmentScorer(segments, words.table, options).score(segment, &details);
         Matrix<double> scores(details.references.size(), 2 + options.order);
@@ -148,7 +145,8 @@ class SegmentsHandle {
                 throw nb::value_error("the references were prepared with other options");
             held.emplace(texts, first, first + count, options.lowercase);
             for (size_t i = 0; i < count; ++i) {
-                if (handle.offsets_[i + 1] - handle.offsets_[i] != static_cast<int64_t>(prepared->segments()[i].size()))
+                auto [begin, end] = handle.references_.range(i);
+                if (end - begin != prepared->segments()[i].size())
                     throw nb::value_error("the references were prepared from other ones");
                 outputs.push_back((*held)[i]);
             }
@@ -161,15 +159,14 @@ class SegmentsHandle {
     };
 
     Segments joined(const Characters &characters, const std::optional<InArray<double>> &weights) const {
-        if (weights && weights->shape(0) != references_.size()) throw nb::value_error("one weight per reference is needed");
-        return {&outputs_, &references_, offsets_.data(), characters.outputs.data(), characters.references,
+        if (weights && weights->shape(0) != references_.texts().size()) throw nb::value_error("one weight per reference is needed");
+        return {&outputs_, &references_, characters.outputs.data(), characters.references,
                 weights ? weights->data() : nullptr};
     }
 
     WordTexts outputs_;
-    const WordTexts &references_;
+    const ReferenceWords &references_;
     size_t first_;
-    std::vector<int64_t> offsets_;
 };
 
 }  // namespace
@@ -200,10 +197,19 @@ void bind_trubleu(nanobind::module_ &m) {
              nb::arg("lines"), nb::arg("options"), nb::arg("first"), nb::arg("last"))
         .def("words", [](const WordTexts &self) { return strings(self.own_words()); })
         .def_prop_ro("memory", &WordTexts::memory);
+    nb::class_<ReferenceWords>(m, "ReferenceWords")
+        .def("__init__",
+             [](ReferenceWords *self, const WordTexts &texts, InArray<int64_t> offsets) {
+                 std::span<const int64_t> all(offsets.data(), offsets.shape(0));
+                 if (all.empty() || !std::is_sorted(all.begin(), all.end()) || all.back() - all.front() != static_cast<int64_t>(texts.size()))
+                     throw nb::value_error("offsets do not fit the references");
+                 new (self) ReferenceWords(texts, all);
+             },
+             nb::keep_alive<1, 2>(), nb::arg("texts"), nb::arg("offsets"))
+        .def_prop_ro("memory", &ReferenceWords::memory);
     nb::class_<SegmentsHandle>(m, "TrubleuSegments")
-        .def(nb::init<nb::tuple, const WordTexts &, InArray<int64_t>, const Options &, size_t, size_t>(), nb::keep_alive<1, 3>(),
-             nb::arg("lines"), nb::arg("references"), nb::arg("offsets"), nb::arg("options"), nb::arg("first"),
-             nb::arg("last"))
+        .def(nb::init<nb::tuple, const ReferenceWords &, const Options &, size_t>(), nb::keep_alive<1, 3>(),
+             nb::arg("lines"), nb::arg("references"), nb::arg("options"), nb::arg("first"))
         .def("new_words", &SegmentsHandle::new_words)
         .def("scores", &SegmentsHandle::scores, nb::arg("vectors"), nb::arg("squares"), nb::arg("rows"),
              nb::arg("importance").none(), nb::arg("texts"), nb::arg("characters").none(), nb::arg("weights").none(),

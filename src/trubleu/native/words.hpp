@@ -81,6 +81,7 @@ class WordTexts {
     void add(const Text &text, Tokenizer tokenizer, bool lowercase);
 
     size_t size() const { return begins_.size() - 1; }
+    std::span<const uint32_t> ids() const { return ids_; }
     std::span<const uint32_t> operator[](size_t text) const { return {ids_.data() + begins_[text], begins_[text + 1] - begins_[text]}; }
     size_t word_count() const { return (others_ ? others_->word_count() : 0) + own_.size(); }
     const WordTexts *others() const { return others_; }
