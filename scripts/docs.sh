@@ -5,7 +5,7 @@ installed
 
 say "mkdocs build --strict"
 # The variable silences an announcement of the theme; it is not a warning about our pages.
-NO_MKDOCS_2_WARNING=1 mkdocs build --strict --quiet --clean --site-dir site
+NO_MKDOCS_2_WARNING=1 mkdocs build --strict --clean --site-dir site
 
 if grep -rnoE --include='*.html' '<(script|link|img|iframe)[^>]+(src|href)="?(https?:)?//[^">]*' site; then
   fail "these pages load something from another site; the documentation must work offline."
