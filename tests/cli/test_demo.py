@@ -153,8 +153,8 @@ def test_bad_input_is_one_sentence_and_changes_nothing(
     Path("busy", NAME).write_text(MARK)
     before = sorted(tmp_path.rglob("*"))
     for arguments, said in (
-        (["mine"], "mine holds something else than a demo (thesis.tex, world); name another folder"),
-        (["others"], "others holds something else than a demo (demo.sh, world); name another folder"),
+        (["mine"], "mine holds something else than a demo (thesis.tex, world); name another folder, or remove it"),
+        (["others"], "others holds something else than a demo (demo.sh, world); name another folder, or remove it"),
         (["bytes"], "bytes cannot be used for a demo: 'utf-8' codec"),
         (["file"], "file cannot be used for a demo: File exists; name another folder"),
         (["file/demo"], "file/demo cannot be used for a demo: Not a directory; name another folder"),

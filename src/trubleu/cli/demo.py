@@ -159,7 +159,9 @@ def make_folder(name: str) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
         inside = sorted(path.name for path in folder.iterdir() if path.name != LOCK)
         if inside and (NAME not in inside or not (folder / NAME).read_text("utf-8").startswith(MARK)):
-            raise UsageError(f"{folder} holds something else than a demo ({some(inside, 3)}); name another folder")
+            raise UsageError(
+                f"{folder} holds something else than a demo ({some(inside, 3)}); name another folder, or remove it"
+            )
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error
         raise DataError(f"{folder} cannot be used for a demo: {reason}; name another folder") from error
