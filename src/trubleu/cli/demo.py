@@ -1,251 +1,247 @@
-"""``trubleu demo``: the whole way from conversations to a report, in one go."""
+"""``trubleu demo``: a script of commands, from conversations to a report."""
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
 
-    from trubleu.demo.steps import Command, Step
+SCRIPT: Final = """\
+# Make up a world: conversations, messages to answer, five systems that answer them
+trubleu simulate world world --segments {segments} --seed {seed} \\
+    --system strong=skill:0.9 --system fair=skill:0.5 --system weak=skill:0.2 --system dull --system parrot
+
+# Mine candidate references: what others answered to similar messages, and bad ones for contrast
+trubleu mine index world/corpus.jsonl --out index
+trubleu mine run index --seeds world/seeds.jsonl --top 5 --random 1 --seed {seed} --out candidates.jsonl
+
+# Rate the candidates: simulated raters use the web pages; their ratings become weights from -1 to +1
+trubleu rate new study --from candidates.jsonl --raters {raters}
+trubleu rate simulate study --world world --raters {raters} --seed {seed}
+trubleu rate export study --as references --out references.jsonl
+
+# Rate the systems: other raters see the outputs of two systems at a time
+trubleu rate new pairs --kind pair --from world/seeds.jsonl --outputs world/outputs/*.txt --raters {raters}
+trubleu rate simulate pairs --world world --raters {raters} --seed {next_seed}
+trubleu rate export pairs --as ratings --out ratings.csv
+
+# Score the systems
+trubleu score --refs references.jsonl world/outputs/*.txt --no-positive skip --ci
+
+# Judge the metrics: how well do their scores agree with the ratings?
+trubleu judge pairs --refs references.jsonl --ratings ratings.csv world/outputs/*.txt \\
+    --unit {unit} --condition all --sweeps none --report report.html --format json --out judge.json
+"""
+
+MADE: Final = (
+    "world", "index", "candidates.jsonl", "study", "references.jsonl", "pairs", "ratings.csv", "judge.json",
+    "report.html",
+)  # fmt: skip
+"""What the script makes, and what is removed before it runs again."""
+
+NAME: Final = "demo.sh"
+MARK: Final = "# made by trubleu demo; run it in an empty folder: sh -e demo.sh\n\n"
+"""The first line of the script in the folder. Only a folder with it is used again."""
+
+PACKAGES: Final = (
+    "fastapi", "httpx", "jinja2", "markdown_it", "python_multipart", "sqlalchemy", "uvicorn", "yaml",
+    "safetensors", "tokenizers", "wordllama",
+)  # fmt: skip
+
+SHOWN: Final = 10
+"""Lines of output to show per command."""
 
 EPILOG = """\
 examples:
   trubleu demo
   trubleu demo my-demo --seed 7 --open
-  trubleu demo my-demo --seed 7 --keep-serving
 
-Everything stays in the folder. After Ctrl-C, a crash or a power failure the same command goes on where it stopped;
-once it is done, the same command says where the report is. For a fresh start remove the folder, or name another.
+Everything stays in the folder. Run the command again to start over, whether or not it was interrupted.
 """
-
-_FOLDER = "trubleu-demo"
-_TRIAL_SEGMENTS = 3
-_USUAL = {"seed": 1, "segments": 100, "raters": 3}
-"""Those of `trubleu.demo.steps`, said again so that ``--help`` need not load it (a test holds them equal)."""
 
 
 def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
         "demo",
-        help="the whole way in one go, with made-up data, to a report",
-        description="Go the whole way with made-up data, in about a minute: make a world of conversations, mine "
-        "references, have them rated by simulated raters over HTTP, score seven systems, judge the metrics, and write "
-        "one report. Each step is printed as the command that does it.",
+        help="all steps with made-up data, in a minute, up to a report",
+        description="Make up a world of conversations, mine references, have simulated raters rate them, score five "
+        "systems, judge the metrics and write a report, in about a minute. Each command is printed before it runs.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.set_defaults(run=run, files=[])
     parser.add_argument(
-        "folder", nargs="?", default=_FOLDER, metavar="FOLDER", help=f"where everything stays ({_FOLDER})"
+        "folder", nargs="?", default="trubleu-demo", metavar="FOLDER", help="where everything stays (trubleu-demo)"
     )
-    sizes = parser.add_argument_group("what is made up")
-    for name, what in (
-        ("seed", "of the world and its raters"),
-        ("segments", "messages that systems answer to"),
-        ("raters", "simulated raters, who rate everything"),
+    for name, default, what in (
+        ("seed", 1, "of the world and its raters"),
+        ("segments", 100, "messages that systems answer"),
+        ("raters", 3, "simulated raters, who rate everything"),
     ):
-        usual = _USUAL[name]
-        sizes.add_argument(f"--{name}", type=int, default=usual, metavar="N", help=f"{what} ({usual})")
-    parser.add_argument(
-        "--port", type=int, default=8000, metavar="N", help="where rating pages are served; else a free one (8000)"
-    )
+        parser.add_argument(f"--{name}", type=int, default=default, metavar="N", help=f"{what} ({default})")
     parser.add_argument("--open", action="store_true", help="open the report in a browser")
-    parser.add_argument(
-        "--keep-serving", action="store_true", help="then serve a small study to try the pages with, until Ctrl-C"
-    )
-    parser.add_argument("--quiet", action="store_true", help="print no steps and no progress bars")
+    parser.add_argument("--quiet", action="store_true", help="print only where the report is")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Do what is not done yet, and say where the report is."""
-    from trubleu.demo.runner import check_packages, run_demo
-    from trubleu.demo.steps import DemoOptions
-    from trubleu.errors import UsageError
+    """Run the script and say what was found."""
+    import json
+    import sys
+    from contextlib import chdir
+    from importlib.util import find_spec
+    from pathlib import Path
+    from shlex import quote
+
+    from trubleu.errors import MissingExtraError, UsageError, some
+    from trubleu.files.writer import locked
+
+    def show(line: str) -> None:
+        if not options.quiet:
+            sys.stdout.write(line + "\n")
+            sys.stdout.flush()  # commands also write to standard error
 
     if options.files:
         raise UsageError(f"demo takes one FOLDER, but {options.files[0]} is given too; leave it out")
-    if options.folder in ("", "-"):
-        raise UsageError(f"demo needs the name of a folder, and {options.folder or 'an empty one'} is none; name one")
-    if not 0 <= options.port <= 65535:
-        raise UsageError(f"--port {options.port} must lie between 0 and 65535")
-    chosen = DemoOptions(seed=options.seed, segments=options.segments, raters=options.raters)
-    check_packages()
-    folder = _as_typed(Path(options.folder))
-    told = _Told(quiet=options.quiet)
+    for name, low, high in (("seed", 0, 2**31 - 2), ("segments", 4, 2000), ("raters", 1, 50)):
+        if not low <= getattr(options, name) <= high:
+            raise UsageError(f"--{name} {getattr(options, name)} must lie between {low} and {high:,}")
+    if missing := [name for name in PACKAGES if find_spec(name) is None]:
+        raise MissingExtraError(f"the demo needs {some(missing)}; install with: pip install 'trubleu[rate,ready]'")
+    folder = make_folder(options.folder)
+    script = SCRIPT.format(
+        seed=options.seed,
+        next_seed=options.seed + 1,
+        segments=options.segments,
+        raters=options.raters,
+        unit=min(10, options.segments // 2),
+    )
     try:
-        demo = run_demo(folder, chosen, told, write_report=_write_report, port=options.port, quiet=options.quiet)
+        with locked(folder), chdir(folder):
+            clear_folder(script)
+            show(f"$ cd {quote(options.folder)}\n")
+            run_script(script, show, quiet=options.quiet)
+            show(finding(json.loads(Path("judge.json").read_text("utf-8"))))
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"interrupted; {_again(options)} goes on where it stopped") from None
-    _tell_finding(folder, told, fresh=bool(demo.fresh))
+        raise KeyboardInterrupt("interrupted; run the same command again to start over") from None
+    sys.stdout.write(f"The report: {folder / 'report.html'}\n")
     if options.open:
         import webbrowser
 
-        if not webbrowser.open(demo.report.resolve().as_uri()):
-            told.say("No browser could be opened here; open the report by hand.")
-    if options.keep_serving:
-        _keep_serving(folder, options.port, told)
+        if not webbrowser.open((folder / "report.html").resolve().as_uri()):
+            sys.stdout.write("No browser could be opened here; open the report by hand.\n")
 
 
-def _again(options: argparse.Namespace) -> str:
-    """Return the command that goes on with a demo."""
+def make_folder(name: str) -> Path:
+    """Make the folder, unless there is one that is empty or holds a demo.
+
+    Raises
+    ------
+    UsageError
+        If it holds something else, which is left alone.
+    DataError
+        If it cannot be made or read.
+    """
+    from pathlib import Path
+
+    from trubleu.errors import DataError, UsageError, some
+    from trubleu.files.paths import is_remote, is_standard
+    from trubleu.files.writer import LOCK
+
+    if is_standard(name) or is_remote(name):
+        raise UsageError(f"{name} is no folder of this machine; name one for the demo")
+    folder = Path(name)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        inside = sorted(path.name for path in folder.iterdir() if path.name != LOCK)
+        if inside and (NAME not in inside or not (folder / NAME).read_text("utf-8").startswith(MARK)):
+            raise UsageError(
+                f"{folder} holds something else than a demo ({some(inside, 3)}); name another folder, or remove it"
+            )
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise DataError(f"{folder} cannot be used for a demo: {reason}; name another folder") from error
+    return folder
+
+
+def clear_folder(script: str) -> None:
+    """Write the script here and remove what an earlier one made; other files stay."""
+    import shutil
+    from pathlib import Path
+
+    from trubleu.files.writer import atomic_writer
+
+    with atomic_writer(NAME) as file:
+        file.write(MARK + script)
+    for path in (*map(Path, MADE), *Path().glob(".trubleu-*.tmp")):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def run_script(script: str, show: Callable[[str], object], *, quiet: bool) -> None:
+    """Show each command, run it in this process, in the current folder, and show the first lines of its output."""
+    import re
     import shlex
+    import sys
+    from contextlib import redirect_stdout
+    from glob import glob
+    from io import StringIO
 
-    words = ["trubleu", "demo", str(_as_typed(Path(options.folder)))]
-    for name, usual in _USUAL.items():
-        if getattr(options, name) != usual:
-            words += [f"--{name}", str(getattr(options, name))]
-    return shlex.join(words)
+    from trubleu.cli import parse
 
-
-def _as_typed(folder: Path) -> Path:
-    """Return a folder as one would type it: from here, if it lies here."""
-    here = Path.cwd()
-    if folder.is_absolute() and folder.is_relative_to(here):
-        folder = folder.relative_to(here)
-    # What begins with a dash would be taken for an option.
-    return here / folder if str(folder).startswith("-") else folder
-
-
-class _Told:
-    """Runs commands in this process, and prints what is done as one would type it."""
-
-    def __init__(self, *, quiet: bool) -> None:
-        import sys
-
-        self._quiet = quiet
-        self._bold = ("\033[1m", "\033[0m") if sys.stdout.isatty() else ("", "")
-
-    def run(self, command: Command) -> None:
-        """Run a command, and show what it prints but for what to type next: here that comes by itself."""
-        import io
-        from contextlib import redirect_stdout
-
-        printed = io.StringIO()
-        with redirect_stdout(printed):
-            self.run_openly(command)
-        self.tell(shortened(printed.getvalue()))
-
-    def run_openly(self, command: Command) -> None:
-        """Run a command, and let it print what it likes."""
-        from trubleu.cli import parse
-
-        options = parse(command.arguments)
-        options.run(options)
-
-    def beside(self, command: Command, log: Path) -> AbstractContextManager[object]:
-        from trubleu.cli import parse
-        from trubleu.rating.server_process import ServerProcess
-
-        options = parse(command.arguments)
-        return ServerProcess(options.study, port=options.port, options=["--quiet"], output=log)
-
-    def take_back(self, study: Path) -> None:
-        from trubleu.rating import Study
-
-        with Study.open(study) as there:
-            there.release(now=there.now() + round(there.config.lease_minutes * 60_000) + 1)
-        self.tell("Tasks that raters had open when it was interrupted go to others.")
-
-    def tell_step(self, number: int, count: int, step: Step) -> None:
-        self.tell(f"\n{self._bold[0]}[{number}/{count}] {step.title}{self._bold[1]}")
-
-    def tell_command(self, command: str) -> None:
-        self.tell(f"$ {command}")
-
-    def tell(self, text: str) -> None:
-        if not self._quiet and text:
-            self.say(text)
-
-    def say(self, text: str) -> None:
-        import sys
-
-        sys.stdout.write(text + "\n")
-        sys.stdout.flush()  # what commands write to standard error comes after it
+    bold = "\033[1m{}\033[0m" if sys.stdout.isatty() else "{}"
+    for line in re.split(r"(?<!\\)\n", script):
+        if not line.startswith("trubleu "):
+            show(bold.format(line) if line else "")
+            continue
+        show(f"$ {line}")
+        words = shlex.split(line.replace("\\\n", " "))[1:] + ["--quiet"] * quiet
+        command = parse([path for word in words for path in sorted(glob(word)) or [word]])  # noqa: PTH207 - as a shell
+        with redirect_stdout(StringIO()) as printed:
+            command.run(command)
+        # What to type next is not shown: here it comes by itself.
+        lines = re.split(r"^then:", printed.getvalue(), maxsplit=1, flags=re.MULTILINE)[0].rstrip().splitlines()
+        for shown in lines if len(lines) <= SHOWN else [*lines[:SHOWN], "…"]:
+            show(shown)
 
 
-def shortened(printed: str) -> str:
-    """Return what a command printed, indented, without its advice on what to type next and without signatures.
+def finding(judged: Mapping[str, Any]) -> str:
+    """Say in one sentence what ``judge pairs --format json`` found.
 
     Examples
     --------
-    >>> shortened("A: 4 segments\\n\\nsignature: mine|x\\nthen: trubleu score\\n")
-    '  A: 4 segments'
+    >>> scores = [("bleu-4", "A", 100.0), ("bleu-4", "B", 22.6), ("trubleu", "A", 8.1), ("trubleu", "B", 30.3)]
+    >>> print(
+    ...     finding(
+    ...         {
+    ...             "systems": [{"system": "A", "mean_rating": 1.6}, {"system": "B", "mean_rating": 4.4}],
+    ...             "system_scores": [dict(zip(("metric", "system", "score"), row)) for row in scores],
+    ...             "correlations": [{"metric": "bleu-4", "spearman": 0.1}, {"metric": "trubleu", "spearman": 0.9}],
+    ...         }
+    ...     )
+    ... )
+    trubleu agrees best with the raters (Spearman's ρ 0.90; bleu-4 0.10), and bleu-4 ranks A, which raters like least, \
+above B, which they like best.
     """
-    lines = printed.partition("\nthen:")[0].splitlines()
-    kept = [line for line in lines if not line.startswith("signature:")]
-    return "\n".join("  " + line if line else "" for line in kept).rstrip()
+    from trubleu.render.judge_page import some
 
-
-def _write_report(folder: Path) -> None:
-    from trubleu.demo.page import render_report
-    from trubleu.demo.results import read_results
-    from trubleu.files.writer import atomic_writer
-
-    page = render_report(read_results(folder))
-    with atomic_writer(folder / "report.html") as file:
-        file.write(page)
-
-
-def _tell_finding(folder: Path, told: _Told, *, fresh: bool) -> None:
-    from trubleu.demo.results import find, read_results, summary_table
-    from trubleu.render.tables import render_tables
-
-    results = read_results(folder)
-    if not fresh:
-        told.tell(f"{folder} holds a demo that is done; for a fresh start remove it, or name another folder.")
-    found = find(results)
-    told.tell("\n" + render_tables([summary_table(results, found)], "text", 2))
-    told.tell("\n".join([found.headline, *found.sentences, ""]))
-    told.say(f"The report: {folder / 'report.html'}")
-
-
-def _head(folder: Path) -> str:
-    import shlex
-
-    source, target = (shlex.quote(str(folder / name)) for name in ("candidates.jsonl", "trial.jsonl"))
-    return f"head -n {_TRIAL_SEGMENTS} {source} > {target}"
-
-
-def _is_new(trial: Path) -> bool:
-    """Whether the study to try pages with is still to be made; an empty folder in its place is removed."""
-    from contextlib import suppress
-
-    from trubleu.errors import DataError
-
-    with suppress(OSError):
-        trial.rmdir()  # which only an empty one can be
-    if trial.exists() and not (trial / "study.yaml").is_file():
-        raise DataError(f"{trial} holds no study; remove it, and it is made again")
-    return not trial.exists()
-
-
-def _keep_serving(folder: Path, port: int, told: _Told) -> None:
-    """Serve a small study of its own until Ctrl-C, with a link for whoever wants to try."""
-    from itertools import islice
-
-    from trubleu.demo.runner import free_port
-    from trubleu.demo.steps import Surroundings, trial_steps
-    from trubleu.files.writer import atomic_writer
-
-    free = free_port(port)
-    if free != port and port:
-        told.say(f"Port {port} is in use, so pages are served at port {free}.")
-    new, links, serve = trial_steps(folder, Surroundings(port=free))
-    told.tell("\nA small study to try the pages with: open the rater's link below.")
-    if _is_new(folder / "trial"):
-        with (
-            (folder / "candidates.jsonl").open(encoding="utf-8") as lines,
-            atomic_writer(folder / "trial.jsonl") as file,
-        ):
-            file.writelines(islice(lines, _TRIAL_SEGMENTS))
-        told.tell(f"$ {_head(folder)}")
-        told.tell_command(str(new))
-        told.run(new)
-    for command in (links, serve):
-        told.tell_command(str(command))
-        told.run_openly(command)
+    rho = {row["metric"]: row["spearman"] for row in judged["correlations"]}
+    order = sorted((name for name in rho if rho[name] is not None), key=lambda name: -rho[name])
+    if order:
+        others = "".join(f"{', ' if place else '; '}{name} {rho[name]:.2f}" for place, name in enumerate(order[1:]))
+        agreement = f"{order[0]} agrees best with the raters (Spearman's ρ {rho[order[0]]:.2f}{others})"
+    else:
+        agreement = "no correlation with the raters is defined, because scores or ratings do not vary"
+    systems = sorted(judged["systems"], key=lambda row: float(row["mean_rating"]))
+    worst, best = systems[0]["system"], systems[-1]["system"]
+    score = {(row["metric"], row["system"]): row["score"] for row in judged["system_scores"]}
+    defined = [name for name in rho if None not in (score[name, worst], score[name, best])]
+    wrong = [name for name in defined if score[name, worst] > score[name, best]]
+    who = f"{some(wrong)} rank{'s' * (len(wrong) == 1)}" if wrong else "no metric ranks"
+    return f"{agreement}, and {who} {worst}, which raters like least, above {best}, which they like best."

@@ -248,9 +248,9 @@ def _check_extras(options: argparse.Namespace) -> None:
     if options.browse < 0:
         raise UsageError(f"--browse {options.browse} must be 0 or more")
     if options.report is not None:
-        from trubleu.render.judge_page import load_judge_templates
+        from trubleu.render.explanation_page import load_page_templates
 
-        load_judge_templates()
+        load_page_templates()
         check_writable(options.report)
         keep_inputs(options, options.report)
     if options.figures is not None:

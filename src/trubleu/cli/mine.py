@@ -193,13 +193,12 @@ def look(options: argparse.Namespace) -> None:
 def _scoring(options: argparse.Namespace) -> dict[str, Any]:
     """Return the options of the scores, refused before any work if they cannot be."""
     from trubleu.mining.bm25 import Bm25
-    from trubleu.mining.candidates import ALPHA, EPSILON, TOP, check_scoring
+    from trubleu.mining.candidates import ALPHA, EPSILON, TOP, Ranking
 
     top = TOP if options.top is None else options.top
     alpha = ALPHA if options.alpha is None else options.alpha
     epsilon = EPSILON if options.epsilon is None else options.epsilon
-    check_scoring(top, alpha, epsilon)
-    Bm25(options.variant, options.k1, options.b)
+    Ranking(top, alpha, epsilon, Bm25(options.variant, options.k1, options.b))
     return {
         "top": top,
         "alpha": alpha,

@@ -12,7 +12,6 @@ import numpy as np
 
 from trubleu.data.triples import TripleList, distinct_triples, warn_of_skipped
 from trubleu.errors import CountedWarning, DataError, TrubleuWarning, UsageError, counted, some
-from trubleu.mining.bm25 import Bm25
 from trubleu.mining.explain import Explainer, MatchedWords
 from trubleu.mining.index_builder import corpus_source
 from trubleu.mining.parallel_search import Where, find
@@ -20,17 +19,15 @@ from trubleu.mining.search import check_ranges, folded
 from trubleu.signature import Signature, make_signature
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     import polars as pl
 
     from trubleu.data.triples import Triple, TripleSource
-    from trubleu.execution import Engine
-    from trubleu.execution.cache import Cache
     from trubleu.files.paths import PathLike
+    from trubleu.mining.bm25 import Bm25
     from trubleu.mining.index import Index
     from trubleu.mining.index_builder import Corpus
-    from trubleu.mining.parallel_search import Found
     from trubleu.mining.top_k import FoundTriple
 
 
@@ -82,7 +79,6 @@ def random_rows(rows: int, generator: np.random.Generator) -> Iterator[int]:
 
 
 Origin: TypeAlias = Literal["seed", "mined", "parrot", "random"]
-Progress: TypeAlias = "Callable[[int], object]"
 
 TOP: Final = 15
 ALPHA: Final = 0.5
@@ -230,77 +226,52 @@ class Candidates(Sequence[SeedCandidates]):
 
 def mine_candidates(
     index: Index,
-    seeds: Corpus,
+    source: TripleSource,
+    ranking: Ranking,
+    where: Where,
     *,
-    top: int,
-    alpha: float,
-    epsilon: float,
-    variant: str,
-    k1: float,
-    b: float,
     random: int,
     seed: int,
     explain: bool,
-    threads: int | None,
-    columns: str | None,
-    skip_bad: bool,
-    engine: Engine | None,
-    keep: PathLike | None,
-    cache: Cache | None,
-    progress: Progress | None,
 ) -> Candidates:
     """Mine candidates for seeds (see `Index.candidates`)."""
-    scoring = _Scoring(top, alpha, epsilon, Bm25(variant, k1, b))
     for name, value in (("random", random), ("seed", seed)):
         if type(value) is not int or value < 0:
             raise UsageError(f"{name} must be a whole number from 0 on, not {value!r}")
-    triples = seed_triples(seed_source(seeds, columns=columns, skip_bad=skip_bad))
+    triples = seed_triples(source)
     messages, responses = [each.message for each in triples], [each.response for each in triples]
-    found = scoring.found(index, messages, responses, Where(engine, keep, cache, threads, progress))
-    explainer = Explainer(index, scoring.bm25, found.frequencies) if explain else None
+    found = find(index, messages, responses, ranking, where)
+    explainer = Explainer(index, ranking.bm25, found.frequencies) if explain else None
     made = []
     for position, (triple, triples_found) in enumerate(zip(triples, found.triples, strict=True)):
         mined = _mined(triples_found, triple.message, triple.response, explainer)
         candidates = _with_additions(index, triple, mined, random, np.random.default_rng([seed, position]))
-        made.append(SeedCandidates(triple, candidates, len(mined), top))
-    _warn(index, made, scoring, random, found.frequencies)
-    return Candidates(tuple(made), scoring.signature(index, random=random or None, seed=seed if random else None))
+        made.append(SeedCandidates(triple, candidates, len(mined), ranking.top))
+    _warn(index, made, ranking, random, found.frequencies)
+    return Candidates(tuple(made), ranking.signature(index, random=random or None, seed=seed if random else None))
 
 
 def search_index(
     index: Index,
     message: str,
     response: str | None,
+    ranking: Ranking,
     *,
-    top: int,
-    alpha: float,
-    epsilon: float,
-    variant: str,
-    k1: float,
-    b: float,
     explain: bool,
     threads: int | None,
 ) -> tuple[Candidate, ...]:
     """Look into an index by hand (see `Index.search`)."""
-    scoring = _Scoring(top, alpha, epsilon, Bm25(variant, k1, b))
     if response is None:
         # With α = 0 and ε = 1 the second factor is 1: a score is that of the message, and none is lost.
-        scoring = _Scoring(top, 0.0, 1.0, scoring.bm25)
-    found = scoring.found(index, [message], [response], Where(threads=threads))
-    explainer = Explainer(index, scoring.bm25, found.frequencies) if explain else None
+        ranking = Ranking(ranking.top, 0.0, 1.0, ranking.bm25)
+    found = find(index, [message], [response], ranking, Where(threads=threads))
+    explainer = Explainer(index, ranking.bm25, found.frequencies) if explain else None
     return _mined(found.triples[0], message, response, explainer)
 
 
-def check_scoring(top: int, alpha: float, epsilon: float) -> None:
-    """Refuse what no candidate could be ranked by."""
-    check_ranges(top, alpha, epsilon)
-    if alpha == 0 and epsilon == 0:
-        raise UsageError("with alpha=0 and epsilon=0 every score is 0; raise one of them")
-
-
 @dataclass(frozen=True, slots=True)
-class _Scoring:
-    """How candidates are ranked, checked."""
+class Ranking:
+    """How candidates are ranked: how many are kept, α, ε and the variant of BM25; checked."""
 
     top: int
     alpha: float
@@ -308,21 +279,12 @@ class _Scoring:
     bm25: Bm25
 
     def __post_init__(self) -> None:
-        check_scoring(self.top, self.alpha, self.epsilon)
-
-    def found(self, index: Index, messages: Sequence[str], responses: Sequence[str | None], where: Where) -> Found:
-        return find(
-            index,
-            messages,
-            responses,
-            bm25=self.bm25,
-            alpha=self.alpha,
-            epsilon=self.epsilon,
-            top=self.top,
-            where=where,
-        )
+        check_ranges(self.top, self.alpha, self.epsilon)
+        if self.alpha == 0 and self.epsilon == 0:
+            raise UsageError("with alpha=0 and epsilon=0 every score is 0; raise one of them")
 
     def signature(self, index: Index, **pairs: object) -> Signature:
+        """Return how candidates of an index were ranked."""
         made = make_signature(
             "mine",
             alpha=float(self.alpha),
@@ -382,14 +344,14 @@ def _with_additions(
 def _warn(
     index: Index,
     made: Sequence[SeedCandidates],
-    scoring: _Scoring,
+    ranking: Ranking,
     random: int,
     frequencies: Mapping[str, tuple[int, int]],
 ) -> None:
     """Say for which seeds there is nothing, and for how many there is less than was asked for."""
     unknown = [each.seed for each in made if not each.mined]
     if unknown:
-        weights = Explainer(index, scoring.bm25, frequencies)
+        weights = Explainer(index, ranking.bm25, frequencies)
         unknown = [each for each in unknown if not weights.known(each.message)]
     if unknown:
         warnings.warn(
@@ -399,7 +361,7 @@ def _warn(
             stacklevel=4,
         )
     if few := sum(each.mined < each.wanted for each in made):
-        what = f"seeds with fewer than {scoring.top} mined candidates, which their records say (mined, wanted)"
+        what = f"seeds with fewer than {ranking.top} mined candidates, which their records say (mined, wanted)"
         warnings.warn(CountedWarning(what, few), stacklevel=4)
     if short := sum(sum(one.origin == "random" for one in each.candidates) < random for each in made):
         few_others = f", or so few that {MOST_MISSES:,} draws in a row met none" if len(index) > MOST_MISSES else ""

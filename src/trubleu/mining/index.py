@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 from trubleu.errors import UsageError, counted
 from trubleu.execution.cache import Cache
 from trubleu.files.paths import is_remote
-from trubleu.mining.candidates import ALPHA, EPSILON, TOP, mine_candidates, search_index
+from trubleu.mining.bm25 import Bm25
+from trubleu.mining.candidates import ALPHA, EPSILON, TOP, Ranking, mine_candidates, search_index, seed_source
 from trubleu.mining.index_builder import Reading, add_to_index, build_index, check_there
 from trubleu.mining.manifest import Manifest, checked_options, fingerprint
+from trubleu.mining.parallel_search import Where
 from trubleu.mining.shard import MOST_TRIPLES, Shard, combined
 from trubleu.mining.shard_cache import ShardsOnDemand
 
@@ -362,11 +364,10 @@ class Index:
         >>> [(each.origin, each.text) for each in found.candidates]
         [('seed', 'it was fun'), ('mined', 'what fun'), ('mined', 'we won the cup'), ('parrot', 'how was the party')]
         """
-        return mine_candidates(
-            self, seeds, top=top, alpha=alpha, epsilon=epsilon, variant=variant, k1=k1, b=b, random=random, seed=seed,
-            explain=explain, threads=threads, columns=columns, skip_bad=skip_bad, engine=engine, keep=keep, cache=cache,
-            progress=progress,
-        )  # fmt: skip
+        ranking = Ranking(top, alpha, epsilon, Bm25(variant, k1, b))
+        source = seed_source(seeds, columns=columns, skip_bad=skip_bad)
+        where = Where(engine, keep, cache, threads, progress)
+        return mine_candidates(self, source, ranking, where, random=random, seed=seed, explain=explain)
 
     def search(
         self,
@@ -411,10 +412,8 @@ class Index:
         >>> best.source, best.words.response[0][0]
         ('1', 'cup')
         """
-        return search_index(
-            self, message, response, top=top, alpha=alpha, epsilon=epsilon, variant=variant, k1=k1, b=b,
-            explain=explain, threads=threads,
-        )  # fmt: skip
+        ranking = Ranking(top, alpha, epsilon, Bm25(variant, k1, b))
+        return search_index(self, message, response, ranking, explain=explain, threads=threads)
 
 
 def _reading(

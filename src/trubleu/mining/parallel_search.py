@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from trubleu.execution import Engine
     from trubleu.execution.cache import Packed
     from trubleu.files.paths import PathLike
-    from trubleu.mining.bm25 import Bm25
+    from trubleu.mining.candidates import Ranking
     from trubleu.mining.index import Index
     from trubleu.mining.manifest import ListedShard
 
@@ -156,11 +156,7 @@ def find(
     index: Index,
     messages: Sequence[str],
     responses: Sequence[str | None],
-    *,
-    bm25: Bm25,
-    alpha: float,
-    epsilon: float,
-    top: int,
+    ranking: Ranking,
     where: Where,
 ) -> Found:
     """Find the triples of an index that fit messages and responses best (see `trubleu.mining.search.search`).
@@ -174,7 +170,8 @@ def find(
         _make_folder(where.keep)
     if where.keep is not None and where.engine is None:
         where = where._replace(engine=InThisProcess(where.threads))
-    top = min(top, len(index))  # there can be no more
+    top = min(ranking.top, len(index))  # there can be no more
+    bm25, alpha, epsilon = ranking.bm25, ranking.alpha, ranking.epsilon
     infos = (shard.info for shard in index.manifest.shards)
     scoring = Scoring.of_corpus(infos, bm25, alpha=alpha, epsilon=epsilon, top=top)
     words: dict[str, Any] = {

@@ -31,19 +31,15 @@ class ServerProcess:
     ----------
     folder
         The study.
-    port
-        Where to listen; 0 takes a free port.
     options
         More options of ``trubleu rate serve``; there is no limit on requests unless they set one.
-    output
-        Where all that it prints goes; a temporary file if not given.
 
     Attributes
     ----------
     url
         Where it is.
     output
-        The file with all that it prints.
+        The temporary file with all that it prints.
 
     Examples
     --------
@@ -56,24 +52,15 @@ class ServerProcess:
     http://127.0.0.1
     """
 
-    def __init__(
-        self, folder: PathLike, *, port: int = 0, options: Sequence[str] = (), output: PathLike | None = None
-    ) -> None:
+    def __init__(self, folder: PathLike, *, options: Sequence[str] = ()) -> None:
         self._folder = folder
         self._options = ["--requests", "0", *options]
-        self._own_output = output is None
-        if output is None:
-            handle, output = tempfile.mkstemp(prefix="trubleu-serve-", suffix=".log")
-            os.close(handle)
+        handle, output = tempfile.mkstemp(prefix="trubleu-serve-", suffix=".log")
+        os.close(handle)
         self.output = Path(output)
         self.url = ""
-        self._port = str(port)
+        self._port = "0"
         self._process: subprocess.Popen[bytes] | None = None
-
-    @property
-    def arguments(self) -> tuple[str, ...]:
-        """What the server is started with, behind ``trubleu``."""
-        return ("rate", "serve", str(self._folder), "--port", self._port, *self._options)
 
     def start(self) -> None:
         """Start it, on the port that it had before if it was killed, and wait until it listens.
@@ -84,7 +71,8 @@ class ServerProcess:
             If it does not start, with what it says.
         """
         # It ends with this process, also if that is killed and cannot end it any more.
-        command = [sys.executable, "-u", "-m", "trubleu.cli.run_with_parent", str(os.getpid()), *self.arguments]
+        served = ("rate", "serve", str(self._folder), "--port", self._port, *self._options)
+        command = [sys.executable, "-u", "-m", "trubleu.cli.run_with_parent", str(os.getpid()), *served]
         with self.output.open("ab") as stream:
             before = stream.tell()
             self._process = subprocess.Popen(  # noqa: S603 - our own program
@@ -133,7 +121,7 @@ class ServerProcess:
             self.start()
         except BaseException:
             self.kill()
-            self._forget()
+            self.output.unlink(missing_ok=True)
             raise
         return self
 
@@ -141,8 +129,4 @@ class ServerProcess:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
-        self._forget()
-
-    def _forget(self) -> None:
-        if self._own_output:
-            self.output.unlink(missing_ok=True)
+        self.output.unlink(missing_ok=True)

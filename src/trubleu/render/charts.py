@@ -378,17 +378,17 @@ def strip(value: float | None, low: float | None, high: float | None, ends: tupl
     )
 
 
-def number_text(value: float | None, digits: int = 3, *, signed: bool = False) -> str:
+def number_text(value: float | None, digits: int = 3) -> str:
     """Return a number for people; a dash for one that is undefined.
 
     Examples
     --------
-    >>> number_text(-0.25), number_text(None), number_text(0.5, 1, signed=True), number_text(-0.0001)
-    ('−0.250', '–', '+0.5', '0.000')
+    >>> number_text(-0.25), number_text(None), number_text(0.5, 1), number_text(-0.0001)
+    ('−0.250', '–', '0.5', '0.000')
     """
     if value is None or not math.isfinite(value):
         return "–"
-    return f"{value:{'+' if signed else '-'}z.{digits}f}".replace("-", "−")
+    return f"{value:z.{digits}f}".replace("-", "−")
 
 
 def bounds_text(low: float | None, high: float | None, digits: int = 3) -> str:

@@ -258,12 +258,12 @@ def _gram(number: int, gram: NGram, weighted: bool, digits: int) -> GramView:
     )
 
 
-_FOLDER: Final = Path(__file__).parent / "templates"
+FOLDER: Final = Path(__file__).parent / "templates"
 
 
 @cache
-def load_page_templates(*folders: Path) -> Environment:
-    """Return the templates of this folder, which show n-grams, and of others that build on them.
+def load_page_templates() -> Environment:
+    """Return the templates of pages, or say what to install.
 
     Raises
     ------
@@ -272,7 +272,7 @@ def load_page_templates(*folders: Path) -> Environment:
     """
     jinja2: Any = needed("jinja2", "a page in HTML", "trubleu[report]")
     environment: Environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader([*folders, _FOLDER]),
+        loader=jinja2.FileSystemLoader(FOLDER),
         autoescape=True,  # texts come from anywhere: <script> in a reference is shown, not run
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -327,12 +327,12 @@ def render_explanation_page(explanations: Mapping[str, Sequence[AnyExplanation]]
 
 def page_style() -> str:
     """Return the style sheet for texts with coloured n-grams and for what is around them."""
-    return stylesheet() + (_FOLDER / "page.css").read_text(encoding="utf-8")
+    return stylesheet() + (FOLDER / "page.css").read_text(encoding="utf-8")
 
 
 def page_script() -> str:
     """Return the script that lights up the words of an n-gram together."""
-    return (_FOLDER / "page.js").read_text(encoding="utf-8")
+    return (FOLDER / "page.js").read_text(encoding="utf-8")
 
 
 def content_policy(style: str, script: str) -> str:

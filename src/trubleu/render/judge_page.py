@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu._version import __version__
 from trubleu.judge.pairs.results import Measure
 from trubleu.metrics.trubleu import TruBleu
-from trubleu.render import explanation_page
 from trubleu.render.charts import (
     Sweeps,
     bounds_text,
@@ -23,7 +21,7 @@ from trubleu.render.charts import (
     ticks,
     value_text,
 )
-from trubleu.render.explanation_page import content_policy, page_script, page_style
+from trubleu.render.explanation_page import FOLDER, content_policy, load_page_templates, page_script, page_style
 from trubleu.render.judge_segments import (
     can_be_shown,
     default_measure,
@@ -36,8 +34,6 @@ from trubleu.render.palette import STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from jinja2 import Environment
 
     from trubleu.judge.pairs.results import ComparisonRow, CorrelationRow, PairsReport
     from trubleu.render.charts import Strip
@@ -145,8 +141,6 @@ def some(names: Sequence[str]) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
-FOLDER: Final = Path(__file__).parent / "templates"
-
 BROWSE: Final = 200
 """Observations that a page holds unless asked for more or fewer."""
 
@@ -184,17 +178,6 @@ class Grid:
     labels: int = 1
 
 
-def load_judge_templates() -> Environment:
-    """Return the templates of the page, or say what to install.
-
-    Raises
-    ------
-    MissingExtraError
-        If Jinja2 is not installed.
-    """
-    return explanation_page.load_page_templates(FOLDER)
-
-
 def render_judge_page(report: PairsReport, *, browse: int = BROWSE, measure: Measure | None = None) -> str:
     """Return a report as a page.
 
@@ -219,7 +202,7 @@ def render_judge_page(report: PairsReport, *, browse: int = BROWSE, measure: Mea
     MissingExtraError
         If Jinja2 is not installed.
     """
-    templates = load_judge_templates()
+    templates = load_page_templates()
     chosen = default_measure(report) if measure is None else measure
     style = page_style() + series_style() + (FOLDER / "judge.css").read_text(encoding="utf-8")
     script = page_script() + (FOLDER / "judge.js").read_text(encoding="utf-8")
