@@ -15,6 +15,7 @@ from trubleu.explain import explain
 from trubleu.metrics import metric as metric_named
 from trubleu.render import judge_page
 from trubleu.render.charts import (
+    Grid,
     BOTTOM,
     HEIGHT,
     LEFT,
@@ -25,7 +26,6 @@ from trubleu.render.charts import (
     Tick,
     interval_text,
     number_text,
-    series_style,
     strip,
     ticks,
     value_text,
@@ -35,10 +35,9 @@ from trubleu.render.explanation_page import (
     content_policy,
     load_page_templates,
     page_script,
-    page_style,
+    report_style,
     system_view,
 )
-from trubleu.render.judge_page import Grid
 from trubleu.render.palette import STEPS, step
 from trubleu.render.word_views import minus, weight_classes
 from trubleu.stats import spearman
@@ -454,7 +453,7 @@ def render_report(results: Results) -> str:
         HTML that can be written to one file.
     """
     finding = find(results)
-    style = page_style() + series_style() + _read(judge_page.FOLDER / "judge.css") + _read(_FOLDER / "report.css")
+    style = report_style() + _read(_FOLDER / "report.css")
     script = page_script()
     text = (
         load_page_templates(_FOLDER, judge_page.FOLDER)

@@ -13,6 +13,7 @@ from trubleu._version import __version__
 from trubleu.explain.explanation import windows
 from trubleu.explain.similarity import SimilarityExplanation
 from trubleu.optional_deps import needed
+from trubleu.render.charts import series_style
 from trubleu.render.explanation_lines import SKIPPED, weight_text
 from trubleu.render.explanation_text import (
     conclusion,
@@ -330,8 +331,13 @@ def page_style() -> str:
     return stylesheet() + (_FOLDER / "page.css").read_text(encoding="utf-8")
 
 
+def report_style() -> str:
+    """Return the style sheet of reports: pages with tables and charts besides."""
+    return page_style() + series_style() + (_FOLDER / "report.css").read_text(encoding="utf-8")
+
+
 def page_script() -> str:
-    """Return the script that lights up the words of an n-gram together."""
+    """Return the script of all pages: words of an n-gram light up together, and wide tables say that they scroll."""
     return (_FOLDER / "page.js").read_text(encoding="utf-8")
 
 
