@@ -27,7 +27,13 @@ BAD = ["i do not know", "it was loud", "i do not know"]
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     monkeypatch.chdir(tmp_path)
     rows = [
-        {"id": "x", "topic": "food", "same": "all", "nothing": None, "references": [{"text": GOOD[0], "weight": 1.0}, {"text": BAD[0], "weight": -0.5}]},
+        {
+            "id": "x",
+            "topic": "food",
+            "same": "all",
+            "nothing": None,
+            "references": [{"text": GOOD[0], "weight": 1.0}, {"text": BAD[0], "weight": -0.5}],
+        },
         {"id": "y", "topic": "noise", "same": "all", "references": [{"text": "it was loud", "weight": 0.8}]},
         {"id": "z", "topic": "food", "same": "all", "references": [{"text": "we will come back", "weight": 0.9}]},
     ]
@@ -63,7 +69,9 @@ def test_scores_test_segments_and_ngrams(run: Run) -> None:
     better, _, worse = better.partition("Segments where bad is better\n")
     assert re.findall(r"^  segment (\w)", better, re.MULTILINE) == ["x", "z"]
     assert re.search(r"^  segment y: good \S+, bad 100\.00 \(-\d", worse, re.MULTILINE)
-    assert re.search(r"^    good +it was \[so\] loud\n    bad +it was loud\n    reference \+0.8  it was loud$", worse, re.M)
+    assert re.search(
+        r"^    good +it was \[so\] loud\n    bad +it was loud\n    reference \+0.8  it was loud$", worse, re.M
+    )
     assert max(map(len, (better + worse.partition(" by ")[0]).splitlines())) <= 80
     assert re.search(r"1  know +0\.00 +-0\.50 +\+0\.50 +0 +2$", out, re.MULTILINE)
     assert "segments, buckets and n-grams: by dbleu-2" in out
@@ -119,7 +127,9 @@ def test_buckets_by_a_field_of_the_references_and_by_a_table(run: Run) -> None:
             assert row["low"] <= score <= row["high"]
     assert [bucket for by, bucket, system in rows if (by, system) == ("size", "bad")] == ["1.5", "3", "20"]
     # Outputs of a length are another system's other segments.
-    assert sum(row["segments"] for (by, _, system), row in rows.items() if (by, system) == ("output length", "bad")) == 3
+    assert (
+        sum(row["segments"] for (by, _, system), row in rows.items() if (by, system) == ("output length", "bad")) == 3
+    )
 
 
 def test_more_than_two_systems_are_compared_with_the_first(run: Run) -> None:

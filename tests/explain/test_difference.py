@@ -105,15 +105,15 @@ def test_a_metric_without_ngrams_still_has_segments_and_lower_may_be_better() ->
 
 def test_a_metric_of_similarities_has_words_that_weigh_what_they_met() -> None:
     vectors = (["great", "awful", "nice", "it", "was"], np.array([[1.0, 0], [0.0, 1], [0.9, 0.1], [1, 1], [1, -1]]))
-    metric = trubleu.metric("trubleu", vectors=vectors)
+    metric = trubleu.TruBleu(vectors=vectors)
     outputs = {"A": ["it was nice", "no idea"], "B": ["it was awful", "no idea"]}
     found = compare_systems(outputs, [["it was great"], ["no idea"]], {"trubleu": metric}, sampling=FEW)
     assert found.ngrams is not None
     (row,) = found.ngrams
     assert (row.tokens, row.count_a, row.count_b, row.credit_b) == (("nice",), 1, 0, 0.0)
-    (pair,) = (one for one in metric.parts("it was nice", References.from_lists([["it was great"]])).pairs if one.order == 1 and one.position == 2)
-    weight = metric.parts("it was nice", References.from_lists([["it was great"]])).weights[2]
-    assert row.credit_a == pytest.approx(weight * pair.similarity)
+    parts = metric.parts("it was nice", References.from_lists([["it was great"]]))
+    (pair,) = (one for one in parts.pairs if one.order == 1 and one.position == 2)
+    assert row.credit_a == pytest.approx(parts.weights[2] * pair.similarity)
     assert 0 < pair.similarity < 1
     assert "Words that A earns more by\nword" in render_comparison(found)
     assert json.loads(render_comparison(found, "json"))["ngrams"][0]["ngram"] == "nice"

@@ -57,16 +57,17 @@ def read_segment_values(path: PathLike, field: str, references: References) -> l
     if field not in known:
         raise DataError(f"{name} has no column {shown(field)}; {nearest(field, known)}")
     positions = references.positions()
-    by_order = all(identity is None for _, identity, _ in rows)
-    if by_order and len(rows) != len(references) and rows[0][0] not in positions:
-        raise DataError(
-            f"{name} has {len(rows):,} rows for {len(references):,} segments; give one for each, or a column id"
-        )
+    keys: Sequence[str] = [place if identity is None else identity for place, identity, _ in rows]
+    if all(identity is None for _, identity, _ in rows) and not any(key in positions for key in keys):
+        if len(rows) != len(references):
+            raise DataError(
+                f"{name} has {len(rows):,} rows for {len(references):,} segments; give one for each, or a column id"
+            )
+        keys = references.ids
     values: list[Any] = [None] * len(references)
     fitted = False
-    for number, (place, identity, value) in enumerate(rows):
-        at = positions.get(place if identity is None else identity, number if by_order and len(rows) == len(references) else None)
-        if at is None:
+    for key, (place, _, value) in zip(keys, rows, strict=True):
+        if (at := positions.get(key)) is None:
             continue
         fitted = True
         if isinstance(value, list | dict):
@@ -118,5 +119,7 @@ def _rows(path: PathLike, name: str, field: str) -> tuple[list[tuple[str, str | 
 def _numbers(values: Sequence[Any]) -> list[Value]:
     texts = [value for value in values if isinstance(value, str)]
     if all(finite(text) is not None for text in texts):
-        return [finite(value) if isinstance(value, str) else None if value is None else float(value) for value in values]
+        return [
+            finite(value) if isinstance(value, str) else None if value is None else float(value) for value in values
+        ]
     return [value if value is None or isinstance(value, str) else f"{value:g}" for value in values]

@@ -15,13 +15,13 @@ from trubleu.explain import explain
 from trubleu.metrics import metric as metric_named
 from trubleu.render import judge_page
 from trubleu.render.charts import (
-    Grid,
     BOTTOM,
     HEIGHT,
     LEFT,
     RIGHT,
     TOP,
     WIDTH,
+    Grid,
     Stroke,
     Tick,
     interval_text,

@@ -91,7 +91,9 @@ def usual_buckets(
     frequency = Counter(word for text in texts for word in text)
     logarithm = {word: math.log(count) for word, count in frequency.items()}
     usual = [
-        math.exp(math.fsum(found) / len(found)) if (found := [logarithm[word] for text in texts[a:b] for word in text]) else 0.0
+        math.exp(math.fsum(found) / len(found))
+        if (found := [logarithm[word] for text in texts[a:b] for word in text])
+        else 0.0
         for a, b in bounds
     ]
     lengths = [sum(map(len, texts[a:b])) / max(b - a, 1) for a, b in bounds]
@@ -101,7 +103,7 @@ def usual_buckets(
         "word frequency": [[float(f"{each:.3g}") for each in usual]],
         "number of references": [[float(each) for each in references.reference_counts().tolist()]],
     }
-    found = []
+    cuts: list[Buckets] = []
     notes = []
     for by, rows in numbers.items():
         values = np.array(rows)
@@ -109,8 +111,8 @@ def usual_buckets(
             notes.append(f"buckets: none by {by}, which is {values.flat[0]:g} everywhere")
         elif values.size:
             labels, places = _ranges(values)
-            found.append(Buckets(by, labels, np.broadcast_to(places, (len(systems), len(references)))))
-    return tuple(found), tuple(notes)
+            cuts.append(Buckets(by, labels, np.broadcast_to(places, (len(systems), len(references)))))
+    return tuple(cuts), tuple(notes)
 
 
 def column_buckets(name: str, values: Sequence[Value], segments: int, systems: int) -> Buckets:
@@ -138,11 +140,10 @@ def column_buckets(name: str, values: Sequence[Value], segments: int, systems: i
                 f"the column {name} has a value of its own in every segment, which makes no buckets; "
                 "name a column of numbers or of fewer values"
             )
-        if len(numbers) == len(counts) - (None in counts):
-            order = [*sorted(numbers), *([None] if None in counts else [])]
-        else:
-            order = [value for value, _ in counts.most_common() if value is not None]
-            order += [None] if None in counts else []
+        order: list[Value] = [value for value, _ in counts.most_common() if value is not None]
+        if len(numbers) == len(order):
+            order = [*sorted(numbers)]
+        order += [None] * (None in counts)
         kept = order if len(order) <= CATEGORIES else order[: CATEGORIES - 1]
         place_of = {value: place for place, value in enumerate(kept)}
         labels = (*map(_label, kept), *([OTHERS] if len(kept) < len(order) else []))

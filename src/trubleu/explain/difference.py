@@ -191,9 +191,7 @@ def compare_systems(
     plain = plain_references(whole)
     own = [column_buckets(name, values, len(plain), len(systems)) for name, values in (columns or {}).items()]
     sampling = sampling or Sampling(interval=True, test="bootstrap")
-    report = score_systems(
-        systems, whole, metrics, sampling=sampling, segments=True, threads=threads, steps=steps
-    )
+    report = score_systems(systems, whole, metrics, sampling=sampling, segments=True, threads=threads, steps=steps)
     scores = _score_table(report, len(plain))
     name, metric = next(iter(metrics.items()))
     usual, notes = usual_buckets(systems, plain)
@@ -203,7 +201,9 @@ def compare_systems(
         rows = [metric.statistics(outputs, whole, threads=threads) for outputs in systems.values()]
     advance = steps(f"buckets {name}", sum(len(cut.labels) for cut in cuts) * len(systems))
     buckets = tuple(
-        row for cut in cuts for row in bucket_rows(cut, tuple(systems), metric, name, rows, scores[name], sampling, advance)
+        row
+        for cut in cuts
+        for row in bucket_rows(cut, tuple(systems), metric, name, rows, scores[name], sampling, advance)
     )
     segments = tuple(
         row

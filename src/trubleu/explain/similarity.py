@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -231,6 +232,7 @@ def explain_similarity(
     cuts = _cuts(merged, similarities, None if most_similar is None else similarities[most_similar])
     cut_from = max(cuts, key=cuts.__getitem__, default=None)
     total = math.fsum(good.values())
+    orders = _orders(parts)
     shown = not skipped and best_from is not None
     return SimilarityExplanation(
         segment=segment.id,
@@ -254,7 +256,7 @@ def explain_similarity(
                 characters=parts.references[place].characters
                 if metric.characters and place in merged and _has_tokens(parts, place)
                 else None,
-                orders=_orders(parts, place) if place in merged else (),
+                orders=orders[place] if place in merged else (),
                 share=good[place] / total if place in good else 0.0,
                 cut=cuts.get(place, 0.0),
             )
@@ -298,26 +300,34 @@ def _has_tokens(parts: SegmentParts, place: int) -> bool:
     return bool(parts.tokens and parts.reference_tokens[place])
 
 
-def _orders(parts: SegmentParts, place: int) -> tuple[SimilarOrder, ...]:
-    found = []
-    for order, f in enumerate(parts.references[place].orders, 1):
-        pairs = tuple(pair for pair in parts.pairs if (pair.reference, pair.order) == (place, order))
-        used = not math.isnan(f)
-        met = [(pair.position, pair.similarity) for pair in pairs]
-        reached = [(pair.reference_position, pair.similarity) for pair in pairs]
-        found.append(
-            SimilarOrder(
-                order=order,
-                precision=_share(met, parts.weights, order) if used else None,
-                recall=_share(reached, parts.reference_weights[place], order) if used else None,
-                f=f if used else None,
-                pairs=pairs,
-            )
+def _orders(parts: SegmentParts) -> list[tuple[SimilarOrder, ...]]:
+    """Return what was met of the n-grams of each order, for each reference."""
+    pairs: dict[tuple[int, int], list[AlignedNgrams]] = defaultdict(list)
+    for pair in parts.pairs:
+        pairs[pair.reference, pair.order].append(pair)
+    said = [_sums(parts.weights, order + 1) for order in range(len(parts.references[0].orders))]
+    return [
+        tuple(
+            _order(order, f, pairs[place, order], said[order - 1], parts.reference_weights[place])
+            for order, f in enumerate(reference.orders, 1)
         )
-    return tuple(found)
+        for place, reference in enumerate(parts.references)
+    ]
 
 
-def _share(met: Sequence[tuple[int, float]], weights: Sequence[float], order: int) -> float:
-    """Return which share of what the n-grams of a text weigh was met, given positions and similarities."""
-    sums = [math.fsum(weights[start : start + order]) for start in range(len(weights) - order + 1)]
-    return math.fsum(sums[position] * similarity for position, similarity in met) / math.fsum(sums)
+def _order(
+    order: int, f: float, pairs: Sequence[AlignedNgrams], said: Sequence[float], reference_weights: Sequence[float]
+) -> SimilarOrder:
+    if math.isnan(f):
+        return SimilarOrder(order=order, precision=None, recall=None, f=None, pairs=tuple(pairs))
+    held = _sums(reference_weights, order)
+    met = math.fsum(said[pair.position] * pair.similarity for pair in pairs)
+    reached = math.fsum(held[pair.reference_position] * pair.similarity for pair in pairs)
+    return SimilarOrder(
+        order=order, precision=met / math.fsum(said), recall=reached / math.fsum(held), f=f, pairs=tuple(pairs)
+    )
+
+
+def _sums(weights: Sequence[float], order: int) -> list[float]:
+    """Return what the n-grams of a text weigh."""
+    return [math.fsum(weights[start : start + order]) for start in range(len(weights) - order + 1)]

@@ -88,7 +88,8 @@ def verdict(comparison: SystemComparison, digits: int = 2) -> str:
     shown = f"{rows[best]:.{digits}f}"
     others = [system for system in rows if system != best]
     if tied := [system for system in others if rows[system] == rows[best]]:
-        return f"By {name}, {some([best, *tied])} have the same score, {shown}."
+        names = f"{best} and {tied[0]}" if len(tied) == 1 else some([best, *tied])
+        return f"By {name}, {names} have the same score, {shown}."
     p = {
         (test.b if test.a == best else test.a): test.p_holm
         for test in report.tests

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from trubleu._version import __version__
-from trubleu.errors import TrubleuWarning, counted
+from trubleu.errors import TrubleuWarning
 from trubleu.execution.progress import Steps, no_steps
 from trubleu.explain.segment import explain, is_explainable
 from trubleu.explain.similarity import SimilarityExplanation
@@ -20,7 +20,6 @@ from trubleu.render.charts import (
     bucket_chart,
     histogram_chart,
     interval_text,
-    number_text,
     strip,
     system_legend,
     ticks,
@@ -37,7 +36,7 @@ from trubleu.render.similarity_text import similarity_conclusion
 from trubleu.render.tables import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from jinja2 import Environment
 
@@ -59,7 +58,9 @@ _FOLDED: Final = 12
 """More tests than these are folded."""
 
 # A text cannot end the script element that holds it, nor begin a comment in it.
-_IN_SCRIPT: Final = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
+_IN_SCRIPT: Final = str.maketrans(
+    {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+)
 
 
 def load_comparison_templates() -> Environment:
@@ -100,38 +101,54 @@ def render_comparison_page(comparison: SystemComparison, digits: int = 2, *, ste
     scores, *tests = score_tables(comparison.report)
     data, held = segments_json(comparison, digits, steps)
     metric = comparison.metrics[comparison.metric]
-    text = load_comparison_templates().get_template("compare.html.j2").render(
-        title=f"{' and '.join(comparison.systems) if len(comparison.systems) < 4 else f'{len(comparison.systems)} systems'} compared",
-        headline=verdict(comparison, digits),
-        segments=len(comparison.references),
-        held=held,
-        systems=comparison.systems,
-        pairs=comparison.pairs,
-        metric=comparison.metric,
-        metrics=comparison.report.metrics,
-        scores=_score_rows(comparison, digits),
-        score_heads=[column.heading for column in scores.columns[1:]],
-        score_ends=[value_text(end) for end in _score_ends(comparison)],
-        tests=[_grid(table, digits, "tests", 3) for table in tests],
-        folded=_FOLDED,
-        confidence=f"{comparison.report.confidence or 0.0:.0%}",
-        histograms=list(_histograms(comparison)),
-        buckets=list(_buckets(comparison, digits)),
-        notes=comparison.notes,
-        legend_keys=system_legend(comparison.systems),
-        ngrams=list(_ngrams(comparison, digits)),
-        words=isinstance(metric, TruBleu),
-        explained=is_explainable(metric),
-        similar=isinstance(metric, TruBleu),
-        how=list(score_notes(comparison.report)),
-        data=data,
-        style=style,
-        script=script,
-        policy=content_policy(style, script),
-        version=__version__,
+    text = (
+        load_comparison_templates()
+        .get_template("compare.html.j2")
+        .render(
+            title=_title(comparison.systems),
+            headline=verdict(comparison, digits),
+            segments=len(comparison.references),
+            held=held,
+            systems=comparison.systems,
+            pairs=comparison.pairs,
+            metric=comparison.metric,
+            metrics=comparison.report.metrics,
+            scores=_score_rows(comparison, digits),
+            score_heads=[column.heading for column in scores.columns[1:]],
+            score_ends=[value_text(end) for end in _score_ends(comparison)],
+            tests=[_grid(table, digits, "tests", 3) for table in tests],
+            folded=_FOLDED,
+            confidence=f"{comparison.report.confidence or 0.0:.0%}",
+            histograms=list(_histograms(comparison)),
+            buckets=list(_buckets(comparison, digits)),
+            notes=comparison.notes,
+            legend_keys=system_legend(comparison.systems),
+            ngrams=list(_ngrams(comparison, digits)),
+            words=isinstance(metric, TruBleu),
+            explained=is_explainable(metric),
+            similar=isinstance(metric, TruBleu),
+            how=list(score_notes(comparison.report)),
+            data=data,
+            style=style,
+            script=script,
+            policy=content_policy(style, script),
+            version=__version__,
+        )
     )
     # Half of a surrogate pair, which JSON can hold and UTF-8 cannot, becomes \ud83d: in JSON that is itself again.
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _title(systems: Sequence[str]) -> str:
+    """Return what stands above the page.
+
+    Examples
+    --------
+    >>> _title(["A", "B"]), _title(list("ABCD"))
+    ('A and B compared', '4 systems compared')
+    """
+    named = f"{', '.join(systems[:-1])} and {systems[-1]}" if len(systems) < 4 else f"{len(systems)} systems"
+    return f"{named} compared"
 
 
 def _grid(table: Table, digits: int, name: str, labels: int) -> Grid:
@@ -141,7 +158,10 @@ def _grid(table: Table, digits: int, name: str, labels: int) -> Grid:
         heads=[column.heading for column in table.columns],
         labels=labels,
         rows=[
-            [_minus(plain(shown(cell, column, digits))) if column.kind != "text" else str(cell) for cell, column in zip(row, table.columns, strict=True)]
+            [
+                _minus(plain(shown(cell, column, digits))) if column.kind != "text" else str(cell)
+                for cell, column in zip(row, table.columns, strict=True)
+            ]
             for row in table.rows
         ],
     )
@@ -183,9 +203,7 @@ def _histograms(comparison: SystemComparison) -> Iterator[Any]:
 def _buckets(comparison: SystemComparison, digits: int) -> Iterator[dict[str, Any]]:
     cells = {(row.by, row.bucket, row.system): (row.score, row.low, row.high) for row in comparison.buckets}
     for cut, table in zip(comparison.cuts, bucket_tables(comparison), strict=True):
-        rows = {
-            system: [cells.get((cut.by, label, system)) for label in cut.labels] for system in comparison.systems
-        }
+        rows = {system: [cells.get((cut.by, label, system)) for label in cut.labels] for system in comparison.systems}
         yield {
             "by": cut.by,
             "about": describe_bucket(cut.by),
@@ -199,7 +217,10 @@ def _ngrams(comparison: SystemComparison, digits: int) -> Iterator[dict[str, Any
     for a, b in comparison.pairs:
         heads = {f"credit {a}", f"credit {b}"}
         grids = [
-            {"title": table.title, "grid": _grid(table, digits, table.title, 2 if table.columns[0].name == "order" else 1)}
+            {
+                "title": table.title,
+                "grid": _grid(table, digits, table.title, 2 if table.columns[0].name == "order" else 1),
+            }
             for table in tables
             if heads <= {column.heading for column in table.columns}
         ]
@@ -208,7 +229,7 @@ def _ngrams(comparison: SystemComparison, digits: int) -> Iterator[dict[str, Any
 
 
 def segments_json(comparison: SystemComparison, digits: int, steps: Steps = no_steps) -> tuple[str, int]:
-    """Return what the browser of segments shows, as JSON that cannot leave its script element, and of how many segments.
+    """Return what the browser of segments shows, as JSON that cannot leave its script element, and how many it holds.
 
     A segment is an array: id, message or null, context, references (text, weight or null, place), outputs, scores by
     metric, buckets, and for each output why it got its score: where it matched, a sentence and the numbers in it.
@@ -383,4 +404,6 @@ def spans(text: str, tokens: Sequence[str]) -> list[tuple[int, int]]:
 def _small_letters(text: str) -> str:
     """Return a text of the same length in small letters."""
     small = text.lower()
-    return small if len(small) == len(text) else "".join(low if len(low := each.lower()) == 1 else each for each in text)
+    return (
+        small if len(small) == len(text) else "".join(low if len(low := each.lower()) == 1 else each for each in text)
+    )

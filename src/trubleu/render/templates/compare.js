@@ -346,7 +346,10 @@
       ["matches", "what matched"],
     ].map(([name, text]) => {
       const button = make("button", { type: "button", "aria-pressed": String(mode === name) }, text);
-      button.addEventListener("click", () => turn(name));
+      button.addEventListener("click", () => {
+        turn(name);
+        detail.querySelector(".bar-buttons [aria-pressed=true]").focus();
+      });
       return button;
     });
     const others = systems
@@ -370,7 +373,13 @@
       });
     const legend =
       mode === "matches" && isExplained(segment)
-        ? []
+        ? [
+            data.similar
+              ? "Words that met one of the best reference; dashes: near, with the similarity."
+              : data.weighted
+                ? "What matched, with the weight of its reference."
+                : "What matched, with the number of its reference.",
+          ]
         : [
             make("mark", { class: "a" }, `only ${systems[one]}`),
             make("mark", { class: "b" }, `only ${systems[other]}`),
@@ -414,7 +423,6 @@
   const turn = (name) => {
     mode = name;
     drawDetail();
-    detail.querySelector(".bar-buttons [aria-pressed=true]")?.focus();
   };
 
   // Events.
