@@ -77,9 +77,9 @@ def run(options: argparse.Namespace) -> None:
         if (getattr(options, name) or 0) < 0:
             raise UsageError(f"--{name} {getattr(options, name)} must be 0 or more")
     if page:
-        from trubleu.render.comparison_page import load_comparison_templates
+        from trubleu.render.explanation_page import load_page_templates
 
-        load_comparison_templates()  # what is not installed is said before files are read
+        load_page_templates()  # what is not installed is said before files are read
     if options.metric:
         build_metrics(options)  # a wrong name is said before files are read
     with Bars(quiet=options.quiet) as bars:

@@ -27,18 +27,21 @@ from trubleu.render.charts import (
 )
 from trubleu.render.comparison import bucket_tables, describe_bucket, ngram_tables, verdict
 from trubleu.render.explanation_lines import SKIPPED
-from trubleu.render.explanation_page import content_policy, load_page_templates, page_script, report_style
+from trubleu.render.explanation_page import (
+    content_policy,
+    load_page_templates,
+    page_asset,
+    page_script,
+    report_style,
+)
 from trubleu.render.explanation_text import conclusion, runs
 from trubleu.render.formats import plain
-from trubleu.render.judge_page import FOLDER
 from trubleu.render.scores import score_notes, score_tables
 from trubleu.render.similarity_text import similarity_conclusion
 from trubleu.render.tables import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from jinja2 import Environment
 
     from trubleu.explain.difference import SystemComparison
     from trubleu.explain.explanation import Explanation
@@ -63,17 +66,6 @@ _IN_SCRIPT: Final = str.maketrans(
 )
 
 
-def load_comparison_templates() -> Environment:
-    """Return the templates of the page, or say what to install.
-
-    Raises
-    ------
-    MissingExtraError
-        If Jinja2 is not installed.
-    """
-    return load_page_templates(FOLDER)
-
-
 def render_comparison_page(comparison: SystemComparison, digits: int = 2, *, steps: Steps = no_steps) -> str:
     """Return a comparison as a page.
 
@@ -96,13 +88,13 @@ def render_comparison_page(comparison: SystemComparison, digits: int = 2, *, ste
     MissingExtraError
         If Jinja2 is not installed.
     """
-    style = report_style() + (FOLDER / "compare.css").read_text(encoding="utf-8")
-    script = page_script() + (FOLDER / "compare.js").read_text(encoding="utf-8")
+    style = report_style() + page_asset("compare.css")
+    script = page_script() + page_asset("compare.js")
     scores, *tests = score_tables(comparison.report)
     data, held = segments_json(comparison, digits, steps)
     metric = comparison.metrics[comparison.metric]
     text = (
-        load_comparison_templates()
+        load_page_templates()
         .get_template("compare.html.j2")
         .render(
             title=_title(comparison.systems),

@@ -328,17 +328,22 @@ def render_explanation_page(explanations: Mapping[str, Sequence[AnyExplanation]]
 
 def page_style() -> str:
     """Return the style sheet for texts with coloured n-grams and for what is around them."""
-    return stylesheet() + (_FOLDER / "page.css").read_text(encoding="utf-8")
+    return stylesheet() + page_asset("page.css")
 
 
 def report_style() -> str:
     """Return the style sheet of reports: pages with tables and charts besides."""
-    return page_style() + series_style() + (_FOLDER / "report.css").read_text(encoding="utf-8")
+    return page_style() + series_style() + page_asset("report.css")
 
 
 def page_script() -> str:
     """Return the script of all pages: words of an n-gram light up together, and wide tables say that they scroll."""
-    return (_FOLDER / "page.js").read_text(encoding="utf-8")
+    return page_asset("page.js")
+
+
+def page_asset(name: str) -> str:
+    """Return a style sheet or script of the pages."""
+    return (_FOLDER / name).read_text(encoding="utf-8")
 
 
 def content_policy(style: str, script: str) -> str:

@@ -368,7 +368,7 @@
           null,
           make("span", null, button),
           make("span", { class: "score" }, number(score(segment, system))),
-          make("span", { class: "text", dir: "auto" }, ...outputOf(segment, system, one, "b", light)),
+          make("span", { class: "text", dir: "auto" }, ...outputOf(segment, system, one, "other", light)),
         );
       });
     const legend =
@@ -417,7 +417,7 @@
       make("h4", null, references.length === 1 ? "Reference" : "References"),
       make("ol", { class: "references" }, ...references.map(({ element }) => element)),
       ...(segment[HIDDEN] ? [make("p", { class: "about" }, `… and ${segment[HIDDEN]} that are not shown here`)] : []),
-      ...(others.length ? [make("h4", null, "Other systems"), make("ul", { class: "others" }, ...others)] : []),
+      ...(others.length ? [make("h4", null, "Other systems", ...(legend.length > 1 ? [make("span", { class: "kind" }, ` — marked: what ${systems[one]} does not say`)] : [])), make("ul", { class: "others" }, ...others)] : []),
     );
   };
   const turn = (name) => {
