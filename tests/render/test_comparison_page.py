@@ -53,6 +53,18 @@ def test_the_data_is_what_was_compared_whatever_it_holds() -> None:
     assert data["systems"] == ["A", "B"]
 
 
+def test_names_of_systems_and_columns_are_text() -> None:
+    nasty = "</script><b title='x\">"
+    columns = {nasty: [nasty, "x", "x", "y"]}
+    metrics = {"bleu-1": trubleu.metric("bleu-1")}
+    found = compare_systems({nasty: A, "B": B}, REFERENCES, metrics, sampling=FEW, columns=columns)
+    page = render_comparison_page(found)
+    assert "<b title" not in page
+    assert page.count("</script>") == 2
+    assert data_of(found)["systems"] == [nasty, "B"]
+    assert data_of(found)["cuts"][-1]["labels"] == ["x", nasty, "y"]
+
+
 def test_sentences_with_their_numbers_are_those_of_explain() -> None:
     data = data_of(compared())
     for place, segment in enumerate(data["segments"]):
