@@ -65,10 +65,10 @@ def comparison_page(bench: Bench) -> Iterator[Row]:
     systems = {f"system {number + 1}": [text or "" for text in texts[number]] for number in range(SYSTEMS)}
     references = [[text or "" for text in row] for row in zip(*texts[SYSTEMS:], strict=True)]
     metrics = {name: trubleu.metric(name) for name in ("trubleu", "bleu-4")}
-    start = time.perf_counter()
+    start = time.process_time()
     compared = compare_systems(systems, references, metrics, sampling=Sampling(interval=True, test=True))
     page = render_comparison_page(compared)
-    made = time.perf_counter() - start
+    made = time.process_time() - start
     size = len(page.encode()) / 1e6
     data = f"{segments:,} × {SYSTEMS}, {size:.1f} MB"
     if size > MEGABYTES:
@@ -80,21 +80,22 @@ def comparison_page(bench: Bench) -> Iterator[Row]:
         browser = playwright.chromium.launch(
             executable_path=shutil.which(os.environ.get("CHROMIUM", "chromium")), args=["--disable-gpu", *sandbox]
         )
-        opened = []
+        opened, frames, searches = [], [], []
         for _ in range(bench.runs(5)):
             tab = browser.new_page()
             start = time.perf_counter()
             tab.goto(path.as_uri())
             tab.evaluate("new Promise(requestAnimationFrame)")
             opened.append(time.perf_counter() - start)
-            frame, search = tab.evaluate(_FRAMES), tab.evaluate(_SEARCH)
+            frames.append(tab.evaluate(_FRAMES))
+            searches.append(tab.evaluate(_SEARCH))
             tab.close()
         browser.close()
-    note = f"time on the clock; made in {made:.0f} s"
+    note = f"time on the clock; made in {made:.0f} s of CPU time"
     budgets = (
         ("compare page, open", min(opened), OPENING_SECONDS, note),
-        ("compare page, scroll", frame, FRAME_SECONDS, "one frame, the 95th percentile"),
-        ("compare page, search", search, SEARCH_SECONDS, "the first search"),
+        ("compare page, scroll", min(frames), FRAME_SECONDS, "one frame, the 95th percentile"),
+        ("compare page, search", min(searches), SEARCH_SECONDS, "the first search"),
     )
     for name, ours, budget, said in budgets:
         yield Row(

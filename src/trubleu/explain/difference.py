@@ -22,7 +22,7 @@ from trubleu.explain.segment import (
     plain_references,
     weights_of,
 )
-from trubleu.explain.similarity import explain_similarity
+from trubleu.explain.similarity import words_met
 from trubleu.metrics.base import Progress, as_references
 from trubleu.metrics.trubleu import TruBleu
 from trubleu.scoring.systems import Sampling, ScoreReport, score_systems
@@ -377,10 +377,10 @@ def _credited_words(metric: TruBleu, references: References) -> Credited:
     knowing = metric.learned(references) if metric.learns else metric
 
     def credited(output: str, part: References, weights: Sequence[float]) -> Iterator[tuple[Gram, float]]:
-        found = explain_similarity(knowing, output, part, weights, skipped=False, signature="")
-        if found.best_from is not None:
-            for position, pair in found.met(found.best_from).items():
-                yield (found.tokens[position],), found.token_weights[position] * pair.similarity
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TrubleuWarning)  # scoring the whole has said it
+            met = [*words_met(knowing, output, part, weights)]
+        yield from (((word,), credit) for word, credit in met)
 
     return credited
 

@@ -12,7 +12,7 @@ from trubleu.errors import TrubleuWarning
 from trubleu.explain.explanation import ExplainedOutput, Explanation, ReferenceText, by_weight, reference_number
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from trubleu.data import References
     from trubleu.data.references import Segment
@@ -223,12 +223,11 @@ def explain_similarity(
         parts = metric.parts(output, references)
     segment = references[0]
     first = _first_of_equal(segment)
-    # References with one text count once, with their largest weight.
-    merged = {place: max(weight for weight, of in zip(weights, first, strict=True) if of == place) for place in first}
+    merged = _merged(first, weights)
     similarities = {place: parts.references[place].score for place in merged}
     good = {place: weight for place, weight in merged.items() if weight > 0}
     most_similar = max(good, key=similarities.__getitem__, default=None)
-    best_from = max(good, key=lambda place: good[place] * similarities[place], default=None)
+    best_from = _best(good, similarities)
     cuts = _cuts(merged, similarities, None if most_similar is None else similarities[most_similar])
     cut_from = max(cuts, key=cuts.__getitem__, default=None)
     total = math.fsum(good.values())
@@ -275,6 +274,31 @@ def explain_similarity(
         cut_from=cut_from if shown and parts.cut > 0 else None,
         score=100 * parts.earned * (1 - parts.cut) if shown else None,
     )
+
+
+def words_met(
+    metric: TruBleu, output: str, references: References, weights: Sequence[float]
+) -> Iterator[tuple[str, float]]:
+    """Yield the words of an output that met a word of the best reference: what each weighs times the similarity.
+
+    These are words of `explain_similarity`, without all that is only shown.
+    """
+    parts = metric.parts(output, references)
+    good = {place: weight for place, weight in _merged(_first_of_equal(references[0]), weights).items() if weight > 0}
+    best_from = _best(good, {place: parts.references[place].score for place in good})
+    for pair in parts.pairs:
+        if (pair.reference, pair.order) == (best_from, 1):
+            yield parts.tokens[pair.position], parts.weights[pair.position] * pair.similarity
+
+
+def _merged(first: Sequence[int], weights: Sequence[float]) -> dict[int, float]:
+    """Return the weights of references by place; those with one text count once, with their largest weight."""
+    return {place: max(weight for weight, of in zip(weights, first, strict=True) if of == place) for place in first}
+
+
+def _best(good: Mapping[int, float], similarities: Mapping[int, float]) -> int | None:
+    """Return the good reference that earns most."""
+    return max(good, key=lambda place: good[place] * similarities[place], default=None)
 
 
 def _first_of_equal(segment: Segment) -> list[int]:
