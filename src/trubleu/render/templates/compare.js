@@ -148,6 +148,8 @@
     // What has no score comes last.
     const value = (place) => (Number.isNaN(order.get(place)) ? Infinity : order.get(place));
     rows = fitting.sort((one, other) => value(one) - value(other) || one - other);
+    drawn.clear();
+    sizer.replaceChildren();
     sizer.style.height = `${rows.length * ROW}px`;
     get("count").textContent =
       `${rows.length.toLocaleString("en")} of ${segments.length.toLocaleString("en")} segments` +
@@ -161,6 +163,7 @@
   };
 
   // The list: only rows that are seen exist.
+  const drawn = new Map(); // from places among the rows to elements
   const row = (at) => {
     const segment = segments[rows[at]];
     const apart = gap(segment);
@@ -172,7 +175,6 @@
         class: "row",
         role: "option",
         id: `row-${at}`,
-        "aria-selected": String(at === current),
         "aria-setsize": rows.length,
         "aria-posinset": at + 1,
       },
@@ -190,9 +192,19 @@
   const drawRows = () => {
     const first = Math.max(Math.floor(list.scrollTop / ROW) - 4, 0);
     const last = Math.min(Math.ceil((list.scrollTop + list.clientHeight) / ROW) + 4, rows.length);
-    const shown = [];
-    for (let at = first; at < last; at++) shown.push(row(at));
-    sizer.replaceChildren(...shown);
+    for (const [at, element] of drawn) {
+      if (at >= first && at < last) continue;
+      element.remove();
+      drawn.delete(at);
+    }
+    let next = sizer.firstChild;
+    for (let at = first; at < last; at++) {
+      const element = drawn.get(at) ?? row(at);
+      if (drawn.has(at)) next = element.nextSibling;
+      else sizer.insertBefore(element, next);
+      drawn.set(at, element);
+      element.setAttribute("aria-selected", String(at === current));
+    }
     if (rows.length) list.setAttribute("aria-activedescendant", `row-${current}`);
     else list.removeAttribute("aria-activedescendant");
   };
