@@ -159,7 +159,10 @@ BAD_CALLS: list[tuple[list[str], str]] = [
     ([*CALL, "--by", "same"], "the column same has one value, 'all', in all segments, which makes no buckets"),
     ([*CALL, "--by", "nothing"], "the column nothing has no value in any segment"),
     ([*CALL, "--by", "references"], "references must be a text or a number to sort segments by, not an array"),
-    ([*CALL, "--by", "topic=topics.csv", "--out", "topics.csv"], "topics.csv is read by this command and would be lost"),
+    (
+        [*CALL, "--by", "topic=topics.csv", "--out", "topics.csv"],
+        "topics.csv is read by this command and would be lost",
+    ),
     ([*CALL, "--by", "=x"], "--by =x names no field"),
     ([*CALL, "--by", "topic", "--by", "topic"], "--by topic is given twice"),
     ([*CALL, "--by", "topic=good.txt"], "good.txt has no column 'topic', as it holds one text per line"),
