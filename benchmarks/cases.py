@@ -17,6 +17,7 @@ from benchmarks.correlations import correlations, units
 from benchmarks.data import Corpus, Writer, real_corpora
 from benchmarks.mining import mining_index, mining_search
 from benchmarks.older import older
+from benchmarks.page import comparison_page
 from benchmarks.prepared import prepared_files
 from benchmarks.protocol import protocol
 from benchmarks.rankings import rankings
@@ -251,6 +252,7 @@ CASES: Final[dict[str, Callable[[Bench], Iterator[Row]]]] = {
     "training": training,
     "mining-index": mining_index,
     "mining-search": mining_search,
+    "page": comparison_page,
 }
 
 

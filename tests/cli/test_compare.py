@@ -27,13 +27,23 @@ BAD = ["i do not know", "it was loud", "i do not know"]
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     monkeypatch.chdir(tmp_path)
     rows = [
-        {"id": "x", "references": [{"text": GOOD[0], "weight": 1.0}, {"text": BAD[0], "weight": -0.5}]},
-        {"id": "y", "references": [{"text": "it was loud", "weight": 0.8}]},
-        {"id": "z", "references": [{"text": "we will come back", "weight": 0.9}]},
+        {
+            "id": "x",
+            "topic": "food",
+            "same": "all",
+            "nothing": None,
+            "references": [{"text": GOOD[0], "weight": 1.0}, {"text": BAD[0], "weight": -0.5}],
+        },
+        {"id": "y", "topic": "noise", "same": "all", "references": [{"text": "it was loud", "weight": 0.8}]},
+        {"id": "z", "topic": "food", "same": "all", "references": [{"text": "we will come back", "weight": 0.9}]},
     ]
     (tmp_path / "refs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (tmp_path / "good.txt").write_text("\n".join(GOOD) + "\n")
     (tmp_path / "bad.txt").write_text("\n".join(BAD) + "\n")
+    (tmp_path / "topics.csv").write_text("id,topic,size\nz,late,1.5\nx,early,20\ny,late,3\n")
+    (tmp_path / "other.csv").write_text("id,topic\nq,a\n")
+    (tmp_path / "twice.csv").write_text("id,topic\nx,a\nx,b\n")
+    (tmp_path / "short.csv").write_text("topic\na\nb\n")
 
     def call(*arguments: str) -> tuple[int, str, str]:
         try:
@@ -56,10 +66,15 @@ def test_scores_test_segments_and_ngrams(run: Run) -> None:
     assert re.search(r"^dbleu-2  good  bad  \+", out, re.MULTILINE)
     assert re.search(r"^chrf +good  bad  \+", out, re.MULTILINE)
     better = out.partition("Segments where good is better\n")[2]
-    assert [line.split()[0] for line in better.splitlines()[2:4]] == ["x", "z"]
-    assert re.search(r"^y +\S+ +100\.00 +-\d", out.partition("Segments where bad is better\n")[2], re.MULTILINE)
+    better, _, worse = better.partition("Segments where bad is better\n")
+    assert re.findall(r"^  segment (\w)", better, re.MULTILINE) == ["x", "z"]
+    assert re.search(r"^  segment y: good \S+, bad 100\.00 \(-\d", worse, re.MULTILINE)
+    assert re.search(
+        r"^    good +it was \[so\] loud\n    bad +it was loud\n    reference \+0.8  it was loud$", worse, re.M
+    )
+    assert max(map(len, (better + worse.partition(" by ")[0]).splitlines())) <= 80
     assert re.search(r"1  know +0\.00 +-0\.50 +\+0\.50 +0 +2$", out, re.MULTILINE)
-    assert "segments and n-grams: by dbleu-2" in out
+    assert "segments, buckets and n-grams: by dbleu-2" in out
     assert "tests: paired bootstrap, 200 draws, seed 7" in out
 
 
@@ -68,7 +83,7 @@ def test_json_and_csv_have_all_rows_in_full(run: Run) -> None:
     code, out, _ = run(*call, "--format", "json")
     document = json.loads(out)
     assert code == 0
-    assert list(document) == ["schema", "scores", "tests", "segments", "ngrams"]
+    assert list(document) == ["schema", "scores", "tests", "segments", "buckets", "ngrams"]
     assert {row["metric"] for row in document["scores"]} == {"dbleu-4"}
     metric = trubleu.metric("dbleu-4")
     references = trubleu.References.read("refs.jsonl")
@@ -98,21 +113,63 @@ def test_fewer_rows_and_a_metric_without_ngrams(run: Run) -> None:
     assert "ngrams" not in json.loads(out)
 
 
+def test_buckets_by_a_field_of_the_references_and_by_a_table(run: Run) -> None:
+    arguments = (*CALL, "-m", "bleu-2", "--by", "topic", "--by", "size=topics.csv", "--format", "json")
+    code, out, err = run(*arguments)
+    assert (code, err) == (0, "")
+    rows = {(row["by"], row["bucket"], row["system"]): row for row in json.loads(out)["buckets"]}
+    metric, references = trubleu.metric("bleu-2"), trubleu.References.read("refs.jsonl")
+    for bucket, places in (("food", [0, 2]), ("noise", [1])):
+        for system, texts in (("good", GOOD), ("bad", BAD)):
+            row = rows["topic", bucket, system]
+            score = metric.corpus([texts[place] for place in places], references.take(places)).score
+            assert (row["segments"], row["score"]) == (len(places), score)
+            assert row["low"] <= score <= row["high"]
+    assert [bucket for by, bucket, system in rows if (by, system) == ("size", "bad")] == ["1.5", "3", "20"]
+    # Outputs of a length are another system's other segments.
+    assert (
+        sum(row["segments"] for (by, _, system), row in rows.items() if (by, system) == ("output length", "bad")) == 3
+    )
+
+
+def test_more_than_two_systems_are_compared_with_the_first(run: Run) -> None:
+    code, out, err = run(*CALL, "c=good.txt", "-m", "bleu-2", "--format", "json")
+    assert (code, err) == (0, "")
+    document = json.loads(out)
+    assert {(row["a"], row["b"]) for row in document["segments"]} == {("good", "bad")}  # c says what good says
+    assert {(row["a"], row["b"]) for row in document["tests"]} == {("good", "bad"), ("good", "c"), ("bad", "c")}
+    assert run(*CALL, "c=good.txt", "-m", "bleu-2")[1].startswith("By bleu-2, ")
+
+
 def test_out_and_the_same_seed(run: Run, tmp_path: Path) -> None:
     assert run(*CALL, "--out", "table.txt")[:2] == (0, "")
     assert (tmp_path / "table.txt").read_text() == run(*CALL)[1]
 
 
 BAD_CALLS: list[tuple[list[str], str]] = [
-    (["--refs", "refs.jsonl", "good.txt"], "compare takes two systems, not 1; trubleu score takes any number"),
-    (["--refs", "refs.jsonl", "good.txt", "bad.txt", "c=good.txt"], "compare takes two systems, not 3"),
+    (["--refs", "refs.jsonl", "good.txt"], "compare takes two systems or more, not one; trubleu score takes one"),
     (["--refs", "refs.jsonl", "good.txt", "good.txt"], "two systems are named good"),
     (["--refs", "refs.jsonl", "good.txt", "bad.txt", "--top", "-1"], "--top -1 must be 0 or more"),
     (["--refs", "refs.jsonl", "good.txt", "bad.txt", "--ngrams", "-1"], "--ngrams -1 must be 0 or more"),
     (["--refs", "missing.jsonl", "good.txt", "bad.txt", "-m", "blue"], "there is no metric 'blue'"),
     (["--refs", "missing.jsonl", "good.txt", "bad.txt"], "missing.jsonl: there is no such file"),
     (["--refs", "refs.jsonl", "good.txt", "bad.txt", "--resamples", "0"], "resamples must be 1 or more"),
-    (["--refs", "refs.jsonl", "good.txt", "bad.txt", "--format", "html"], "--format.*invalid choice"),
+    (["--refs", "refs.jsonl", "good.txt", "bad.txt", "--format", "pdf"], "--format.*invalid choice"),
+    ([*CALL, "--by", "topik"], r"refs.jsonl has no column 'topik'; did you mean topic\?"),
+    ([*CALL, "--by", "same"], "the column same has one value, 'all', in all segments, which makes no buckets"),
+    ([*CALL, "--by", "nothing"], "the column nothing has no value in any segment"),
+    ([*CALL, "--by", "references"], "references must be a text or a number to sort segments by, not an array"),
+    (
+        [*CALL, "--by", "topic=topics.csv", "--out", "topics.csv"],
+        "topics.csv is read by this command and would be lost",
+    ),
+    ([*CALL, "--by", "=x"], "--by =x names no field"),
+    ([*CALL, "--by", "topic", "--by", "topic"], "--by topic is given twice"),
+    ([*CALL, "--by", "topic=good.txt"], "good.txt has no column 'topic', as it holds one text per line"),
+    ([*CALL, "--by", "topic=other.csv"], "other.csv has no id of refs.jsonl"),
+    ([*CALL, "--by", "topic=twice.csv"], "twice.csv:3: topic is 'b', but 'a' in another row of this segment"),
+    ([*CALL, "--by", "topic=short.csv"], "short.csv has 2 rows for 3 segments; give one for each, or a column id"),
+    (["--ref", "good.txt", "good.txt", "bad.txt", "--by", "topic"], "--by topic needs a file that has this field"),
     (["good.txt", "bad.txt"], "references are given with --refs FILE"),
 ]
 

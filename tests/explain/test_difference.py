@@ -97,24 +97,26 @@ def test_a_metric_without_ngrams_still_has_segments_and_lower_may_be_better() ->
     assert [row.segment for row in found.segments] == ["1", "3"]
     assert found.segments[0].difference < 0
     text = render_comparison(found)
-    assert "Segments where A is better\nsegment" in text
-    assert "n-grams" not in text.lower()
+    assert "Segments where A is better\n\n  segment 1: A" in text
+    assert "earns more by" not in text
     with pytest.raises(UsageError, match="ter cannot be explained"):
         ngram_differences(trubleu.metric("ter"), A, B, REFERENCES)
 
 
-def test_a_metric_of_similarities_has_segments_and_says_why_it_has_no_ngrams() -> None:
-    metric = trubleu.metric("trubleu", vectors=(["great", "awful"], np.array([[1.0, 0.0], [0.5, 2.0]])))
-    call = ({"A": A, "B": B}, REFERENCES, {"trubleu": metric, "bleu-2": trubleu.metric("bleu-2")})
-    found = compare_systems(*call, sampling=FEW)
-    assert found.ngrams is None
-    assert [row.segment for row in found.segments] == ["1", "3"]
-    note = "n-grams: none are listed, as trubleu aligns similar words of an output and each reference"
-    assert note in render_comparison(found)
-    assert "ngrams" not in json.loads(render_comparison(found, "json"))
-    assert "none are listed" not in render_comparison(compare_systems(*call, sampling=FEW, top_ngrams=0))
-    with pytest.raises(UsageError, match=r"trubleu cannot be explained by n-grams .* use one of bleu, sbleu, dbleu"):
-        ngram_differences(metric, A, B, REFERENCES)
+def test_a_metric_of_similarities_has_words_that_weigh_what_they_met() -> None:
+    vectors = (["great", "awful", "nice", "it", "was"], np.array([[1.0, 0], [0.0, 1], [0.9, 0.1], [1, 1], [1, -1]]))
+    metric = trubleu.TruBleu(vectors=vectors)
+    outputs = {"A": ["it was nice", "no idea"], "B": ["it was awful", "no idea"]}
+    found = compare_systems(outputs, [["it was great"], ["no idea"]], {"trubleu": metric}, sampling=FEW)
+    assert found.ngrams is not None
+    (row,) = found.ngrams
+    assert (row.tokens, row.count_a, row.count_b, row.credit_b) == (("nice",), 1, 0, 0.0)
+    parts = metric.parts("it was nice", References.from_lists([["it was great"]]))
+    (pair,) = (one for one in parts.pairs if one.order == 1 and one.position == 2)
+    assert row.credit_a == pytest.approx(parts.weights[2] * pair.similarity)
+    assert 0 < pair.similarity < 1
+    assert "Words that A earns more by\nword" in render_comparison(found)
+    assert json.loads(render_comparison(found, "json"))["ngrams"][0]["ngram"] == "nice"
 
 
 def test_skipped_segments_play_no_part() -> None:
@@ -136,7 +138,7 @@ def test_systems_that_say_the_same() -> None:
 
 def test_wrong_numbers() -> None:
     metrics = {"bleu-2": trubleu.metric("bleu-2")}
-    with pytest.raises(UsageError, match="two systems are compared, not 1"):
+    with pytest.raises(UsageError, match="two systems or more are compared, not 1"):
         compare_systems({"A": A}, REFERENCES, metrics)
     with pytest.raises(DataError, match="3 outputs but references for 1 segments"):
         ngram_differences(metrics["bleu-2"], A, B, [["x"]])
@@ -163,17 +165,17 @@ def test_tables_for_people(name: str) -> None:
     shown = render_comparison(found, name)
     for title in ("Segments where A is better", "Segments where B is better", "earns more by", "was great"):
         assert title in shown
-    assert "by bleu-2; trubleu explain" in shown.replace(r"\_", "_")
+    assert "by bleu-2" in shown.replace(r"\_", "_")
 
 
 def test_rows_for_programs() -> None:
     found = compare_systems({"A": A, "B": B}, REFERENCES, {"bleu-2": trubleu.metric("bleu-2")}, sampling=FEW)
     document = json.loads(render_comparison(found, "json"))
-    assert list(document) == ["schema", "scores", "tests", "segments", "ngrams"]
+    assert list(document) == ["schema", "scores", "tests", "segments", "buckets", "ngrams"]
     fields = "schema metric a b id score_a score_b difference output_a output_b"
     assert list(document["segments"][0]) == fields.split()
     fields = "schema metric a b order ngram credit_a credit_b difference count_a count_b"
     assert list(document["ngrams"][0]) == fields.split()
     assert document["segments"][0]["output_b"] == "it was awful"
     rows = list(csv.DictReader(io.StringIO(render_comparison(found, "csv"))))
-    assert {row["table"] for row in rows} == {"scores", "tests", "segments", "ngrams"}
+    assert {row["table"] for row in rows} == {"scores", "tests", "segments", "buckets", "ngrams"}

@@ -124,7 +124,7 @@ def test_differences_between_systems() -> None:
     references = trubleu.References.from_lists([["it was great", "it was awful"]], [[1.0, -0.5]])
     found = ngram_differences(metric, ["it was good"], ["it was awful"], references)
     assert [(one.tokens, round(one.difference, 3)) for one in found] == [(("good",), 0.8), (("awful",), 0.5)]
-    systems = {"A": ["it was good"], "B": ["it was awful"]}
+    systems = {"a": ["it was good"], "b": ["it was awful"]}
     compared = compare_systems(systems, references, {"near": metric})
     assert compared.ngrams == found
 

@@ -1,12 +1,13 @@
-"""``trubleu compare``: two systems side by side, and what makes the difference."""
+"""``trubleu compare``: systems side by side, and what makes the difference."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from trubleu.cli.explain import corpus_and_metric
 from trubleu.cli.options import (
+    FORMATS,
     add_corpus_options,
     add_output_options,
     add_sampling_options,
@@ -16,13 +17,18 @@ from trubleu.cli.options import (
     write_output,
 )
 
+if TYPE_CHECKING:
+    from trubleu.data import References
+    from trubleu.data.segment_values import Value
+
 EPILOG = """\
 examples:
   trubleu compare --refs refs.jsonl sysA.txt sysB.txt
+  trubleu compare --refs refs.jsonl A=sysA.txt B=sysB.txt C=sysC.txt --by topic --format html --out page.html
   trubleu compare --refs refs.jsonl A=sysA.txt B=sysB.txt -m dbleu-2 -m bleu-4 --top 20 --format markdown
 
-The first metric decides which segments and n-grams are shown. N-grams are counted one by one, at one or two thousand
-segments a second; --ngrams 0 leaves them out.
+The first system is compared with each of the others, and the first metric decides which segments, buckets and n-grams
+are shown. N-grams are counted one by one, at one or two thousand outputs a second; --ngrams 0 leaves them out.
 """
 
 
@@ -30,9 +36,9 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
         "compare",
-        help="show what makes the difference between two systems",
-        description="Compare two systems: scores, intervals, a paired test, and the segments and n-grams that make the "
-        "difference.",
+        help="show what makes the difference between systems",
+        description="Compare two systems or more: scores, intervals, paired tests, and the segments, kinds of segments "
+        "and n-grams that make the difference.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -40,10 +46,22 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     parser.set_defaults(run=run)
     add_corpus_options(parser, "compare")
     shown = parser.add_argument_group("what makes the difference")
-    shown.add_argument("--top", type=int, default=10, metavar="N", help="segments to show for each system (10)")
-    shown.add_argument("--ngrams", type=int, default=15, metavar="N", help="n-grams to show for each system (15)")
+    shown.add_argument(
+        "--top", type=int, metavar="N", help="segments to show for each system (5; of more than two systems 2)"
+    )
+    shown.add_argument(
+        "--ngrams", type=int, metavar="N", help="n-grams to show for each system (15; of more than two systems 5)"
+    )
+    shown.add_argument(
+        "--by",
+        action="append",
+        default=[],
+        metavar="FIELD[=FILE]",
+        help="sort segments into buckets by this field of --refs, or of a table or JSON lines with ids, too; give it "
+        "again for more",
+    )
     add_sampling_options(parser.add_argument_group("intervals and test"))
-    out = add_output_options(parser)
+    out = add_output_options(parser, formats=(*FORMATS, "html"))
     out.add_argument("--threads", type=int, metavar="N", help="threads to use (all cores); no number depends on it")
 
 
@@ -52,26 +70,69 @@ def run(options: argparse.Namespace) -> None:
     from trubleu.errors import UsageError
     from trubleu.execution.progress import Bars
     from trubleu.explain.difference import compare_systems
-    from trubleu.render.comparison import render_comparison
 
+    page = options.format == "html"
     check_output(options)
-    if len(options.systems) != 2:
-        raise UsageError(f"compare takes two systems, not {len(options.systems)}; trubleu score takes any number")
     for name in ("top", "ngrams"):
-        if getattr(options, name) < 0:
+        if (getattr(options, name) or 0) < 0:
             raise UsageError(f"--{name} {getattr(options, name)} must be 0 or more")
+    if page:
+        from trubleu.render.explanation_page import load_page_templates
+
+        load_page_templates()  # what is not installed is said before files are read
     if options.metric:
         build_metrics(options)  # a wrong name is said before files are read
     with Bars(quiet=options.quiet) as bars:
         references, outputs = corpus_and_metric(options)
+        if len(outputs) < 2:
+            raise UsageError("compare takes two systems or more, not one; trubleu score takes one")
+        few = len(outputs) == 2 or page
         comparison = compare_systems(
             outputs,
             references,
             build_metrics(options),
             sampling=sampling_of(options, interval=True, test=True),
-            top_segments=options.top,
-            top_ngrams=options.ngrams,
+            top_segments=(5 if few else 2) if options.top is None else options.top,
+            top_ngrams=(15 if few else 5) if options.ngrams is None else options.ngrams,
+            columns=_columns(options, references),
             threads=options.threads,
             steps=bars.stage,
         )
-    write_output(options, render_comparison(comparison, options.format, options.digits))
+        if page:
+            from trubleu.render.comparison_page import render_comparison_page
+
+            write_output(options, render_comparison_page(comparison, options.digits, steps=bars.stage))
+            return
+    from trubleu.render.comparison import render_comparison
+
+    write_output(options, render_comparison(comparison, options.format, options.digits, columns=_width(options.out)))
+
+
+def _columns(options: argparse.Namespace, references: References) -> dict[str, list[Value]]:
+    """Read the values that ``--by`` names."""
+    from trubleu.data import read_segment_values
+    from trubleu.errors import UsageError
+
+    columns: dict[str, list[Value]] = {}
+    for argument in options.by:
+        field, _, path = argument.partition("=")
+        if not field:
+            raise UsageError(f"--by {argument} names no field; write --by FIELD, or --by FIELD=FILE")
+        if field in columns:
+            raise UsageError(f"--by {field} is given twice; give it once")
+        if not path and options.refs is None:
+            raise UsageError(f"--by {field} needs a file that has this field; write --by {field}=FILE")
+        if not path and options.refs == "-":
+            raise UsageError(f"--by {field} cannot read standard input again; write --by {field}=FILE")
+        columns[field] = read_segment_values(path or options.refs, field, references)
+    return columns
+
+
+def _width(out: str) -> int:
+    """Return the columns of the terminal that is written to, or as many as fit anywhere."""
+    import shutil
+    import sys
+
+    from trubleu.render.comparison import COLUMNS
+
+    return max(shutil.get_terminal_size((COLUMNS, 24)).columns, 40) if out == "-" and sys.stdout.isatty() else COLUMNS

@@ -88,6 +88,7 @@ def keep_inputs(options: argparse.Namespace, target: str) -> None:
     given = [value for name in READ if isinstance(value := getattr(options, name, None), str | list)]
     paths = [path for value in given for path in ([value] if isinstance(value, str) else value)]
     paths += [parse_system(system)[1] for system in getattr(options, "systems", [])]
+    paths += [path for argument in getattr(options, "by", []) if (path := argument.partition("=")[2])]
     for path in paths:
         if path != "-" and same_file(path, target):
             raise UsageError(f"{target} is read by this command and would be lost; write to another file")

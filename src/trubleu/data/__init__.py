@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from trubleu.data.seeds import SeedSplit as SeedSplit
     from trubleu.data.seeds import sample_triples as sample_triples
     from trubleu.data.seeds import split_seeds as split_seeds
+    from trubleu.data.segment_values import read_segment_values as read_segment_values
     from trubleu.data.sets import EvaluationSet as EvaluationSet
     from trubleu.data.sets import write_sets as write_sets
     from trubleu.data.triple_files import TripleFiles as TripleFiles
@@ -58,6 +59,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "ratings": "Ratings",
         "references": "Reference References Segment",
         "seeds": "SeedSplit sample_triples split_seeds",
+        "segment_values": "read_segment_values",
         "sets": "EvaluationSet write_sets",
         "triple_files": "TripleFiles read_triples write_triples",
         "triples": "Triple TripleBatch TripleList TripleSource warn_of_skipped",

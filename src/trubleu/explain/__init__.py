@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from trubleu.explain.buckets import BucketRow, Buckets
 from trubleu.explain.difference import (
     NGramDifference,
     SegmentDifference,
@@ -30,6 +31,8 @@ from trubleu.explain.segment import explain, is_explainable, most_different, wor
 from trubleu.explain.similarity import SimilarityExplanation, SimilarOrder, SimilarReference
 
 __all__ = [
+    "BucketRow",
+    "Buckets",
     "ExplainedOrder",
     "ExplainedOutput",
     "ExplainedReference",

@@ -1,38 +1,44 @@
-"""What makes the difference between two systems: segments, and n-grams over the whole corpus."""
+"""What makes the difference between systems: segments, kinds of segments, and words or n-grams over the corpus."""
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from trubleu.errors import UsageError
+from trubleu.errors import TrubleuWarning, UsageError
 from trubleu.execution.progress import Steps, no_steps
+from trubleu.explain.buckets import bucket_rows, column_buckets, usual_buckets
 from trubleu.explain.explanation import tokens_of, windows
 from trubleu.explain.segment import (
-    check_counts_ngrams,
-    counts_ngrams,
+    check_explainable,
+    is_explainable,
     most_different_either_way,
     ngrams_of,
     plain_references,
     weights_of,
 )
+from trubleu.explain.similarity import words_met
 from trubleu.metrics.base import Progress, as_references
 from trubleu.metrics.trubleu import TruBleu
 from trubleu.scoring.systems import Sampling, ScoreReport, score_systems
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from trubleu.data import References
+    from trubleu.explain.buckets import BucketRow, Buckets, Value
     from trubleu.explain.explanation import Gram
     from trubleu.explain.segment import NGramMetric
     from trubleu.metrics.base import AnyReferences, Metric
-    from trubleu.metrics.bleu2vec.alignment import SoftMatching
-    from trubleu.metrics.matching import Matching
+
+    Credited = Callable[[str, References, Sequence[float]], Iterator[tuple[Gram, float]]]
 
 TOP_SEGMENTS: Final = 10
 TOP_NGRAMS: Final = 15
@@ -42,6 +48,8 @@ TOP_NGRAMS: Final = 15
 class SegmentDifference:
     """One segment under two systems; the difference is the first one's score less the second one's."""
 
+    a: str
+    b: str
     segment: str
     score_a: float
     score_b: float
@@ -56,16 +64,21 @@ class NGramDifference:
 
     Attributes
     ----------
+    a, b
+        The names of the systems.
     tokens
-        The n-gram.
+        The n-gram; a single word for ``trubleu``.
     credit_a, credit_b
-        What it added to the numerators of each system.
+        What it added to the numerators of each system; for ``trubleu`` what the word weighs, times its similarity to
+        the word that it met in the reference that earned most.
     difference
         The first less the second.
     count_a, count_b
         How often each system said it, whether it was credited or not.
     """
 
+    a: str = "a"
+    b: str = "b"
     tokens: tuple[str, ...]
     credit_a: float
     credit_b: float
@@ -76,31 +89,54 @@ class NGramDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemComparison:
-    """Two systems side by side.
+    """Systems side by side: the first one and each of the others.
 
     Attributes
     ----------
-    a, b
-        Their names.
     metric
-        The metric, by its name in the report, that segments and n-grams go by: the first.
+        The metric, by its name in the report, that segments, buckets and n-grams go by: the first.
     report
-        Scores with intervals, and the paired test, under all metrics.
+        Scores with intervals, and the paired tests of all systems, under all metrics.
     segments
-        Those that differ most: where the first system is better, best first, then where the second one is.
+        For each other system, those that differ most: where the first system is better, best first, then where the
+        other one is.
+    buckets
+        The scores of each system on segments of a kind.
     ngrams
-        Those whose credit differs most, in the same order; None if none were asked for, or the metric is another kind.
-    by_similarity
-        Whether n-grams were asked for, but the metric aligns similar words, so that no single n-gram earns anything.
+        Those whose credit differs most, in the order of the segments; None if none were asked for, or the metric
+        cannot be traced to words or n-grams.
+    notes
+        Which buckets there are none of, and why.
+    metrics, references, outputs
+        What was compared, by name.
+    scores
+        By metric, the score of each system (row) for each segment (column); NaN where a metric skips a segment.
+    cuts
+        How segments were sorted into buckets.
     """
 
-    a: str
-    b: str
     metric: str
     report: ScoreReport
     segments: tuple[SegmentDifference, ...]
+    buckets: tuple[BucketRow, ...]
     ngrams: tuple[NGramDifference, ...] | None
-    by_similarity: bool = False
+    notes: tuple[str, ...]
+    metrics: Mapping[str, Metric] = field(repr=False)
+    references: References = field(repr=False)
+    outputs: Mapping[str, Sequence[str]] = field(repr=False)
+    scores: Mapping[str, NDArray[np.float64]] = field(repr=False)
+    cuts: tuple[Buckets, ...] = field(repr=False)
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The names of the systems."""
+        return self.report.systems
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """The systems that segments and n-grams are shown of: the first one and another."""
+        first, *others = self.systems
+        return tuple((first, other) for other in others)
 
     def _repr_html_(self) -> str:
         from trubleu.render.comparison import render_comparison
@@ -116,23 +152,26 @@ def compare_systems(
     sampling: Sampling | None = None,
     top_segments: int = TOP_SEGMENTS,
     top_ngrams: int = TOP_NGRAMS,
+    columns: Mapping[str, Sequence[Value]] | None = None,
     threads: int | None = None,
     steps: Steps = no_steps,
 ) -> SystemComparison:
-    """Compare two systems: scores, intervals, the paired test, and what makes the difference.
+    """Compare systems: scores, intervals, paired tests, and what makes the difference.
 
     Parameters
     ----------
     systems
-        The outputs of two systems by name.
+        The outputs of two systems or more by name; the first one is compared with each of the others.
     references
         The references of each segment.
     metrics
-        The metrics by the name they have in the rows. The first one is asked for segments and n-grams.
+        The metrics by the name they have in the rows. The first one is asked for segments, buckets and n-grams.
     sampling
         How intervals and tests are made; both are, with 10,000 draws, if left out.
     top_segments, top_ngrams
-        How many are named for each system.
+        How many are named for each system of a pair.
+    columns
+        What else segments are sorted by, by name: a value for each segment, None for none.
     threads, steps
         As for `trubleu.scoring.score_systems`.
 
@@ -146,52 +185,81 @@ def compare_systems(
     >>> [(row.tokens, row.difference) for row in found.ngrams]
     [(('great',), 1.0)]
     """
-    if len(systems) != 2:
-        raise UsageError(f"two systems are compared, not {len(systems)}")
-    (a, outputs_a), (b, outputs_b) = systems.items()
-    whole = as_references(references, outputs_a)
-    report = score_systems(
-        systems,
-        whole,
-        metrics,
-        sampling=sampling or Sampling(interval=True, test="bootstrap"),
-        segments=True,
-        threads=threads,
-        steps=steps,
-    )
+    if len(systems) < 2:
+        raise UsageError(f"two systems or more are compared, not {len(systems)}; trubleu score takes one")
+    whole = as_references(references, next(iter(systems.values())))
+    plain = plain_references(whole)
+    own = [column_buckets(name, values, len(plain), len(systems)) for name, values in (columns or {}).items()]
+    sampling = sampling or Sampling(interval=True, test="bootstrap")
+    report = score_systems(systems, whole, metrics, sampling=sampling, segments=True, threads=threads, steps=steps)
+    scores = _score_table(report, len(plain))
     name, metric = next(iter(metrics.items()))
-    scores = {
-        system: np.array([_number(row.score) for row in report.segments if (row.system, row.metric) == (system, name)])
-        for system in systems
-    }
-    differences = scores[a] - scores[b]
-    better = differences if metric.higher_is_better else -differences
-    ids = plain_references(whole).ids
+    usual, notes = usual_buckets(systems, plain)
+    cuts = (*usual, *own)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TrubleuWarning)  # scoring the whole has said it
+        rows = [metric.statistics(outputs, whole, threads=threads) for outputs in systems.values()]
+    advance = steps(f"buckets {name}", sum(len(cut.labels) for cut in cuts) * len(systems))
+    buckets = tuple(
+        row
+        for cut in cuts
+        for row in bucket_rows(cut, tuple(systems), metric, name, rows, scores[name], sampling, advance)
+    )
     segments = tuple(
-        SegmentDifference(
-            segment=ids[place],
-            score_a=float(scores[a][place]),
-            score_b=float(scores[b][place]),
-            difference=float(differences[place]),
-            output_a=outputs_a[place],
-            output_b=outputs_b[place],
-        )
-        for places in most_different_either_way(better, top_segments)
-        for place in places
+        row
+        for place in range(1, len(systems))
+        for row in _segment_rows(systems, place, plain, scores[name], metric.higher_is_better, top_segments)
     )
     ngrams: tuple[NGramDifference, ...] | None = None
-    if top_ngrams and counts_ngrams(metric):
-        advance = steps(f"n-grams {name}", len(ids))
-        ngrams = ngram_differences(metric, outputs_a, outputs_b, whole, top=top_ngrams, progress=advance)
+    if top_ngrams and is_explainable(metric):
+        advance = steps(f"n-grams {name}", len(plain))
+        ngrams = _ngram_rows(metric, systems, plain, top_ngrams, advance)
     return SystemComparison(
-        a=a,
-        b=b,
         metric=name,
         report=replace(report, segments=()),
         segments=segments,
+        buckets=buckets,
         ngrams=ngrams,
-        by_similarity=top_ngrams > 0 and isinstance(metric, TruBleu),
+        notes=notes,
+        metrics=metrics,
+        references=plain,
+        outputs=systems,
+        scores=scores,
+        cuts=cuts,
     )
+
+
+def _score_table(report: ScoreReport, count: int) -> dict[str, NDArray[np.float64]]:
+    """Return the scores of segments by metric; the rows of the report come by metric, system and segment."""
+    numbers = np.array([np.nan if row.score is None else row.score for row in report.segments], dtype=np.float64)
+    shaped = numbers.reshape(len(report.metrics), len(report.systems), count)
+    return dict(zip(report.metrics, shaped, strict=True))
+
+
+def _segment_rows(
+    systems: Mapping[str, Sequence[str]],
+    other: int,
+    references: References,
+    scores: NDArray[np.float64],
+    higher_is_better: bool,
+    top: int,
+) -> Iterator[SegmentDifference]:
+    """Return the segments where the first system and another one differ most."""
+    names = tuple(systems)
+    a, b = names[0], names[other]
+    differences = scores[0] - scores[other]
+    for places in most_different_either_way(differences if higher_is_better else -differences, top):
+        for place in places:
+            yield SegmentDifference(
+                a=a,
+                b=b,
+                segment=references.ids[place],
+                score_a=float(scores[0, place]),
+                score_b=float(scores[other, place]),
+                difference=float(differences[place]),
+                output_a=systems[a][place],
+                output_b=systems[b][place],
+            )
 
 
 def ngram_differences(
@@ -203,7 +271,7 @@ def ngram_differences(
     top: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[NGramDifference, ...]:
-    """Return the n-grams that earned more under one system than under the other.
+    """Return the n-grams, or for ``trubleu`` the words, that earned more under one system than under the other.
 
     The credits of all n-grams of one order add up to the order's numerator, so their differences add up to the
     difference of the numerators. Counting is done in Python, at one or two thousand segments a second.
@@ -211,7 +279,7 @@ def ngram_differences(
     Parameters
     ----------
     metric
-        ``bleu``, ``sbleu``, ``dbleu`` or ``sdbleu`` with any options.
+        ``trubleu``, ``bleu``, ``sbleu``, ``dbleu``, ``sdbleu``, ``bleu2vec`` or ``dbleu2vec`` with any options.
     a, b
         The outputs of two systems.
     references
@@ -226,65 +294,103 @@ def ngram_differences(
     tuple of NGramDifference
         Those that the first system earned more by, largest difference first; then the others, largest first.
     """
-    checked = check_counts_ngrams(metric)
     whole = plain_references(as_references(references, a))
     as_references(whole, b)
-    earned = _credits(checked, a, b, whole, progress)
-    differences = {gram: one - other for gram, (one, other) in earned.items() if one != other}
-    # Of equal differences the shorter n-grams first, then by the alphabet, whatever the order of segments.
-    order = sorted(differences, key=lambda gram: (-abs(differences[gram]), len(gram), gram))
-    chosen = [gram for gram in order if differences[gram] > 0][:top]
-    chosen += [gram for gram in order if differences[gram] < 0][:top]
+    return _ngram_rows(metric, {"a": a, "b": b}, whole, top, progress)
+
+
+def _ngram_rows(
+    metric: Metric,
+    systems: Mapping[str, Sequence[str]],
+    references: References,
+    top: int | None,
+    progress: Progress | None,
+) -> tuple[NGramDifference, ...]:
+    """Return the n-grams of the first system and each of the others."""
+    checked = check_explainable(metric)
+    names, outputs = tuple(systems), tuple(systems.values())
+    earned = _credits(checked, outputs, references, progress)
+    chosen = {other: _chosen(earned, other, top) for other in range(1, len(names))}
     # What was not credited anywhere is most of what is said: counting only what is shown saves the room for it.
-    counts = [_occurrences(checked.matching, outputs, set(chosen)) for outputs in (a, b)]
+    wanted = {gram for grams in chosen.values() for gram in grams}
+    counts = [_occurrences(checked, texts, wanted) for texts in outputs]
     return tuple(
         NGramDifference(
+            a=names[0],
+            b=names[other],
             tokens=gram,
             credit_a=earned[gram][0],
-            credit_b=earned[gram][1],
-            difference=differences[gram],
+            credit_b=earned[gram][other],
+            difference=earned[gram][0] - earned[gram][other],
             count_a=counts[0][gram],
-            count_b=counts[1][gram],
+            count_b=counts[other][gram],
         )
-        for gram in chosen
+        for other, grams in chosen.items()
+        for gram in grams
     )
 
 
+def _chosen(earned: Mapping[Gram, Sequence[float]], other: int, top: int | None) -> list[Gram]:
+    differences = {gram: row[0] - row[other] for gram, row in earned.items() if row[0] != row[other]}
+    # Of equal differences the shorter n-grams first, then by the alphabet, whatever the order of segments.
+    order = sorted(differences, key=lambda gram: (-abs(differences[gram]), len(gram), gram))
+    above = [gram for gram in order if differences[gram] > 0]
+    below = [gram for gram in order if differences[gram] < 0]
+    return above[:top] + below[:top]
+
+
 def _credits(
-    metric: NGramMetric, a: Sequence[str], b: Sequence[str], references: References, progress: Progress | None
+    metric: NGramMetric | TruBleu, systems: Sequence[Sequence[str]], references: References, progress: Progress | None
 ) -> dict[Gram, list[float]]:
-    """Return what each n-gram that matched anywhere earned for both systems."""
+    """Return what each n-gram that matched anywhere earned for each system."""
     weights, skipped = weights_of(metric, references)
     left_out = set(skipped)
+    credited = _credited_words(metric, references) if isinstance(metric, TruBleu) else _credited_ngrams(metric)
     earned: dict[Gram, list[float]] = {}
     for place, (start, end) in enumerate(pairwise(references.offsets.tolist())):
         if progress:
             progress(1)
         if place in left_out:
             continue
-        texts = references.texts[start:end]
-        # What both say alike is matched once.
-        said = {a[place]: (0, 1)} if a[place] == b[place] else {a[place]: (0,), b[place]: (1,)}
-        for output, systems in said.items():
-            for grams in ngrams_of(metric, output, texts, weights[start:end]):
-                for gram in grams:
-                    if gram.weight_from is not None:
-                        entry = earned.setdefault(gram.tokens, [0.0, 0.0])
-                        for system in systems:
-                            entry[system] += gram.credit
+        part = references.take([place])
+        # What several say alike is matched once.
+        said: dict[str, list[int]] = {}
+        for system, outputs in enumerate(systems):
+            said.setdefault(outputs[place], []).append(system)
+        for output, owners in said.items():
+            for gram, credit in credited(output, part, weights[start:end]):
+                entry = earned.setdefault(gram, [0.0] * len(systems))
+                for system in owners:
+                    entry[system] += credit
     return earned
 
 
-def _occurrences(matching: Matching | SoftMatching, outputs: Sequence[str], wanted: set[Gram]) -> Counter[Gram]:
+def _credited_ngrams(metric: NGramMetric) -> Credited:
+    def credited(output: str, part: References, weights: Sequence[float]) -> Iterator[tuple[Gram, float]]:
+        for grams in ngrams_of(metric, output, part.texts, weights):
+            yield from ((gram.tokens, gram.credit) for gram in grams if gram.weight_from is not None)
+
+    return credited
+
+
+def _credited_words(metric: TruBleu, references: References) -> Credited:
+    knowing = metric.learned(references) if metric.learns else metric
+
+    def credited(output: str, part: References, weights: Sequence[float]) -> Iterator[tuple[Gram, float]]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TrubleuWarning)  # scoring the whole has said it
+            met = [*words_met(knowing, output, part, weights)]
+        yield from (((word,), credit) for word, credit in met)
+
+    return credited
+
+
+def _occurrences(metric: NGramMetric | TruBleu, outputs: Sequence[str], wanted: set[Gram]) -> Counter[Gram]:
     """Return how often a system says some n-grams."""
     counts: Counter[Gram] = Counter()
     orders = sorted({len(gram) for gram in wanted})
     for output in outputs:
-        tokens = tokens_of(matching, output)
+        tokens = tokens_of(metric if isinstance(metric, TruBleu) else metric.matching, output)
         for n in orders:
             counts.update(gram for gram in windows(tokens, n) if gram in wanted)
     return counts
-
-
-def _number(score: float | None) -> float:
-    return np.nan if score is None else score

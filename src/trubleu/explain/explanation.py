@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from trubleu.metrics.bleu2vec.alignment import SoftMatching
     from trubleu.metrics.matching import Credit, Matching
+    from trubleu.metrics.trubleu import TruBleu
 
 
 Gram = tuple[str, ...]
@@ -116,7 +117,7 @@ class NGram(NamedTuple):
         return self.clipped + sum(miss.similarity for miss in self.near if miss.reference == self.count_from)
 
 
-def tokens_of(matching: Matching | SoftMatching, text: str) -> tuple[str, ...]:
+def tokens_of(matching: Matching | SoftMatching | TruBleu, text: str) -> tuple[str, ...]:
     """Return the tokens of a text as the kernel sees them, without the escapes that only it needs.
 
     Examples

@@ -195,23 +195,6 @@ def check_explainable(metric: Metric) -> NGramMetric | TruBleu:
     return metric
 
 
-def check_counts_ngrams(metric: Metric) -> NGramMetric:
-    """Return the metric if its score can be traced to what single n-grams earn.
-
-    Raises
-    ------
-    UsageError
-        If it cannot.
-    """
-    if not counts_ngrams(metric):
-        counting = [name for name in EXPLAINABLE if name != TruBleu.family]
-        raise UsageError(
-            f"{metric.name} cannot be explained by n-grams that outputs and references share; "
-            f"use one of {', '.join(counting)}"
-        )
-    return metric
-
-
 def find_segment(references: References, segment: str | int) -> int:
     """Return the place of a segment, given its id or its place (a negative one counts from the end).
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -11,7 +12,7 @@ from trubleu.errors import TrubleuWarning
 from trubleu.explain.explanation import ExplainedOutput, Explanation, ReferenceText, by_weight, reference_number
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from trubleu.data import References
     from trubleu.data.references import Segment
@@ -222,15 +223,15 @@ def explain_similarity(
         parts = metric.parts(output, references)
     segment = references[0]
     first = _first_of_equal(segment)
-    # References with one text count once, with their largest weight.
-    merged = {place: max(weight for weight, of in zip(weights, first, strict=True) if of == place) for place in first}
+    merged = _merged(first, weights)
     similarities = {place: parts.references[place].score for place in merged}
     good = {place: weight for place, weight in merged.items() if weight > 0}
     most_similar = max(good, key=similarities.__getitem__, default=None)
-    best_from = max(good, key=lambda place: good[place] * similarities[place], default=None)
+    best_from = _best(good, similarities)
     cuts = _cuts(merged, similarities, None if most_similar is None else similarities[most_similar])
     cut_from = max(cuts, key=cuts.__getitem__, default=None)
     total = math.fsum(good.values())
+    orders = _orders(parts)
     shown = not skipped and best_from is not None
     return SimilarityExplanation(
         segment=segment.id,
@@ -254,7 +255,7 @@ def explain_similarity(
                 characters=parts.references[place].characters
                 if metric.characters and place in merged and _has_tokens(parts, place)
                 else None,
-                orders=_orders(parts, place) if place in merged else (),
+                orders=orders[place] if place in merged else (),
                 share=good[place] / total if place in good else 0.0,
                 cut=cuts.get(place, 0.0),
             )
@@ -273,6 +274,31 @@ def explain_similarity(
         cut_from=cut_from if shown and parts.cut > 0 else None,
         score=100 * parts.earned * (1 - parts.cut) if shown else None,
     )
+
+
+def words_met(
+    metric: TruBleu, output: str, references: References, weights: Sequence[float]
+) -> Iterator[tuple[str, float]]:
+    """Yield the words of an output that met a word of the best reference: what each weighs times the similarity.
+
+    These are words of `explain_similarity`, without all that is only shown.
+    """
+    parts = metric.parts(output, references)
+    good = {place: weight for place, weight in _merged(_first_of_equal(references[0]), weights).items() if weight > 0}
+    best_from = _best(good, {place: parts.references[place].score for place in good})
+    for pair in parts.pairs:
+        if (pair.reference, pair.order) == (best_from, 1):
+            yield parts.tokens[pair.position], parts.weights[pair.position] * pair.similarity
+
+
+def _merged(first: Sequence[int], weights: Sequence[float]) -> dict[int, float]:
+    """Return the weights of references by place; those with one text count once, with their largest weight."""
+    return {place: max(weight for weight, of in zip(weights, first, strict=True) if of == place) for place in first}
+
+
+def _best(good: Mapping[int, float], similarities: Mapping[int, float]) -> int | None:
+    """Return the good reference that earns most."""
+    return max(good, key=lambda place: good[place] * similarities[place], default=None)
 
 
 def _first_of_equal(segment: Segment) -> list[int]:
@@ -298,26 +324,34 @@ def _has_tokens(parts: SegmentParts, place: int) -> bool:
     return bool(parts.tokens and parts.reference_tokens[place])
 
 
-def _orders(parts: SegmentParts, place: int) -> tuple[SimilarOrder, ...]:
-    found = []
-    for order, f in enumerate(parts.references[place].orders, 1):
-        pairs = tuple(pair for pair in parts.pairs if (pair.reference, pair.order) == (place, order))
-        used = not math.isnan(f)
-        met = [(pair.position, pair.similarity) for pair in pairs]
-        reached = [(pair.reference_position, pair.similarity) for pair in pairs]
-        found.append(
-            SimilarOrder(
-                order=order,
-                precision=_share(met, parts.weights, order) if used else None,
-                recall=_share(reached, parts.reference_weights[place], order) if used else None,
-                f=f if used else None,
-                pairs=pairs,
-            )
+def _orders(parts: SegmentParts) -> list[tuple[SimilarOrder, ...]]:
+    """Return what was met of the n-grams of each order, for each reference."""
+    pairs: dict[tuple[int, int], list[AlignedNgrams]] = defaultdict(list)
+    for pair in parts.pairs:
+        pairs[pair.reference, pair.order].append(pair)
+    said = [_sums(parts.weights, order + 1) for order in range(len(parts.references[0].orders))]
+    return [
+        tuple(
+            _order(order, f, pairs[place, order], said[order - 1], parts.reference_weights[place])
+            for order, f in enumerate(reference.orders, 1)
         )
-    return tuple(found)
+        for place, reference in enumerate(parts.references)
+    ]
 
 
-def _share(met: Sequence[tuple[int, float]], weights: Sequence[float], order: int) -> float:
-    """Return which share of what the n-grams of a text weigh was met, given positions and similarities."""
-    sums = [math.fsum(weights[start : start + order]) for start in range(len(weights) - order + 1)]
-    return math.fsum(sums[position] * similarity for position, similarity in met) / math.fsum(sums)
+def _order(
+    order: int, f: float, pairs: Sequence[AlignedNgrams], said: Sequence[float], reference_weights: Sequence[float]
+) -> SimilarOrder:
+    if math.isnan(f):
+        return SimilarOrder(order=order, precision=None, recall=None, f=None, pairs=tuple(pairs))
+    held = _sums(reference_weights, order)
+    met = math.fsum(said[pair.position] * pair.similarity for pair in pairs)
+    reached = math.fsum(held[pair.reference_position] * pair.similarity for pair in pairs)
+    return SimilarOrder(
+        order=order, precision=met / math.fsum(said), recall=reached / math.fsum(held), f=f, pairs=tuple(pairs)
+    )
+
+
+def _sums(weights: Sequence[float], order: int) -> list[float]:
+    """Return what the n-grams of a text weigh."""
+    return [math.fsum(weights[start : start + order]) for start in range(len(weights) - order + 1)]

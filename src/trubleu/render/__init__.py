@@ -8,6 +8,7 @@ from trubleu._lazy import lazy_names
 
 if TYPE_CHECKING:
     from trubleu.render.comparison import render_comparison as render_comparison
+    from trubleu.render.comparison_page import render_comparison_page as render_comparison_page
     from trubleu.render.explanation_page import render_explanation_page as render_explanation_page
     from trubleu.render.explanation_text import render_explanation_json as render_explanation_json
     from trubleu.render.explanation_text import render_explanation_text as render_explanation_text
@@ -30,6 +31,7 @@ __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "comparison": "render_comparison",
+        "comparison_page": "render_comparison_page",
         "explanation_page": "render_explanation_page",
         "explanation_text": "render_explanation_json render_explanation_text",
         "figures": "write_figures",

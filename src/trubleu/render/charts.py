@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -197,6 +197,11 @@ LEFT, RIGHT, TOP, BOTTOM = 50, 12, 12, 44
 MOST_POINTS: Final = 2000
 """Points of a scatter that are drawn; of more, every so many-th."""
 
+_SIDE_BINS: Final = 10
+"""Bars of a histogram on either side of 0."""
+
+_BINS: Final = tuple(float(f"{digit}e{power}") for power in range(-9, 9) for digit in (1, 2, 5))
+
 _LABEL_WIDTH: Final = 7.0  # of one character of a tick
 _MARKER: Final = 3.6
 
@@ -274,6 +279,16 @@ class Strip:
     text: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """A table of texts; the first ``labels`` columns stand to the left, the others, which are numbers, to the right."""
+
+    name: str
+    heads: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    labels: int = 1
+
+
 def sweep_charts(sweeps: Sweeps) -> list[Chart]:
     """Return a chart for each sweep, all with the same vertical axis."""
     levels = ticks(*sweeps.span(), 5)
@@ -327,6 +342,81 @@ def labelled_values(sweep: Sweep) -> list[float]:
     x = _horizontal(sweep)
     places = {x(value): value for value in sweep.values}
     return [places[mark.at] for mark in _thinned([Tick(at, value_text(value)) for at, value in places.items()])]
+
+
+def histogram_chart(title: str, differences: NDArray[np.float64], a: str, b: str, *, higher_is_better: bool) -> Chart:
+    """Return how many segments have which difference between the scores of two systems; equal ones are only counted."""
+    known = differences[np.isfinite(differences)]
+    apart = known[known != 0]
+    farthest = float(np.max(np.abs(known), initial=0.0))
+    step = next((each for each in _BINS if farthest <= each * _SIDE_BINS), farthest / _SIDE_BINS)
+    ends = np.arange(-_SIDE_BINS, _SIDE_BINS + 1) * step
+    counts = np.histogram(apart, ends)[0]
+    while counts.size > 8 and not counts[0] and not counts[-1]:  # what is empty on both sides
+        counts, ends = counts[1:-1], ends[1:-1]
+    levels = ticks(0.0, float(max(counts.max(initial=0), 1)), 5)
+    x = _scale(ends[0], ends[-1], LEFT + 4, WIDTH - RIGHT - 4)
+    y = _scale(levels[0], levels[-1], HEIGHT - BOTTOM, TOP)
+    bars = [
+        Stroke(
+            f"M{x(low) + 0.5:.1f} {y(0):.1f}V{y(count):.1f}H{x(high) - 0.5:.1f}V{y(0):.1f}Z",
+            "bar " + ("side-a" if (low >= 0) == higher_is_better else "side-b"),
+            f"{value_text(low)} to {value_text(high)}: {count:,}",
+        )
+        for low, high, count in zip(ends[:-1].tolist(), ends[1:].tolist(), counts.tolist(), strict=True)
+        if count
+    ]
+    above, below = int(np.count_nonzero(known > 0)), int(np.count_nonzero(known < 0))
+    wins, losses = (above, below) if higher_is_better else (below, above)
+    note = f"{a} is better in {wins:,}, {b} in {losses:,}; {len(known) - above - below:,} equal"
+    return Chart(
+        title=title,
+        description=f"Segments by the difference of their scores, {a} − {b}: {note}",
+        x_title=f"difference of scores, {a} − {b}" if len(a) + len(b) < 24 else "difference of scores",
+        y_title="segments",
+        x_ticks=_thinned([Tick(x(end), value_text(end)) for end in ends.tolist()]),
+        y_ticks=[Tick(y(level), value_text(level)) for level in levels if level == int(level)],
+        zero_x=x(0.0),
+        marks=bars,
+        note=note,
+    )
+
+
+def bucket_chart(
+    title: str, labels: Sequence[str], systems: Mapping[str, Sequence[tuple[float, float | None, float | None] | None]]
+) -> Chart:
+    """Return the scores of systems in buckets: for each system a score and its interval in each, None for nothing."""
+    numbers = [number for row in systems.values() for cell in row if cell for number in cell if number is not None]
+    levels = ticks(min(numbers, default=0.0), max(numbers, default=1.0), 5)
+    y = _scale(levels[0], levels[-1], HEIGHT - BOTTOM, TOP)
+    room = (WIDTH - RIGHT - LEFT) / len(labels)
+    whiskers, marks = [], []
+    for number, (system, row) in enumerate(systems.items()):
+        for place, cell in enumerate(row):
+            if cell is None:
+                continue
+            score, low, high = cell
+            at = LEFT + room * (place + 0.5 + 0.7 * ((number + 0.5) / len(systems) - 0.5))
+            if low is not None and high is not None:
+                whiskers.append(Stroke(f"M{at:.1f} {y(low):.1f}V{y(high):.1f}", f"whisker {_hue(number)}"))
+            text = f"{system}, {labels[place]}: {interval_text(score, low, high, 2)}"
+            marks.append(Stroke(_marker(number, at, y(score)), _hue(number), text))
+    return Chart(
+        title=title,
+        description=f"{title}. " + "; ".join(mark.title for mark in marks),
+        x_title="",
+        y_title="score",
+        x_ticks=_thinned([Tick(LEFT + room * (place + 0.5), label) for place, label in enumerate(labels)]),
+        y_ticks=[Tick(y(level), value_text(level)) for level in levels],
+        zero_y=y(0.0) if levels[0] < 0 < levels[-1] else None,
+        lines=whiskers,
+        marks=marks,
+    )
+
+
+def system_legend(systems: Sequence[str]) -> list[Key]:
+    """Return the colour and marker of each system."""
+    return [Key(name, _hue(number), _marker(number, 14, 7)) for number, name in enumerate(systems)]
 
 
 def scatter_chart(cloud: Cloud, measure: Measure, spearman: float | None) -> Chart:

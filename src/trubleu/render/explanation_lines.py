@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
+import re
 from typing import TYPE_CHECKING, Final
 
-from trubleu.render.tables import one_line
+from trubleu.render.tables import one_line, width
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -40,16 +40,41 @@ def labelled(label: str, text: str) -> str:
     return wrapped(f"{label:{_INDENT}}", text)
 
 
-def wrapped(head: str, text: str) -> str:
-    """Return a text behind a head; what does not fit into the line stands below its beginning."""
-    return textwrap.fill(
-        one_line(text).strip() or "(empty)",
-        WIDTH,
-        initial_indent=head,
-        subsequent_indent=" " * len(head),
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+def wrapped(head: str, text: str, columns: int = WIDTH) -> str:
+    """Return a text behind a head; what does not fit into the line stands below its beginning.
+
+    Lines are as wide as a terminal shows them; a word is broken only if no line holds it.
+
+    Examples
+    --------
+    >>> print(wrapped("- ", "three blind mice", 8))
+    - three
+      blind
+      mice
+    >>> print(wrapped("", "中文中文中", 4))
+    中文
+    中文
+    中
+    """
+    room = max(columns - width(head), 2)
+    lines = [""]
+    for gap, word in re.findall(r"(\s*)(\S+)", one_line(text).strip() or "(empty)"):
+        rest = word
+        if lines[-1] and width(lines[-1] + gap + rest) <= room:
+            lines[-1] += gap + rest
+            continue
+        while rest:
+            taken = _fitting(rest, room)
+            lines.append(rest[:taken])
+            rest = rest[taken:]
+    return f"\n{' ' * width(head)}".join([head + lines[1], *lines[2:]])
+
+
+def _fitting(word: str, room: int) -> int:
+    """Return how many characters of a word fit, one at least."""
+    if width(word) <= room:
+        return len(word)
+    return max((end for end in range(1, room + 1) if width(word[:end]) <= room), default=1)
 
 
 def weight_text(weight: float) -> str:

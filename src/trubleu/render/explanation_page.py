@@ -13,6 +13,7 @@ from trubleu._version import __version__
 from trubleu.explain.explanation import windows
 from trubleu.explain.similarity import SimilarityExplanation
 from trubleu.optional_deps import needed
+from trubleu.render.charts import series_style
 from trubleu.render.explanation_lines import SKIPPED, weight_text
 from trubleu.render.explanation_text import (
     conclusion,
@@ -258,7 +259,7 @@ def _gram(number: int, gram: NGram, weighted: bool, digits: int) -> GramView:
     )
 
 
-FOLDER: Final = Path(__file__).parent / "templates"
+_FOLDER: Final = Path(__file__).parent / "templates"
 
 
 @cache
@@ -272,7 +273,7 @@ def load_page_templates() -> Environment:
     """
     jinja2: Any = needed("jinja2", "a page in HTML", "trubleu[report]")
     environment: Environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(FOLDER),
+        loader=jinja2.FileSystemLoader(_FOLDER),
         autoescape=True,  # texts come from anywhere: <script> in a reference is shown, not run
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -327,12 +328,22 @@ def render_explanation_page(explanations: Mapping[str, Sequence[AnyExplanation]]
 
 def page_style() -> str:
     """Return the style sheet for texts with coloured n-grams and for what is around them."""
-    return stylesheet() + (FOLDER / "page.css").read_text(encoding="utf-8")
+    return stylesheet() + page_asset("page.css")
+
+
+def report_style() -> str:
+    """Return the style sheet of reports: pages with tables and charts besides."""
+    return page_style() + series_style() + page_asset("report.css")
 
 
 def page_script() -> str:
-    """Return the script that lights up the words of an n-gram together."""
-    return (FOLDER / "page.js").read_text(encoding="utf-8")
+    """Return the script of all pages: words of an n-gram light up together, and wide tables say that they scroll."""
+    return page_asset("page.js")
+
+
+def page_asset(name: str) -> str:
+    """Return a style sheet or script of the pages."""
+    return (_FOLDER / name).read_text(encoding="utf-8")
 
 
 def content_policy(style: str, script: str) -> str:

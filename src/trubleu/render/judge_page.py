@@ -9,19 +9,19 @@ from trubleu._version import __version__
 from trubleu.judge.pairs.results import Measure
 from trubleu.metrics.trubleu import TruBleu
 from trubleu.render.charts import (
+    Grid,
     Sweeps,
     bounds_text,
     interval_text,
     number_text,
     scatter_chart,
-    series_style,
     strip,
     sweep_charts,
     sweep_legend,
     ticks,
     value_text,
 )
-from trubleu.render.explanation_page import FOLDER, content_policy, load_page_templates, page_script, page_style
+from trubleu.render.explanation_page import content_policy, load_page_templates, page_asset, page_script, report_style
 from trubleu.render.judge_segments import (
     can_be_shown,
     default_measure,
@@ -168,16 +168,6 @@ class AgreementView:
     intervals: Sequence[Sequence[str]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grid:
-    """A table of texts; the first ``labels`` columns stand to the left, the others, which are numbers, to the right."""
-
-    name: str
-    heads: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    labels: int = 1
-
-
 def render_judge_page(report: PairsReport, *, browse: int = BROWSE, measure: Measure | None = None) -> str:
     """Return a report as a page.
 
@@ -204,8 +194,8 @@ def render_judge_page(report: PairsReport, *, browse: int = BROWSE, measure: Mea
     """
     templates = load_page_templates()
     chosen = default_measure(report) if measure is None else measure
-    style = page_style() + series_style() + (FOLDER / "judge.css").read_text(encoding="utf-8")
-    script = page_script() + (FOLDER / "judge.js").read_text(encoding="utf-8")
+    style = report_style()
+    script = page_script() + page_asset("judge.js")
     sweeps = Sweeps.of(report)
     text = templates.get_template("judge.html.j2").render(
         headline=headline(report),

@@ -51,3 +51,12 @@ for (const section of sections) {
     return event.preventDefault();
   });
 }
+
+// Tables that are wider than their box say so.
+const widths = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    const box = target.closest(".scroll");
+    box.toggleAttribute("data-wide", box.scrollWidth > box.clientWidth + 1);
+  }
+});
+for (const table of document.querySelectorAll(".scroll, .scroll > table")) widths.observe(table);

@@ -1,0 +1,401 @@
+"""A comparison of systems as one self-contained HTML page with a browser of its segments."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from trubleu._version import __version__
+from trubleu.errors import TrubleuWarning
+from trubleu.execution.progress import Steps, no_steps
+from trubleu.explain.segment import explain, is_explainable
+from trubleu.explain.similarity import SimilarityExplanation
+from trubleu.metrics.trubleu import TruBleu
+from trubleu.render.charts import (
+    Grid,
+    bucket_chart,
+    histogram_chart,
+    interval_text,
+    strip,
+    system_legend,
+    ticks,
+    value_text,
+)
+from trubleu.render.comparison import bucket_tables, describe_bucket, ngram_tables, verdict
+from trubleu.render.explanation_lines import SKIPPED
+from trubleu.render.explanation_page import (
+    content_policy,
+    load_page_templates,
+    page_asset,
+    page_script,
+    report_style,
+)
+from trubleu.render.explanation_text import conclusion, runs
+from trubleu.render.formats import plain
+from trubleu.render.scores import score_notes, score_tables
+from trubleu.render.similarity_text import similarity_conclusion
+from trubleu.render.tables import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from trubleu.explain.difference import SystemComparison
+    from trubleu.explain.explanation import Explanation
+    from trubleu.explain.similarity import AnyExplanation
+    from trubleu.metrics import Metric
+    from trubleu.render.tables import Table
+
+MOST_BYTES: Final = 24_000_000
+"""What the segments of a page may take together; of more, those are kept that differ most."""
+
+MOST_REFERENCES: Final = 40
+"""References of a segment that are shown besides those that decide a score; there can be a thousand."""
+
+_NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
+_HOLE: Final = "\x01"
+_FOLDED: Final = 12
+"""More tests than these are folded."""
+
+# A text cannot end the script element that holds it, nor begin a comment in it.
+_IN_SCRIPT: Final = str.maketrans(
+    {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+)
+
+
+def render_comparison_page(comparison: SystemComparison, digits: int = 2, *, steps: Steps = no_steps) -> str:
+    """Return a comparison as a page.
+
+    Parameters
+    ----------
+    comparison
+        What `compare_systems` returns.
+    digits
+        Decimals of scores.
+    steps
+        Told of every stage of work, for a progress bar.
+
+    Returns
+    -------
+    str
+        HTML that can be written to one file.
+
+    Raises
+    ------
+    MissingExtraError
+        If Jinja2 is not installed.
+    """
+    style = report_style() + page_asset("compare.css")
+    script = page_script() + page_asset("compare.js")
+    scores, *tests = score_tables(comparison.report)
+    data, held = segments_json(comparison, digits, steps)
+    metric = comparison.metrics[comparison.metric]
+    text = (
+        load_page_templates()
+        .get_template("compare.html.j2")
+        .render(
+            title=_title(comparison.systems),
+            headline=verdict(comparison, digits),
+            segments=len(comparison.references),
+            held=held,
+            systems=comparison.systems,
+            pairs=comparison.pairs,
+            metric=comparison.metric,
+            metrics=comparison.report.metrics,
+            scores=_score_rows(comparison, digits),
+            score_heads=[column.heading for column in scores.columns[1:]],
+            score_ends=[value_text(end) for end in _score_ends(comparison)],
+            tests=[_grid(table, digits, "tests", 3) for table in tests],
+            folded=_FOLDED,
+            confidence=f"{comparison.report.confidence or 0.0:.0%}",
+            histograms=list(_histograms(comparison)),
+            buckets=list(_buckets(comparison, digits)),
+            notes=comparison.notes,
+            legend_keys=system_legend(comparison.systems),
+            ngrams=list(_ngrams(comparison, digits)),
+            words=isinstance(metric, TruBleu),
+            explained=is_explainable(metric),
+            similar=isinstance(metric, TruBleu),
+            how=list(score_notes(comparison.report)),
+            data=data,
+            style=style,
+            script=script,
+            policy=content_policy(style, script),
+            version=__version__,
+        )
+    )
+    # Half of a surrogate pair, which JSON can hold and UTF-8 cannot, becomes \ud83d: in JSON that is itself again.
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def _title(systems: Sequence[str]) -> str:
+    """Return what stands above the page.
+
+    Examples
+    --------
+    >>> _title(["A", "B"]), _title(list("ABCD"))
+    ('A and B compared', '4 systems compared')
+    """
+    named = f"{', '.join(systems[:-1])} and {systems[-1]}" if len(systems) < 4 else f"{len(systems)} systems"
+    return f"{named} compared"
+
+
+def _grid(table: Table, digits: int, name: str, labels: int) -> Grid:
+    """Return a table as the page shows it."""
+    return Grid(
+        name=name,
+        heads=[column.heading for column in table.columns],
+        labels=labels,
+        rows=[
+            [
+                _minus(plain(shown(cell, column, digits))) if column.kind != "text" else str(cell)
+                for cell, column in zip(row, table.columns, strict=True)
+            ]
+            for row in table.rows
+        ],
+    )
+
+
+def _minus(text: str) -> str:
+    return re.sub(r"-(?=\d)", "−", text)
+
+
+def _score_ends(comparison: SystemComparison) -> tuple[float, float]:
+    """Return the ends of the scale on which scores by the first metric are drawn."""
+    rows = [row for row in comparison.report.scores if row.metric == comparison.metric]
+    numbers = [number for row in rows for number in (row.score, row.low, row.high) if number is not None]
+    scale = ticks(min(numbers), max(numbers), 10)
+    return scale[0], scale[-1]
+
+
+def _score_rows(comparison: SystemComparison, digits: int) -> Iterator[dict[str, Any]]:
+    report = comparison.report
+    ends = _score_ends(comparison)
+    sign = 1 if comparison.metric in report.lower_is_better else -1
+    for system in sorted(comparison.systems, key=lambda name: sign * report.score(name, comparison.metric).score):
+        rows = [report.score(system, name) for name in report.metrics]
+        first = rows[0]
+        yield {
+            "system": system,
+            "strip": strip(first.score, first.low, first.high, ends),
+            "cells": [interval_text(row.score, row.low, row.high, digits) for row in rows],
+        }
+
+
+def _histograms(comparison: SystemComparison) -> Iterator[Any]:
+    scores = comparison.scores[comparison.metric]
+    higher = comparison.metric not in comparison.report.lower_is_better
+    for other, (a, b) in enumerate(comparison.pairs, 1):
+        yield histogram_chart(f"{a} and {b}", scores[0] - scores[other], a, b, higher_is_better=higher)
+
+
+def _buckets(comparison: SystemComparison, digits: int) -> Iterator[dict[str, Any]]:
+    cells = {(row.by, row.bucket, row.system): (row.score, row.low, row.high) for row in comparison.buckets}
+    for cut, table in zip(comparison.cuts, bucket_tables(comparison), strict=True):
+        rows = {system: [cells.get((cut.by, label, system)) for label in cut.labels] for system in comparison.systems}
+        yield {
+            "by": cut.by,
+            "about": describe_bucket(cut.by),
+            "chart": bucket_chart(f"By {cut.by}", cut.labels, rows),
+            "grid": _grid(table, digits, f"scores by {cut.by}", 2),
+        }
+
+
+def _ngrams(comparison: SystemComparison, digits: int) -> Iterator[dict[str, Any]]:
+    tables = [*ngram_tables(comparison)]
+    for a, b in comparison.pairs:
+        heads = {f"credit {a}", f"credit {b}"}
+        grids = [
+            {
+                "title": table.title,
+                "grid": _grid(table, digits, table.title, 2 if table.columns[0].name == "order" else 1),
+            }
+            for table in tables
+            if heads <= {column.heading for column in table.columns}
+        ]
+        if grids:
+            yield {"a": a, "b": b, "tables": grids}
+
+
+def segments_json(comparison: SystemComparison, digits: int, steps: Steps = no_steps) -> tuple[str, int]:
+    """Return what the browser of segments shows, as JSON that cannot leave its script element, and how many it holds.
+
+    A segment is an array: id, message or null, context, references (text, weight or null, place), outputs, scores by
+    metric, buckets, and for each output why it got its score: where it matched, a sentence and the numbers in it.
+    Sentences are few and numbers many, so each sentence is kept once, with holes for its numbers.
+    """
+    count = len(comparison.references)
+    scores = np.stack([comparison.scores[name] for name in comparison.report.metrics])
+    first = scores[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # segments without a score
+        spread = np.nanmax(first, axis=0) - np.nanmin(first, axis=0)
+    order = np.argsort(-np.nan_to_num(spread, nan=-1.0), kind="stable").tolist()
+    explained = Explainer(comparison, digits)
+    advance = steps("page", count)
+    kept: dict[int, str] = {}
+    room = MOST_BYTES
+    rounded = np.round(scores, digits + 2)
+    for place in order:
+        encoded = _encoded(_segment(comparison, place, rounded[:, :, place], explained))
+        room -= len(encoded.encode("utf-8", "surrogatepass")) + 1
+        if room < 0:
+            break
+        kept[place] = encoded
+        advance(1)
+    head = {
+        "systems": comparison.systems,
+        "metrics": comparison.report.metrics,
+        "lower": [name in comparison.report.lower_is_better for name in comparison.report.metrics],
+        "digits": digits,
+        "cuts": [{"by": cut.by, "labels": cut.labels, "shared": cut.shared} for cut in comparison.cuts],
+        "similar": isinstance(comparison.metrics[comparison.metric], TruBleu),
+        "weighted": explained.weighted,
+        "sentences": list(explained.sentences),
+    }
+    segments = ",\n".join(kept[place] for place in sorted(kept))
+    return f'{_encoded(head)[:-1]},"segments":[{segments}]}}', len(kept)
+
+
+def _encoded(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).translate(_IN_SCRIPT)
+
+
+def _segment(comparison: SystemComparison, place: int, scores: Any, explained: Explainer) -> list[Any]:
+    segment = comparison.references[place]
+    outputs = [texts[place] for texts in comparison.outputs.values()]
+    why, decisive = explained.of(place, outputs)
+    by_weight = sorted(range(len(segment.references)), key=lambda at: -(segment.references[at].weight or 0.0))
+    chosen = [at for number, at in enumerate(by_weight) if number < MOST_REFERENCES or at in decisive]
+    return [
+        segment.id,
+        segment.message,
+        segment.context or [],
+        [[segment.references[at].text, segment.references[at].weight, at + 1] for at in chosen],
+        outputs,
+        [[None if number != number else number for number in row] for row in scores.tolist()],
+        [cut.places[0, place].item() if cut.shared else cut.places[:, place].tolist() for cut in comparison.cuts],
+        why,
+        len(by_weight) - len(chosen),
+    ]
+
+
+class Explainer:
+    """Makes explanations by the first metric small; nothing if it does not explain itself."""
+
+    def __init__(self, comparison: SystemComparison, digits: int) -> None:
+        metric: Metric = comparison.metrics[comparison.metric]
+        self.sentences: dict[str, int] = {}
+        self.weighted = bool(getattr(metric, "policy", None) is not None and comparison.references.weighted())
+        self._able = is_explainable(metric)
+        self._metric = metric
+        self._learns = metric.learns
+        if self._able and metric.learns:
+            self._metric = metric.learned(comparison.references)
+        self._references = comparison.references
+        self._digits = digits
+
+    def of(self, place: int, outputs: Sequence[str]) -> tuple[list[Any], set[int]]:
+        """Return why each output got its score, and which references decide one."""
+        if not self._able:
+            return [], set()
+        decisive: set[int] = set()
+        known: dict[str, Any] = {}
+        part = self._references.take([place])
+        for output in outputs:
+            if output not in known:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", TrubleuWarning)
+                    known[output] = self._small(explain(self._metric, output, part), decisive)
+        return [known[output] for output in outputs], decisive
+
+    def _small(self, explanation: AnyExplanation, decisive: set[int]) -> list[Any]:
+        if explanation.score is None:
+            return [[], *self._filled(SKIPPED)]
+        if isinstance(explanation, SimilarityExplanation):
+            decisive.update(explanation.decisive())
+            marks = [explanation.best_from, *_met(explanation)]
+            lines = similarity_conclusion(explanation, self._digits)
+        else:
+            found = [*_matched(explanation)]
+            decisive.update(reference for *_, reference in found)
+            marks = [number for gap, length, reference in found for number in (gap, length, reference)]
+            lines = conclusion(explanation, self._digits)
+        return [marks, *self._filled("\n".join(lines))]
+
+    def _filled(self, text: str) -> tuple[int, str]:
+        """Return which sentence a text is, and its numbers."""
+        sentence = _NUMBER.sub(_HOLE, text)
+        return self.sentences.setdefault(sentence, len(self.sentences)), " ".join(_NUMBER.findall(text))
+
+
+def _matched(explanation: Explanation) -> Iterator[tuple[int, int, int]]:
+    """Yield where an output matched: characters since the last match, how many match, and the reference's place."""
+    places = spans(explanation.output, explanation.tokens)
+    end = 0
+    for run in runs(explanation) if places else ():
+        if run.reference is not None:
+            start, stop = places[run.start][0], places[run.end - 1][1]
+            yield start - end, stop - start, run.reference
+            end = stop
+
+
+def _met(explanation: SimilarityExplanation) -> Iterator[int]:
+    """Yield five numbers for each stretch of words that met words of the best reference.
+
+    They are the characters since the last stretch, how many it has, where the words that it met begin in the reference,
+    how many characters these have, and the similarity in percent. Equal neighbours that met neighbours are one stretch.
+    """
+    if explanation.best_from is None:
+        return
+    reference = explanation.references[explanation.best_from]
+    places, others = spans(explanation.output, explanation.tokens), spans(reference.text, reference.tokens)
+    if not places or not others:
+        return
+    stretches: list[list[int]] = []
+    last = (-2, -2)
+    for position, pair in explanation.met(explanation.best_from).items():
+        begin, other = places[position], others[pair.reference_position]
+        percent = 100 if pair.exact else min(round(100 * pair.similarity), 99)
+        if percent == 100 and last == (position - 1, pair.reference_position - 1):
+            stretches[-1][1], stretches[-1][3] = begin[1], other[1]
+        else:
+            stretches.append([*begin, *other, percent])
+        last = (position, pair.reference_position) if percent == 100 else (-2, -2)
+    end = 0
+    for start, stop, from_, to, percent in stretches:
+        yield from (start - end, stop - start, from_, to - from_, percent)
+        end = stop
+
+
+def spans(text: str, tokens: Sequence[str]) -> list[tuple[int, int]]:
+    """Return where tokens stand in a text, whatever their case; nothing if some do not.
+
+    Examples
+    --------
+    >>> spans("Well, OK", ["well", ",", "ok"])
+    [(0, 4), (4, 5), (6, 8)]
+    >>> spans("a &amp; b", ["a", "x", "b"])
+    []
+    """
+    small = _small_letters(text)
+    found = []
+    at = 0
+    for token in tokens:
+        start = small.find(_small_letters(token), at)
+        if start < 0:
+            return []
+        at = start + len(token)
+        found.append((start, at))
+    return found
+
+
+def _small_letters(text: str) -> str:
+    """Return a text of the same length in small letters."""
+    small = text.lower()
+    return (
+        small if len(small) == len(text) else "".join(low if len(low := each.lower()) == 1 else each for each in text)
+    )

@@ -1,0 +1,69 @@
+"""Every page on a narrow screen: what is wide scrolls in its box, which says so."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import trubleu
+from tests.browser import test_compare_page
+from tests.judge.example import make_report
+from trubleu.explain import explain
+from trubleu.render import render_explanation_page, render_judge_page
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.browser.conftest import Scheme, Visit
+
+HINTS = """boxes => boxes.filter(box => box.checkVisibility()).map(box => ({
+  wide: box.scrollWidth > box.clientWidth + 1,
+  hint: getComputedStyle(box, "::before").content.includes("scroll sideways"),
+  shadow: getComputedStyle(box).backgroundImage !== "none",
+  reached: (() => { box.scrollLeft = 99999; return box.scrollLeft > 0; })(),
+}))"""
+
+
+def explanations() -> str:
+    references = trubleu.References.from_lists([["the food was great and we will be back", "so so"]], [[1.0, -0.5]])
+    outputs = {"a long name of a system": "the food was great and we will come back soon", "b": "so so food"}
+    metric = trubleu.metric("dbleu-4")
+    return render_explanation_page({name: [explain(metric, text, references)] for name, text in outputs.items()})
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "compare": lambda: test_compare_page.made("bleu-2"),
+    "judge": lambda: render_judge_page(make_report()),
+    "explain": explanations,
+}
+
+
+@pytest.fixture(scope="session", params=PAGES)
+def any_page(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("narrow") / "page.html"
+    path.write_text(PAGES[request.param](), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_wide_tables_scroll_in_their_box_and_say_so(
+    visit: Callable[..., Visit], any_page: Path, scheme: Scheme
+) -> None:
+    seen = visit(any_page, width=390, scheme=scheme)
+    seen.page.locator("details").evaluate_all("all => all.forEach(one => one.open = true)")
+    assert seen.overflow() <= 0
+    seen.page.wait_for_function("document.querySelector('.scroll[data-wide]')")
+    found = seen.page.locator(".scroll").evaluate_all(HINTS)
+    assert any(box["wide"] for box in found)
+    for box in found:
+        assert box["hint"] == box["wide"] == box["reached"]
+        assert box["shadow"]
+    assert seen.problems == []
+
+
+def test_there_is_no_hint_where_everything_fits(visit: Callable[..., Visit], any_page: Path) -> None:
+    seen = visit(any_page, width=1600)
+    assert not any(box["hint"] for box in seen.page.locator(".scroll").evaluate_all(HINTS) if not box["wide"])
+    assert not all(box["hint"] for box in seen.page.locator(".scroll").evaluate_all(HINTS))
