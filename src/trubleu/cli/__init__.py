@@ -158,8 +158,9 @@ def _parser_of(parser: argparse.ArgumentParser, options: argparse.Namespace) -> 
 def _joined(arguments: Sequence[str]) -> list[str]:
     """Write arguments as argparse reads them.
 
-    ``--columns`` is joined with a value such as ``-,message,response``, which argparse takes for an option. Several
-    metrics after one ``-m``, with spaces or commas between them, get an ``-m`` each; a name that is a file is a file.
+    ``--columns`` is joined with a value such as ``-,message,response``, and ``--scale`` with ``-25:0``, which argparse
+    takes for options. Several metrics after one ``-m``, with spaces or commas between them, get an ``-m`` each; a name
+    that is a file is a file.
     """
     joined: list[str] = []
     metrics = False  # whether the last argument was a metric
@@ -167,7 +168,7 @@ def _joined(arguments: Sequence[str]) -> list[str]:
         before = arguments[place - 1] if place else ""
         if argument == "--":
             return [*joined, *arguments[place:]]
-        if argument.startswith("-,") and before == "--columns":
+        if (argument.startswith("-,") and before == "--columns") or (":" in argument and before == "--scale"):
             joined[-1] += f"={argument}"
         elif before in METRIC_FLAGS or (metrics and not argument.startswith("-") and _names_metrics(argument)):
             flags = [part for name in _split_metrics(argument) for part in ("-m", name)]

@@ -10,7 +10,7 @@ from trubleu.metrics.defaults import default_metrics, default_text
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from trubleu.data import References
     from trubleu.execution import Engine
@@ -375,6 +375,7 @@ def read_corpus(options: argparse.Namespace) -> tuple[References, Mapping[str, S
     """Read references and outputs as a whole."""
     from trubleu.data import References, read_outputs
     from trubleu.data.outputs import read_common
+    from trubleu.data.reference_files import RATING_TITLES, REFERENCE_TITLES
     from trubleu.data.weights import parse_scale
     from trubleu.errors import UsageError
     from trubleu.files.lines import read_text_lines
@@ -382,12 +383,14 @@ def read_corpus(options: argparse.Namespace) -> tuple[References, Mapping[str, S
 
     files, weights, sources, _ = corpus_files(options)
     scale = getattr(options, "reference_scale", None)
+    if options.columns:
+        _check_columns(options)
     if options.refs is None:
-        if scale is not None or options.columns:
-            raise UsageError("--scale and --columns go with a table of references, given with --refs; leave them out")
+        if scale is not None:
+            raise UsageError("--scale goes with a table of references, given with --refs; leave it out")
         whole = References.read_parallel(files, weights)
     else:
-        columns = _columns_of_references(options) if options.columns else None
+        columns = columns_of(options, options.refs, [*REFERENCE_TITLES, *RATING_TITLES])
         whole = References.read(options.refs, columns=columns, scale=scale and parse_scale(scale))
     for path in sources:
         whole = whole.with_messages(read_text_lines(path), what=f"lines in {name_of(path)}")
@@ -398,31 +401,42 @@ def read_corpus(options: argparse.Namespace) -> tuple[References, Mapping[str, S
     return whole, {system.name: system.texts for system in found}
 
 
-def _columns_of_references(options: argparse.Namespace) -> dict[str, str] | None:
-    """Return what ``--columns`` says of the table of references; refuse what none of the tables has."""
+def columns_of(options: argparse.Namespace, path: str, fields: Iterable[str]) -> dict[str, str] | None:
+    """Return what ``--columns`` says of one file's fields, None if that is nothing."""
+    from trubleu.files.paths import name_of
+    from trubleu.files.tables import is_table_name, table_titles
+
+    if not options.columns or not is_table_name(name_of(path)):
+        return None
+    titles = table_titles(path)
+    wanted = [(field, text) for field, text in options.columns.items() if field in set(fields)]
+    return {field: text for field, text in wanted if any(title in titles for title in text.split("+"))} or None
+
+
+def _check_columns(options: argparse.Namespace) -> None:
+    """Refuse what ``--columns`` says if none of the tables has it."""
     from trubleu.data import name_systems
     from trubleu.data.outputs import OUTPUT_TITLES
+    from trubleu.data.rating_files import TITLES
     from trubleu.data.reference_files import RATING_TITLES, REFERENCE_TITLES
     from trubleu.errors import UsageError, nearest, shown
     from trubleu.files.paths import name_of
     from trubleu.files.tables import is_table_name, table_titles
 
-    paths = [options.refs, *name_systems(options.systems).values()]
-    titles = {path: table_titles(path) for path in paths if is_table_name(name_of(path))}
+    ratings = getattr(options, "ratings", None)
+    paths = [*filter(None, (options.refs, ratings)), *name_systems(options.systems).values()]
+    titles = [title for path in paths if is_table_name(name_of(path)) for title in table_titles(path)]
     if not titles:
         raise UsageError("--columns goes with tables, and none of the files is one; leave it out")
-    known = [*REFERENCE_TITLES, *RATING_TITLES]
-    everywhere = dict.fromkeys(title for found in titles.values() for title in found)
-    here: dict[str, str] = {}
+    fields = dict.fromkeys([*REFERENCE_TITLES, *RATING_TITLES, *OUTPUT_TITLES, *(TITLES if ratings else ())])
     for field, text in options.columns.items():
-        if field not in (fields := dict.fromkeys([*known, *OUTPUT_TITLES])):
+        if field not in fields:
             raise UsageError(f"--columns: there is no field {shown(field)}; {nearest(field, fields)}")
         for title in text.split("+") if field in RATING_TITLES else [text]:
-            if title not in everywhere:
-                raise UsageError(f"--columns: no table has a column {shown(title)}; {nearest(title, everywhere)}")
-            if field in known and title in titles.get(options.refs, ()):
-                here[field] = text
-    return here or None
+            if title not in titles:
+                raise UsageError(
+                    f"--columns: no table has a column {shown(title)}; {nearest(title, dict.fromkeys(titles))}"
+                )
 
 
 def corpus_files(options: argparse.Namespace) -> tuple[list[str], list[str], list[str], dict[str, str]]:

@@ -624,12 +624,19 @@ def _table_weights(
         if scale is not None:
             raise UsageError(f"--scale changes nothing, as {table.name} has weights, not ratings; leave it out")
         return [row[0] if row else None for row in rows], ""
-    chosen = scale or guess_scale([number for row in rows for number in row], table.name)
+    given = [number for row in rows for number in row]
+    chosen = scale or guess_scale(given)
+    if chosen is None:
+        raise DataError(
+            f"{table.name}: the ratings go from {min(given):g} to {max(given):g}; say on which scale they are: "
+            "--scale LOW:HIGH"
+        )
     for place, ratings in zip(table.places, rows, strict=True):
         for number in ratings:
             if not chosen[0] <= number <= chosen[1]:
                 raise DataError(
-                    f"{place}: the rating {number:g} lies outside of the scale from {chosen[0]:g} to {chosen[1]:g}"
+                    f"{place}: the rating {number:g} lies outside of the scale from {chosen[0]:g} to {chosen[1]:g}; "
+                    "correct it, or say on which scale the ratings are: --scale LOW:HIGH"
                 )
     told = f", on the scale {chosen[0]:g}:{chosen[1]:g}"
     return [weight_on_scale(row, chosen) if row else None for row in rows], told

@@ -146,6 +146,19 @@ def whole(text: str) -> int | str:
     return int(text) if len(text) <= _MOST_DIGITS and _WHOLE.fullmatch(text) else text
 
 
+def number(text: str) -> float | str:
+    """Return an integer or a finite number, or the text as it is, for the message that refuses it.
+
+    Examples
+    --------
+    >>> number(" +4 "), number("-0.5"), number("nan"), number("1_0")
+    (4, -0.5, 'nan', '1_0')
+    """
+    if isinstance(found := whole(text), int):
+        return found
+    return text if (real := finite(text)) is None else real
+
+
 def finite(text: str) -> float | None:
     """Return the finite number that a text is, or None.
 
