@@ -90,7 +90,7 @@ def test_a_column_a_rater(tmp_path: Path) -> None:
     path = written(tmp_path, "seg_id,system,rater1,rater2\n7,A,4,4.5\n8,A,,2\n", "r.csv")
     with pytest.warns(Notice, match="^columns of r.csv: item ← seg_id, system ← system, raters ← rater1 rater2$"):
         found = Ratings.read(path)
-    assert found == Ratings(["7", "7", "8"], ["A"] * 3, ["rater1", "rater2", "rater2"], [4, 4.5, 2])  # type: ignore[list-item]
+    assert found == Ratings(["7", "7", "8"], ["A"] * 3, ["rater1", "rater2", "rater2"], [4, 4.5, 2])
     path = written(tmp_path, "item,system,rater1,rater2\n7,A,4,4\n8,A,,two\n", "r.csv")
     with pytest.raises(DataError, match=r"r\.csv:3, column rater2: score must be a number, not 'two'$"):
         Ratings.read(path)

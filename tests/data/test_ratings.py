@@ -168,21 +168,22 @@ def test_a_slip_is_no_other_scale() -> None:
 
 def test_aspects_on_different_scales_are_not_averaged() -> None:
     rows = [("7", "A", "ann", 4, None, "style"), ("7", "A", "ann", 37.5, None, "seconds")]
-    columns: Any = [*zip(*rows, strict=True)]
+    columns: Any = zip(*rows, strict=True)
+    named: dict[str, Any] = dict(zip(("item", "system", "rater", "score", "pair", "aspect"), columns, strict=True))
     with pytest.raises(DataError, match=r"^ratings: style is rated from 1 to 5 and other aspects are not; judge by "):
-        Ratings(*columns)
-    assert Ratings(*columns, scale=(0, 100)).item_means() == {("7", "A"): Fraction(83, 4)}
+        Ratings(**named)
+    assert Ratings(**named, scale=(0, 100)).item_means() == {("7", "A"): Fraction(83, 4)}
 
 
 @given(st.lists(st.integers(-(10**6), 10**6), min_size=1, max_size=30), st.randoms())
 def test_means_of_decimals_are_exact(thousandths: list[int], random: Any) -> None:
     scores = [number / 1000 for number in thousandths]
     raters = [str(number) for number in range(len(scores))]
-    columns = [["7"] * len(scores), ["A"] * len(scores), raters]
-    found = Ratings(*columns, scores, scale=(-1000, 1000)).means()  # type: ignore[arg-type]
+    columns: Any = [["7"] * len(scores), ["A"] * len(scores), raters, scores, None, None, (-1000, 1000)]
+    found = Ratings(*columns).means()
     assert found == {("7", "A"): Fraction(sum(thousandths), 1000 * len(scores))}
     random.shuffle(scores)
-    assert Ratings(*columns, scores, scale=(-1000, 1000)).means() == found  # type: ignore[arg-type]
+    assert Ratings(*columns).means() == found
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -192,7 +193,7 @@ def test_fractions_in_files(tmp_path: Path, ending: str) -> None:
     before.write(tmp_path / f"r.{ending}")
     assert Ratings.read(tmp_path / f"r.{ending}", scale=(-25, 1)) == before
     for kind in ("polars", "pandas"):
-        assert Ratings.from_frame(before.to_frame(kind), scale=(-25, 1)) == before  # type: ignore[call-overload]
+        assert Ratings.from_frame(before.to_frame(kind), scale=(-25, 1)) == before
 
 
 def test_the_name_of_a_system_may_hold_a_colon() -> None:

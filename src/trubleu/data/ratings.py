@@ -202,7 +202,7 @@ class Ratings:
     item: Sequence[str]
     system: Sequence[str]
     rater: Sequence[str]
-    score: Sequence[Score]
+    score: Sequence[int | float | Fraction]
     pair: Sequence[str | None] | None = None
     aspect: Sequence[str | None] | None = None
     scale: tuple[float, float] | None = None
@@ -299,9 +299,6 @@ class Ratings:
         >>> _ = path.write_text("rater,item,system,score\\nann,7,A,4\\nbob,7,A,5\\n")
         >>> Ratings.read(path).means()
         {('7', 'A'): Fraction(9, 2)}
-        >>> _ = path.write_text("JudgeID,InstanceID,SystemID,Relevance,Style\\nann,7,A,4,1\\n")
-        >>> Ratings.read(path).aspect, Ratings.read(path, aspects=("Style",)).score
-        (('Relevance', 'Style'), (1,))
         """
         raw = read_ratings(path, columns, aspects, system, only, means=True)
         return cls._from_raw(raw if only is None else _of_aspects(raw, only), scale, repeats)
@@ -435,7 +432,7 @@ class Ratings:
         {('7', 'A'): Fraction(11, 4)}
         """
         nothing: repeat[None] = repeat(None)
-        columns = zip(self.item, self.system, self.score, self.pair or nothing, self.aspect or nothing, strict=False)
+        columns = zip(self.item, self.system, self._exact(), self.pair or nothing, self.aspect or nothing, strict=False)
         shown_in: dict[tuple[str, str | None], bool] = {}
         sums: dict[Rated, dict[str | None, list[Score]]] = {}
         for item, system, score, shown_pair, aspect in columns:
@@ -497,9 +494,12 @@ class Ratings:
             )
         return self.scale
 
+    def _exact(self) -> Sequence[Score]:
+        return self.score  # type: ignore[return-value] # once they are checked
+
     def _scores_of(self) -> dict[Rated, list[Score]]:
         scores: dict[Rated, list[Score]] = {}
-        for item, system, score in zip(self.item, self.system, self.score, strict=True):
+        for item, system, score in zip(self.item, self.system, self._exact(), strict=True):
             scores.setdefault((item, system), []).append(score)
         return scores
 
@@ -518,7 +518,7 @@ class Ratings:
         """Return the scale that the scores are most likely on, and say so unless it is 1 to 5."""
         scale = guess_scale(self.score)
         by_aspect: dict[str | None, list[Score]] = {}
-        for aspect, score in zip(self.aspect or (), self.score, strict=False):
+        for aspect, score in zip(self.aspect or (), self._exact(), strict=False):
             by_aspect.setdefault(aspect, []).append(score)
         for aspect, scores in by_aspect.items():
             own = guess_scale(scores)
@@ -529,7 +529,7 @@ class Ratings:
                     "(--scale LOW:HIGH)"
                 )
         if scale == FIVE_POINTS:
-            for row, score in enumerate(self.score):
+            for row, score in enumerate(self._exact()):
                 if not scale[0] <= score <= scale[1]:
                     raise DataError(
                         f"{place(row)}: the score {float(score):g} lies outside of the scale from 1 to 5, on which the "
