@@ -74,7 +74,7 @@ def add_pairs_parser(protocols: argparse._SubParsersAction[Any]) -> None:
     people.add_argument(
         "--ratings",
         metavar="FILE",
-        help="ratings of outputs: item, system, rater, score (and pair, aspect); CSV, TSV, Excel, JSON lines or Parquet",
+        help="ratings of outputs: item, system, rater, score (and pair, aspect); a table, JSON lines or Parquet",
     )
     people.add_argument(
         "--aspect", action="append", metavar="NAME", help="only ratings of this; give it again for more (all, averaged)"

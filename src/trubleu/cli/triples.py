@@ -196,6 +196,7 @@ def sample(options: argparse.Namespace) -> None:
 def split(options: argparse.Namespace) -> None:
     """Keep triples that people rate high, and bin them into dev and test."""
     from trubleu.data import Ratings, TripleFiles, split_seeds, warn_of_skipped
+    from trubleu.data.weights import FIVE_POINTS
     from trubleu.data.seeds import SEED_SYSTEM
     from trubleu.data.triple_files import check_together, write_together
     from trubleu.data.triples import distinct_triples
@@ -210,7 +211,7 @@ def split(options: argparse.Namespace) -> None:
     for target in targets:
         keep_inputs(argparse.Namespace(files=list(source.files)), target)
     with Bars(quiet=options.quiet) as bars:
-        ratings = Ratings.read(options.ratings, system=SEED_SYSTEM)
+        ratings = Ratings.read(options.ratings, scale=FIVE_POINTS, system=SEED_SYSTEM)
         read = bars.stage("read", source.total, "B")
         triples = distinct_triples(source, progress=read)
         warn_of_skipped(source)
