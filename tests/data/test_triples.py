@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import json
@@ -9,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import openpyxl
 import polars as pl
 import pytest
 import zstandard
@@ -16,11 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trubleu.data import Triple, TripleBatch, TripleFiles, TripleList, read_triples, triple_formats
-from trubleu.errors import CountedWarning, DataError, UsageError
+from trubleu.errors import CountedWarning, DataError, Notice, UsageError
 from trubleu.files import lines as line_reader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 GOOD = '{"id": "a", "context": ["hi"], "message": "how are you ?", "response": "fine"}\n'
 
@@ -245,7 +247,14 @@ def test_what_a_name_does_not_tell_the_first_line_does(tmp_path: Path) -> None:
         ("c.parquet", ["PAR2"], "c.parquet is not a Parquet file, though its name says so"),
         ("c.parquet", ["PAR1 and no more"], "c.parquet: the Parquet data is damaged or ends early"),
         ("c.jsonl.gz", [gzip.compress(GOOD.encode())[:-9]], "c.jsonl.gz: the gzip data is damaged or ends early"),
-        ("c.csv", ["a,b\n"], "c.csv: triples are not read from CSV; write them as JSON lines, TSV or Parquet"),
+        (
+            "c.csv",
+            ["a,b\n", "c,d\n"],
+            "c.csv:1: the first row names no column of messages, or none of responses, only a, b",
+        ),
+        ("c.csv", ["message,response\n", "a\n"], "c.csv:2: this line has 1 fields but the first has 2"),
+        ("c.csv", ["prompt,question,reply\n"], "c.csv:1: the columns prompt and question could both be the message;"),
+        ("c.xlsx", ["message,response\n"], "c.xlsx is not an Excel workbook, or it is damaged; save it again as"),
     ],
 )
 def test_what_cannot_be_used_is_said_in_one_sentence(
@@ -256,12 +265,62 @@ def test_what_cannot_be_used_is_said_in_one_sentence(
         read_triples(tmp_path / name)
 
 
+TABLE = [
+    ["id", "Prompt", "history", "reply"],
+    ["7", "how are you ?", "hi !", 'fine, "really"'],
+    ["", "bye", "", "see you"],
+]
+
+
+def table(folder: Path, ending: str, rows: Sequence[Sequence[str]] = TABLE) -> Path:
+    path = folder / f"c.{ending}"
+    if ending == "xlsx":
+        book = openpyxl.Workbook()
+        for row in rows:
+            book.active.append([cell or None for cell in row])
+        book.save(path)
+    elif ending == "tsv":
+        path.write_text("".join("\t".join(row) + "\n" for row in rows))
+    else:
+        with path.open("w", newline="") as file:
+            csv.writer(file).writerows(rows)
+    return path
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "xlsx"])
+def test_tables_with_other_titles(tmp_path: Path, ending: str) -> None:
+    path = table(tmp_path, ending)
+    with pytest.warns(
+        Notice, match=f"^columns of c.{ending}: id ← id, context ← history, message ← Prompt, response ← rep"
+    ):
+        found = read_triples(path)
+    assert found[0] == Triple("7", ("hi !",), "how are you ?", 'fine, "really"')
+    assert found[1] == Triple(f"{path}:3", (), "bye", "see you")
+    with pytest.warns(Notice):
+        corpus = TripleFiles(path)
+    assert all_of(corpus.batches(size=1, start=(0, 2))) == found[1:]
+
+
+@pytest.mark.filterwarnings("ignore:columns of:trubleu.errors.Notice")
+@pytest.mark.parametrize("ending", ["csv", "tsv", "xlsx"])
+def test_columns_of_tables_by_title_and_by_order(tmp_path: Path, ending: str) -> None:
+    path = table(tmp_path, ending, [["a", "b", "c"], ["x", "bye", "see you"]])
+    for columns in ("message=b,response=c", "-,message,response"):
+        found = read_triples(path, columns=columns)
+        assert (found[-1].message, found[-1].response) == ("bye", "see you")
+        assert len(found) == (1 if "=" in columns else 2)
+    with pytest.raises(DataError, match=rf"c\.{ending}:1: there is no column 'd'; known: a, b, c"):
+        read_triples(path, columns="message=b,response=d")
+
+
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
         ("message", "columns: response must be one of them"),
         ("message,response,responce", "columns: there is no 'responce'; did you mean response"),
         ("message,message,response", "columns: message is given 2 times"),
+        ("message=a,text=b", "columns: 'text=b' is no FIELD=TITLE; fields: id, context, message, response"),
+        ("message=a,response", "columns: 'response' is no FIELD=TITLE"),
     ],
 )
 def test_wrong_columns_are_refused(tmp_path: Path, columns: str, message: str) -> None:
@@ -270,7 +329,7 @@ def test_wrong_columns_are_refused(tmp_path: Path, columns: str, message: str) -
 
 
 def test_columns_must_be_about_something(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="columns say what tab-separated files hold, but there are none"):
+    with pytest.raises(UsageError, match=r"columns say what tables \(TSV, CSV, Excel\) hold, but there are none"):
         TripleFiles(write(tmp_path / "c.jsonl", GOOD), columns="message,response")
     with pytest.raises(UsageError, match="no corpus is given"):
         TripleFiles([])

@@ -100,7 +100,7 @@ def _add_what(parser: argparse.ArgumentParser, *, required: bool) -> None:
         dest="source",
         metavar="FILE",
         required=required,
-        help="candidates, references or triples as JSON lines or Parquet, triples also as TSV; for pairs, what the "
+        help="candidates, references or triples as JSON lines, tables or Parquet; for pairs, what the "
         "outputs answer to",
     )
     parser.add_argument("--kind", choices=("response", "pair"), metavar="NAME", help="response (default) or pair")

@@ -16,12 +16,14 @@ import numpy as np
 
 from trubleu.data.triple_formats import (
     LOOKED_AT,
+    LayoutError,
     ParquetTriples,
     TsvLayout,
     add_json,
     check_ids,
     check_magic,
     go_over_to,
+    table_batches,
 )
 from trubleu.errors import ChangedError, DataError, some
 from trubleu.files.compression import is_packed
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
 
     from trubleu.data.triples import TripleRows
     from trubleu.files.lines import Size
+
+
+_READ_WHOLE: Final = ("csv", "xlsx")  # a row may have several lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +146,7 @@ def form_of(path: str, name: str, columns: Sequence[str] | None, *, lenient: boo
         If its columns are not known.
     """
     try:
-        if is_packed(first_bytes(path, 4)):
+        if format_of(name) in _READ_WHOLE or is_packed(first_bytes(path, 4)):
             return None
     except OSError as error:
         raise DataError(unreadable(name, error)) from error
@@ -150,10 +155,6 @@ def form_of(path: str, name: str, columns: Sequence[str] | None, *, lenient: boo
             return Form(parquet=True), ParquetTriples(path, name).height
         reader = LineReader(stream, name, lenient=lenient)
         return Form(parquet=False, layout=_layout(reader, name, columns)), None
-
-
-class LayoutError(DataError):
-    """Nobody knows what the columns of a file hold: a matter of options, whatever else is to be skipped."""
 
 
 def _read_whole(
@@ -177,6 +178,10 @@ def _read_whole(
                 tell(at - reached)
                 reached = at
             tell(bytes_ - reached)
+            return
+        if format_of(rows.name) in _READ_WHOLE:
+            yield from table_batches(stream, rows, size, passed, columns)
+            tell(size_of(part.path) or 0)
             return
         reader = LineReader(stream, rows.name, lenient=rows.skip_bad)
         add = _adder(_layout(reader, rows.name, columns))
@@ -220,7 +225,7 @@ def _layout(reader: LineReader, name: str, columns: Sequence[str] | None) -> Tsv
     if form != "tsv" and (form == "jsonl" or first.lstrip().startswith("{")):
         return None
     try:
-        layout = TsvLayout.of(first, columns, name)
+        layout = TsvLayout.of(first.split("\t"), columns, name)
         if layout.guessed_id:
             check_ids(reader.head(LOOKED_AT), name)
     except DataError as error:

@@ -240,7 +240,7 @@ def find_fields(
 
 def tell_fields(found: Mapping[str, Sequence[str]], name: str, more: str = "") -> None:
     """Say which columns were taken for which fields, where that had to be guessed."""
-    if any(tuple(titles) != (field,) for field, titles in found.items()) or more:
+    if any(tuple(map(plain_title, titles)) != (field,) for field, titles in found.items()) or more:
         told = ", ".join(f"{field} ← {' '.join(titles)}" for field, titles in found.items())
         warnings.warn(f"columns of {base_name(name)}: {told}{more}", Notice, stacklevel=3)
 
