@@ -281,7 +281,7 @@ def test_blocks_are_said(run: Callable[..., tuple[int, str, str]], monkeypatch: 
 
 def test_delta_bleu_without_weights_is_said(run: Callable[..., tuple[int, str, str]]) -> None:
     assert (
-        "have no weights, so that all weigh 1 and dbleu-2 is BLEU"
+        "have no weights, so all weigh 1 and dbleu-2 is BLEU"
         in run("--ref", "plain.txt", "good.txt", "-m", "dbleu-2")[2]
     )
 

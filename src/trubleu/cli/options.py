@@ -485,28 +485,12 @@ def _warn_of_swapped(references: Sequence[str], outputs: Sequence[str]) -> None:
 
 def choose_metric(options: argparse.Namespace, *, weighted: bool) -> None:
     """Fill in the command's metrics if none was named; say it if ΔBLEU was named and there are no weights."""
-    import warnings
-
-    from trubleu.errors import TrubleuWarning
-
     if not options.metric:
         options.metric = [*default_metrics(options.metrics_of, weighted=weighted)]
-        return
-    if weighted:
-        return
-    using = {name: metric for name, metric in build_metrics(options).items() if metric.uses_weights}
-    if using:
-        from trubleu.metrics import DeltaBleu, DeltaBleu2Vec, SentenceDeltaBleu
+    elif not weighted:
+        from trubleu.metrics.base import warn_unweighted
 
-        delta = [name for name, metric in using.items() if isinstance(metric, DeltaBleu | SentenceDeltaBleu)]
-        if delta:
-            what = f"the references have no weights, so that all weigh 1 and {delta[0]} is BLEU"
-            warnings.warn(what, TrubleuWarning, stacklevel=2)
-        for name, metric in using.items():
-            if isinstance(metric, DeltaBleu2Vec):
-                what = f"the references have no weights, so that all weigh 1 and {name} is {metric.without_weights()}"
-                warnings.warn(what, TrubleuWarning, stacklevel=2)
-                break
+        warn_unweighted(build_metrics(options), weighted=False)
 
 
 def build_metrics(options: argparse.Namespace) -> dict[str, Metric]:

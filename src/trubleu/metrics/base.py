@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
@@ -12,14 +13,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 import numpy as np
 
 from trubleu.data import PreparedReferences, References
-from trubleu.errors import DataError, UsageError, nearest
+from trubleu.errors import DataError, TrubleuWarning, UsageError, nearest
 from trubleu.native import MAX_ORDER
 from trubleu.results import html_record
 from trubleu.signature import number_text
 from trubleu.stats import total
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -189,6 +190,10 @@ class Metric(ABC):
         """
         return None
 
+    def without_weights(self) -> str | None:
+        """Say what the metric is where references have no weights, if it is another one then."""
+        return None
+
     def segments(
         self, outputs: Sequence[str], references: AnyReferences, *, threads: int | None = None
     ) -> NDArray[np.float64]:
@@ -216,6 +221,7 @@ class Metric(ABC):
         """Score a system."""
         # Once, so that lists are looked through only once for the statistics and the signature.
         references = as_references(references, outputs)
+        warn_unweighted({self.name: self}, weighted=whole_references(references).weighted())
         return self.result(self.statistics(outputs, references, threads=threads), references)
 
     def result(self, statistics: NDArray[np.float64], references: AnyReferences | None = None) -> Result:
@@ -229,6 +235,16 @@ class Metric(ABC):
 
     def __repr__(self) -> str:
         return f"<{self.signature()}>"
+
+
+def warn_unweighted(metrics: Mapping[str, Metric], *, weighted: bool) -> None:
+    """Say it if a metric is another one because references have no weights."""
+    told: set[str | None] = {None}
+    for name, metric in () if weighted else metrics.items():
+        if (what := metric.without_weights()) not in told:
+            told.add(what)
+            text = f"the references have no weights, so all weigh 1 and {name} is {what}"
+            warnings.warn(text, TrubleuWarning, stacklevel=3)
 
 
 def as_references(references: AnyReferences, outputs: Sequence[str]) -> References | PreparedReferences:
