@@ -221,7 +221,6 @@ class Metric(ABC):
         """Score a system."""
         # Once, so that lists are looked through only once for the statistics and the signature.
         references = as_references(references, outputs)
-        warn_unweighted({self.name: self}, weighted=whole_references(references).weighted())
         return self.result(self.statistics(outputs, references, threads=threads), references)
 
     def result(self, statistics: NDArray[np.float64], references: AnyReferences | None = None) -> Result:
