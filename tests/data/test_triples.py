@@ -66,7 +66,7 @@ def json_lines(lines: list[str], name: str) -> tuple[list[Triple], int, int]:
         elif not message.strip() or not response.strip():
             blank += 1
         else:
-            name_of_row = f"{name}:{number}" if identity is None or identity == "" else str(identity)
+            name_of_row = f"{Path(name).name}:{number}" if identity is None or identity == "" else str(identity)
             triples.append(Triple(name_of_row, tuple(context or ()), message, response))
     return triples, bad, blank
 
@@ -140,7 +140,7 @@ def test_tab_separated_files_are_split_and_nothing_else(
         elif not row[-2].strip() or not row[-1].strip():
             blank += 1
         else:
-            identity = row[0] if width == 4 and row[0] else f"{path}:{number}"
+            identity = row[0] if width == 4 and row[0] else f"{path.name}:{number}"
             context = (row[-3],) if width > 2 and row[-3] else ()
             expected.append(Triple(identity, context, row[-2], row[-1]))
     source = TripleFiles(path, skip_bad=True)
@@ -168,14 +168,14 @@ def test_layouts_of_tab_separated_files(tmp_path: Path) -> None:
     write(path, "train\thi\thow are you ?\tfine\n")
     assert read_triples(path) == [Triple("train", ("hi",), "how are you ?", "fine")]
     for columns in ("-,context,message,response", ("-", "context", "message", "response")):
-        assert read_triples(path, columns=columns) == [Triple(f"{path}:1", ("hi",), "how are you ?", "fine")]
+        assert read_triples(path, columns=columns) == [Triple(f"{path.name}:1", ("hi",), "how are you ?", "fine")]
     write(path, "message\tresponse\n", 'how are "you" ?\tfi\\tne\r\n')
-    assert read_triples(path) == [Triple(f"{path}:2", (), 'how are "you" ?', "fi\\tne")]
+    assert read_triples(path) == [Triple(f"{path.name}:2", (), 'how are "you" ?', "fi\\tne")]
     # What is said about columns goes before what a header says, which is still no triple.
-    assert read_triples(path, columns="response,message") == [Triple(f"{path}:2", (), "fi\\tne", 'how are "you" ?')]
+    assert read_triples(path, columns="response,message") == [Triple(f"{path.name}:2", (), "fi\\tne", 'how are "you" ?')]
     write(path, b"\xef\xbb\xbfmessage\tresponse\n", "a\tb")
-    assert read_triples(path) == [Triple(f"{path}:2", (), "a", "b")]
-    assert all_of(TripleFiles(path).batches(start=(0, 1))) == [Triple(f"{path}:2", (), "a", "b")]
+    assert read_triples(path) == [Triple(f"{path.name}:2", (), "a", "b")]
+    assert all_of(TripleFiles(path).batches(start=(0, 1))) == [Triple(f"{path.name}:2", (), "a", "b")]
 
 
 @pytest.mark.parametrize("begin", [b"", b"\xef\xbb\xbf"])
@@ -199,7 +199,7 @@ def test_a_first_column_that_is_no_id_is_not_taken_for_one(
     write(path, "train\t\ta\tb\n", "train\t\tc\td\n")
     assert [triple.id for triple in read_triples(path, columns="id,context,message,response")] == ["train", "train"]
     assert [triple.id for triple in read_triples(path, columns="-,context,message,response")] == [
-        f"{path}:1", f"{path}:2",
+        f"{path.name}:1", f"{path.name}:2",
     ]  # fmt: skip
     write(path, "\t\ta\tb\n", "\t\tc\td\n")
     assert len(read_triples(path)) == 2
@@ -295,7 +295,7 @@ def test_tables_with_other_titles(tmp_path: Path, ending: str) -> None:
     ):
         found = read_triples(path)
     assert found[0] == Triple("7", ("hi !",), "how are you ?", 'fine, "really"')
-    assert found[1] == Triple(f"{path}:3", (), "bye", "see you")
+    assert found[1] == Triple(f"{path.name}:3", (), "bye", "see you")
     with pytest.warns(Notice):
         corpus = TripleFiles(path)
     assert all_of(corpus.batches(size=1, start=(0, 2))) == found[1:]
@@ -474,7 +474,7 @@ def test_parquet_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         batches = list(source.batches(size=size, progress=told.append))
         assert all_of(batches) == [
             Triple("7", ("x", "y"), "a", "A"),
-            Triple(f"{path}:2", (), "b", "B"),
+            Triple(f"{path.name}:2", (), "b", "B"),
             Triple("9", (), "c", "C"),
             Triple("11", ("z",), "e", "E"),
         ]

@@ -286,7 +286,7 @@ def read_references(lines: Iterable[str], name: str) -> Columns:
     """Read the lines of a file of references (see `References.read`)."""
     collector = SegmentCollector(name)
     for place, record in parse_objects(lines, name):
-        collector.add(record, place, place)
+        collector.add(record, place, base_name(place))
     return collector.columns()
 
 

@@ -28,6 +28,7 @@ from trubleu.files.paths import (
     identity,
     is_remote,
     is_standard,
+    labels,
     name_of,
     unreadable,
 )
@@ -66,6 +67,8 @@ class TripleFiles:
     ----------
     files
         The files, in the order in which they are read.
+    labels
+        What the ids of rows that have none call the files.
     columns, skip_bad
         As they were given.
     sizes, total
@@ -129,6 +132,7 @@ class TripleFiles:
         check_standard_input_once(given)
         self.files = tuple(file for path in given for file in _expanded(path))
         check_once(self.files)
+        self.labels = labels(self.files)
         self.sizes = tuple(map(size_of, self.files))
         known = [size for size in self.sizes if size is not None]
         self.total = sum(known) if len(known) == len(self.files) else None
@@ -178,7 +182,7 @@ class TripleFiles:
         tell(sum(size or 0 for size in self.sizes[: start[0]]))
         for number, path in enumerate(self.files[start[0] :], start[0]):
             passed = start[1] if number == start[0] else 0
-            rows = TripleRows(name_of(path), contexts=contexts, skip_bad=self.skip_bad)
+            rows = TripleRows(name_of(path), self.labels[number], contexts=contexts, skip_bad=self.skip_bad)
             bad, empty = self.bad, self.empty
             part = TripleRange(number, path, rows.name)
             for end in read_range(part, rows, size, passed=passed, columns=self.columns, tell=tell):

@@ -29,7 +29,7 @@ from trubleu.errors import ChangedError, DataError, some
 from trubleu.files.compression import is_packed
 from trubleu.files.lines import BOM, LineReader, newlines_in, opened, size_of
 from trubleu.files.parquet import PARQUET_MAGIC
-from trubleu.files.paths import absolute, first_bytes, format_of, open_binary, unreadable
+from trubleu.files.paths import absolute, first_bytes, format_of, labels, open_binary, unreadable
 from trubleu.native import kernels
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class TripleRange:
     ----------
     file
         Which of the files it is, counted from 0.
-    path, name
+    path, name, label
         The file wherever it is read from, and as messages and made-up ids call it.
     first, count
         How many rows went before, and how many these are; None for all that follow.
@@ -87,6 +87,7 @@ class TripleRange:
     skip: int = 0
     form: Form | None = None
     size: int = 0
+    label: str = ""
 
     def __str__(self) -> str:
         if self.count is None:
@@ -266,8 +267,8 @@ class Stretch:
     ----------
     file
         Which of the files it is, counted from 0.
-    path, name
-        The file wherever it is read from, and as messages call it.
+    path, name, label
+        The file wherever it is read from, and as messages and made-up ids call it.
     start, size, whole
         Which bytes of it, and how many it has in all.
     columns, lenient
@@ -282,6 +283,7 @@ class Stretch:
     whole: int
     columns: tuple[str, ...] | None
     lenient: bool
+    label: str
 
     def __str__(self) -> str:
         return self.name if self.size == self.whole else f"{self.name} from byte {self.start:,}"
@@ -330,8 +332,9 @@ class Look:
 def stretches(files: Sequence[tuple[str, int]], *, columns: tuple[str, ...] | None, skip_bad: bool) -> list[Stretch]:
     """Cut files, given as they are called with their sizes, into stretches; an empty file is one, too."""
     step = BLOCK * BLOCKS_A_STRETCH
+    called = labels([name for name, _ in files])
     return [
-        Stretch(number, absolute(name), name, start, min(step, size - start), size, columns, skip_bad)
+        Stretch(number, absolute(name), name, start, min(step, size - start), size, columns, skip_bad, called[number])
         for number, (name, size) in enumerate(files)
         for start in range(0, size or 1, step)
     ]
@@ -430,7 +433,7 @@ class SurveyedFile:
     def whole(self) -> TripleRange:
         """Return all rows without counting them."""
         where = self._stretch
-        return TripleRange(where.file, where.path, where.name, size=self.size)
+        return TripleRange(where.file, where.path, where.name, size=self.size, label=where.label)
 
     def some(self, first: int, count: int) -> TripleRange:
         """Return some rows of a file whose rows are known."""
@@ -439,7 +442,10 @@ class SurveyedFile:
         block = max(0, bisect_left(self._before, first) - 1) if self._lines else 0
         skip = first - self._before[block] if self._lines else 0
         size = self.size * (first + count) // rows - self.size * first // rows
-        return TripleRange(where.file, where.path, where.name, first, count, block * BLOCK, skip, self._form, size)
+        begin = block * BLOCK
+        return TripleRange(
+            where.file, where.path, where.name, first, count, begin, skip, self._form, size, where.label
+        )
 
     def content(self, part: TripleRange) -> list[int]:
         """Return numbers that differ if rows of this file do; at least if they, or rows close to them, do."""

@@ -347,7 +347,7 @@ def _records(path: PathLike) -> Iterator[tuple[str, str, dict[str, Any]]]:
                 yield table.place(row), table.default_id(row), _from_parquet(record)
             return
         for place, record in parse_objects(chain.from_iterable(split_lines(stream, name)), name):
-            yield place, place, record
+            yield place, base_name(place), record
 
 
 def _from_rows(table: TextTable) -> Iterator[tuple[str, str, dict[str, Any]]]:
