@@ -149,7 +149,13 @@ def test_an_id_is_used_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
         assert str(told.value) == f"{two}:2: the id '7' is used already at {one}:3; every dialogue needs its own"
     lenient = DialogueFiles([one, two], skip_bad=True)
     for _ in range(2):
-        assert [triple.id for triple in lenient.triples()] == ["a:3", f"{one.name}:2:3", "7:3", f"{one.name}:4:3", "b:3"]
+        assert [triple.id for triple in lenient.triples()] == [
+            "a:3",
+            f"{one.name}:2:3",
+            "7:3",
+            f"{one.name}:4:3",
+            "b:3",
+        ]
         assert lenient.bad == 1
     # One that cannot be used takes no id from another.
     one.write_text(line("a", "x", "", "z") + line("a", "x", "y", "z"))

@@ -172,7 +172,9 @@ def test_layouts_of_tab_separated_files(tmp_path: Path) -> None:
     write(path, "message\tresponse\n", 'how are "you" ?\tfi\\tne\r\n')
     assert read_triples(path) == [Triple(f"{path.name}:2", (), 'how are "you" ?', "fi\\tne")]
     # What is said about columns goes before what a header says, which is still no triple.
-    assert read_triples(path, columns="response,message") == [Triple(f"{path.name}:2", (), "fi\\tne", 'how are "you" ?')]
+    assert read_triples(path, columns="response,message") == [
+        Triple(f"{path.name}:2", (), "fi\\tne", 'how are "you" ?')
+    ]
     write(path, b"\xef\xbb\xbfmessage\tresponse\n", "a\tb")
     assert read_triples(path) == [Triple(f"{path.name}:2", (), "a", "b")]
     assert all_of(TripleFiles(path).batches(start=(0, 1))) == [Triple(f"{path.name}:2", (), "a", "b")]

@@ -391,7 +391,11 @@ def test_seeds_from_files(index: Index, tmp_path: Path) -> None:
         each.text for each in quiet(index, [SEED], top=2)[0].candidates
     ]
     (tmp_path / "more.jsonl").write_text(json.dumps({"id": "x", "message": "match", "response": "ok"}) + "\n")
-    assert [each.seed.id for each in quiet(index, [tmp_path / "more.jsonl", path])] == ["x", f"{path.name}:1", f"{path.name}:2"]
+    assert [each.seed.id for each in quiet(index, [tmp_path / "more.jsonl", path])] == [
+        "x",
+        f"{path.name}:1",
+        f"{path.name}:2",
+    ]
 
 
 def line(**fields: Any) -> str:

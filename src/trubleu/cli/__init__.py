@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from contextlib import contextmanager
 from difflib import get_close_matches
 from os.path import exists
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from trubleu._version import __version__
@@ -29,7 +31,7 @@ from trubleu.cli.options import take_set
 from trubleu.errors import TrubleuError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 METRIC_FLAGS: Final = ("-m", "--metric", "--metrics")
 
@@ -197,13 +199,28 @@ def _names_metrics(argument: str) -> bool:
     return all(map(is_metric, _split_metrics(argument))) and not exists(argument)  # noqa: PTH110 - it may be too long
 
 
+@contextmanager
+def _fitted(options: argparse.Namespace) -> Iterator[None]:
+    """Let tables fit into the terminal that shows them."""
+    if not (sys.stdout.isatty() and getattr(options, "out", "-") == "-"):
+        yield
+        return
+    from trubleu.render.tables import ROOM
+
+    token = ROOM.set(get_terminal_size().columns)
+    try:
+        yield
+    finally:
+        ROOM.reset(token)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code: 0, 2 for bad input, 130 after Ctrl-C."""
     try:
         options = parse(arguments)
         from trubleu.execution.progress import told_once
 
-        with told_once(quiet=getattr(options, "quiet", False)):
+        with told_once(quiet=getattr(options, "quiet", False)), _fitted(options):
             options.run(options)
         sys.stdout.flush()
     except TrubleuError as error:

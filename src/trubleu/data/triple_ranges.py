@@ -443,9 +443,7 @@ class SurveyedFile:
         skip = first - self._before[block] if self._lines else 0
         size = self.size * (first + count) // rows - self.size * first // rows
         begin = block * BLOCK
-        return TripleRange(
-            where.file, where.path, where.name, first, count, begin, skip, self._form, size, where.label
-        )
+        return TripleRange(where.file, where.path, where.name, first, count, begin, skip, self._form, size, where.label)
 
     def content(self, part: TripleRange) -> list[int]:
         """Return numbers that differ if rows of this file do; at least if they, or rows close to them, do."""
