@@ -328,7 +328,7 @@ def test_lists_in_sacrebleu_s_shape_are_refused_and_it_is_said_how_to_pass_them(
 @pytest.mark.parametrize(
     ("outputs", "references", "message"),
     [
-        (["a", "b"], [["a"]], "2 outputs but references for 1 segments"),
+        (["a", "b"], [["a"]], "2 outputs but references for 1 segment"),
         (["a"], ["a"], "must be a list"),
         ("ab", [["a"], ["b"]], "outputs is one string"),
         (["a", 5], [["a"], ["b"]], "output 2 is of type int"),

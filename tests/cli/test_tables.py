@@ -127,7 +127,7 @@ def test_judge_takes_ratings_from_excel(folder: Path) -> None:
     [
         (
             "--refs two.csv one.csv",
-            "could both be the text; rename one of them to text, or say which it is, such as text=",
+            "could both be the text; rename one of them to text, or say which it is, such as --columns text=",
         ),
         ("--refs percent.csv one.csv", "go from 60 to 90; say on which scale they are: --scale"),
         ("--refs percent.csv one.csv --scale 0:80", "percent.csv:2: the rating 90 lies outside of the scale"),

@@ -63,7 +63,7 @@ def test_the_names_of_the_fields_go_first(tmp_path: Path) -> None:
     [
         (
             "InstanceID,segment,system,rater,score\n",
-            r":1: the columns InstanceID and segment could both be the item; rename .*, such as item=Inst",
+            r":1: the columns InstanceID and segment could both be the item; rename .*, such as --columns item=Inst",
         ),
         ("Item,ITEM,system,rater,score\n", ":1: the columns Item and ITEM could both be the item;"),
         ("item,system,rater\n", ":1: the column score must be there; columns found: item, system, rater; say which"),

@@ -254,7 +254,7 @@ def test_what_a_name_does_not_tell_the_first_line_does(tmp_path: Path) -> None:
             ["a,b\n", "c,d\n"],
             "c.csv:1: the first row names no column of messages, or none of responses, only a, b",
         ),
-        ("c.csv", ["message,response\n", "a\n"], "c.csv:2: this line has 1 fields but the first has 2"),
+        ("c.csv", ["message,response\n", "a\n"], "c.csv:2: this line has 1 field but the first has 2"),
         ("c.csv", ["prompt,question,reply\n"], "c.csv:1: the columns prompt and question could both be the message;"),
         ("c.xlsx", ["message,response\n"], "c.xlsx is not an Excel workbook, or it is damaged; save it again as"),
     ],

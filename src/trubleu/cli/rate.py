@@ -159,8 +159,8 @@ def new(options: argparse.Namespace) -> None:
         else:
             study, taken = Study.create(options.study, config, items, store_url=options.store), None
         stack.enter_context(study)
-        asked = counted(len(items) * config.raters, "rating")
-        lines = [f"{study.folder}: {counted(len(items), 'item')}, {config.raters} ratings each, {asked} in all"]
+        each, asked = counted(config.raters, "rating"), counted(len(items) * config.raters, "rating")
+        lines = [f"{study.folder}: {counted(len(items), 'item')}, {each} each, {asked} in all"]
         if taken is not None:
             lines.append(
                 f"carried over: {counted(taken.answers, 'answer')} to {counted(taken.items, 'item')}, "

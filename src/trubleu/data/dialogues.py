@@ -116,7 +116,7 @@ class DialogueFiles:
             to be skipped, with its line; if no conversation gives a triple.
         """
         if context < 0:
-            raise UsageError(f"a context of {context} turns is too short; give 0 or more")
+            raise UsageError(f"a context of {counted(context, 'turn')} is too short; give 0 or more")
         self.dialogues = self.bad = self.short = 0
         self._seen = set()
         self._unseparated = True
@@ -146,7 +146,7 @@ class DialogueFiles:
         if not self.dialogues:
             return f"{names} holds no dialogues; give some, one a line"
         skipped = f" ({counted(self.bad, 'dialogue')} skipped)" if self.bad else ""
-        said = f"{names}: no dialogue gives a triple{skipped}, for which it needs {least} turns at least"
+        said = f"{names}: no dialogue gives a triple{skipped}, for which it needs {counted(least, 'turn')} at least"
         if self.short and self._unseparated:
             return (
                 f"{said}; the separator {shown(self._separator)} occurs nowhere, so say what stands between turns "

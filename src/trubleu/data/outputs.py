@@ -285,7 +285,7 @@ def _from_table(table: Table, references: References, *, partial: bool = False) 
 def _check_count(count: int, what: str, name: str, references: References) -> None:
     if count != len(references):
         raise DataError(
-            f"{name} has {count} {what}s but {references.source} has {len(references)} segments; "
+            f"{name} has {counted(count, what)} but {references.source} has {counted(len(references), 'segment')}; "
             f"outputs need one {what} a segment"
         )
 

@@ -241,7 +241,7 @@ class Ratings:
         return len(self.item)
 
     def __repr__(self) -> str:
-        return f"<Ratings from {self.source}: {len(self)} of {len(self._scores_of())} outputs>"
+        return f"<Ratings from {self.source}: {len(self)} of {counted(len(self._scores_of()), 'output')}>"
 
     @classmethod
     def read(

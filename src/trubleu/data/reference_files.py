@@ -22,7 +22,7 @@ from trubleu.data.weights import (
     weight_on_scale,
     weight_problem,
 )
-from trubleu.errors import DataError, UsageError, nearest, shown, some
+from trubleu.errors import DataError, UsageError, counted, nearest, shown, some
 from trubleu.files.delimited import finite
 from trubleu.files.jsonl import is_json_name, json_line, kind_of, parse_objects
 from trubleu.files.lines import open_bytes, read_text_lines, split_lines
@@ -74,7 +74,7 @@ def check_ids(ids: Sequence[str], count: int) -> tuple[str, ...]:
     """Refuse ids that are not one different string a segment."""
     ids = tuple(ids)
     if len(ids) != count:
-        raise DataError(f"there are {len(ids)} ids for {count} segments; give one id for each segment")
+        raise DataError(f"{counted(len(ids), 'id')} for {counted(count, 'segment')}; give one id for each segment")
     for index, name in enumerate(ids) if set(map(type, ids)) - {str} else ():
         if not isinstance(name, str):
             raise DataError(f"the id of segment {index + 1} must be a string, not {shown(name)}")
@@ -695,7 +695,7 @@ def read_parallel(references: Sequence[PathLike], weights: Sequence[PathLike] = 
         raise DataError("there are no files of references; give at least one")
     if weights and len(weights) != len(references):
         raise DataError(
-            f"there are {len(references)} files of references but {len(weights)} of weights "
+            f"{counted(len(references), 'file')} of references but {len(weights)} of weights "
             f"({some(map(name_of, weights))}); give one for each or none at all"
         )
     check_standard_input_once([*references, *weights])
@@ -773,4 +773,6 @@ def _weight(line: str, place: str) -> float:
 def check_length(name: str, length: int, other: str, expected: int) -> None:
     """Refuse a file that does not have as many lines as another one."""
     if length != expected:
-        raise DataError(f"{name} has {length} lines but {other} has {expected}; every file needs one line a segment")
+        raise DataError(
+            f"{name} has {counted(length, 'line')} but {other} has {expected}; every file needs one line a segment"
+        )

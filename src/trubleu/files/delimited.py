@@ -8,7 +8,7 @@ import re
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from trubleu.errors import DataError, shown
+from trubleu.errors import DataError, counted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -106,7 +106,7 @@ def check_width(row: Sequence[str], header: Sequence[str], place: str) -> None:
     """Refuse a row that has more or fewer fields than the first line names."""
     if len(row) != len(header):
         raise DataError(
-            f"{place}: this line has {len(row)} fields but the first has {len(header)}; "
+            f"{place}: this line has {counted(len(row), 'field')} but the first has {len(header)}; "
             "put a field that holds the separator into quotation marks"
         )
 

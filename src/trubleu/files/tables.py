@@ -179,6 +179,8 @@ def find_fields(
     given: Mapping[str, str] | None,
     place: str,
     several: Mapping[str, str] | None = None,
+    *,
+    option: str = "--columns",
 ) -> dict[str, tuple[str, ...]]:
     """Find out which columns hold which fields.
 
@@ -196,6 +198,8 @@ def find_fields(
         Where the titles are, for messages.
     several
         Patterns of the titles of fields that several columns may hold, such as ratings.
+    option
+        The option that says which column it is, for messages; empty if there is none.
 
     Returns
     -------
@@ -226,8 +230,8 @@ def find_fields(
         meant = [field] if field in free else [title for title in dict.fromkeys(free) if plain_title(title) in called]
         if len(meant) > 1:
             raise DataError(
-                f"{place}: the columns {' and '.join(meant)} could both be the {field}; rename one of them to {field}, "
-                f"or say which it is, such as {field}={meant[0]}"
+                f"{place}: the columns {' and '.join(meant)} could both be the {field}; rename one of them to {field}"
+                + (f", or say which it is, such as {option} {field}={meant[0]}" if option else "")
             )
         if meant:
             found[field] = (meant[0],)

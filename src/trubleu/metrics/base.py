@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 import numpy as np
 
 from trubleu.data import PreparedReferences, References
-from trubleu.errors import DataError, TrubleuWarning, UsageError, nearest
+from trubleu.errors import DataError, TrubleuWarning, UsageError, counted, nearest
 from trubleu.native import MAX_ORDER
 from trubleu.results import html_record
 from trubleu.signature import number_text
@@ -254,7 +254,7 @@ def as_references(references: AnyReferences, outputs: Sequence[str]) -> Referenc
         references = References.from_lists(references, outputs_count=len(outputs))
     if len(references) != len(outputs):
         raise DataError(
-            f"there are {len(outputs)} outputs but references for {len(references)} segments; "
+            f"{counted(len(outputs), 'output')} but references for {counted(len(references), 'segment')}; "
             "give one output for each segment"
         )
     return references

@@ -229,4 +229,4 @@ def _tell_of_raters(ratings: Ratings, notes: Notes) -> None:
         notes.warn(f"all ratings in {ratings.source} come from one rater, whose taste and slips nobody balances")
     counts = ratings.counts().values()
     if min(counts) != max(counts):
-        notes.add(f"outputs have from {min(counts)} to {max(counts)} ratings each")
+        notes.add(f"outputs have from {min(counts)} to {counted(max(counts), 'rating')} each")
