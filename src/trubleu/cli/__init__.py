@@ -28,7 +28,7 @@ from trubleu.cli import (
     vectors,
 )
 from trubleu.cli.options import take_set
-from trubleu.errors import TrubleuError, UsageError
+from trubleu.errors import TrubleuError, UsageError, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -77,7 +77,14 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Leave with exit code 2."""
-        self.exit(EXIT_BAD_INPUT, f"trubleu: {message}; see {self.prog} --help\n")
+        more = "" if message.endswith("?") else f"; see {self.prog} --help"
+        self.exit(EXIT_BAD_INPUT, f"trubleu: {message}{more}\n")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            scoring = action.dest == "command" and (value == "sacrebleu" or exists(value))  # noqa: PTH110
+            hint = "files are scored by trubleu score" if scoring else nearest(str(value), map(str, action.choices))
+            raise argparse.ArgumentError(action, f"invalid choice: {value!r}; {hint}")
 
     def _get_option_tuples(self, option_string: str) -> list[Any]:
         # argparse takes -t for -tok even where abbreviations are off.

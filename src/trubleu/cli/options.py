@@ -445,7 +445,9 @@ def corpus_files(options: argparse.Namespace) -> tuple[list[str], list[str], lis
     from trubleu.errors import UsageError
     from trubleu.files.paths import check_standard_input_once
 
-    if (options.refs is None) == (options.ref is None):
+    if options.refs is not None and options.ref is not None:
+        raise UsageError("--refs and --ref both name references; give one of the two")
+    if options.refs is None and options.ref is None:
         raise UsageError(
             "references are given with --refs FILE, with one or more --ref FILE, or by a set made by trubleu import; "
             "as in sacreBLEU: REFERENCE … -i OUTPUTS …"

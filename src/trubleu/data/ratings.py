@@ -24,6 +24,7 @@ from trubleu.data.rating_files import (
 )
 from trubleu.data.weights import FIVE_POINTS, UNIT, exact, guess_scale, weight_on_scale
 from trubleu.errors import DataError, Notice, UsageError, counted, nearest, shown, some
+from trubleu.files.delimited import comma_hint
 from trubleu.files.jsonl import kind_of
 from trubleu.files.paths import base_name
 
@@ -68,7 +69,7 @@ def checked_scores(
         score = value if type(value) is int else _number(value)  # nearly always, and far cheaper than the next
         if score is None or not low <= score <= high or (kind == "an integer" and not isinstance(score, int)):
             found = "null" if value is None else shown(float(value) if isinstance(value, Fraction) else value)
-            raise DataError(f"{place(row)}: score must be {kind}{span}, not {found}")
+            raise DataError(f"{place(row)}: score must be {kind}{span}, not {found}{comma_hint(value)}")
         scores.append(score)
     return tuple(scores)
 

@@ -23,7 +23,7 @@ from trubleu.data.weights import (
     weight_problem,
 )
 from trubleu.errors import DataError, UsageError, counted, nearest, shown, some
-from trubleu.files.delimited import finite
+from trubleu.files.delimited import comma_hint, finite
 from trubleu.files.jsonl import is_json_name, json_line, kind_of, parse_objects
 from trubleu.files.lines import open_bytes, read_text_lines, split_lines
 from trubleu.files.parquet import is_parquet, read_parquet
@@ -572,7 +572,7 @@ def references_of_table(
     found = find_fields(table.titles, REFERENCE_TITLES, columns, place, RATING_TITLES)
     if "text" not in found:
         raise DataError(
-            f"{place} names no column of texts, only {some(table.titles)}; say which it is: --columns text=TITLE"
+            f"{place} names no column of texts, only {some(table.titles)}; {table.remedy('--columns text=TITLE')}"
         )
     if "weight" in found and ("score" in found or "ratings" in found):
         raise DataError(f"{place} has weights and ratings; say which to use, or take one out of the table")
@@ -618,7 +618,9 @@ def _table_weights(
                 continue
             number = finite(cell)
             if number is None:
-                raise DataError(f"{table.places[row]}: {title} must be a number, or empty, not {shown(cell)}")
+                raise DataError(
+                    f"{table.places[row]}: {title} must be a number, or empty, not {shown(cell)}{comma_hint(cell)}"
+                )
             rows[row].append(number)
     if field == "weight":
         if scale is not None:

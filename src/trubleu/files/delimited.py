@@ -105,9 +105,11 @@ def _pieces_of_rows(
 def check_width(row: Sequence[str], header: Sequence[str], place: str) -> None:
     """Refuse a row that has more or fewer fields than the first line names."""
     if len(row) != len(header):
+        more = len(row) > len(header)
+        remedy = "put a field that holds the separator into quotation marks"
         raise DataError(
             f"{place}: this line has {counted(len(row), 'field')} but the first has {len(header)}; "
-            "put a field that holds the separator into quotation marks"
+            + (remedy if more else "add what is missing, and separate fields as the first line does")
         )
 
 
@@ -157,6 +159,18 @@ def number(text: str) -> float | str:
     if isinstance(found := whole(text), int):
         return found
     return text if (real := finite(text)) is None else real
+
+
+def comma_hint(text: object) -> str:
+    """Return what to do about a decimal comma, to end a message with; nothing where there is none.
+
+    Examples
+    --------
+    >>> comma_hint("3,5"), comma_hint("three")
+    ('; write a point for the decimal comma', '')
+    """
+    comma = isinstance(text, str) and finite(text) is None and finite(text.replace(",", ".", 1)) is not None
+    return "; write a point for the decimal comma" if comma else ""
 
 
 def finite(text: str) -> float | None:

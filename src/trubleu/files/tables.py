@@ -11,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from trubleu.errors import DataError, Notice, UsageError, nearest, shown, some
-from trubleu.files.delimited import check_width, delimited_rows, unguarded
+from trubleu.files.delimited import check_width, delimited_rows, finite, unguarded
 from trubleu.files.lines import open_bytes, split_lines
 from trubleu.files.paths import base_name, format_of, name_of
 from trubleu.optional_deps import needed
@@ -59,6 +59,12 @@ class TextTable(NamedTuple):
     titles: tuple[str, ...]
     rows: list[list[str]]
     places: Sequence[str]
+
+    def remedy(self, option: str) -> str:
+        """Say what to do if the titles do not tell: an option, or titles where there are none but data."""
+        if any(not title or finite(title) is not None for title in self.titles):
+            return "that is data, so put a row above it that names the columns, such as id,text"
+        return f"say which it is: {option}"
 
     def column(self, title: str) -> list[str]:
         """Return the cells of a column."""
