@@ -567,7 +567,7 @@ with locked(sys.argv[1]):
 
 def test_it_works_where_fcntl_is_missing(tmp_path: Path) -> None:
     (tmp_path / "r.txt").write_text("a b\n")
-    done = subprocess.run(  # noqa: S603
+    done = subprocess.run(
         [sys.executable, "-c", WITHOUT_FCNTL, str(tmp_path)], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
