@@ -283,7 +283,7 @@ def _from_table(table: Table, references: References, *, partial: bool = False) 
 
 
 def _check_count(count: int, what: str, name: str, references: References) -> None:
-    if not len(references):
+    if count and not len(references):
         raise DataError(f"{references.source} has no references; give a file with one line per segment")
     if count != len(references):
         raise DataError(
