@@ -398,7 +398,7 @@ BAD_CALLS: list[tuple[list[str], str]] = [
     (["--refs", "refs.jsonl", "good.txt", "--digits", "99"], "--digits 99"),
     (["--refs", "refs.jsonl", "good.txt", "--weight", "w"], "--weight goes with --ref"),
     (["good.txt"], "references are given with --refs FILE"),
-    (["--refs", "refs.jsonl", "--ref", "plain.txt", "good.txt"], "references are given with --refs FILE"),
+    (["--refs", "refs.jsonl", "--ref", "plain.txt", "good.txt"], "--refs and --ref both name references"),
     (["--refs", "-", "-"], "can be read only once"),
     (["--refs", "refs.jsonl", "good.txt", "--frobnicate"], "there is no option --frobnicate; see trubleu score --help"),
     (["--refs", "refs.jsonl", "good.txt", "--smoth=exp"], r"--smoth=exp \(did you mean --smoothing\?\); see trubleu s"),
