@@ -19,6 +19,19 @@ else
   done
 fi
 
+if [ "$(uname -s)" = Linux ]; then
+  # The tag of the oldest glibc that the kernels can be used with.
+  quietly "checking the wheel with auditwheel" auditwheel repair --wheel-dir "$here/audited" "$here"/dist/*.whl
+  rm "$here"/dist/*.whl
+  cp "$here"/audited/*.whl "$here/dist"
+  case $(basename "$here"/dist/*.whl) in *manylinux*) ;; *) fail "auditwheel gave no manylinux tag." ;; esac
+fi
+if [ -n "${1:-}" ]; then
+  for platform in linux macos windows; do
+    quietly "what cibuildwheel builds for $platform" uv tool run cibuildwheel --print-build-identifiers --platform "$platform"
+  done
+fi
+
 say "looking into them"
 python - "$here/dist" <<'PY'
 import sys

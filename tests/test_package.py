@@ -328,7 +328,7 @@ def test_lists_in_sacrebleu_s_shape_are_refused_and_it_is_said_how_to_pass_them(
 @pytest.mark.parametrize(
     ("outputs", "references", "message"),
     [
-        (["a", "b"], [["a"]], "2 outputs but references for 1 segments"),
+        (["a", "b"], [["a"]], "2 outputs but references for 1 segment"),
         (["a"], ["a"], "must be a list"),
         ("ab", [["a"], ["b"]], "outputs is one string"),
         (["a", 5], [["a"], ["b"]], "output 2 is of type int"),
@@ -550,3 +550,25 @@ def test_what_is_pinned_is_what_is_asked_for(name: str) -> None:
         versions = pinned[re.sub(r"[-_.]+", "-", each.name).lower()]
         assert all(version in each.specifier for version in versions), f"{each}: {versions}; run make lock"
     assert "torch" not in pinned  # large, and another build on each machine: scripts/test-integrations.sh has it
+
+
+WITHOUT_FCNTL = """
+import sys
+
+sys.modules["fcntl"] = None  # as where there is none, such as on Windows
+import trubleu.demo.runner, trubleu.files.remote, trubleu.mining, trubleu.rating
+from trubleu.cli import main
+from trubleu.files.writer import locked
+
+with locked(sys.argv[1]):
+    sys.exit(main(["score", "--ref", "r.txt", "r.txt", "-m", "bleu-1", "--out", "o.txt"]))
+"""
+
+
+def test_it_works_where_fcntl_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "r.txt").write_text("a b\n")
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_FCNTL, str(tmp_path)], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "100.00" in (tmp_path / "o.txt").read_text()

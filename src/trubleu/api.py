@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from trubleu.data import PreparedReferences, References
 from trubleu.errors import UsageError
+from trubleu.metrics.base import warn_unweighted, whole_references
 from trubleu.metrics.defaults import DEFAULT_METRIC
 from trubleu.metrics.registry import metric as make_metric
 
@@ -41,6 +42,11 @@ def corpus_score(
     options
         The metric's options, as for `trubleu.metric`.
 
+    Warns
+    -----
+    TrubleuWarning
+        If references have no weights and the metric is another one for that reason, as ΔBLEU is BLEU.
+
     Examples
     --------
     >>> outputs = ["the food was great", "i do not know"]
@@ -57,4 +63,7 @@ def corpus_score(
             raise UsageError("these references hold their weights already; pass weights with lists of references only")
     else:
         references = References.from_lists(references, weights, outputs_count=len(outputs))
-    return make_metric(metric, **options).corpus(outputs, references, threads=threads)
+    made = make_metric(metric, **options)
+    result = made.corpus(outputs, references, threads=threads)
+    warn_unweighted({made.name: made}, weighted=whole_references(references).weighted())
+    return result

@@ -44,7 +44,7 @@ def test_without_shtab_the_message_says_what_to_install(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nushell"], "invalid choice: 'nushell' (choose from"),
+        (["nushell"], "invalid choice: 'nushell'; known: "),
         (["bash", "zsh"], "completion reads no files, but zsh is given; name one shell only"),
         ([], "the following arguments are required: SHELL"),
     ],

@@ -127,10 +127,6 @@ def test_a_set_is_compared_and_explained(folder: Path, capsys: pytest.CaptureFix
         (["judge", "pairs", "set/ratings.csv"], "there is nothing to judge by; give --ratings FILE with outputs and"),
         (["judge", "pairs", "usr", "--aspect", "Natural", "--aspect", "Overall"], "--aspect Natural and Overall have"),
         (["judge", "pairs", "usr", "--aspect", "Natura"], "usr/ratings.csv has no ratings of the aspect 'Natura'; did"),
-        (
-            ["judge", "pairs", "mqm", "-m", "bleu"],
-            "mqm/ratings.csv:2: score must be an integer from 1 to 5, not '-5.1'",
-        ),
     ],
 )
 def test_what_sets_are_refused(

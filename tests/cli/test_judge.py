@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -145,8 +146,9 @@ def test_references_without_weights_have_no_thresholds(capsys: pytest.CaptureFix
         (["A.txt", "B.txt", "C.txt", "--unit", "99"], "a unit of 99 segments is larger than the data"),
         (["A.txt", "B.txt", "--sweeps", "size"], "there is no sweep 'size'"),
         (["A.txt", "B.txt", "--scale", "five"], "the scale 'five' must be two numbers"),
-        (["A.txt", "B.txt", "--scale", "1:3"], "must be an integer from 1 to 3"),
-        (["A.txt", "B.txt", "--scale", "0.5:3"], "--scale 0.5:3 must have whole numbers as its ends"),
+        (["A.txt", "B.txt", "--scale", "1:3"], "score must be a number from 1 to 3, not "),
+        (["A.txt", "B.txt", "--scale", "0.5:3"], "score must be a number from 0.5 to 3, not "),
+        (["A.txt", "B.txt", "--columns", "rater=ratr"], "--columns: no table has a column 'ratr'; did you mean rater?"),
         (["A.txt", "B.txt", "--aspect", "style"], "has no ratings of the aspect 'style'; its ratings have no aspect"),
         (["A.txt", "B.txt", "-m", "blue"], "there is no metric 'blue'"),
         (["A.txt", "B.txt", "--scores", "none.csv"], "none.csv"),
@@ -183,8 +185,64 @@ def test_a_rater_who_rated_twice(capsys: pytest.CaptureFixture[str]) -> None:
     Path("ratings.csv").write_text(text + text.splitlines()[1] + "\n")
     code, _, err = run("A.txt", "B.txt", "C.txt", capsys=capsys)
     assert code == 2
-    assert "--repeated-ratings keep" in err
-    assert run("A.txt", "B.txt", "C.txt", "--repeated-ratings", "first", "--sweeps", "none", capsys=capsys)[0] == 0
+    assert "--repeated-ratings mean" in err
+    said = {"mean": "the mean of each rater's counts", "first": "the first counts", "last": "the last counts"}
+    for rule, told in (said | {"keep": "each counts"}).items():
+        code, _, err = run("A.txt", "B.txt", "C.txt", "--repeated-ratings", rule, "--sweeps", "none", capsys=capsys)
+        assert (code, err) == (0, f"trubleu: ratings.csv: 1 rating by raters of what they had rated before; {told}\n")
+
+
+@pytest.mark.usefixtures("study")
+@pytest.mark.parametrize(
+    ("factor", "shift", "options", "said"),
+    [
+        ("0.25", "-0.25", ["--scale", "0:1"], ""),
+        ("0.25", "-0.25", ["--pool-outputs"], "trubleu: ratings.csv: scores are on the scale 0:1\n"),
+        ("6.25", "-31.25", ["--scale=-25:0", "--pool-outputs"], ""),
+        ("6.25", "-31.25", ["--scale", "-25:0"], ""),
+        (
+            "1.7",
+            "-4.123",
+            [],
+            "trubleu: ratings.csv: scores from -2.423 to 4.377 are taken as they are, on no fixed scale\n",
+        ),
+    ],
+)
+def test_any_scale_gives_the_same_coefficients(
+    factor: str, shift: str, options: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pool = [each for each in options if each == "--pool-outputs"]
+    command = ["A.txt", "B.txt", "C.txt", "--sweeps", "none"]
+    plain = run(*command, *pool, capsys=capsys)
+    rows = [line.split(",") for line in Path("ratings.csv").read_text().splitlines()]
+    at = rows[0].index("score")
+    for row in rows[1:]:
+        row[at] = str(Decimal(row[at]) * Decimal(factor) + Decimal(shift))
+    Path("ratings.csv").write_text("".join(",".join(row) + "\n" for row in rows))
+    code, out, err = run(*command, *options, capsys=capsys)
+    assert (plain[0], code, err.removesuffix(plain[2])) == (0, 0, said)
+    table = out.index("ρ"), plain[1].index("ρ")
+    assert out[table[0] :].split("\n\n")[0] == plain[1][table[1] :].split("\n\n")[0]
+
+
+@pytest.mark.usefixtures("study")
+def test_scores_without_ends_cannot_join_the_references(capsys: pytest.CaptureFixture[str]) -> None:
+    text = Path("ratings.csv").read_text().replace(",5", ",2.5").replace(",1", ",-1.5")
+    Path("ratings.csv").write_text(text)
+    code, out, err = run("A.txt", "B.txt", "C.txt", "--pool-outputs", "--condition", "all", capsys=capsys)
+    assert (code, out) == (2, "")
+    assert "ratings.csv has scores without a worst and a best, which cannot become weights; give them: " in err
+
+
+@pytest.mark.usefixtures("study")
+def test_columns_of_ratings_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    plain = run("A.txt", "B.txt", "C.txt", "--sweeps", "none", capsys=capsys)
+    header, _, rest = Path("ratings.csv").read_text().partition("\n")
+    Path("ratings.csv").write_text(header.replace("score", "points").replace("rater", "who") + "\n" + rest)
+    named = run("A.txt", "B.txt", "C.txt", "--sweeps", "none", "--columns", "score=points,rater=who", capsys=capsys)
+    assert (named[0], named[1]) == (0, plain[1])
+    assert "rater ← who" in named[2]
+    assert "score ← points" in named[2]
 
 
 @pytest.mark.usefixtures("study")

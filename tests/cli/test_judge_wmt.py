@@ -255,7 +255,7 @@ def test_weighted_references_and_delta_bleu(run: Run, tmp_path: Path) -> None:
     assert (code, err) == (0, "")
     code, _, err = run(*ALL, "-m", "dbleu-2")
     assert code == 0
-    assert "the references have no weights, so that all weigh 1 and dbleu-2 is BLEU" in err
+    assert "the references have no weights, so all weigh 1 and dbleu-2 is BLEU" in err
 
 
 def test_the_work_is_given_to_the_engine(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

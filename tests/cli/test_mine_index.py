@@ -67,6 +67,18 @@ def test_index_add_info(run: Run, tmp_path: Path) -> None:
     assert [(row["name"], row["triples"]) for row in found["sources"]] == [("c.jsonl", 25), ("more.tsv", 2)]
 
 
+@pytest.mark.parametrize("engine", [[], ["--engine", "local:2"]])
+def test_a_table_is_a_corpus(run: Run, tmp_path: Path, engine: list[str]) -> None:
+    (tmp_path / "t.csv").write_text('no,prompt,reply\n1,"how, then?",so\n2,where,"here\nand there"\n')
+    code, _, err = run("index", "t.csv", "--out", "t.index", *engine)
+    assert (code, err) == (0, "trubleu: columns of t.csv: message ← prompt, response ← reply\n")
+    assert Index.open("t.index").triple(1) == ("t.csv:3", "where", "here\nand there")
+    code, out, err = run("index", "t.csv", "--columns", "message=question", "--out", "u.index", *engine)
+    assert (code, out) == (2, "")
+    assert err == "trubleu: t.csv:1: there is no column 'question'; known: no, prompt, reply\n"
+    assert not (tmp_path / "u.index").exists()
+
+
 def test_an_index_inside_the_corpus_is_not_added_to_itself(run: Run, tmp_path: Path) -> None:
     (tmp_path / "corpus").mkdir()
     write(tmp_path / "corpus" / "c.jsonl", triples(3))

@@ -9,6 +9,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -20,7 +21,6 @@ from trubleu.data import corpus
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 ROWS: list[dict[str, Any]] = [
     {"id": "x", "message": "how was it", "references": [{"text": "the food was great", "weight": 1.0}, {"text": "no"}]},
@@ -249,3 +249,23 @@ def test_bad_input_is_one_sentence(
     assert err.startswith("trubleu: ")
     assert err.count("\n") == 1
     assert re.search(message, err), err
+
+
+def test_tables_fit_into_the_terminal_that_shows_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("r.txt", "a-system-with-a-name.txt"):
+        Path(name).write_text("a b c\n")
+    command = ["score", "--ref", "r.txt", "a-system-with-a-name.txt"]
+    command += ["-m", "bleu", "chrf", "sbleu-2", "bleu-1", "bleu-2", "bleu-3"]
+    assert main(command) == 0
+    plain = capsys.readouterr().out
+    monkeypatch.setenv("COLUMNS", "50")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert main(command) == 0
+    narrow = capsys.readouterr().out
+    headings = [line.split()[1:] for line in narrow.splitlines() if line.startswith("system ")]
+    assert headings == [["bleu", "chrf", "sbleu-2"], ["bleu-1", "bleu-2", "bleu-3"]]
+    assert main([*command, "--out", "o.txt"]) == 0
+    assert Path("o.txt").read_text() == plain

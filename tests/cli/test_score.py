@@ -281,7 +281,7 @@ def test_blocks_are_said(run: Callable[..., tuple[int, str, str]], monkeypatch: 
 
 def test_delta_bleu_without_weights_is_said(run: Callable[..., tuple[int, str, str]]) -> None:
     assert (
-        "have no weights, so that all weigh 1 and dbleu-2 is BLEU"
+        "have no weights, so all weigh 1 and dbleu-2 is BLEU"
         in run("--ref", "plain.txt", "good.txt", "-m", "dbleu-2")[2]
     )
 
@@ -398,7 +398,7 @@ BAD_CALLS: list[tuple[list[str], str]] = [
     (["--refs", "refs.jsonl", "good.txt", "--digits", "99"], "--digits 99"),
     (["--refs", "refs.jsonl", "good.txt", "--weight", "w"], "--weight goes with --ref"),
     (["good.txt"], "references are given with --refs FILE"),
-    (["--refs", "refs.jsonl", "--ref", "plain.txt", "good.txt"], "references are given with --refs FILE"),
+    (["--refs", "refs.jsonl", "--ref", "plain.txt", "good.txt"], "--refs and --ref both name references"),
     (["--refs", "-", "-"], "can be read only once"),
     (["--refs", "refs.jsonl", "good.txt", "--frobnicate"], "there is no option --frobnicate; see trubleu score --help"),
     (["--refs", "refs.jsonl", "good.txt", "--smoth=exp"], r"--smoth=exp \(did you mean --smoothing\?\); see trubleu s"),

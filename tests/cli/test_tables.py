@@ -127,7 +127,7 @@ def test_judge_takes_ratings_from_excel(folder: Path) -> None:
     [
         (
             "--refs two.csv one.csv",
-            "could both be the text; rename one of them to text, or say which it is, such as text=",
+            "could both be the text; rename one of them to text, or say which it is, such as --columns text=",
         ),
         ("--refs percent.csv one.csv", "go from 60 to 90; say on which scale they are: --scale"),
         ("--refs percent.csv one.csv --scale 0:80", "percent.csv:2: the rating 90 lies outside of the scale"),
@@ -149,11 +149,11 @@ def test_judge_takes_ratings_from_excel(folder: Path) -> None:
             "--refs refs.csv outs.csv --columns id=conv",
             "no table has a column 'conv'; did you mean conv_id?",
         ),
-        ("--ref prose.txt prose.txt --columns id=x", "--scale and --columns go with a table of references"),
+        ("--ref prose.txt prose.txt --columns id=x", "--columns goes with tables, and none of the files is one"),
         ("--refs refs.json prose.txt --columns id=x", "--columns goes with tables, and none of the files is one"),
         ("--refs refs.csv outs.csv --engine local:2", "refs.csv is a table, which is read whole"),
         ("--refs semicolons.csv one.csv --scale 0:1", "--scale changes nothing, as semicolons.csv has weights"),
-        ("--ref prose.txt prose.txt --scale 0:1", "--scale and --columns go with a table"),
+        ("--ref prose.txt prose.txt --scale 0:1", "--scale goes with a table of references, given with --refs"),
         ("--refs dates.xlsx one.csv", "dates.xlsx: row 2, column 3 is a date, 2026-05-04"),
         ("--refs merged.xlsx one.csv", "merged.xlsx: the cells A2:A3 are merged; unmerge them"),
         ("--refs nothing.xlsx one.csv", "nothing.xlsx has no sheet with anything in it"),

@@ -178,7 +178,7 @@ def test_split_refuses_and_writes_nothing(run: Run, folder: Path) -> None:
         "triples.jsonl:22: the id 't4' is used already at triples.jsonl:5; every triple needs its own"
     )
     (folder / "ratings.csv").write_text("item,rater,score\nt1,ann,6\n")
-    assert refused(run(*SPLIT)) == "ratings.csv:2: score must be an integer from 1 to 5, not 6"
+    assert refused(run(*SPLIT)) == "ratings.csv:2: score must be a number from 1 to 5, not 6"
     assert sorted(folder.iterdir()) == before
 
 

@@ -193,7 +193,7 @@ def test_what_the_command_prints(tmp_path: Path, form: str) -> None:
             ":1: both item and id could be the segment; call one of them segment$",
         ),
         ("s.csv", "metric,metric,system,id,score\n", ":1: there are 2 columns metric; leave only one of them$"),
-        ("s.csv", "metric,system,id,score\nm,A,1\n", ":2: this line has 3 fields but the first has 4; put a field"),
+        ("s.csv", "metric,system,id,score\nm,A,1\n", ":2: this line has 3 fields but the first has 4; add what"),
         ("s.csv", "metric,system,id,score\nm,A,1,x\n", ":2: score must be a finite number, not 'x'$"),
         ("s.csv", "metric,system,id,score\nm,A,1,\n", " holds no scores; a file of scores has METRIC"),
         (

@@ -105,7 +105,7 @@ def test_names_clash(references: References) -> None:
 def test_number_of_lines(tmp_path: Path) -> None:
     (tmp_path / "out.txt").write_text("x\n")
     (tmp_path / "refs.txt").write_text("a\nb\n")
-    with pytest.raises(DataError, match=r"out\.txt has 1 lines but .*refs\.txt has 2 segments"):
+    with pytest.raises(DataError, match=r"out\.txt has 1 line but .*refs\.txt has 2 segments"):
         read_outputs([str(tmp_path / "out.txt")], References.read(tmp_path / "refs.txt"))
 
 

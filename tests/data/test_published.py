@@ -258,7 +258,9 @@ def test_a_set_is_read_back_as_it_was(tmp_path: Path) -> None:
     assert references.segment(0) == read_published("usr", path)[0].segments[0]
     outputs = read_outputs([*files.outputs.values()], references)
     assert {each.name: each.texts for each in outputs} == {"Nucleus-(p-=-0.3)": ["ok"], "New-Human": ["great !"]}
-    with pytest.raises(DataError, match="score must be an integer from 1 to 5, not 0"):
+    with pytest.raises(
+        DataError, match="Understandable is rated from 0 to 1 and other aspects are not; judge by aspects of"
+    ):
         Ratings.read(files.ratings)
     overall = Ratings.read(files.ratings, only=["Overall"])
     assert (set(overall.aspect or ()), overall.score) == ({"Overall"}, (2, 2, 3, 5, 4, 5))

@@ -145,8 +145,8 @@ def test_outputs_that_were_not_ranked(tmp_path: Path) -> None:
         (HEADER + ROW.replace("581", " "), ":2: the segment is empty; every line names one$"),
         (HEADER + ROW.replace("B.txt", ""), ":2: the system is empty; every line names one$"),
         (HEADER + ROW.replace("eng", ""), ":2: the language is empty; every line names two$"),
-        (HEADER + ROW + "deu,eng\n", ":3: this line has 2 fields but the first has 9; put a field that holds the sep"),
-        (HEADER + ROW + ROW.replace("judge1", '"a\nb"') + "x\n", ":5: this line has 1 fields but the first has 9;"),
+        (HEADER + ROW + "deu,eng\n", ":3: this line has 2 fields but the first has 9; add what is missing, and"),
+        (HEADER + ROW + ROW.replace("judge1", '"a\nb"') + "x\n", ":5: this line has 1 field but the first has 9;"),
         (HEADER + ROW + '"x', ":3: this is not CSV: unexpected end of data; write the file again$"),
     ],
 )

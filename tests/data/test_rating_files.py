@@ -14,10 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trubleu.data import Ratings
-from trubleu.errors import DataError, UsageError
+from trubleu.errors import DataError, Notice, UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+pytestmark = pytest.mark.filterwarnings("ignore::trubleu.errors.Notice")
 
 WIDE = "JudgeID\tInstanceID\tSystemID\tRelevance\tInformativeness\n"
 
@@ -61,22 +63,20 @@ def test_the_names_of_the_fields_go_first(tmp_path: Path) -> None:
     [
         (
             "InstanceID,segment,system,rater,score\n",
-            r":1: the columns InstanceID and segment could both be the item; rename .*, such as item=Inst",
+            r":1: the columns InstanceID and segment could both be the item; rename .*, such as --columns item=Inst",
         ),
         ("Item,ITEM,system,rater,score\n", ":1: the columns Item and ITEM could both be the item;"),
-        ("item,system,rater\n", ":1: the column score must be there; columns found: item, system, rater$"),
+        ("item,system,rater\n", ":1: the column score must be there; columns found: item, system, rater; say which"),
         ("item,system,rater,aspect\n", ":1: the column score must be there; columns found: item, system, rater, asp"),
-        ("item,system,style\n", ":1: the column rater must be there; columns found: item, system, style$"),
         ("item,system,rater,style,style\n", ":1: there are 2 columns style; leave only one of them$"),
         (
             "item,system,rater,style,comment\n7,A,ann,4,5\n8,A,ann,4,nice\n",
-            r":3: the column comment holds 'nice', but without a column score every .* \(aspects=\.\.\.\), or",
+            r":3: the column comment holds 'nice', but without a column score every .* \(--aspect NAME\), or",
         ),
-        ("item,system,rater,style\n7,A,ann,4.0\n", r":2: the column style holds '4\.0', but without a column score"),
         ("item,system,rater,style\n7,A,ann,\n", ":2: the column style holds '', but without a column score"),
         (
             "item,system,rater,style,facts\n7,A,ann,4,9\n",
-            ":2, column facts: score must be an integer from 1 to 5, not 9$",
+            ": style is rated from 1 to 5 and other aspects are not; judge by aspects of one scale",
         ),
     ],
 )
@@ -84,6 +84,28 @@ def test_a_file_that_cannot_be_used(tmp_path: Path, text: str, message: str) -> 
     with pytest.raises(DataError, match=rf"/r\.csv{message}") as caught:
         Ratings.read(written(tmp_path, text, "r.csv"))
     assert "\n" not in str(caught.value)
+
+
+def test_a_column_a_rater(tmp_path: Path) -> None:
+    path = written(tmp_path, "seg_id,system,rater1,rater2\n7,A,4,4.5\n8,A,,2\n", "r.csv")
+    with pytest.warns(Notice, match="^columns of r.csv: item ← seg_id, system ← system, raters ← rater1 rater2$"):
+        found = Ratings.read(path)
+    assert found == Ratings(["7", "7", "8"], ["A"] * 3, ["rater1", "rater2", "rater2"], [4, 4.5, 2])
+    path = written(tmp_path, "item,system,rater1,rater2\n7,A,4,4\n8,A,,two\n", "r.csv")
+    with pytest.raises(DataError, match=r"r\.csv:3, column rater2: score must be a number, not 'two'$"):
+        Ratings.read(path)
+
+
+def test_scores_without_raters_are_means(tmp_path: Path) -> None:
+    path = written(tmp_path, "item,system,mean_rating\n7,A,4.25\n7,B,1.5\n", "r.csv")
+    with pytest.warns(Notice, match="score ← mean_rating, each score the mean of unnamed raters$"):
+        found = Ratings.read(path)
+    assert (found.rater, found.score) == (("mean", "mean"), (Fraction(17, 4), Fraction(3, 2)))
+
+
+def test_only_some_columns_are_aspects(tmp_path: Path) -> None:
+    path = written(tmp_path, "item,system,rater,style,comment\n7,A,ann,4,nice\n", "r.csv")
+    assert Ratings.read(path, only=["style"]).score == (4,)
 
 
 def test_columns_by_name(tmp_path: Path) -> None:
@@ -142,7 +164,7 @@ def test_json_and_frames_are_taken_at_their_word(tmp_path: Path) -> None:
             UsageError,
             "^the column 'InstanceID' is given twice; a column holds one thing only$",
         ),
-        ({"repeats": "last"}, UsageError, "^repeats: there is no 'last'; known: refuse, keep, first$"),
+        ({"repeats": "none"}, UsageError, "^repeats: there is no 'none'; known: refuse, mean, first, last, keep$"),
     ],
 )
 def test_options_that_do_not_fit(tmp_path: Path, options: Any, error: type[Exception], message: str) -> None:
@@ -158,13 +180,20 @@ def test_somebody_rated_the_same_twice(tmp_path: Path) -> None:
     path = written(tmp_path, TWICE, "r.csv")
     with pytest.raises(
         DataError,
-        match=r"r\.csv:3: the rater 'ann' has rated this already at .*r\.csv:2 \(item '7', system 'A'\); leave one of "
-        r'the two out, or say that both count: repeats="keep", on the command line --repeated-ratings keep$',
+        match=r"r\.csv:3: the rater 'ann' has rated this already at .*r\.csv:2 \(item '7', system 'A'\); say which "
+        r'counts: repeats="mean", "first", "last" or "keep" \(each for itself\), on the command line --repeated-'
+        "ratings mean$",
     ):
         Ratings.read(path)
-    first = Ratings.read(path, repeats="first")
+    found = {}
+    told = {"mean": "the mean of each rater's counts", "first": "the first counts", "last": "the last counts"}
+    for rule, said in (told | {"keep": "each counts"}).items():
+        with pytest.warns(Notice, match=f"^r.csv: 1 rating by raters of what they had rated before; {said}$"):
+            found[rule] = Ratings.read(path, repeats=rule)  # type: ignore[arg-type]
+    first, kept = found["first"], found["keep"]
     assert (first.rater, first.score) == (("ann", "bob"), (4, 2))
-    kept = Ratings.read(path, repeats="keep")
+    assert (found["last"].rater, found["last"].score) == (("ann", "bob"), (1, 2))
+    assert (found["mean"].rater, found["mean"].score) == (("ann", "bob"), (Fraction(5, 2), 2))
     assert kept.item_means() == kept.means() == {("7", "A"): Fraction(7, 3)}
     assert kept.select(system="A") == kept
     assert Ratings.from_frame(kept.to_frame(), repeats="keep") == kept
@@ -241,7 +270,7 @@ def test_who_and_what() -> None:
 
 def test_the_ratings_of_dstc7(real_data: Path) -> None:
     path = real_data / "dstc7" / "dstc7-task2-human-eval-per-judge.tsv"
-    with pytest.raises(DataError, match=r':387, column Relevance: the rater .* repeats="keep"'):
+    with pytest.raises(DataError, match=r':387, column Relevance: the rater .* repeats="mean"'):
         Ratings.read(path)
     kept = Ratings.read(path, repeats="keep")
     assert (len(kept), kept.raters(), len(kept.items()), len(kept.systems())) == (66_000, 317, 1000, 11)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import pickle
 import sys
 import tempfile
+import warnings
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -120,14 +123,77 @@ def test_numbers_as_names_and_numpy_scores() -> None:
 
 
 def test_another_scale() -> None:
-    found = Ratings(["1"], ["A"], ["r"], [100], scale=(0, 100))
-    assert found.means() == {("1", "A"): Fraction(100)}
-    with pytest.raises(UsageError, match="ratings is rated from 0 to 100, but weights come from ratings from 1 to 5;"):
-        found.weights()
+    found = Ratings(["1", "2", "3"], ["A"] * 3, ["r"] * 3, [100, 0, 62.5], scale=(0, 100))
+    assert found.means()["1", "A"] == Fraction(100)
+    assert list(found.weights().values()) == [1.0, -1.0, 0.25]
+    half = Ratings(["1"], ["A"], ["r"], [0.3], scale=(0.1, 0.5))
+    assert half.weights() == {("1", "A"): 0.0}, "exactly: in floating point it is not"
     wrong: Any
-    for wrong in ((5, 1), (1,), "15", (1, 2.5), None):
+    for wrong in ((5, 1), (1,), "15", (1, math.inf), (1, math.nan)):
         with pytest.raises(UsageError, match=r"a scale is its lowest and its highest score, such as \(1, 5\), not "):
             Ratings([], [], [], [], scale=wrong)
+
+
+@pytest.mark.parametrize(
+    ("scores", "scale", "said"),
+    [
+        ([1, 3.5, 5], (1, 5), None),
+        ([0, 1, 1], (0, 1), "ratings: scores are on the scale 0:1"),
+        ([-0.5, 0.25, 1], (-1, 1), "ratings: scores are on the scale -1:1"),
+        ([-25, 0, -0.1], None, "ratings: scores from -25 to 0 are taken as they are, on no fixed scale"),
+        ([-1.75, 0.333, 2.5], None, "ratings: scores from -1.75 to 2.5 are taken as they are, on no fixed scale"),
+    ],
+)
+def test_the_scale_is_guessed_and_said(scores: list[float], scale: Any, said: str | None) -> None:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found = Ratings(["1", "2", "3"], ["A"] * 3, ["r"] * 3, scores)
+        one = found.select(system="A")  # nothing is guessed again
+    assert found.scale == one.scale == scale
+    assert [str(each.message) for each in told] == ([said] if said else [])
+    if scale is None:
+        with pytest.raises(UsageError, match=r"^ratings has scores without a worst and a best, .* --scale LOW:HIGH$"):
+            found.weights()
+
+
+def test_a_slip_is_no_other_scale() -> None:
+    rows = [{"item": str(number), "system": "A", "rater": "r", "score": 4} for number in range(20)]
+    rows[7]["score"] = 55
+    with pytest.raises(
+        DataError, match=r"^ratings: row 8: the score 55 lies outside of the scale from 1 to 5, on which"
+    ):
+        Ratings.from_rows(rows)
+    assert Ratings.from_rows(rows, scale=(0, 100)).score[7] == 55
+
+
+def test_aspects_on_different_scales_are_not_averaged() -> None:
+    rows = [("7", "A", "ann", 4, None, "style"), ("7", "A", "ann", 37.5, None, "seconds")]
+    columns: Any = zip(*rows, strict=True)
+    named: dict[str, Any] = dict(zip(("item", "system", "rater", "score", "pair", "aspect"), columns, strict=True))
+    with pytest.raises(DataError, match=r"^ratings: style is rated from 1 to 5 and other aspects are not; judge by "):
+        Ratings(**named)
+    assert Ratings(**named, scale=(0, 100)).item_means() == {("7", "A"): Fraction(83, 4)}
+
+
+@given(st.lists(st.integers(-(10**6), 10**6), min_size=1, max_size=30), st.randoms())
+def test_means_of_decimals_are_exact(thousandths: list[int], random: Any) -> None:
+    scores = [number / 1000 for number in thousandths]
+    raters = [str(number) for number in range(len(scores))]
+    columns: Any = [["7"] * len(scores), ["A"] * len(scores), raters, scores, None, None, (-1000, 1000)]
+    found = Ratings(*columns).means()
+    assert found == {("7", "A"): Fraction(sum(thousandths), 1000 * len(scores))}
+    random.shuffle(scores)
+    assert Ratings(*columns).means() == found
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_fractions_in_files(tmp_path: Path, ending: str) -> None:
+    before = Ratings(["1", "2"], ["A", "A"], ["r", "r"], [0.1, Decimal("-3.25")], scale=(-25, 1))  # type: ignore[list-item]
+    assert before.score == (Fraction(1, 10), Fraction(-13, 4))
+    before.write(tmp_path / f"r.{ending}")
+    assert Ratings.read(tmp_path / f"r.{ending}", scale=(-25, 1)) == before
+    for kind in ("polars", "pandas"):
+        assert Ratings.from_frame(before.to_frame(kind), scale=(-25, 1)) == before
 
 
 def test_the_name_of_a_system_may_hold_a_colon() -> None:
@@ -137,12 +203,13 @@ def test_the_name_of_a_system_may_hold_a_colon() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"score": 6}, "score must be an integer from 1 to 5, not 6$"),
-        ({"score": 0}, "score must be an integer from 1 to 5, not 0$"),
-        ({"score": 4.0}, r"score must be an integer from 1 to 5, not 4\.0$"),
-        ({"score": "4"}, "score must be an integer from 1 to 5, not '4'$"),
-        ({"score": True}, "score must be an integer from 1 to 5, not True$"),
-        ({"score": None}, "score must be an integer from 1 to 5, not null$"),
+        ({"score": 6}, "score must be a number from 1 to 5, not 6$"),
+        ({"score": 0}, "score must be a number from 1 to 5, not 0$"),
+        ({"score": 5.5}, r"score must be a number from 1 to 5, not 5\.5$"),
+        ({"score": math.nan}, "score must be a number from 1 to 5, not nan$"),
+        ({"score": "4"}, "score must be a number from 1 to 5, not '4'$"),
+        ({"score": True}, "score must be a number from 1 to 5, not True$"),
+        ({"score": None}, "score must be a number from 1 to 5, not null$"),
         ({"item": ""}, "item is empty; a rating names its item, its system and its rater$"),
         ({"system": None}, "system is empty; a rating names its item, its system and its rater$"),
         ({"rater": " "}, "rater is empty; a rating names its item, its system and its rater$"),
@@ -159,14 +226,14 @@ def test_the_name_of_a_system_may_hold_a_colon() -> None:
 def test_row_error(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     rows = [ROWS[0], ROWS[0] | {"rater": "bob"} | change]
     with pytest.raises(DataError, match=f"^ratings: row 2: {message.replace('PLACE1', 'ratings: row 1')}"):
-        Ratings.from_rows(rows)
+        Ratings.from_rows(rows, scale=(1, 5))
     columns: dict[str, Any] = {key: [row[key] for row in rows] for key in ROWS[0]}
     with pytest.raises(DataError, match=f"^ratings: row 2: {message.replace('PLACE1', 'ratings: row 1')}"):
-        Ratings(**columns)
+        Ratings(**columns, scale=(1, 5))
     path = tmp_path / "r.jsonl"
     path.write_text(json.dumps(rows[0]) + "\n\n" + json.dumps(rows[1]))
     with pytest.raises(DataError, match=rf"/r\.jsonl:3: {message.replace('PLACE1', '.*/r.jsonl:1')}") as caught:
-        Ratings.read(path)
+        Ratings.read(path, scale=(1, 5))
     assert "\n" not in str(caught.value)
 
 
@@ -190,18 +257,26 @@ HEADER = "item,system,rater,score\n"
     [
         ("", r" is empty; its first line must name the columns item, system, rater, score$"),
         ("\n\n", r" is empty; its first line must name the columns item, system, rater, score$"),
-        ("item,system,score\n", r":1: the column rater must be there; columns found: item, system, score$"),
-        ("1,A,ann,4\n", r":1: the column item must be there; columns found: 1, A, ann, 4$"),
+        (
+            "item,rater,score\n",
+            r":1: the column system must be there; columns found: item, rater, score; say which it ",
+        ),
+        ("1,A,ann,4\n", r":1: the column item must be there; columns found: 1, A, ann, 4; say which it is: --col"),
         ("item,system,rater,score,item\n", r":1: there are 2 columns item; leave only one of them$"),
-        (HEADER + "1,A,ann,4\n\n1,A,bob\n", r":4: this line has 3 fields but the first has 4; put a field that "),
-        (HEADER + "1,A,ann,4.0\n", r":2: score must be an integer from 1 to 5, not '4\.0'$"),
-        (HEADER + "1,A,ann,\n", r":2: score must be an integer from 1 to 5, not ''$"),
-        (HEADER + "1,A,ann,1_0\n", r":2: score must be an integer from 1 to 5, not '1_0'$"),
-        (HEADER + "1,A,ann,４\n", r":2: score must be an integer from 1 to 5, not '４'$"),
-        (HEADER + f"1,A,ann,{'1' * 5000}\n", r":2: score must be an integer from 1 to 5, not '1111"),
+        (HEADER + "1,A,ann,4\n\n1,A,bob\n", r":4: this line has 3 fields but the first has 4; add what is missing, "),
+        (HEADER + "1,A,ann,0.99\n", r":2: score must be a number from 1 to 5, not 0\.99$"),
+        (HEADER + "1,A,ann,3,5\n", r":2: this line has 5 fields but the first has 4; put a field "),
+        (
+            HEADER + '1,A,ann,"3,5"\n',
+            ":2: score must be a number from 1 to 5, not '3,5'; write a point for the decimal",
+        ),
+        (HEADER + "1,A,ann,\n", r":2: score must be a number from 1 to 5, not ''$"),
+        (HEADER + "1,A,ann,1_0\n", r":2: score must be a number from 1 to 5, not '1_0'$"),
+        (HEADER + "1,A,ann,４\n", r":2: score must be a number from 1 to 5, not '４'$"),
+        (HEADER + f"1,A,ann,{'1' * 5000}\n", r":2: score must be a number from 1 to 5, not '1111"),
         (HEADER + "1,A,,4\n", r":2: rater is empty;"),
-        (HEADER + '1,A,"a\nb",4\n1,A,ann,9\n', r":4: score must be an integer from 1 to 5, not 9$"),
-        (HEADER + '1,A,"a\nb",9\n', r":2: score must be an integer from 1 to 5, not 9$"),
+        (HEADER + '1,A,"a\nb",4\n1,A,ann,9\n', r":4: score must be a number from 1 to 5, not 9$"),
+        (HEADER + '1,A,"a\nb",9\n', r":2: score must be a number from 1 to 5, not 9$"),
         (HEADER + "1,A,ann,4\n1,A,ann,4\n", r":3: the rater 'ann' has rated this already at .*r\.csv:2 "),
         (HEADER + '1,A,"ann,4\n', r":2: this is not CSV: unexpected end of data; write the file again$"),
         (HEADER + '1,A,"a"b,4\n', r":2: this is not CSV: .*; write the file again$"),
@@ -211,7 +286,7 @@ def test_csv_error(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "r.csv"
     path.write_text(text, encoding="utf-8", newline="")
     with pytest.raises(DataError, match=rf"/r\.csv{message}") as caught:
-        Ratings.read(path)
+        Ratings.read(path, scale=(1, 5))
     assert "\n" not in str(caught.value)
 
 
@@ -249,9 +324,9 @@ def test_a_tsv_by_its_name_and_a_parquet_by_its_bytes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"score": [4, None]}, "row 2: score must be an integer from 1 to 5, not null$"),
-        ({"score": [4.0, 5.0]}, r"row 1: score must be an integer from 1 to 5, not 4\.0$"),
-        ({"score": ["4", "5"]}, "row 1: score must be an integer from 1 to 5, not '4'$"),
+        ({"score": [4, None]}, "row 2: score must be a number from 1 to 5, not null$"),
+        ({"score": [4.0, 5.1]}, r"row 2: score must be a number from 1 to 5, not 5\.1$"),
+        ({"score": ["4", "5"]}, "row 1: score must be a number from 1 to 5, not '4'$"),
         ({"item": ["1", None]}, "row 2: item is empty;"),
         ({"rater": ["r", "r"]}, "row 2: the rater 'r' has rated this already at .*: row 1 "),
     ],
@@ -259,10 +334,10 @@ def test_a_tsv_by_its_name_and_a_parquet_by_its_bytes(tmp_path: Path) -> None:
 def test_frame_error(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     frame = pl.DataFrame({"item": ["1", "1"], "system": ["A", "A"], "rater": ["r", "s"], "score": [4, 5]} | change)
     with pytest.raises(DataError, match=f"^frame: {message}"):
-        Ratings.from_frame(frame)
+        Ratings.from_frame(frame, scale=(1, 5))
     frame.write_parquet(tmp_path / "r.parquet")
     with pytest.raises(DataError, match=rf"/r\.parquet: {message}"):
-        Ratings.read(tmp_path / "r.parquet")
+        Ratings.read(tmp_path / "r.parquet", scale=(1, 5))
 
 
 def test_columns_that_are_missing() -> None:

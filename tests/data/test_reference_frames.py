@@ -152,7 +152,7 @@ def test_ids_that_are_not_there(tmp_path: Path) -> None:
     frame = pl.DataFrame({"references": [[{"text": "a"}], [{"text": "b"}]]})
     assert References.from_frame(frame).ids == ("1", "2")
     frame.write_parquet(tmp_path / "r.parquet")
-    assert References.read(tmp_path / "r.parquet").ids == (f"{tmp_path}/r.parquet:1", f"{tmp_path}/r.parquet:2")
+    assert References.read(tmp_path / "r.parquet").ids == ("r.parquet:1", "r.parquet:2")
 
 
 def test_missing_weights_of_pandas_are_not_rated_yet() -> None:
@@ -355,7 +355,7 @@ def test_outputs(tmp_path: Path, columns: dict[str, list[str]]) -> None:
         ({"id": ["x", "y"], "text": ["1", None]}, ": row 2: text must be a string, not null$"),
         ({"text": ["1", None]}, ": row 2: text must be a string, not null$"),
         ({"text": [1, 2]}, ": row 1: text must be a string, not the number 1$"),
-        ({"text": ["1"]}, " has 1 rows but refs has 2 segments; outputs need one row a segment$"),
+        ({"text": ["1"]}, " has 1 row but refs has 2 segments; outputs need one row a segment$"),
         ({"id": ["x", None], "text": ["1", "2"]}, ": row 2: the field id is missing;"),
         ({"id": ["x", "z"], "text": ["1", "2"]}, ": row 2: the id 'z' is not in refs; known: x, y"),
         ({"id": ["x", "x"], "text": ["1", "2"]}, ": row 2: the id 'x' was already used above;"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import json
@@ -9,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import openpyxl
 import polars as pl
 import pytest
 import zstandard
@@ -16,11 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trubleu.data import Triple, TripleBatch, TripleFiles, TripleList, read_triples, triple_formats
-from trubleu.errors import CountedWarning, DataError, UsageError
+from trubleu.errors import CountedWarning, DataError, Notice, UsageError
 from trubleu.files import lines as line_reader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 GOOD = '{"id": "a", "context": ["hi"], "message": "how are you ?", "response": "fine"}\n'
 
@@ -64,7 +66,7 @@ def json_lines(lines: list[str], name: str) -> tuple[list[Triple], int, int]:
         elif not message.strip() or not response.strip():
             blank += 1
         else:
-            name_of_row = f"{name}:{number}" if identity is None or identity == "" else str(identity)
+            name_of_row = f"{Path(name).name}:{number}" if identity is None or identity == "" else str(identity)
             triples.append(Triple(name_of_row, tuple(context or ()), message, response))
     return triples, bad, blank
 
@@ -138,7 +140,7 @@ def test_tab_separated_files_are_split_and_nothing_else(
         elif not row[-2].strip() or not row[-1].strip():
             blank += 1
         else:
-            identity = row[0] if width == 4 and row[0] else f"{path}:{number}"
+            identity = row[0] if width == 4 and row[0] else f"{path.name}:{number}"
             context = (row[-3],) if width > 2 and row[-3] else ()
             expected.append(Triple(identity, context, row[-2], row[-1]))
     source = TripleFiles(path, skip_bad=True)
@@ -166,14 +168,16 @@ def test_layouts_of_tab_separated_files(tmp_path: Path) -> None:
     write(path, "train\thi\thow are you ?\tfine\n")
     assert read_triples(path) == [Triple("train", ("hi",), "how are you ?", "fine")]
     for columns in ("-,context,message,response", ("-", "context", "message", "response")):
-        assert read_triples(path, columns=columns) == [Triple(f"{path}:1", ("hi",), "how are you ?", "fine")]
+        assert read_triples(path, columns=columns) == [Triple(f"{path.name}:1", ("hi",), "how are you ?", "fine")]
     write(path, "message\tresponse\n", 'how are "you" ?\tfi\\tne\r\n')
-    assert read_triples(path) == [Triple(f"{path}:2", (), 'how are "you" ?', "fi\\tne")]
+    assert read_triples(path) == [Triple(f"{path.name}:2", (), 'how are "you" ?', "fi\\tne")]
     # What is said about columns goes before what a header says, which is still no triple.
-    assert read_triples(path, columns="response,message") == [Triple(f"{path}:2", (), "fi\\tne", 'how are "you" ?')]
+    assert read_triples(path, columns="response,message") == [
+        Triple(f"{path.name}:2", (), "fi\\tne", 'how are "you" ?')
+    ]
     write(path, b"\xef\xbb\xbfmessage\tresponse\n", "a\tb")
-    assert read_triples(path) == [Triple(f"{path}:2", (), "a", "b")]
-    assert all_of(TripleFiles(path).batches(start=(0, 1))) == [Triple(f"{path}:2", (), "a", "b")]
+    assert read_triples(path) == [Triple(f"{path.name}:2", (), "a", "b")]
+    assert all_of(TripleFiles(path).batches(start=(0, 1))) == [Triple(f"{path.name}:2", (), "a", "b")]
 
 
 @pytest.mark.parametrize("begin", [b"", b"\xef\xbb\xbf"])
@@ -197,7 +201,7 @@ def test_a_first_column_that_is_no_id_is_not_taken_for_one(
     write(path, "train\t\ta\tb\n", "train\t\tc\td\n")
     assert [triple.id for triple in read_triples(path, columns="id,context,message,response")] == ["train", "train"]
     assert [triple.id for triple in read_triples(path, columns="-,context,message,response")] == [
-        f"{path}:1", f"{path}:2",
+        f"{path.name}:1", f"{path.name}:2",
     ]  # fmt: skip
     write(path, "\t\ta\tb\n", "\t\tc\td\n")
     assert len(read_triples(path)) == 2
@@ -245,7 +249,14 @@ def test_what_a_name_does_not_tell_the_first_line_does(tmp_path: Path) -> None:
         ("c.parquet", ["PAR2"], "c.parquet is not a Parquet file, though its name says so"),
         ("c.parquet", ["PAR1 and no more"], "c.parquet: the Parquet data is damaged or ends early"),
         ("c.jsonl.gz", [gzip.compress(GOOD.encode())[:-9]], "c.jsonl.gz: the gzip data is damaged or ends early"),
-        ("c.csv", ["a,b\n"], "c.csv: triples are not read from CSV; write them as JSON lines, TSV or Parquet"),
+        (
+            "c.csv",
+            ["a,b\n", "c,d\n"],
+            "c.csv:1: the first row names no column of messages, or none of responses, only a, b",
+        ),
+        ("c.csv", ["message,response\n", "a\n"], "c.csv:2: this line has 1 field but the first has 2"),
+        ("c.csv", ["prompt,question,reply\n"], "c.csv:1: the columns prompt and question could both be the message;"),
+        ("c.xlsx", ["message,response\n"], "c.xlsx is not an Excel workbook, or it is damaged; save it again as"),
     ],
 )
 def test_what_cannot_be_used_is_said_in_one_sentence(
@@ -256,12 +267,62 @@ def test_what_cannot_be_used_is_said_in_one_sentence(
         read_triples(tmp_path / name)
 
 
+TABLE = [
+    ["id", "Prompt", "history", "reply"],
+    ["7", "how are you ?", "hi !", 'fine, "really"'],
+    ["", "bye", "", "see you"],
+]
+
+
+def table(folder: Path, ending: str, rows: Sequence[Sequence[str]] = TABLE) -> Path:
+    path = folder / f"c.{ending}"
+    if ending == "xlsx":
+        book = openpyxl.Workbook()
+        for row in rows:
+            book.active.append([cell or None for cell in row])
+        book.save(path)
+    elif ending == "tsv":
+        path.write_text("".join("\t".join(row) + "\n" for row in rows))
+    else:
+        with path.open("w", newline="") as file:
+            csv.writer(file).writerows(rows)
+    return path
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "xlsx"])
+def test_tables_with_other_titles(tmp_path: Path, ending: str) -> None:
+    path = table(tmp_path, ending)
+    with pytest.warns(
+        Notice, match=f"^columns of c.{ending}: id ← id, context ← history, message ← Prompt, response ← rep"
+    ):
+        found = read_triples(path)
+    assert found[0] == Triple("7", ("hi !",), "how are you ?", 'fine, "really"')
+    assert found[1] == Triple(f"{path.name}:3", (), "bye", "see you")
+    with pytest.warns(Notice):
+        corpus = TripleFiles(path)
+    assert all_of(corpus.batches(size=1, start=(0, 2))) == found[1:]
+
+
+@pytest.mark.filterwarnings("ignore:columns of:trubleu.errors.Notice")
+@pytest.mark.parametrize("ending", ["csv", "tsv", "xlsx"])
+def test_columns_of_tables_by_title_and_by_order(tmp_path: Path, ending: str) -> None:
+    path = table(tmp_path, ending, [["a", "b", "c"], ["x", "bye", "see you"]])
+    for columns in ("message=b,response=c", "-,message,response"):
+        found = read_triples(path, columns=columns)
+        assert (found[-1].message, found[-1].response) == ("bye", "see you")
+        assert len(found) == (1 if "=" in columns else 2)
+    with pytest.raises(DataError, match=rf"c\.{ending}:1: there is no column 'd'; known: a, b, c"):
+        read_triples(path, columns="message=b,response=d")
+
+
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
         ("message", "columns: response must be one of them"),
         ("message,response,responce", "columns: there is no 'responce'; did you mean response"),
         ("message,message,response", "columns: message is given 2 times"),
+        ("message=a,text=b", "columns: 'text=b' is no FIELD=TITLE; fields: id, context, message, response"),
+        ("message=a,response", "columns: 'response' is no FIELD=TITLE"),
     ],
 )
 def test_wrong_columns_are_refused(tmp_path: Path, columns: str, message: str) -> None:
@@ -270,7 +331,7 @@ def test_wrong_columns_are_refused(tmp_path: Path, columns: str, message: str) -
 
 
 def test_columns_must_be_about_something(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="columns say what tab-separated files hold, but there are none"):
+    with pytest.raises(UsageError, match=r"columns say what tables \(TSV, CSV, Excel\) hold, but there are none"):
         TripleFiles(write(tmp_path / "c.jsonl", GOOD), columns="message,response")
     with pytest.raises(UsageError, match="no corpus is given"):
         TripleFiles([])
@@ -415,7 +476,7 @@ def test_parquet_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         batches = list(source.batches(size=size, progress=told.append))
         assert all_of(batches) == [
             Triple("7", ("x", "y"), "a", "A"),
-            Triple(f"{path}:2", (), "b", "B"),
+            Triple(f"{path.name}:2", (), "b", "B"),
             Triple("9", (), "c", "C"),
             Triple("11", ("z",), "e", "E"),
         ]

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+@pytest.mark.filterwarnings("ignore:columns of block:trubleu.errors.Notice")
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
 def test_page_works_as_it_is_written(page: Path, tmp_path: Path) -> None:
     Reader(tmp_path).follow(page)

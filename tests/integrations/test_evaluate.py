@@ -120,12 +120,12 @@ def test_references_that_are_not_rated_yet() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"references": REFERENCES[:2]}, "there are 3 outputs but references for 2 segments"),
+        ({"references": REFERENCES[:2]}, "3 outputs but references for 2 segments"),
         ({"references": None}, "both predictions and references are needed"),
         ({"predictions": [1, 2, 3]}, "predictions must be a list with one text for each segment"),
         ({"predictions": "one text"}, "predictions is one string; pass a list with one item for each segment"),
         ({"references": [["a"], ["b"], [3]]}, "must be a string or None, not 3"),
-        ({"weights": [[1.0], [1.0], [1.0]]}, "segment 1 has 2 references but 1 weights"),
+        ({"weights": [[1.0], [1.0], [1.0]]}, "segment 1 has 2 references but 1 weight"),
         ({"weights": [[2.0, 1.0], *WEIGHTS[1:]]}, "segment 1.*2"),
         ({"messages": ["only one"]}, "there are 1 messages but references has 3 segments"),
         ({"predictions": 3}, "predictions is of type int; pass a list with one item for each segment"),

@@ -214,9 +214,9 @@ def test_references_as_an_object() -> None:
 
 def test_what_is_wrong_is_said_and_changes_nothing() -> None:
     metric = fill(TrubleuMetric("dbleu-2"))
-    with pytest.raises(DataError, match="there are 3 outputs but references for 2 segments"):
+    with pytest.raises(DataError, match="3 outputs but references for 2 segments"):
         metric.update(OUTPUTS, REFERENCES[:2])
-    with pytest.raises(DataError, match="segment 1 has 2 references but 1 weights"):
+    with pytest.raises(DataError, match="segment 1 has 2 references but 1 weight"):
         metric.update(OUTPUTS, REFERENCES, [[1.0], [1.0], [1.0]])
     with pytest.raises(DataError, match="outputs is one string; pass a list with one item for each segment"):
         metric.update("abc", REFERENCES)

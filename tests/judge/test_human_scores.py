@@ -45,9 +45,10 @@ def test_ratings_given_side_by_side_count_within_their_pair_only() -> None:
 
 def test_weights_are_ratings_moved_onto_the_scale_of_weights() -> None:
     rated = ratings(("1", "A", "ann", 5), ("1", "A", "bob", 4), ("2", "B", "ann", 1), ("2", "A", "bob", 3))
-    assert Opinions.of(rated, ["A", "B"], REFERENCES, Notes()).weights() == {(0, 0): 0.75, (1, 1): -1.0, (0, 1): 0.0}
+    opinions = Opinions.of(rated, ["A", "B"], REFERENCES, Notes())
+    assert opinions.weights((1, 5)) == {(0, 0): 0.75, (1, 1): -1.0, (0, 1): 0.0}
     wide = Ratings(["1", "1"], ["A", "B"], ["ann", "bob"], [0, 75], scale=(0, 100))
-    assert Opinions.of(wide, ["A", "B"], REFERENCES, Notes()).weights() == {(0, 0): -1.0, (1, 0): 0.5}
+    assert Opinions.of(wide, ["A", "B"], REFERENCES, Notes()).weights((0, 100)) == {(0, 0): -1.0, (1, 0): 0.5}
 
 
 def test_unknown_systems_and_items_are_counted_and_named() -> None:

@@ -467,7 +467,7 @@ def test_averages_over_different_pairs_are_not_compared() -> None:
     [
         ({"human": None, "rankings": None, "assessments": None}, {}, "nothing to judge de-en by; give official scores"),
         ({"outputs": {}}, {}, "de-en has no outputs of systems"),
-        ({"outputs": {"good": ["one"]}}, {}, "good has 1 outputs for 30 segments"),
+        ({"outputs": {"good": ["one"]}}, {}, "good has 1 output for 30 segments"),
         ({"assessments": {"good": [1.0]}}, {}, "good has 1 assessments for 30 segments"),
         ({"references": None}, {}, "de-en has no references to score outputs by bleu, sbleu, ter; give some"),
         ({"language_pair": "average"}, {}, "the language pair average is given twice, or means the average"),

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import trubleu
 from tests.oracles.corpora import (
     DEFINITIONS,
     LENGTH_RULES,
@@ -437,3 +438,11 @@ def test_smoothing_by_hand(smoothing: str) -> None:
     bigram = {"exp": 0.25 / 1, "floor": 0.05 / 1, "add-k": 0.5 / 1.5, "none": 0.0}[smoothing]
     result = DeltaBleu(2, smoothing=smoothing).corpus(["a b x"], references)
     assert result.precisions == pytest.approx((100 * 2 / 3, 100 * bigram))
+
+
+@pytest.mark.parametrize(("name", "what"), [("dbleu-2", "BLEU"), ("sdbleu-1", "sBLEU")])
+def test_without_weights_it_says_what_it_is(name: str, what: str) -> None:
+    with pytest.warns(TrubleuWarning, match=f"^the references have no weights, so all weigh 1 and {name} is {what}$"):
+        trubleu.corpus_score(["a b"], [["a b"]], name)
+    trubleu.corpus_score(["a b"], [["a b"]], name, weights=[[1.0]])
+    trubleu.corpus_score(["a b"], [["a b"]], "trubleu")  # is itself without weights, too

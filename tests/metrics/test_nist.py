@@ -146,7 +146,7 @@ def test_options_are_checked(options: Any, message: str) -> None:
 def test_outputs_are_checked() -> None:
     with pytest.raises(DataError, match="outputs is one string"):
         Nist().corpus("a b", [["a"], ["b"], ["c"]])
-    with pytest.raises(DataError, match="there are 1 outputs but references for 2 segments"):
+    with pytest.raises(DataError, match="1 output but references for 2 segments"):
         Nist().corpus(["a"], References.from_lists(REFERENCES))
     with pytest.raises(DataError, match="output 2 is of type NoneType; make it a string"):
         Nist().corpus(["a", None], REFERENCES)  # type: ignore[list-item]

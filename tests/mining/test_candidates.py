@@ -386,12 +386,16 @@ def test_seeds_from_files(index: Index, tmp_path: Path) -> None:
     path = tmp_path / "seeds.tsv"
     path.write_text("hi\twas it a good match ?\tyes , we won\n\thow was the concert ?\tgood\n")
     found = quiet(index, path, top=2)
-    assert [each.seed.id for each in found] == [f"{path}:1", f"{path}:2"]
+    assert [each.seed.id for each in found] == [f"{path.name}:1", f"{path.name}:2"]
     assert [each.text for each in found[0].candidates] == [
         each.text for each in quiet(index, [SEED], top=2)[0].candidates
     ]
     (tmp_path / "more.jsonl").write_text(json.dumps({"id": "x", "message": "match", "response": "ok"}) + "\n")
-    assert [each.seed.id for each in quiet(index, [tmp_path / "more.jsonl", path])] == ["x", f"{path}:1", f"{path}:2"]
+    assert [each.seed.id for each in quiet(index, [tmp_path / "more.jsonl", path])] == [
+        "x",
+        f"{path.name}:1",
+        f"{path.name}:2",
+    ]
 
 
 def line(**fields: Any) -> str:

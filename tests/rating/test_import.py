@@ -215,6 +215,7 @@ def test_pairs_of_a_table(make: Make, tmp_path: Path) -> None:
         ("item,rater,score\nk0,a\0b,3\n", "r.csv:2: "),
     ],
 )
+@pytest.mark.filterwarnings("ignore:columns of r.csv")
 def test_a_table_that_cannot_be_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, study: Study, text: str, message: str
 ) -> None:

@@ -63,7 +63,7 @@ def test_candidates_become_an_item_each(tmp_path: Path) -> None:
         ("7#r9", "7", "r9", ("fine",)),
         ("7#2", "7", "2", ("well",)),
         ("8#1", "8", "1", ("bye",)),
-        (f"{path}:3#1", f"{path}:3", "1", ("x",)),
+        (f"{path.name}:3#1", f"{path.name}:3", "1", ("x",)),
     ]
     assert items[0].context == ("hi",)
     assert items[0].message == "how?"
@@ -87,7 +87,7 @@ def test_candidates_and_triples_of_other_formats(tmp_path: Path) -> None:
     assert [(item.texts, item.context, item.message) for item in read_items(tmp_path / "t.parquet")] == [
         (item.texts, item.context, item.message) for item in expected
     ]
-    assert [item.key for item in read_items(tmp_path / "t.parquet")] == ["7", f"{tmp_path / 't.parquet'}:2"]
+    assert [item.key for item in read_items(tmp_path / "t.parquet")] == ["7", "t.parquet:2"]
     for ending in ("jsonl", "tsv", "parquet"):
         segments = read_segments(tmp_path / f"t.{ending}")
         assert [(segment.message, segment.context or ()) for segment in segments] == [("how?", ("hi",)), ("a", ())]

@@ -18,7 +18,7 @@ from trubleu.render import Bounds, Column, Estimate, Table, render_tables
 from trubleu.render.formats import csv_field
 from trubleu.render.formats import escape_latex as latex_escaped
 from trubleu.render.formats import escape_markdown as markdown_escaped
-from trubleu.render.tables import FORMATS, one_line, shown, stars
+from trubleu.render.tables import FORMATS, ROOM, one_line, shown, stars, width
 
 TABLE = Table(
     "Two systems",
@@ -199,6 +199,26 @@ def test_cells() -> None:
     assert shown(Estimate(None), number, 2) == ("–", None, "")
     assert shown(7, text, 2).text == "7"
     assert [stars(p) for p in (0.05, 0.049, 0.01, 0.0099, 0.001, 0.0)] == ["", "*", "*", "**", "**", "***"]
+
+
+def test_text_fits_into_the_terminal() -> None:
+    columns = [Column("system"), *(Column(f"metric-{number}", kind="number") for number in range(9)), Column("text")]
+    rows = [
+        (name, *range(9), "what it says 中文 " * 9) for name in ("A", "a name that is far longer than any terminal is")
+    ]
+    table = Table("", columns, rows)
+    wide = render_tables([table])
+    token = ROOM.set(60)
+    try:
+        text = render_tables([table])
+    finally:
+        ROOM.reset(token)
+    lines = text.splitlines()
+    assert max(map(width, lines)) <= 60 < max(map(width, wide.splitlines()))
+    assert [line.split()[0] for line in lines if line.startswith("system")] == ["system"] * 4
+    assert "a name that is far longer th…" in text
+    assert all(f"metric-{number}" in text for number in range(9))
+    assert text.count("8.00") == 2
 
 
 def test_text_stays_under_its_heading_whatever_the_characters() -> None:

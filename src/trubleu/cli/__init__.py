@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from contextlib import contextmanager
 from difflib import get_close_matches
 from os.path import exists
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from trubleu._version import __version__
@@ -26,10 +28,10 @@ from trubleu.cli import (
     vectors,
 )
 from trubleu.cli.options import take_set
-from trubleu.errors import TrubleuError, UsageError
+from trubleu.errors import TrubleuError, UsageError, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 METRIC_FLAGS: Final = ("-m", "--metric", "--metrics")
 
@@ -75,7 +77,14 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Leave with exit code 2."""
-        self.exit(EXIT_BAD_INPUT, f"trubleu: {message}; see {self.prog} --help\n")
+        more = "" if message.endswith("?") else f"; see {self.prog} --help"
+        self.exit(EXIT_BAD_INPUT, f"trubleu: {message}{more}\n")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            scoring = action.dest == "command" and (value == "sacrebleu" or exists(value))  # noqa: PTH110
+            hint = "files are scored by trubleu score" if scoring else nearest(str(value), map(str, action.choices))
+            raise argparse.ArgumentError(action, f"invalid choice: {value!r}; {hint}")
 
     def _get_option_tuples(self, option_string: str) -> list[Any]:
         # argparse takes -t for -tok even where abbreviations are off.
@@ -158,8 +167,9 @@ def _parser_of(parser: argparse.ArgumentParser, options: argparse.Namespace) -> 
 def _joined(arguments: Sequence[str]) -> list[str]:
     """Write arguments as argparse reads them.
 
-    ``--columns`` is joined with a value such as ``-,message,response``, which argparse takes for an option. Several
-    metrics after one ``-m``, with spaces or commas between them, get an ``-m`` each; a name that is a file is a file.
+    ``--columns`` is joined with a value such as ``-,message,response``, and ``--scale`` with ``-25:0``, which argparse
+    takes for options. Several metrics after one ``-m``, with spaces or commas between them, get an ``-m`` each; a name
+    that is a file is a file.
     """
     joined: list[str] = []
     metrics = False  # whether the last argument was a metric
@@ -167,7 +177,7 @@ def _joined(arguments: Sequence[str]) -> list[str]:
         before = arguments[place - 1] if place else ""
         if argument == "--":
             return [*joined, *arguments[place:]]
-        if argument.startswith("-,") and before == "--columns":
+        if (argument.startswith("-,") and before == "--columns") or (":" in argument and before == "--scale"):
             joined[-1] += f"={argument}"
         elif before in METRIC_FLAGS or (metrics and not argument.startswith("-") and _names_metrics(argument)):
             flags = [part for name in _split_metrics(argument) for part in ("-m", name)]
@@ -196,13 +206,28 @@ def _names_metrics(argument: str) -> bool:
     return all(map(is_metric, _split_metrics(argument))) and not exists(argument)  # noqa: PTH110 - it may be too long
 
 
+@contextmanager
+def _fitted(options: argparse.Namespace) -> Iterator[None]:
+    """Let tables fit into the terminal that shows them."""
+    if not (sys.stdout.isatty() and getattr(options, "out", "-") == "-"):
+        yield
+        return
+    from trubleu.render.tables import ROOM
+
+    token = ROOM.set(get_terminal_size().columns)
+    try:
+        yield
+    finally:
+        ROOM.reset(token)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code: 0, 2 for bad input, 130 after Ctrl-C."""
     try:
         options = parse(arguments)
         from trubleu.execution.progress import told_once
 
-        with told_once(quiet=getattr(options, "quiet", False)):
+        with told_once(quiet=getattr(options, "quiet", False)), _fitted(options):
             options.run(options)
         sys.stdout.flush()
     except TrubleuError as error:

@@ -13,6 +13,7 @@ from trubleu.cli.options import (
     check_output,
     choose_metric,
     chosen_engine,
+    columns_of,
     keep_inputs,
     read_corpus,
     resumable,
@@ -73,18 +74,18 @@ def add_pairs_parser(protocols: argparse._SubParsersAction[Any]) -> None:
     people.add_argument(
         "--ratings",
         metavar="FILE",
-        help="ratings of outputs: item, system, rater, score (and pair, aspect); CSV, TSV, JSON lines or Parquet",
+        help="ratings of outputs: item, system, rater, score (and pair, aspect); a table, JSON lines or Parquet",
     )
     people.add_argument(
         "--aspect", action="append", metavar="NAME", help="only ratings of this; give it again for more (all, averaged)"
     )
-    people.add_argument("--scale", metavar="LOW:HIGH", help="the lowest and the highest rating (1:5, or the set's)")
+    people.add_argument("--scale", metavar="LOW:HIGH", help="the worst and the best rating: 1:5, 0:1, -25:0 (guessed)")
     people.add_argument(
         "--repeated-ratings",
-        choices=("refuse", "keep", "first"),
+        choices=("refuse", "mean", "first", "last", "keep"),
         default="refuse",
         metavar="RULE",
-        help="a rater's second rating of the same: refuse (default), keep or first",
+        help="a rater's second rating of the same: refuse (default), mean, first, last, or keep both",
     )
     people.add_argument(
         "--scores", action="append", metavar="FILE", help="segment scores of other metrics: .seg.score, CSV, JSON lines"
@@ -212,14 +213,16 @@ def _sweeps(written: str) -> tuple[SweepName, ...]:
 
 def _ratings(options: argparse.Namespace) -> Ratings:
     from trubleu.data import Ratings
+    from trubleu.data.rating_files import FIELDS
     from trubleu.data.weights import parse_scale
-    from trubleu.errors import UsageError
 
-    low, high = parse_scale(options.scale or "1:5")
-    if not (low.is_integer() and high.is_integer()):
-        raise UsageError(f"--scale {options.scale} must have whole numbers as its ends, such as 1:5")
-    scale = (int(low), int(high))
-    return Ratings.read(options.ratings, scale=scale, repeats=options.repeated_ratings, only=options.aspect)
+    return Ratings.read(
+        options.ratings,
+        scale=options.scale and parse_scale(options.scale),
+        repeats=options.repeated_ratings,
+        columns=columns_of(options, options.ratings, FIELDS),
+        only=options.aspect,
+    )
 
 
 def _rated(references: References, options: argparse.Namespace) -> References:

@@ -49,10 +49,12 @@ def add_run_parser(commands: argparse._SubParsersAction[Any]) -> None:
     parser.set_defaults(run=run)
     parser.add_argument("files", nargs="*", metavar="INDEX", help="the index, as mine index made it")
     parser.add_argument(
-        "--seeds", metavar="FILE", required=True, help="triples: JSON lines, TSV or Parquet, or a folder"
+        "--seeds", metavar="FILE", required=True, help="triples: JSON lines, a table or Parquet, or a folder"
     )
     parser.add_argument(
-        "--columns", metavar="LIST", help="of TSV files, such as -,context,message,response (- for none)"
+        "--columns",
+        metavar="LIST",
+        help="of tables: -,context,message,response (- for none), or message=prompt,response=reply",
     )
     parser.add_argument("--skip-bad", action="store_true", help="count seeds that cannot be used instead of stopping")
     _add_scoring(parser)
@@ -259,9 +261,9 @@ examples:
 """
 
 INDEX_EPILOG = """\
-A corpus is triples in JSON lines, TSV or Parquet, or folders of such files; like the index, it may lie at an address
-such as s3://bucket/folder. What is indexed is kept shard by shard: after Ctrl-C, a full disk or a lost machine,
---resume makes only those that are not finished.
+A corpus is triples in JSON lines, tables (.tsv, .csv, .xlsx) or Parquet, or folders of such files; like the index, it
+may lie at an address such as s3://bucket/folder. What is indexed is kept shard by shard: after Ctrl-C, a full disk or a
+lost machine, --resume makes only those that are not finished.
 """
 
 
@@ -343,7 +345,9 @@ def _add_info(commands: argparse._SubParsersAction[Any]) -> None:
 def _add_reading(parser: argparse.ArgumentParser) -> None:
     corpus = parser.add_argument_group("corpus")
     corpus.add_argument(
-        "--columns", metavar="LIST", help="what the columns of TSV files hold: -,context,message,response (- for none)"
+        "--columns",
+        metavar="LIST",
+        help="of tables: -,context,message,response (- for none), or message=prompt,response=reply",
     )
     corpus.add_argument(
         "--skip-bad",

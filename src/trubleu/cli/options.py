@@ -10,7 +10,7 @@ from trubleu.metrics.defaults import default_metrics, default_text
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from trubleu.data import References
     from trubleu.execution import Engine
@@ -376,6 +376,7 @@ def read_corpus(options: argparse.Namespace) -> tuple[References, Mapping[str, S
     """Read references and outputs as a whole."""
     from trubleu.data import References, read_outputs
     from trubleu.data.outputs import read_common
+    from trubleu.data.reference_files import RATING_TITLES, REFERENCE_TITLES
     from trubleu.data.weights import parse_scale
     from trubleu.errors import UsageError
     from trubleu.files.lines import read_text_lines
@@ -383,12 +384,14 @@ def read_corpus(options: argparse.Namespace) -> tuple[References, Mapping[str, S
 
     files, weights, sources, _ = corpus_files(options)
     scale = getattr(options, "reference_scale", None)
+    if options.columns:
+        _check_columns(options)
     if options.refs is None:
-        if scale is not None or options.columns:
-            raise UsageError("--scale and --columns go with a table of references, given with --refs; leave them out")
+        if scale is not None:
+            raise UsageError("--scale goes with a table of references, given with --refs; leave it out")
         whole = References.read_parallel(files, weights)
     else:
-        columns = _columns_of_references(options) if options.columns else None
+        columns = columns_of(options, options.refs, [*REFERENCE_TITLES, *RATING_TITLES])
         whole = References.read(options.refs, columns=columns, scale=scale and parse_scale(scale))
     for path in sources:
         whole = whole.with_messages(read_text_lines(path), what=f"lines in {name_of(path)}")
@@ -399,31 +402,42 @@ def read_corpus(options: argparse.Namespace) -> tuple[References, Mapping[str, S
     return whole, {system.name: system.texts for system in found}
 
 
-def _columns_of_references(options: argparse.Namespace) -> dict[str, str] | None:
-    """Return what ``--columns`` says of the table of references; refuse what none of the tables has."""
+def columns_of(options: argparse.Namespace, path: str, fields: Iterable[str]) -> dict[str, str] | None:
+    """Return what ``--columns`` says of one file's fields, None if that is nothing."""
+    from trubleu.files.paths import name_of
+    from trubleu.files.tables import is_table_name, table_titles
+
+    if not options.columns or not is_table_name(name_of(path)):
+        return None
+    titles = table_titles(path)
+    wanted = [(field, text) for field, text in options.columns.items() if field in set(fields)]
+    return {field: text for field, text in wanted if any(title in titles for title in text.split("+"))} or None
+
+
+def _check_columns(options: argparse.Namespace) -> None:
+    """Refuse what ``--columns`` says if none of the tables has it."""
     from trubleu.data import name_systems
     from trubleu.data.outputs import OUTPUT_TITLES
+    from trubleu.data.rating_files import TITLES
     from trubleu.data.reference_files import RATING_TITLES, REFERENCE_TITLES
     from trubleu.errors import UsageError, nearest, shown
     from trubleu.files.paths import name_of
     from trubleu.files.tables import is_table_name, table_titles
 
-    paths = [options.refs, *name_systems(options.systems).values()]
-    titles = {path: table_titles(path) for path in paths if is_table_name(name_of(path))}
+    ratings = getattr(options, "ratings", None)
+    paths = [*filter(None, (options.refs, ratings)), *name_systems(options.systems).values()]
+    titles = [title for path in paths if is_table_name(name_of(path)) for title in table_titles(path)]
     if not titles:
         raise UsageError("--columns goes with tables, and none of the files is one; leave it out")
-    known = [*REFERENCE_TITLES, *RATING_TITLES]
-    everywhere = dict.fromkeys(title for found in titles.values() for title in found)
-    here: dict[str, str] = {}
+    fields = dict.fromkeys([*REFERENCE_TITLES, *RATING_TITLES, *OUTPUT_TITLES, *(TITLES if ratings else ())])
     for field, text in options.columns.items():
-        if field not in (fields := dict.fromkeys([*known, *OUTPUT_TITLES])):
+        if field not in fields:
             raise UsageError(f"--columns: there is no field {shown(field)}; {nearest(field, fields)}")
         for title in text.split("+") if field in RATING_TITLES else [text]:
-            if title not in everywhere:
-                raise UsageError(f"--columns: no table has a column {shown(title)}; {nearest(title, everywhere)}")
-            if field in known and title in titles.get(options.refs, ()):
-                here[field] = text
-    return here or None
+            if title not in titles:
+                raise UsageError(
+                    f"--columns: no table has a column {shown(title)}; {nearest(title, dict.fromkeys(titles))}"
+                )
 
 
 def corpus_files(options: argparse.Namespace) -> tuple[list[str], list[str], list[str], dict[str, str]]:
@@ -432,7 +446,9 @@ def corpus_files(options: argparse.Namespace) -> tuple[list[str], list[str], lis
     from trubleu.errors import UsageError
     from trubleu.files.paths import check_standard_input_once
 
-    if (options.refs is None) == (options.ref is None):
+    if options.refs is not None and options.ref is not None:
+        raise UsageError("--refs and --ref both name references; give one of the two")
+    if options.refs is None and options.ref is None:
         raise UsageError(
             "references are given with --refs FILE, with one or more --ref FILE, or by a set made by trubleu import; "
             "as in sacreBLEU: REFERENCE … -i OUTPUTS …"
@@ -472,28 +488,12 @@ def _warn_of_swapped(references: Sequence[str], outputs: Sequence[str]) -> None:
 
 def choose_metric(options: argparse.Namespace, *, weighted: bool) -> None:
     """Fill in the command's metrics if none was named; say it if ΔBLEU was named and there are no weights."""
-    import warnings
-
-    from trubleu.errors import TrubleuWarning
-
     if not options.metric:
         options.metric = [*default_metrics(options.metrics_of, weighted=weighted)]
-        return
-    if weighted:
-        return
-    using = {name: metric for name, metric in build_metrics(options).items() if metric.uses_weights}
-    if using:
-        from trubleu.metrics import DeltaBleu, DeltaBleu2Vec, SentenceDeltaBleu
+    elif not weighted:
+        from trubleu.metrics.base import warn_unweighted
 
-        delta = [name for name, metric in using.items() if isinstance(metric, DeltaBleu | SentenceDeltaBleu)]
-        if delta:
-            what = f"the references have no weights, so that all weigh 1 and {delta[0]} is BLEU"
-            warnings.warn(what, TrubleuWarning, stacklevel=2)
-        for name, metric in using.items():
-            if isinstance(metric, DeltaBleu2Vec):
-                what = f"the references have no weights, so that all weigh 1 and {name} is {metric.without_weights()}"
-                warnings.warn(what, TrubleuWarning, stacklevel=2)
-                break
+        warn_unweighted(build_metrics(options), weighted=False)
 
 
 def build_metrics(options: argparse.Namespace) -> dict[str, Metric]:

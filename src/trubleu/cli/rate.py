@@ -100,7 +100,7 @@ def _add_what(parser: argparse.ArgumentParser, *, required: bool) -> None:
         dest="source",
         metavar="FILE",
         required=required,
-        help="candidates, references or triples as JSON lines or Parquet, triples also as TSV; for pairs, what the "
+        help="candidates, references or triples as JSON lines, tables or Parquet; for pairs, what the "
         "outputs answer to",
     )
     parser.add_argument("--kind", choices=("response", "pair"), metavar="NAME", help="response (default) or pair")
@@ -159,8 +159,8 @@ def new(options: argparse.Namespace) -> None:
         else:
             study, taken = Study.create(options.study, config, items, store_url=options.store), None
         stack.enter_context(study)
-        asked = counted(len(items) * config.raters, "rating")
-        lines = [f"{study.folder}: {counted(len(items), 'item')}, {config.raters} ratings each, {asked} in all"]
+        each, asked = counted(config.raters, "rating"), counted(len(items) * config.raters, "rating")
+        lines = [f"{study.folder}: {counted(len(items), 'item')}, {each} each, {asked} in all"]
         if taken is not None:
             lines.append(
                 f"carried over: {counted(taken.answers, 'answer')} to {counted(taken.items, 'item')}, "

@@ -41,7 +41,7 @@ examples:
     --dev-out dev.jsonl --test-out test.jsonl --format json
 """
 
-_TRIPLES = "triples: JSON lines, tab-separated or Parquet files, folders of them, or - for standard input"
+_TRIPLES = "triples: JSON lines, tables (.tsv, .csv, .xlsx) or Parquet, folders of them, or - for standard input"
 _TARGET = ".jsonl or .tsv (then maybe .gz or .zst), or .parquet"
 
 
@@ -150,8 +150,8 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--columns",
         metavar="LIST",
-        help="what the columns of tab-separated files hold, such as --columns=-,context,message,response (- for one to "
-        "pass over); known from a header, or if there are 2 (message, response), 3 (context first) or 4 (id first)",
+        help="what the columns of tables hold, by order (-,context,message,response; - for one to pass over) or title "
+        "(message=prompt,response=reply); TSV without a header may have message, response; context first; or id first",
     )
     parser.add_argument("--skip-bad", action="store_true", help="count rows that cannot be used, and go on")
 
@@ -199,6 +199,7 @@ def split(options: argparse.Namespace) -> None:
     from trubleu.data.seeds import SEED_SYSTEM
     from trubleu.data.triple_files import check_together, write_together
     from trubleu.data.triples import distinct_triples
+    from trubleu.data.weights import FIVE_POINTS
     from trubleu.execution.progress import Bars
     from trubleu.files.paths import check_standard_input_once
 
@@ -210,7 +211,7 @@ def split(options: argparse.Namespace) -> None:
     for target in targets:
         keep_inputs(argparse.Namespace(files=list(source.files)), target)
     with Bars(quiet=options.quiet) as bars:
-        ratings = Ratings.read(options.ratings, system=SEED_SYSTEM)
+        ratings = Ratings.read(options.ratings, scale=FIVE_POINTS, system=SEED_SYSTEM)
         read = bars.stage("read", source.total, "B")
         triples = distinct_triples(source, progress=read)
         warn_of_skipped(source)

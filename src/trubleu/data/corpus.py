@@ -31,7 +31,7 @@ from trubleu.data.corpus_files import (
 from trubleu.data.outputs import is_output_record
 from trubleu.data.reference_files import check_length, is_references_record, parallel_columns
 from trubleu.data.references import References
-from trubleu.errors import DataError
+from trubleu.errors import DataError, counted
 from trubleu.files import paths as places
 from trubleu.files.jsonl import is_json_name
 from trubleu.files.lines import after_line, byte_blocks, line_blocks, lines_of_blocks, newlines_in
@@ -393,7 +393,8 @@ class LineStream:
                 check_length(name, lines, first, segments)
             elif lines != segments:
                 raise DataError(
-                    f"{name} has {lines} lines but {first} has {segments} segments; outputs need one line a segment"
+                    f"{name} has {counted(lines, 'line')} but {first} has "
+                    f"{counted(segments, 'segment')}; outputs need one line a segment"
                 )
 
 

@@ -25,7 +25,7 @@ from trubleu.files.compression import is_packed
 from trubleu.files.jsonl import is_json_name, parse_object
 from trubleu.files.lines import BOM, LinePieces, newlines_in, open_bytes
 from trubleu.files.parquet import PARQUET_MAGIC, damage_named, scan_parquet
-from trubleu.files.paths import format_of, is_standard, name_of, unreadable
+from trubleu.files.paths import base_name, format_of, is_standard, name_of, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -113,7 +113,7 @@ def json_rows(lines: Sequence[str], name: str, before: int) -> list[Row]:
         place = f"{name}:{number}"
         if not line or line.isspace():
             raise DataError(f"{place} is blank, but here every line must hold one record; remove blank lines")
-        rows.append(Row(place, place, parse_object(line, place)))
+        rows.append(Row(place, base_name(place), parse_object(line, place)))
     return rows
 
 
@@ -145,7 +145,7 @@ def parquet_rows(path: str, name: str, fields: Sequence[str], first: int, count:
         for begin in range(first, first + count, SLICE):
             frame = wanted.slice(begin, min(SLICE, first + count - begin)).collect()
             yield [
-                Row(f"{name}: row {number}", f"{name}:{number}", record)
+                Row(f"{name}: row {number}", base_name(f"{name}:{number}"), record)
                 for number, record in enumerate(frame.iter_rows(named=True), begin + 1)
             ]
 

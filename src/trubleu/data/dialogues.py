@@ -11,7 +11,7 @@ from trubleu.data.triples import BATCH, Triple
 from trubleu.errors import CountedWarning, DataError, UsageError, counted, shown, some
 from trubleu.files.jsonl import kind_of, parse_object
 from trubleu.files.lines import LineReader, check_once, opened, total_size
-from trubleu.files.paths import check_standard_input_once, format_of, is_standard, name_of
+from trubleu.files.paths import check_standard_input_once, format_of, is_standard, labels, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -116,7 +116,7 @@ class DialogueFiles:
             to be skipped, with its line; if no conversation gives a triple.
         """
         if context < 0:
-            raise UsageError(f"a context of {context} turns is too short; give 0 or more")
+            raise UsageError(f"a context of {counted(context, 'turn')} is too short; give 0 or more")
         self.dialogues = self.bad = self.short = 0
         self._seen = set()
         self._unseparated = True
@@ -146,7 +146,7 @@ class DialogueFiles:
         if not self.dialogues:
             return f"{names} holds no dialogues; give some, one a line"
         skipped = f" ({counted(self.bad, 'dialogue')} skipped)" if self.bad else ""
-        said = f"{names}: no dialogue gives a triple{skipped}, for which it needs {least} turns at least"
+        said = f"{names}: no dialogue gives a triple{skipped}, for which it needs {counted(least, 'turn')} at least"
         if self.short and self._unseparated:
             return (
                 f"{said}; the separator {shown(self._separator)} occurs nowhere, so say what stands between turns "
@@ -156,7 +156,7 @@ class DialogueFiles:
 
     def _dialogues(self, progress: Callable[[int], object] | None) -> Iterator[tuple[str, str, tuple[str, ...]]]:
         """Yield the place, the id and the turns of every conversation that can be used."""
-        for path in self.files:
+        for path, label in zip(self.files, labels(self.files), strict=True):
             name = name_of(path)
             reached = number = 0
             with opened(path) as (stream, raw):
@@ -170,15 +170,15 @@ class DialogueFiles:
                             self.dialogues += 1
                             place = f"{name}:{number}"
                             try:
-                                identity, turns = self._dialogue(line, place, is_json)
-                                if identity != place:
-                                    self._check_new(identity, place)
+                                given, turns = self._dialogue(line, place, is_json)
+                                if given:
+                                    self._check_new(given, place)
                             except DataError:
                                 if not self._skip_bad:
                                     raise
                                 self.bad += 1
                             else:
-                                yield place, identity, turns
+                                yield place, given or f"{label}:{number}", turns
                     if progress is not None:
                         at = reader.taken if raw is None else raw.tell()
                         progress(at - reached)
@@ -195,16 +195,16 @@ class DialogueFiles:
             where = " at " + next(found for found, name, _ in again._dialogues(None) if name == identity)
         raise DataError(f"{place}: the id {shown(identity)} is used already{where}; every dialogue needs its own")
 
-    def _dialogue(self, line: str | None, place: str, is_json: bool) -> tuple[str, tuple[str, ...]]:
+    def _dialogue(self, line: str | None, place: str, is_json: bool) -> tuple[str | None, tuple[str, ...]]:
+        identity = None
         if line is None:
             raise DataError(f"{place}: this is not valid UTF-8")
         if is_json:
             record = parse_object(line, place)
-            identity = id_field(record, place) or place
+            identity = id_field(record, place)
             turns = tuple(self._json_turns(record, place))
             self._unseparated = False
         else:
-            identity = place
             self._unseparated = self._unseparated and self._separator not in line
             # The separator also stands behind the last turn in DailyDialog, where it separates nothing.
             turns = tuple(turn.strip() for turn in line.rstrip().removesuffix(self._separator).split(self._separator))

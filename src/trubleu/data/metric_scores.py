@@ -12,7 +12,7 @@ import numpy as np
 
 from trubleu.data.categorical import LabelBuilder, Labels
 from trubleu.data.reference_files import check_storable
-from trubleu.errors import DataError, nearest, shown, some
+from trubleu.errors import DataError, counted, nearest, shown, some
 from trubleu.files.delimited import check_width, delimited_rows, finite, finite_numbers
 from trubleu.files.jsonl import json_line, kind_of, parse_json, parse_objects
 from trubleu.files.lines import open_bytes, split_lines
@@ -90,7 +90,7 @@ def _plain_rows(lines: Iterable[str], name: str, labels: Sequence[str]) -> Itera
         place = f"{name}:{number}"
         if len(fields) <= width:
             raise DataError(
-                f"{place}: this line has {len(fields)} fields; it must have {' '.join(labels).upper()} SCORE"
+                f"{place}: this line has {counted(len(fields), 'field')}; it must have {' '.join(labels).upper()} SCORE"
             )
         if "segment" not in labels and len(fields) > width + 1 and finite(fields[width + 1]) is not None:
             raise DataError(f"{place}: this line has a score of one segment; here scores of whole systems are needed")
@@ -267,7 +267,7 @@ class _Scores:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} from {self._source()}: {len(self)} of {len(self.metrics())} metrics>"
+        return f"<{type(self).__name__} from {self._source()}: {len(self)} of {counted(len(self.metrics()), 'metric')}>"
 
     def metrics(self) -> tuple[str, ...]:
         """Return the metrics, in the order in which they first appear."""

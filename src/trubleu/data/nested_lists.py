@@ -16,7 +16,7 @@ import numpy as np
 
 from trubleu.data.reference_files import Columns, check_ids, check_segments
 from trubleu.data.weights import weight_problem
-from trubleu.errors import DataError, shown
+from trubleu.errors import DataError, counted, shown
 from trubleu.native import kernels
 
 if TYPE_CHECKING:
@@ -59,12 +59,13 @@ def flatten_lists(
     if outputs_count is not None and outputs_count != len(references):
         if looks_transposed(outputs_count, references):
             raise DataError(
-                f"there are {outputs_count} outputs and {len(references)} lists of {outputs_count} references, but "
+                f"{counted(outputs_count, 'output')} and {counted(len(references), 'list')} of "
+                f"{counted(outputs_count, 'reference')}, but "
                 "references are given per segment; pass lists in sacreBLEU's shape through "
                 "References.from_streams(references) or list(zip(*references))"
             )
         raise DataError(
-            f"there are {outputs_count} outputs but references for {len(references)} segments; "
+            f"{counted(outputs_count, 'output')} but references for {counted(len(references), 'segment')}; "
             "give one list of references for each output"
         )
     found: tuple[str | None, ...]
@@ -113,7 +114,7 @@ def transpose_streams(streams: Sequence[Sequence[Any]], what: str) -> list[tuple
             )
         if len(stream) != len(streams[0]):
             raise DataError(
-                f"list {number} of {what} has {len(stream)} items but list 1 has {len(streams[0])}; "
+                f"list {number} of {what} has {counted(len(stream), 'item')} but list 1 has {len(streams[0])}; "
                 "lists given per segment go to References.from_lists"
             )
     return list(zip(*streams, strict=True))
@@ -142,7 +143,7 @@ def _flat_weights(weights: Sequence[Sequence[Any]], offsets: NDArray[np.int64], 
     _check_outer(weights, "weights")
     if len(weights) != len(offsets) - 1:
         raise DataError(
-            f"there are weights for {len(weights)} segments but references for {len(offsets) - 1}; "
+            f"there are weights for {counted(len(weights), 'segment')} but references for {len(offsets) - 1}; "
             "give one list of weights for each list of references"
         )
     _check_rows(weights, "weights", ids)
@@ -151,7 +152,8 @@ def _flat_weights(weights: Sequence[Sequence[Any]], offsets: NDArray[np.int64], 
         index = int(differs[0])
         expected = int(offsets[index + 1] - offsets[index])
         raise DataError(
-            f"{_segment(index, ids)} has {expected} references but {len(weights[index])} weights; "
+            f"{_segment(index, ids)} has {counted(expected, 'reference')} but "
+            f"{counted(len(weights[index]), 'weight')}; "
             "give one weight for each reference (None if it is not rated yet)"
         )
     return list(chain.from_iterable(weights))

@@ -199,7 +199,7 @@ def _read_systems(
     if "text" not in found:
         raise DataError(
             f"{name}: the first row names no column of texts, only {some(table.titles)}; "
-            "say which it is: --columns text=TITLE"
+            f"{table.remedy('--columns text=TITLE')}"
         )
     tell_fields(found, name)
     texts = table.column(found["text"][0])
@@ -283,9 +283,11 @@ def _from_table(table: Table, references: References, *, partial: bool = False) 
 
 
 def _check_count(count: int, what: str, name: str, references: References) -> None:
+    if count and not len(references):
+        raise DataError(f"{references.source} has no references; give a file with one line per segment")
     if count != len(references):
         raise DataError(
-            f"{name} has {count} {what}s but {references.source} has {len(references)} segments; "
+            f"{name} has {counted(count, what)} but {references.source} has {counted(len(references), 'segment')}; "
             f"outputs need one {what} a segment"
         )
 

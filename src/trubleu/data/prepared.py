@@ -14,7 +14,7 @@ import numpy as np
 
 from trubleu._version import __version__
 from trubleu.data.reference_files import check_ids, check_segments, checked_offsets, checked_weights
-from trubleu.errors import UsageError
+from trubleu.errors import UsageError, counted
 from trubleu.files.arrays import ArrayFile, Kind, begins_with, shares_as_counts, write_arrays
 from trubleu.native import kernels
 
@@ -335,7 +335,7 @@ class PreparedReferences:
 
     def __repr__(self) -> str:
         case = "lower case" if self.lowercase else "cased"
-        return f"<PreparedReferences: {len(self)} segments, {self.tokenizer.name}, {case}>"
+        return f"<PreparedReferences: {counted(len(self), 'segment')}, {self.tokenizer.name}, {case}>"
 
     def fits(self, tokenizer: Tokenizer, lowercase: bool) -> bool:
         """Return whether the tokens are these."""

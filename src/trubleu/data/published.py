@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from trubleu.data.human_scores import read_assessments
 from trubleu.data.references import Reference, Segment
 from trubleu.data.sets import EvaluationSet, RatingRow, fitting
-from trubleu.errors import DataError, UsageError, nearest, shown, some
+from trubleu.errors import DataError, UsageError, counted, nearest, shown, some
 from trubleu.files.delimited import whole
 from trubleu.files.jsonl import kind_of, parse_objects
 from trubleu.files.lines import iterate_lines, read_text_lines
@@ -199,7 +199,9 @@ def _wmt_da(source: Path) -> Iterator[tuple[str, Sequence[Path], dict[str, Any]]
         scores = read_assessments(path)
         for file, lines in zip(files, texts, strict=False):
             if len(lines) != len(scores):
-                raise DataError(f"{file} has {len(lines)} lines but {path} has {len(scores)}; they go line by line")
+                raise DataError(
+                    f"{file} has {counted(len(lines), 'line')} but {path} has {len(scores)}; they go line by line"
+                )
         items = [str(number) for number in range(1, len(scores) + 1)]
         segments = [
             Segment(item, (Reference(reference),), message)
@@ -411,7 +413,7 @@ def _rows(path: Path, wanted: Iterable[str]) -> Iterator[tuple[str, dict[str, st
     for place, line in _lines(path, ""):
         row = line.split("\t")
         if len(row) != len(header):
-            raise DataError(f"{place}: this line has {len(row)} fields but the first has {len(header)}")
+            raise DataError(f"{place}: this line has {counted(len(row), 'field')} but the first has {len(header)}")
         yield place, dict(zip(header, row, strict=True))
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from trubleu.data.categorical import LabelBuilder, Labels, frozen, in_order
-from trubleu.errors import CountedWarning, DataError, nearest, shown, some
+from trubleu.errors import CountedWarning, DataError, counted, nearest, shown, some
 from trubleu.files.delimited import delimited_columns, whole
 from trubleu.files.lines import open_bytes, split_lines
 from trubleu.files.paths import format_of, name_of
@@ -91,7 +91,7 @@ class Rankings:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"<Rankings from {self.source}: {len(self)} of {len(self.systems)} systems>"
+        return f"<Rankings from {self.source}: {len(self)} of {counted(len(self.systems), 'system')}>"
 
     @classmethod
     def from_columns(

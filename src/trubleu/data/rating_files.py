@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
+from fractions import Fraction
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from trubleu.data.reference_files import check_kind, check_storable
+from trubleu.data.reference_files import RATING_TITLES, REFERENCE_TITLES, check_kind, check_storable
 from trubleu.errors import DataError, UsageError, nearest, shown, some
-from trubleu.files.delimited import check_width, delimited_rows, guarded, unguarded, whole
+from trubleu.files.delimited import check_width, delimited_rows, guarded, number, unguarded
 from trubleu.files.jsonl import json_line, parse_objects
 from trubleu.files.lines import open_bytes, split_lines
 from trubleu.files.parquet import FRAME, Table, is_parquet, read_parquet, table_of, write_parquet
 from trubleu.files.paths import format_of, format_to_write, name_of
-from trubleu.files.tables import find_fields, is_table_name, table_rows
+from trubleu.files.tables import find_fields, is_table_name, table_rows, tell_fields
 from trubleu.files.writer import atomic_writer
 from trubleu.optional_deps import pandas_module, polars_module
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from trubleu.data.reference_files import Kind
     from trubleu.files.parquet import Frame
@@ -29,15 +30,18 @@ if TYPE_CHECKING:
 REQUIRED = ("item", "system", "rater", "score")
 FIELDS = (*REQUIRED, "pair", "aspect")
 
-#: What people call these columns, as `trubleu.files.tables.plain_title` writes it.
-_SYNONYMS = {
-    "item": ("item", "itemid", "instance", "instanceid", "segment", "segmentid", "example", "exampleid", "contextid"),
+MEAN: Final = "mean"
+"""The rater of scores that name none, as they are means."""
+
+TITLES: Final = {
+    "item": ("id", "instance", "instanceid", *REFERENCE_TITLES["id"]),
     "system": ("system", "systemid", "systemname", "model", "modelid", "modelname"),
     "rater": ("rater", "raterid", "judge", "judgeid", "annotator", "annotatorid", "worker", "workerid", "assessor"),
-    "score": ("score", "rating"),
+    "score": ("score", "rating", "meanrating", "meanscore", "zscore", "mqm"),
     "pair": ("pair",),
     "aspect": ("aspect", "criterion", "dimension"),
 }
+"""What people call these columns, as `trubleu.files.tables.plain_title` writes it."""
 
 
 class RatingColumns(NamedTuple):
@@ -47,8 +51,10 @@ class RatingColumns(NamedTuple):
     ----------
     fields
         The name of the column that holds each field; without ``score`` and ``aspect`` in a wide table.
-    aspects
-        The columns of a wide table that hold scores, one for each aspect; empty in a long one.
+    scores
+        The columns of a wide table that hold scores, one for each aspect or rater; empty in a long one.
+    titled
+        What the titles of these columns are.
     guessed
         Whether these were taken because nobody said which they are.
     required
@@ -56,7 +62,8 @@ class RatingColumns(NamedTuple):
     """
 
     fields: dict[str, str]
-    aspects: tuple[str, ...] = ()
+    scores: tuple[str, ...] = ()
+    titled: Literal["aspect", "rater"] = "aspect"
     guessed: bool = False
     required: tuple[str, ...] = REQUIRED
 
@@ -92,7 +99,7 @@ class RatingColumns(NamedTuple):
 
     def wanted(self) -> tuple[str, ...]:
         """Return the names of all columns that may be needed."""
-        return (*self.fields.values(), *self.aspects)
+        return (*self.fields.values(), *self.scores)
 
 
 def find_columns(
@@ -115,39 +122,45 @@ def find_columns(
         As in `RatingColumns.given`.
     """
     said = RatingColumns.given(columns, aspects)
-    free = [title for title in titles if title not in said.aspects]
-    found = find_fields(free, {field: _SYNONYMS[field] for field in said.fields}, columns, place)
+    free = [title for title in titles if title not in said.scores]
+    several = {} if said.scores else RATING_TITLES
+    found = find_fields(free, {field: TITLES[field] for field in said.fields}, columns, place, several)
+    people = found.pop("ratings", ())
     fields = {field: title for field, (title,) in found.items()}
-    for title in said.aspects:
+    for title in said.scores:
         if title not in titles:
             raise DataError(f"{place}: there is no column {shown(title)}; {nearest(title, titles)}")
-    guessed = False
-    scores = said.aspects
-    if not scores and "score" not in fields and "aspect" not in fields:
+    layout = RatingColumns(fields, said.scores)
+    if "rater" not in fields and "score" not in fields and people:
+        layout = RatingColumns(fields, people, "rater")
+    elif not said.scores and "score" not in fields and "aspect" not in fields:
         scores = tuple(title for title in dict.fromkeys(titles) if title not in fields.values())
-        guessed = True
+        layout = RatingColumns(fields, scores, guessed=True)
     for field in required:
-        if field not in fields and not (field == "score" and scores):
-            raise DataError(f"{place}: the column {field} must be there; columns found: {some(titles)}")
-    for title in (*fields.values(), *scores):
+        if field not in (*fields, layout.titled) and not (field == "score" and layout.scores):
+            raise DataError(
+                f"{place}: the column {field} must be there; columns found: {some(titles)}; say which it is: "
+                f"--columns {field}=TITLE"
+            )
+    for title in layout.wanted():
         if titles.count(title) > 1:
             raise DataError(f"{place}: there are {titles.count(title)} columns {title}; leave only one of them")
-    return RatingColumns(fields, scores, guessed)
+    return layout
 
 
 def widened(columns: Mapping[str, Sequence[Any]], layout: RatingColumns) -> dict[str, Sequence[Any]]:
-    """Give the fields their own names, and every aspect of a row of a wide table a row of its own."""
-    if not layout.aspects:
+    """Give the fields their own names, and every score of a row of a wide table a row of its own."""
+    if not layout.scores:
         return {field: columns[column] for field, column in layout.fields.items() if column in columns}
-    count = len(layout.aspects)
+    count = len(layout.scores)
     long: dict[str, Sequence[Any]] = {
         field: [value for value in columns[column] for _ in range(count)]
         for field, column in layout.fields.items()
         if column in columns
     }
-    scores = zip(*(columns[aspect] for aspect in layout.aspects), strict=True)
+    scores = zip(*(columns[title] for title in layout.scores), strict=True)
     long["score"] = [score for row in scores for score in row]
-    long["aspect"] = list(layout.aspects) * (len(long["score"]) // count)
+    long[layout.titled] = list(layout.scores) * (len(long["score"]) // count)
     return long
 
 
@@ -163,19 +176,27 @@ class RawRatings(NamedTuple):
         cls, columns: Mapping[str, Sequence[Any]], layout: RatingColumns, source: str, place: Callable[[int], str]
     ) -> RawRatings:
         """Take the columns of a table, long or wide."""
-        if not layout.aspects:
+        if not layout.scores:
             return cls(widened(columns, layout), source, place)
-        count = len(layout.aspects)
+        count = len(layout.scores)
 
         def in_column(row: int) -> str:
-            return f"{place(row // count)}, column {layout.aspects[row % count]}"
+            return f"{place(row // count)}, column {layout.scores[row % count]}"
 
-        return cls(widened(columns, layout), source, in_column)
+        raw = cls(widened(columns, layout), source, in_column)
+        # Not everybody rates everything.
+        return raw if layout.titled == "aspect" else raw.take([score != "" for score in raw.columns["score"]])
+
+    def take(self, kept: Sequence[bool]) -> RawRatings:
+        """Return some of the rows."""
+        rows = [row for row, keep in enumerate(kept) if keep]
+        columns: dict[str, Sequence[Any]] = {name: [each[row] for row in rows] for name, each in self.columns.items()}
+        return self._replace(columns=columns, place=lambda row: self.place(rows[row]))
 
     @classmethod
     def of_table(cls, table: Table, layout: RatingColumns) -> RawRatings:
         """Take the columns of a table, none of the required ones missing."""
-        table.require(*(layout.fields[name] for name in layout.required if name in layout.fields), *layout.aspects)
+        table.require(*(layout.fields[name] for name in layout.required if name in layout.fields), *layout.scores)
         return cls.of_columns(table.columns, layout, table.source, table.place)
 
 
@@ -186,7 +207,7 @@ def frame_ratings(frame: Frame, layout: RatingColumns) -> RawRatings:
 
 def gather(records: Iterable[tuple[str, Any]], source: str, layout: RatingColumns) -> RawRatings:
     """Put records, each with its place, into columns."""
-    required = [layout.fields[name] for name in layout.required if name in layout.fields] + list(layout.aspects)
+    required = [layout.fields[name] for name in layout.required if name in layout.fields] + list(layout.scores)
     columns: dict[str, list[Any]] = {name: [] for name in layout.wanted()}
     places: list[str] = []
     for place, record in records:
@@ -208,18 +229,27 @@ def read_ratings(
     columns: Mapping[str, str] | None = None,
     aspects: Sequence[str] | None = None,
     system: str | None = None,
+    only: Collection[str] | None = None,
+    *,
+    means: bool = False,
 ) -> RawRatings:
-    """Read a file of ratings (see `Ratings.read`)."""
+    """Read a file of ratings (see `Ratings.read`); ``means`` allows tables without raters."""
+    required = tuple(name for name in REQUIRED if name != "system" or system is None)
+    raw = _read(path, columns, aspects, required, only, means)
     if system is None:
-        return _read(path, columns, aspects, REQUIRED)
-    raw = _read(path, columns, aspects, tuple(name for name in REQUIRED if name != "system"))
+        return raw
     named = raw.columns.get("system") or [None] * len(raw.columns["item"])
     raw.columns["system"] = [system if name is None else name for name in named]
     return raw
 
 
 def _read(
-    path: PathLike, columns: Mapping[str, str] | None, aspects: Sequence[str] | None, required: tuple[str, ...]
+    path: PathLike,
+    columns: Mapping[str, str] | None,
+    aspects: Sequence[str] | None,
+    required: tuple[str, ...],
+    only: Collection[str] | None,
+    means: bool,
 ) -> RawRatings:
     name = name_of(path)
     layout = RatingColumns.given(columns, aspects)._replace(required=required)
@@ -227,7 +257,7 @@ def _read(
         if is_parquet(stream, name):
             return RawRatings.of_table(read_parquet(stream, name, layout.wanted()), layout)
         if is_table_name(name):
-            return _tabular(table_rows(stream, name), name, columns, aspects, required)
+            return _tabular(table_rows(stream, name), name, columns, aspects, required, only, means)
         lines = chain.from_iterable(split_lines(stream, name, keep_ends=True))
         first = next(lines, "")
         lines = chain([first], lines) if first else lines
@@ -236,7 +266,7 @@ def _read(
             return gather(parse_objects(lines, name), name, layout)
         delimited = delimited_rows(lines, name, "\t" if form == "tsv" else ",")
         rows = ((f"{name}:{number}", row) for number, row in delimited)
-        return _tabular(rows, name, columns, aspects, required)
+        return _tabular(rows, name, columns, aspects, required, only, means)
 
 
 def _tabular(
@@ -245,41 +275,53 @@ def _tabular(
     named: Mapping[str, str] | None,
     aspects: Sequence[str] | None,
     required: tuple[str, ...],
+    only: Collection[str] | None,
+    means: bool,
 ) -> RawRatings:
     """Take ratings of rows with their places, the titles first."""
     first, header = next(rows, ("", []))
     if not header:
         raise DataError(f"{name} is empty; its first line must name the columns {some(required)}")
     header = [title.strip() for title in header]
-    layout = find_columns(header, named, aspects, first, required)
+    layout = find_columns(header, named, aspects, first, [each for each in required if each != "rater" or not means])
+    if layout.guessed and only is not None and set(only) <= set(layout.scores):
+        layout = layout._replace(scores=tuple(title for title in layout.scores if title in only))
     places: list[str] = []
     wanted = [(title, header.index(title)) for title in layout.wanted()]
     columns: dict[str, list[Any]] = {title: [] for title, _ in wanted}
-    scores = {layout.fields.get("score"), *layout.aspects}
+    scores = {layout.fields.get("score"), *layout.scores}
     for place, row in rows:
         check_width(row, header, place)
         for title, index in wanted:
-            columns[title].append(whole(row[index]) if title in scores else unguarded(row[index]))
+            columns[title].append(number(row[index]) if title in scores else unguarded(row[index]))
         places.append(place)
     if layout.guessed:
-        for title in layout.aspects:
+        for title in layout.scores:
             _check_guess(columns[title], title, places.__getitem__)
-    return RawRatings.of_columns(columns, layout, name, places.__getitem__)
+    means = "rater" not in layout.fields and layout.titled != "rater"
+    found: dict[str, tuple[str, ...]] = {field: (title,) for field, title in layout.fields.items()}
+    found |= {f"{layout.titled}s": layout.scores} if layout.scores else {}
+    tell_fields(found, name, ", each score the mean of unnamed raters" if means else "")
+    raw = RawRatings.of_columns(columns, layout, name, places.__getitem__)
+    if means:
+        raw.columns["rater"] = [MEAN] * len(raw.columns["score"])
+    return raw
 
 
 def _check_guess(values: Sequence[Any], title: str, place: Callable[[int], str]) -> None:
     for row, value in enumerate(values):
-        if not isinstance(value, int):
+        if isinstance(value, str):
             raise DataError(
                 f"{place(row)}: the column {title} holds {shown(value)}, but without a column score every other column "
-                "must hold the scores of an aspect, integers; rename the column of scores to score, say which columns "
-                "are aspects (aspects=...), or take this one out"
+                "must hold the scores of an aspect; name the column of scores (--columns score=TITLE), say which are "
+                "aspects (--aspect NAME), or take this one out"
             )
 
 
 def write_ratings(path: PathLike, columns: Mapping[str, Sequence[Any]]) -> None:
     """Write checked columns in the format that the path asks for (see `Ratings.write`)."""
     form = format_to_write(path, ["csv", "tsv", "jsonl", "parquet"])
+    columns = _storable(columns)
     if form == "parquet":
         write_parquet(path, ratings_frame(columns, "polars"))
         return
@@ -308,12 +350,20 @@ def write_ratings(path: PathLike, columns: Mapping[str, Sequence[Any]]) -> None:
 def ratings_frame(columns: Mapping[str, Sequence[Any]], kind: Kind) -> Any:
     """Make a frame of checked columns (see `Ratings.to_frame`)."""
     check_kind(kind)
+    columns = _storable(columns)
     _check_columns(columns)
     if kind == "pandas":
         return pandas_module().DataFrame({name: list(column) for name, column in columns.items()})
     polars = polars_module()
-    types = {name: polars.Int64 if name == "score" else polars.String for name in columns}
+    whole = all(isinstance(score, int) for score in columns["score"])
+    scores = polars.Int64 if whole else polars.Float64
+    types = {name: scores if name == "score" else polars.String for name in columns}
     return polars.DataFrame(dict(columns), schema=types)
+
+
+def _storable(columns: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
+    """Return columns whose scores are numbers that files know."""
+    return {**columns, "score": [float(each) if isinstance(each, Fraction) else each for each in columns["score"]]}
 
 
 def _check_columns(columns: Mapping[str, Sequence[Any]]) -> None:

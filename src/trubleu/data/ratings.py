@@ -1,11 +1,15 @@
-"""Human ratings of outputs, one per row, kept and summed as integers."""
+"""Human ratings of outputs, one per row, kept and summed exactly."""
 
 from __future__ import annotations
 
+import math
+import warnings
+from copy import copy
 from dataclasses import InitVar, dataclass, field
+from decimal import Decimal
 from fractions import Fraction
-from itertools import repeat
-from numbers import Integral
+from itertools import compress, repeat
+from numbers import Rational, Real
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, overload
 
 from trubleu.data.rating_files import (
@@ -18,9 +22,11 @@ from trubleu.data.rating_files import (
     read_ratings,
     write_ratings,
 )
-from trubleu.data.weights import HIGHEST_RATING, LOWEST_RATING, weight_from_ratings
-from trubleu.errors import DataError, UsageError, nearest, shown, some
+from trubleu.data.weights import FIVE_POINTS, UNIT, exact, guess_scale, weight_on_scale
+from trubleu.errors import DataError, Notice, UsageError, counted, nearest, shown, some
+from trubleu.files.delimited import comma_hint
 from trubleu.files.jsonl import kind_of
+from trubleu.files.paths import base_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -36,7 +42,7 @@ if TYPE_CHECKING:
 def check_scale(scale: Any) -> None:
     """Refuse a scale that is none."""
     match scale:
-        case [int() as low, int() as high] if low < high:
+        case [int() | float() as low, int() | float() as high] if -math.inf < low < high < math.inf:
             return
     raise UsageError(f"a scale is its lowest and its highest score, such as (1, 5), not {shown(scale)}")
 
@@ -52,16 +58,28 @@ def checked_names(values: Sequence[Any], name: str, place: Callable[[int], str])
     return names
 
 
-def checked_scores(values: Sequence[Any], scale: tuple[int, int], place: Callable[[int], str]) -> tuple[int, ...]:
-    """Return a column of scores that are all on the scale."""
-    low, high = scale
+def checked_scores(
+    values: Sequence[Any], scale: tuple[float, float] | None, place: Callable[[int], str], *, kind: str = "a number"
+) -> tuple[Score, ...]:
+    """Return a column of finite numbers, all on the scale if there is one."""
+    low, high = scale or (-math.inf, math.inf)
+    span = f" from {low:g} to {high:g}" if scale else ""
+    scores: list[Score] = []
     for row, value in enumerate(values):
-        if type(value) is int and low <= value <= high:
-            continue  # nearly always, and far cheaper to ask than the next
-        if isinstance(value, bool) or not isinstance(value, Integral) or not low <= int(value) <= high:
-            found = "null" if value is None else shown(value)
-            raise DataError(f"{place(row)}: score must be an integer from {low} to {high}, not {found}")
-    return tuple(map(int, values))
+        score = value if type(value) is int else _number(value)  # nearly always, and far cheaper than the next
+        if score is None or not low <= score <= high or (kind == "an integer" and not isinstance(score, int)):
+            found = "null" if value is None else shown(float(value) if isinstance(value, Fraction) else value)
+            raise DataError(f"{place(row)}: score must be {kind}{span}, not {found}{comma_hint(value)}")
+        scores.append(score)
+    return tuple(scores)
+
+
+def _number(value: Any) -> Score | None:
+    if isinstance(value, bool) or not isinstance(value, Real | Decimal):
+        return None
+    if isinstance(value, Rational):
+        return exact(Fraction(int(value.numerator), int(value.denominator)))  # int(): those of NumPy are none
+    return exact(number) if math.isfinite(number := float(value)) else None
 
 
 def checked_labels(
@@ -94,8 +112,8 @@ def repeated(key: tuple[Any, ...], place: str, other: str) -> str:
     more = "".join(f", {name} {shown(value)}" for name, value in (("pair", pair), ("aspect", aspect)) if value)
     return (
         f"{place}: the rater {shown(rater)} has rated this already at {other} (item {shown(item)}, system "
-        f'{shown(system)}{more}); leave one of the two out, or say that both count: repeats="keep", on the command '
-        "line --repeated-ratings keep"
+        f'{shown(system)}{more}); say which counts: repeats="mean", "first", "last" or "keep" (each for itself), on '
+        "the command line --repeated-ratings mean"
     )
 
 
@@ -116,7 +134,7 @@ def in_pair(system: str, shown_pair: str | None, pair: str, *, any_pair: bool) -
     return pair in turned
 
 
-def mean_of_means(totals: Sequence[Sequence[int]]) -> Fraction:
+def mean_of_means(totals: Sequence[tuple[Score, int]]) -> Fraction:
     """Return the mean of means that are given as sums and counts."""
     if len({count for _, count in totals}) == 1:  # nearly always, and one division is far cheaper than a sum of them
         return Fraction(sum(total for total, _ in totals), totals[0][1] * len(totals))
@@ -126,10 +144,11 @@ def mean_of_means(totals: Sequence[Sequence[int]]) -> Fraction:
 Rated: TypeAlias = tuple[str, str]
 """What ratings are of: an item and the system that answered it."""
 
-Repeats: TypeAlias = Literal["refuse", "keep", "first"]
-"""What becomes of a rating by somebody who has rated the same before."""
+Score: TypeAlias = int | Fraction
+"""What somebody gave, exactly."""
 
-FIVE_POINTS = (LOWEST_RATING, HIGHEST_RATING)
+Repeats: TypeAlias = Literal["refuse", "mean", "first", "last", "keep"]
+"""What becomes of a rating by somebody who has rated the same before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,25 +166,32 @@ class Ratings:
     rater
         Who rated it.
     score
-        What they gave, integers.
+        What they gave, exactly: integers, and fractions for what is none.
     pair
         The two systems that were shown side by side, ``"A:B"``, one of them ``system``; None where that does not
         apply, and None for the column if it applies nowhere.
     aspect
         What was asked for, such as ``relevance``; None as in ``pair``.
     scale
-        The lowest and the highest score.
+        The lowest and the highest score. If it is not given, it is guessed: 1 to 5, 0 to 1 or −1 to 1. None where
+        scores have no such ends, as standardised ones.
     source
         Where the ratings come from, for messages.
     repeats
         What becomes of a rating by somebody who has rated the same before (the same item, system, pair and aspect):
-        ``"refuse"`` it as an error, ``"keep"`` it like any other, or take the ``"first"`` one only.
+        ``"refuse"`` it as an error, take the ``"mean"``, the ``"first"`` or the ``"last"``, or ``"keep"`` it like any
+        other.
 
     Raises
     ------
     DataError
-        If a name is empty, a score is not an integer of the scale, or somebody rated the same twice and nothing was
-        said about that, with the row.
+        If a name is empty, a score is not a number of the scale, or somebody rated the same twice and nothing was
+        said about that, with the row; or if aspects are on different scales and none is given.
+
+    Warns
+    -----
+    Notice
+        If the scale had to be guessed and is not 1 to 5, or ratings were repeated.
 
     Examples
     --------
@@ -177,10 +203,10 @@ class Ratings:
     item: Sequence[str]
     system: Sequence[str]
     rater: Sequence[str]
-    score: Sequence[int]
+    score: Sequence[int | float | Fraction]
     pair: Sequence[str | None] | None = None
     aspect: Sequence[str | None] | None = None
-    scale: tuple[int, int] = FIVE_POINTS
+    scale: tuple[float, float] | None = None
     source: str = field(default="ratings", compare=False)
     repeats: Repeats = field(default="refuse", compare=False, kw_only=True)
     #: Names a row in messages; readers know its line.
@@ -196,7 +222,8 @@ class Ratings:
         if len(set(lengths.values())) > 1:
             counts = ", ".join(f"{count} of {name}" for name, count in lengths.items())
             raise DataError(f"{self.source}: columns differ in length ({counts}); give one value of each for a rating")
-        check_scale(self.scale)
+        if self.scale is not None:
+            check_scale(self.scale)
         checked = {
             "item": checked_names(self.item, "item", where),
             "system": checked_names(self.system, "system", where),
@@ -207,7 +234,7 @@ class Ratings:
         }
         for name, column in checked.items():
             object.__setattr__(self, name, column)  # the way into a frozen dataclass
-        object.__setattr__(self, "scale", tuple(self.scale))
+        object.__setattr__(self, "scale", self._guessed_scale(where) if self.scale is None else tuple(self.scale))
         check_pairs(self.system, self.pair, where)
         self._settle_repeats(where)
 
@@ -215,14 +242,14 @@ class Ratings:
         return len(self.item)
 
     def __repr__(self) -> str:
-        return f"<Ratings from {self.source}: {len(self)} of {len(self._scores_of())} outputs>"
+        return f"<Ratings from {self.source}: {len(self)} of {counted(len(self._scores_of()), 'output')}>"
 
     @classmethod
     def read(
         cls,
         path: PathLike,
         *,
-        scale: tuple[int, int] = FIVE_POINTS,
+        scale: tuple[float, float] | None = None,
         repeats: Repeats = "refuse",
         columns: Mapping[str, str] | None = None,
         aspects: Sequence[str] | None = None,
@@ -245,7 +272,7 @@ class Ratings:
         path
             The file, or ``-`` for standard input.
         scale
-            The lowest and the highest score.
+            The lowest and the highest score, as in the class.
         repeats
             What becomes of a rating by somebody who has rated the same before, as in the class.
         columns
@@ -273,11 +300,8 @@ class Ratings:
         >>> _ = path.write_text("rater,item,system,score\\nann,7,A,4\\nbob,7,A,5\\n")
         >>> Ratings.read(path).means()
         {('7', 'A'): Fraction(9, 2)}
-        >>> _ = path.write_text("JudgeID,InstanceID,SystemID,Relevance,Style\\nann,7,A,4,1\\n")
-        >>> Ratings.read(path).aspect, Ratings.read(path, aspects=("Style",)).score
-        (('Relevance', 'Style'), (1,))
         """
-        raw = read_ratings(path, columns, aspects, system)
+        raw = read_ratings(path, columns, aspects, system, only, means=True)
         return cls._from_raw(raw if only is None else _of_aspects(raw, only), scale, repeats)
 
     @classmethod
@@ -285,7 +309,7 @@ class Ratings:
         cls,
         rows: Iterable[Mapping[str, Any]],
         *,
-        scale: tuple[int, int] = FIVE_POINTS,
+        scale: tuple[float, float] | None = None,
         repeats: Repeats = "refuse",
         columns: Mapping[str, str] | None = None,
         aspects: Sequence[str] | None = None,
@@ -305,7 +329,7 @@ class Ratings:
         cls,
         frame: Frame,
         *,
-        scale: tuple[int, int] = FIVE_POINTS,
+        scale: tuple[float, float] | None = None,
         repeats: Repeats = "refuse",
         columns: Mapping[str, str] | None = None,
         aspects: Sequence[str] | None = None,
@@ -374,9 +398,7 @@ class Ratings:
                 continue
             found = _among(getattr(self, name) or (), name, wanted, self.source)
             keep = [kept and each for kept, each in zip(keep, found, strict=True)]
-        rows = [row for row, kept in enumerate(keep) if kept]
-        columns: dict[str, Any] = {name: [column[row] for row in rows] for name, column in self._columns().items()}
-        return Ratings(**columns, scale=self.scale, source=self.source, repeats=self.repeats)
+        return self._with({name: list(compress(column, keep)) for name, column in self._columns().items()})
 
     def means(self) -> dict[Rated, Fraction]:
         """Return the mean score of each output, exactly, in the order in which outputs first appear.
@@ -411,9 +433,9 @@ class Ratings:
         {('7', 'A'): Fraction(11, 4)}
         """
         nothing: repeat[None] = repeat(None)
-        columns = zip(self.item, self.system, self.score, self.pair or nothing, self.aspect or nothing, strict=False)
+        columns = zip(self.item, self.system, self._exact(), self.pair or nothing, self.aspect or nothing, strict=False)
         shown_in: dict[tuple[str, str | None], bool] = {}
-        sums: dict[Rated, dict[str | None, list[int]]] = {}
+        sums: dict[Rated, dict[str | None, list[Score]]] = {}
         for item, system, score, shown_pair, aspect in columns:
             if pair is not None:
                 key = (system, shown_pair)
@@ -421,14 +443,15 @@ class Ratings:
                     shown_in[key] = in_pair(system, shown_pair, pair, any_pair=self.pair is None)
                 if not shown_in[key]:
                     continue
-            total = sums.setdefault((item, system), {}).setdefault(aspect, [0, 0])
-            total[0] += score
-            total[1] += 1
+            sums.setdefault((item, system), {}).setdefault(aspect, []).append(score)
         if pair is not None and not sums:
             known = dict.fromkeys(each for each in self.pair or () if each is not None)
             hint = nearest(pair, known) if known else f"systems: {some(self.systems())}"
             raise DataError(f"{self.source} has no ratings of the pair {shown(pair)}; {hint}")
-        return {rated: mean_of_means(list(totals.values())) for rated, totals in sums.items()}
+        return {
+            rated: mean_of_means([(sum(scores), len(scores)) for scores in given.values()])
+            for rated, given in sums.items()
+        }
 
     def items(self) -> tuple[str, ...]:
         """Return the items, in the order in which they first appear."""
@@ -447,56 +470,125 @@ class Ratings:
         return {rated: len(scores) for rated, scores in self._scores_of().items()}
 
     def weights(self) -> dict[Rated, float]:
-        """Return the weight of each output as a reference (see `weight_from_ratings`).
+        """Return the weight of each output as a reference: its mean, with the worst score at -1 and the best at 1.
 
         Raises
         ------
         UsageError
-            If the scale is not that from 1 to 5, for which weights are defined.
+            If scores have no scale.
         """
-        if self.scale != FIVE_POINTS:
-            low, high = FIVE_POINTS
-            raise UsageError(
-                f"{self.source} is rated from {self.scale[0]} to {self.scale[1]}, but weights come from ratings from "
-                f"{low} to {high}; turn the ratings into those first"
-            )
-        return {rated: weight_from_ratings(scores) for rated, scores in self._scores_of().items()}
+        scale = self.ends()
+        return {rated: weight_on_scale(scores, scale) for rated, scores in self._scores_of().items()}
 
-    def _scores_of(self) -> dict[Rated, list[int]]:
-        scores: dict[Rated, list[int]] = {}
-        for item, system, score in zip(self.item, self.system, self.score, strict=True):
+    def ends(self) -> tuple[float, float]:
+        """Return the ends of the scale.
+
+        Raises
+        ------
+        UsageError
+            If scores have none.
+        """
+        if self.scale is None:
+            raise UsageError(
+                f"{self.source} has scores without a worst and a best, which cannot become weights; give them: "
+                "scale=(LOW, HIGH), on the command line --scale LOW:HIGH"
+            )
+        return self.scale
+
+    def _exact(self) -> Sequence[Score]:
+        return self.score  # type: ignore[return-value] # once they are checked
+
+    def _scores_of(self) -> dict[Rated, list[Score]]:
+        scores: dict[Rated, list[Score]] = {}
+        for item, system, score in zip(self.item, self.system, self._exact(), strict=True):
             scores.setdefault((item, system), []).append(score)
         return scores
 
     def _columns(self) -> dict[str, Sequence[Any]]:
         return {name: column for name in FIELDS if (column := getattr(self, name)) is not None}
 
+    def _with(self, columns: Mapping[str, Sequence[Any]]) -> Ratings:
+        """Return ratings with other columns, made of these, which need no other check."""
+        found = copy(self)
+        for name, column in columns.items():
+            labels = name in ("pair", "aspect")
+            object.__setattr__(found, name, None if labels and not any(column) else tuple(column))
+        return found
+
+    def _guessed_scale(self, place: Callable[[int], str]) -> tuple[float, float] | None:
+        """Return the scale that the scores are most likely on, and say so unless it is 1 to 5."""
+        scale = guess_scale(self.score)
+        by_aspect: dict[str | None, list[Score]] = {}
+        for aspect, score in zip(self.aspect or (), self._exact(), strict=False):
+            by_aspect.setdefault(aspect, []).append(score)
+        for aspect, scores in by_aspect.items():
+            own = guess_scale(scores)
+            if own is not None and own != scale and own in (FIVE_POINTS, UNIT):
+                raise DataError(
+                    f"{self.source}: {aspect or 'what has no aspect'} is rated from {own[0]} to {own[1]} and other "
+                    "aspects are not; judge by aspects of one scale (--aspect NAME), or give the scale of all "
+                    "(--scale LOW:HIGH)"
+                )
+        if scale == FIVE_POINTS:
+            for row, score in enumerate(self._exact()):
+                if not scale[0] <= score <= scale[1]:
+                    raise DataError(
+                        f"{place(row)}: the score {float(score):g} lies outside of the scale from 1 to 5, on which the "
+                        "others are; correct it, or give the scale (--scale LOW:HIGH)"
+                    )
+            return scale
+        low, high = (f"{float(end):g}" for end in scale or (min(self.score), max(self.score)))
+        told = (
+            f"are on the scale {low}:{high}"
+            if scale
+            else f"from {low} to {high} are taken as they are, on no fixed scale"
+        )
+        warnings.warn(f"{base_name(self.source)}: scores {told}", Notice, stacklevel=4)
+        return scale
+
     def _settle_repeats(self, place: Callable[[int], str]) -> None:
         """Do what ``repeats`` says about ratings of what the same rater has rated before."""
         if self.repeats not in _REPEATS:
             raise UsageError(f"repeats: there is no {shown(self.repeats)}; {nearest(str(self.repeats), _REPEATS)}")
-        if self.repeats == "keep":
-            return
         nothing: repeat[None] = repeat(None)
         optional = (self.pair or nothing, self.aspect or nothing)
         keys = list(zip(self.rater, self.item, self.system, *optional, strict=False))
         if len(set(keys)) == len(keys):
             return
-        first: dict[Any, int] = {}
+        rows: dict[Any, list[int]] = {}
         for row, key in enumerate(keys):
-            other = first.setdefault(key, row)
-            if other != row and self.repeats == "refuse":
-                raise DataError(repeated(key, place(row), place(other)))
+            same = rows.setdefault(key, [])
+            if same and self.repeats == "refuse":
+                raise DataError(repeated(key, place(row), place(same[0])))
+            same.append(row)
+        again = counted(len(keys) - len(rows), "rating")
+        warnings.warn(
+            f"{base_name(self.source)}: {again} by raters of what they had rated before; {_TOLD[self.repeats]}",
+            Notice,
+            stacklevel=4,
+        )
+        if self.repeats == "keep":
+            return
         for name, column in self._columns().items():
-            object.__setattr__(self, name, tuple(column[row] for row in first.values()))
+            if name == "score" and self.repeats == "mean":
+                settled = [exact(Fraction(sum(column[row] for row in same), len(same))) for same in rows.values()]
+            else:
+                settled = [column[same[-1 if self.repeats == "last" else 0]] for same in rows.values()]
+            object.__setattr__(self, name, tuple(settled))
 
     @classmethod
-    def _from_raw(cls, raw: RawRatings, scale: tuple[int, int], repeats: Repeats) -> Ratings:
+    def _from_raw(cls, raw: RawRatings, scale: tuple[float, float] | None, repeats: Repeats) -> Ratings:
         columns: dict[str, Any] = raw.columns
         return cls(**columns, scale=scale, source=raw.source, repeats=repeats, place=raw.place)
 
 
 _REPEATS: tuple[Repeats, ...] = get_args(Repeats)
+_TOLD: dict[Repeats, str] = {
+    "mean": "the mean of each rater's counts",
+    "first": "the first counts",
+    "last": "the last counts",
+    "keep": "each counts",
+}
 
 
 def _among(column: Sequence[Any], name: str, wanted: str | Collection[str], source: str) -> list[bool]:
@@ -512,6 +604,4 @@ def _among(column: Sequence[Any], name: str, wanted: str | Collection[str], sour
 
 def _of_aspects(raw: RawRatings, wanted: Collection[str]) -> RawRatings:
     kept = _among(raw.columns.get("aspect") or (), "aspect", wanted, raw.source)
-    rows = [row for row, keep in enumerate(kept) if keep]
-    columns: dict[str, Sequence[Any]] = {name: [each[row] for row in rows] for name, each in raw.columns.items()}
-    return raw._replace(columns=columns, place=lambda row: raw.place(rows[row]))
+    return raw.take(kept)

@@ -22,8 +22,8 @@ from trubleu.data.weights import (
     weight_on_scale,
     weight_problem,
 )
-from trubleu.errors import DataError, UsageError, nearest, shown, some
-from trubleu.files.delimited import finite
+from trubleu.errors import DataError, UsageError, counted, nearest, shown, some
+from trubleu.files.delimited import comma_hint, finite
 from trubleu.files.jsonl import is_json_name, json_line, kind_of, parse_objects
 from trubleu.files.lines import open_bytes, read_text_lines, split_lines
 from trubleu.files.parquet import is_parquet, read_parquet
@@ -74,7 +74,7 @@ def check_ids(ids: Sequence[str], count: int) -> tuple[str, ...]:
     """Refuse ids that are not one different string a segment."""
     ids = tuple(ids)
     if len(ids) != count:
-        raise DataError(f"there are {len(ids)} ids for {count} segments; give one id for each segment")
+        raise DataError(f"{counted(len(ids), 'id')} for {counted(count, 'segment')}; give one id for each segment")
     for index, name in enumerate(ids) if set(map(type, ids)) - {str} else ():
         if not isinstance(name, str):
             raise DataError(f"the id of segment {index + 1} must be a string, not {shown(name)}")
@@ -286,7 +286,7 @@ def read_references(lines: Iterable[str], name: str) -> Columns:
     """Read the lines of a file of references (see `References.read`)."""
     collector = SegmentCollector(name)
     for place, record in parse_objects(lines, name):
-        collector.add(record, place, place)
+        collector.add(record, place, base_name(place))
     return collector.columns()
 
 
@@ -572,7 +572,7 @@ def references_of_table(
     found = find_fields(table.titles, REFERENCE_TITLES, columns, place, RATING_TITLES)
     if "text" not in found:
         raise DataError(
-            f"{place} names no column of texts, only {some(table.titles)}; say which it is: --columns text=TITLE"
+            f"{place} names no column of texts, only {some(table.titles)}; {table.remedy('--columns text=TITLE')}"
         )
     if "weight" in found and ("score" in found or "ratings" in found):
         raise DataError(f"{place} has weights and ratings; say which to use, or take one out of the table")
@@ -618,18 +618,27 @@ def _table_weights(
                 continue
             number = finite(cell)
             if number is None:
-                raise DataError(f"{table.places[row]}: {title} must be a number, or empty, not {shown(cell)}")
+                raise DataError(
+                    f"{table.places[row]}: {title} must be a number, or empty, not {shown(cell)}{comma_hint(cell)}"
+                )
             rows[row].append(number)
     if field == "weight":
         if scale is not None:
             raise UsageError(f"--scale changes nothing, as {table.name} has weights, not ratings; leave it out")
         return [row[0] if row else None for row in rows], ""
-    chosen = scale or guess_scale([number for row in rows for number in row], table.name)
+    given = [number for row in rows for number in row]
+    chosen = scale or guess_scale(given)
+    if chosen is None:
+        raise DataError(
+            f"{table.name}: the ratings go from {min(given):g} to {max(given):g}; say on which scale they are: "
+            "--scale LOW:HIGH"
+        )
     for place, ratings in zip(table.places, rows, strict=True):
         for number in ratings:
             if not chosen[0] <= number <= chosen[1]:
                 raise DataError(
-                    f"{place}: the rating {number:g} lies outside of the scale from {chosen[0]:g} to {chosen[1]:g}"
+                    f"{place}: the rating {number:g} lies outside of the scale from {chosen[0]:g} to {chosen[1]:g}; "
+                    "correct it, or say on which scale the ratings are: --scale LOW:HIGH"
                 )
     told = f", on the scale {chosen[0]:g}:{chosen[1]:g}"
     return [weight_on_scale(row, chosen) if row else None for row in rows], told
@@ -688,7 +697,7 @@ def read_parallel(references: Sequence[PathLike], weights: Sequence[PathLike] = 
         raise DataError("there are no files of references; give at least one")
     if weights and len(weights) != len(references):
         raise DataError(
-            f"there are {len(references)} files of references but {len(weights)} of weights "
+            f"{counted(len(references), 'file')} of references but {len(weights)} of weights "
             f"({some(map(name_of, weights))}); give one for each or none at all"
         )
     check_standard_input_once([*references, *weights])
@@ -766,4 +775,6 @@ def _weight(line: str, place: str) -> float:
 def check_length(name: str, length: int, other: str, expected: int) -> None:
     """Refuse a file that does not have as many lines as another one."""
     if length != expected:
-        raise DataError(f"{name} has {length} lines but {other} has {expected}; every file needs one line a segment")
+        raise DataError(
+            f"{name} has {counted(length, 'line')} but {other} has {expected}; every file needs one line a segment"
+        )

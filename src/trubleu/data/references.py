@@ -28,7 +28,7 @@ from trubleu.data.reference_files import (
     write_references,
 )
 from trubleu.data.weights import weight_problem
-from trubleu.errors import DataError, some
+from trubleu.errors import DataError, counted, some
 from trubleu.files.parquet import table_of, write_parquet
 from trubleu.files.paths import format_to_write
 from trubleu.native import kernels
@@ -461,7 +461,8 @@ class References:
 
     def __repr__(self) -> str:
         kind = "weighted" if self.weighted() else "unweighted"
-        return f"<References from {self._source}: {len(self)} segments, {self.count} references, {kind}>"
+        counts = f"{counted(len(self), 'segment')}, {counted(self.count, 'reference')}"
+        return f"<References from {self._source}: {counts}, {kind}>"
 
     def __len__(self) -> int:
         return len(self._offsets) - 1
@@ -705,7 +706,7 @@ class References:
             raise DataError("messages is one string; pass a list with one text for each segment")
         if len(messages) != len(self):
             raise DataError(
-                f"there are {len(messages)} {what} but {self._source} has {len(self)} segments; "
+                f"there are {len(messages)} {what} but {self._source} has {counted(len(self), 'segment')}; "
                 "give one text for each segment"
             )
         if wrong := [index for index, text in enumerate(messages) if not isinstance(text, str)]:

@@ -218,9 +218,9 @@ def split_seeds(
         raise UsageError(f"the share of dev must lie between 0 and 1, not {shown(dev)}; give it like 0.5")
     if raters < 1:
         raise UsageError(f"{raters} raters are too few; ask for 1 or more")
-    low, high = ratings.scale
-    if not low <= limit <= high:
-        raise UsageError(f"the least mean rating must lie between {low} and {high}, not {shown(least)}")
+    if ratings.scale is not None and not ratings.scale[0] <= limit <= ratings.scale[1]:
+        low, high = ratings.scale
+        raise UsageError(f"the least mean rating must lie between {low:g} and {high:g}, not {shown(least)}")
     random = _generator(seed)
     means, people = _opinions(triples, ratings)
     kept = [

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trubleu.data.reference_files import check_storable
-from trubleu.data.triple_formats import checked_columns
+from trubleu.data.triple_formats import TsvLayout, checked_columns
 from trubleu.data.triple_ranges import TripleRange, read_range
 from trubleu.data.triples import BATCH, FIELDS, Triple, TripleBatch, TripleRows, warn_of_skipped
 from trubleu.errors import DataError, UsageError, shown
@@ -28,9 +28,11 @@ from trubleu.files.paths import (
     identity,
     is_remote,
     is_standard,
+    labels,
     name_of,
     unreadable,
 )
+from trubleu.files.tables import is_table_name, table_titles
 from trubleu.files.writer import atomic_writer, check_writable
 from trubleu.optional_deps import polars_module
 
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     from trubleu.files.paths import Format, PathLike
 
 
-_FORMATS = ("jsonl", "tsv", "parquet")
+_FORMATS = ("jsonl", "tsv", "csv", "xlsx", "parquet")
 
 
 class TripleFiles:
@@ -51,11 +53,13 @@ class TripleFiles:
     ----------
     paths
         One path or several: files, ``-`` for standard input, and folders, which stand for all files below them, sorted
-        by name. A folder may hold files that end in ``.jsonl``, ``.ndjson``, ``.json``, ``.tsv``, ``.tab`` (each maybe
-        followed by ``.gz`` or ``.zst``), ``.parquet`` or ``.pq``, and hidden ones, which are passed over.
+        by name. A folder may hold files that end in ``.jsonl``, ``.ndjson``, ``.json``, ``.tsv``, ``.tab``, ``.csv``
+        (each maybe followed by ``.gz`` or ``.zst``), ``.xlsx``, ``.parquet`` or ``.pq``, and hidden ones, which are
+        passed over.
     columns
-        What the columns of tab-separated files hold, such as ``"-,context,message,response"``, where ``-`` is a column
-        to pass over.
+        What the columns of tab-separated files, CSV and Excel hold: in their order, such as
+        ``"-,context,message,response"``, where ``-`` is a column to pass over, or by their titles,
+        ``"message=prompt,response=reply"``.
     skip_bad
         Whether rows that cannot be used are counted instead of an error.
 
@@ -63,6 +67,8 @@ class TripleFiles:
     ----------
     files
         The files, in the order in which they are read.
+    labels
+        What the ids of rows that have none call the files.
     columns, skip_bad
         As they were given.
     sizes, total
@@ -77,20 +83,27 @@ class TripleFiles:
     DataError
         If a path does not exist or is given twice, or a folder holds no files or others than these.
     UsageError
-        If ``columns`` are wrong, or there is no tab-separated file that they could be about.
+        If ``columns`` are wrong, or there is no table that they could be about.
+
+    Warns
+    -----
+    Notice
+        If columns of the first table were found by other titles than those of the fields.
 
     Notes
     -----
     - *JSON lines*: an object a line with ``message`` and ``response``, and maybe ``id`` and ``context``, an array of
       turns, oldest first.
+    - *CSV* and *Excel*: the first row names the columns, with these names or others that are usual (prompt, question,
+      reply, answer); which was taken for what is said. They are read whole.
     - *Tab-separated*: raw, so that neither quotes nor backslashes mean anything. If the first line names message and
-      response, it is a header. Otherwise two columns are message and response, three begin with the context, four with
-      the id, unless what stands there comes again in the first 1,024 lines: then it is no id, and ``columns`` must say
-      what it is. A context is one turn, or nothing.
+      response, it is a header, as in CSV. Otherwise two columns are message and response, three begin with the
+      context, four with the id, unless what stands there comes again in the first 1,024 lines: then it is no id, and
+      ``columns`` must say what it is. A context is one turn, or nothing.
     - *Parquet*: the fields of JSON lines as columns; ``context`` may also be a text, one turn.
 
-    An id that is missing is FILE:LINE, in Parquet FILE:ROW. Files are UTF-8, maybe compressed with gzip or zstd. What
-    the name of a file does not tell, its first bytes do.
+    An id that is missing is FILE:LINE, in CSV, Excel and Parquet FILE:ROW. Files are UTF-8, maybe compressed with gzip
+    or zstd. What the name of a file does not tell, its first bytes do.
 
     Examples
     --------
@@ -119,6 +132,7 @@ class TripleFiles:
         check_standard_input_once(given)
         self.files = tuple(file for path in given for file in _expanded(path))
         check_once(self.files)
+        self.labels = labels(self.files)
         self.sizes = tuple(map(size_of, self.files))
         known = [size for size in self.sizes if size is not None]
         self.total = sum(known) if len(known) == len(self.files) else None
@@ -127,7 +141,10 @@ class TripleFiles:
         self.columns = checked_columns(columns)
         self.skip_bad = skip_bad
         if columns is not None and all(format_of(name_of(file)) in ("jsonl", "parquet") for file in self.files):
-            raise UsageError("columns say what tab-separated files hold, but there are none; leave them out")
+            raise UsageError("columns say what tables (TSV, CSV, Excel) hold, but there are none; leave them out")
+        if tables := [file for file in self.files if is_table_name(name_of(file))]:
+            with suppress(DataError):  # which whoever reads it will hear
+                TsvLayout.of(table_titles(tables[0]), self.columns, name_of(tables[0]), tell=True)
 
     def batches(
         self,
@@ -165,7 +182,7 @@ class TripleFiles:
         tell(sum(size or 0 for size in self.sizes[: start[0]]))
         for number, path in enumerate(self.files[start[0] :], start[0]):
             passed = start[1] if number == start[0] else 0
-            rows = TripleRows(name_of(path), contexts=contexts, skip_bad=self.skip_bad)
+            rows = TripleRows(name_of(path), self.labels[number], contexts=contexts, skip_bad=self.skip_bad)
             bad, empty = self.bad, self.empty
             part = TripleRange(number, path, rows.name)
             for end in read_range(part, rows, size, passed=passed, columns=self.columns, tell=tell):
@@ -224,8 +241,6 @@ def _expanded(path: PathLike) -> list[str]:
         places.byte_size(path)
     except OSError as error:
         raise DataError(unreadable(name_of(path), error)) from error
-    if format_of(name) == "csv":
-        raise DataError(f"{name}: triples are not read from CSV; write them as JSON lines, TSV or Parquet")
     return [name]
 
 
@@ -236,8 +251,8 @@ def _files_of_folder(folder: str) -> list[str]:
         form = format_of(name)
         if form not in _FORMATS or (form == "parquet" and name.lower().endswith(SUFFIXES)):
             raise DataError(
-                f"{file}: the name does not tell that it holds triples (.jsonl, .tsv or .parquet), though it lies in a "
-                "folder of them; move it elsewhere, or give the files one by one"
+                f"{file}: the name does not tell that it holds triples (.jsonl, .tsv, .csv, .xlsx or .parquet), though "
+                "it lies in a folder of them; move it elsewhere, or give the files one by one"
             )
         if not places.is_remote(file):
             places.byte_size(file)  # or say at once that it is not there: it may be a link to nowhere

@@ -1,18 +1,23 @@
-"""Parsers of triples: JSON lines, tab-separated columns and Parquet."""
+"""Parsers of triples: JSON lines, tab-separated columns, CSV and Excel tables, and Parquet."""
 
 from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any, Final
 
+from trubleu.data.reference_files import REFERENCE_TITLES
 from trubleu.data.triples import FIELDS
 from trubleu.errors import ChangedError, DataError, UsageError, counted, nearest, shown, some
+from trubleu.files.delimited import check_width, unguarded
 from trubleu.files.jsonl import parse_beginning, parse_object
 from trubleu.files.parquet import PARQUET_MAGIC, damage_named, scan_parquet
 from trubleu.files.paths import forget, local_copy, unreadable
+from trubleu.files.tables import find_fields, plain_title, table_rows, tell_fields
 
 if TYPE_CHECKING:
+    import io
     from collections.abc import Callable, Iterator, Sequence
 
     from trubleu.data.triples import TripleRows
@@ -27,6 +32,14 @@ _CHUNK = 1024  # lines that are looked at together; if one is not in order, all 
 
 PASSED_OVER = "-"
 BY_WIDTH = {2: FIELDS[2:], 3: FIELDS[1:], 4: FIELDS}
+
+TITLES: Final[dict[str, tuple[str, ...]]] = {
+    "id": REFERENCE_TITLES["id"],
+    "context": ("history", "previousturn", "previous"),
+    "message": (*REFERENCE_TITLES["message"], "utterance"),
+    "response": ("answer", "reply", "target", "output", "completion"),
+}
+"""What columns of triples may be called, as `trubleu.files.tables.plain_title` writes it."""
 
 
 def add_json(rows: TripleRows, lines: Sequence[Line], before: int) -> None:
@@ -79,24 +92,51 @@ class TsvLayout:
     guessed_id: bool = False
 
     @classmethod
-    def of(cls, first: str, columns: Sequence[str] | None, name: str) -> TsvLayout:
-        """Tell the layout of a file from its first line and from what the user says.
+    def of(
+        cls, first: Sequence[str], columns: Sequence[str] | None, name: str, *, titled: bool = False, tell: bool = False
+    ) -> TsvLayout:
+        """Tell the layout of a file from the cells of its first line and from what the user says.
+
+        Parameters
+        ----------
+        first
+            The cells.
+        columns
+            As `checked_columns` returns them.
+        name
+            Of the file.
+        titled
+            Whether only a header or ``columns`` can tell: two to four columns without one are not guessed.
+        tell
+            Whether to say which columns were found by other titles.
 
         Raises
         ------
         DataError
-            If the first line names a column twice, or has a number of columns that tells nothing.
+            If the first line names a column twice, or nothing tells what columns hold.
         """
-        cells = [cell.strip().lower() for cell in first.split("\t")]
-        header = "message" in cells and "response" in cells
-        if columns is not None:
+        cells = [cell.strip() for cell in first]
+        called = set(map(plain_title, cells))
+        header = all(called & {field, *TITLES[field]} for field in ("message", "response"))
+        said = dict(column.split("=", 1) for column in columns or () if "=" in column)
+        if columns is not None and not said:
             return cls(tuple(columns), header)
-        if header:
-            for field in FIELDS:
-                if cells.count(field) > 1:
-                    raise DataError(f"{name}:1: there are {cells.count(field)} columns {field}; leave only one of them")
-            return cls(tuple(cells), header)
-        if first and len(cells) not in BY_WIDTH:
+        if header or said:
+            for title in cells:
+                if cells.count(title) > 1 and plain_title(title) in FIELDS:
+                    raise DataError(f"{name}:1: there are {cells.count(title)} columns {title}; leave only one of them")
+            found = find_fields(cells, TITLES, said, f"{name}:1")
+            if "message" in found and "response" in found:
+                if tell:
+                    tell_fields(found, name)
+                fields = {title: field for field, (title,) in found.items()}
+                return cls(tuple(fields.get(title, PASSED_OVER) for title in cells), header=True)
+        if said or titled:
+            raise DataError(
+                f"{name}:1: the first row names no column of messages, or none of responses, only {some(cells)}; say "
+                "which they are: --columns message=TITLE,response=TITLE"
+            )
+        if cells != [""] and len(cells) not in BY_WIDTH:
             raise DataError(
                 f"{name}:1: {counted(len(cells), 'column')} and no header that names message and response; say what "
                 'they hold, such as columns="-,context,message,response" (--columns on the command line)'
@@ -140,9 +180,52 @@ class TsvLayout:
                 f"{place}: {counted(len(cells), 'column')}, but there must be {len(self.names)}; a text in it may hold "
                 "a tab, or the line is cut short"
             )
+        self.add_cells(rows, cells, place, number)
+
+    def add_cells(self, rows: TripleRows, cells: Sequence[str], place: str, number: int) -> None:
+        """Add the triple of one row."""
         record: dict[str, Any] = dict(zip(self.names, cells, strict=True))
         record["context"] = [turn] if (turn := record.get("context")) else []
         rows.add_record(record, place, number)
+
+
+def table_batches(
+    stream: io.BufferedReader, rows: TripleRows, size: Size, passed: int, columns: Sequence[str] | None
+) -> Iterator[int]:
+    """Add the triples of a CSV or Excel file, and yield after every ``size`` rows how many have been read.
+
+    Raises
+    ------
+    LayoutError
+        If its columns are not known.
+    DataError
+        If it cannot be read, or a row cannot be used, unless such rows are counted.
+    """
+    cells = table_rows(stream, rows.name)
+    first = next(cells, None)
+    if first is None:
+        return
+    try:
+        layout = TsvLayout.of(first[1], columns, rows.name, titled=True)
+    except DataError as error:
+        raise LayoutError(str(error)) from error
+    found = enumerate(cells if layout.header else chain([first], cells), 1 + layout.header)
+    numbered = (row for row in found if row[0] > passed)
+    room = size if callable(size) else lambda: size
+    end = max(passed, int(layout.header))
+    while batch := list(islice(numbered, room())):
+        for number, (place, row) in batch:
+            try:
+                check_width(row, layout.names, place)
+                layout.add_cells(rows, [unguarded(cell) for cell in row], place, number)
+            except DataError as error:
+                rows.refuse(error)
+        end += len(batch)
+        yield end
+
+
+class LayoutError(DataError):
+    """Nobody knows what the columns of a file hold: a matter of options, whatever else is to be skipped."""
 
 
 def check_ids(lines: Sequence[str], name: str) -> None:
@@ -194,7 +277,7 @@ def _add(
 
 
 def checked_columns(columns: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    """Return names of columns, given as a sequence or with commas between them.
+    """Return names of columns in their order, or ``FIELD=TITLE``, given as a sequence or with commas between them.
 
     Raises
     ------
@@ -209,6 +292,11 @@ def checked_columns(columns: str | Sequence[str] | None) -> tuple[str, ...] | No
     if columns is None:
         return None
     names = tuple(name.strip() for name in (columns.split(",") if isinstance(columns, str) else columns))
+    if any("=" in name for name in names):
+        for name in names:
+            if "=" not in name or name.partition("=")[0] not in FIELDS:
+                raise UsageError(f"columns: {shown(name)} is no FIELD=TITLE; fields: {', '.join(FIELDS)}")
+        return names
     for name in names:
         if name != PASSED_OVER and name not in FIELDS:
             raise UsageError(f"columns: there is no {shown(name)}; {nearest(name, [*FIELDS, PASSED_OVER])}")

@@ -16,18 +16,20 @@ import numpy as np
 
 from trubleu.data.triple_formats import (
     LOOKED_AT,
+    LayoutError,
     ParquetTriples,
     TsvLayout,
     add_json,
     check_ids,
     check_magic,
     go_over_to,
+    table_batches,
 )
 from trubleu.errors import ChangedError, DataError, some
 from trubleu.files.compression import is_packed
 from trubleu.files.lines import BOM, LineReader, newlines_in, opened, size_of
 from trubleu.files.parquet import PARQUET_MAGIC
-from trubleu.files.paths import absolute, first_bytes, format_of, open_binary, unreadable
+from trubleu.files.paths import absolute, first_bytes, format_of, labels, open_binary, unreadable
 from trubleu.native import kernels
 
 if TYPE_CHECKING:
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
 
     from trubleu.data.triples import TripleRows
     from trubleu.files.lines import Size
+
+
+_READ_WHOLE: Final = ("csv", "xlsx")  # a row may have several lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,7 @@ class TripleRange:
     ----------
     file
         Which of the files it is, counted from 0.
-    path, name
+    path, name, label
         The file wherever it is read from, and as messages and made-up ids call it.
     first, count
         How many rows went before, and how many these are; None for all that follow.
@@ -82,6 +87,7 @@ class TripleRange:
     skip: int = 0
     form: Form | None = None
     size: int = 0
+    label: str = ""
 
     def __str__(self) -> str:
         if self.count is None:
@@ -141,7 +147,7 @@ def form_of(path: str, name: str, columns: Sequence[str] | None, *, lenient: boo
         If its columns are not known.
     """
     try:
-        if is_packed(first_bytes(path, 4)):
+        if format_of(name) in _READ_WHOLE or is_packed(first_bytes(path, 4)):
             return None
     except OSError as error:
         raise DataError(unreadable(name, error)) from error
@@ -150,10 +156,6 @@ def form_of(path: str, name: str, columns: Sequence[str] | None, *, lenient: boo
             return Form(parquet=True), ParquetTriples(path, name).height
         reader = LineReader(stream, name, lenient=lenient)
         return Form(parquet=False, layout=_layout(reader, name, columns)), None
-
-
-class LayoutError(DataError):
-    """Nobody knows what the columns of a file hold: a matter of options, whatever else is to be skipped."""
 
 
 def _read_whole(
@@ -177,6 +179,10 @@ def _read_whole(
                 tell(at - reached)
                 reached = at
             tell(bytes_ - reached)
+            return
+        if format_of(rows.name) in _READ_WHOLE:
+            yield from table_batches(stream, rows, size, passed, columns)
+            tell(size_of(part.path) or 0)
             return
         reader = LineReader(stream, rows.name, lenient=rows.skip_bad)
         add = _adder(_layout(reader, rows.name, columns))
@@ -220,7 +226,7 @@ def _layout(reader: LineReader, name: str, columns: Sequence[str] | None) -> Tsv
     if form != "tsv" and (form == "jsonl" or first.lstrip().startswith("{")):
         return None
     try:
-        layout = TsvLayout.of(first, columns, name)
+        layout = TsvLayout.of(first.split("\t"), columns, name)
         if layout.guessed_id:
             check_ids(reader.head(LOOKED_AT), name)
     except DataError as error:
@@ -261,8 +267,8 @@ class Stretch:
     ----------
     file
         Which of the files it is, counted from 0.
-    path, name
-        The file wherever it is read from, and as messages call it.
+    path, name, label
+        The file wherever it is read from, and as messages and made-up ids call it.
     start, size, whole
         Which bytes of it, and how many it has in all.
     columns, lenient
@@ -277,6 +283,7 @@ class Stretch:
     whole: int
     columns: tuple[str, ...] | None
     lenient: bool
+    label: str
 
     def __str__(self) -> str:
         return self.name if self.size == self.whole else f"{self.name} from byte {self.start:,}"
@@ -325,8 +332,9 @@ class Look:
 def stretches(files: Sequence[tuple[str, int]], *, columns: tuple[str, ...] | None, skip_bad: bool) -> list[Stretch]:
     """Cut files, given as they are called with their sizes, into stretches; an empty file is one, too."""
     step = BLOCK * BLOCKS_A_STRETCH
+    called = labels([name for name, _ in files])
     return [
-        Stretch(number, absolute(name), name, start, min(step, size - start), size, columns, skip_bad)
+        Stretch(number, absolute(name), name, start, min(step, size - start), size, columns, skip_bad, called[number])
         for number, (name, size) in enumerate(files)
         for start in range(0, size or 1, step)
     ]
@@ -425,7 +433,7 @@ class SurveyedFile:
     def whole(self) -> TripleRange:
         """Return all rows without counting them."""
         where = self._stretch
-        return TripleRange(where.file, where.path, where.name, size=self.size)
+        return TripleRange(where.file, where.path, where.name, size=self.size, label=where.label)
 
     def some(self, first: int, count: int) -> TripleRange:
         """Return some rows of a file whose rows are known."""
@@ -434,7 +442,8 @@ class SurveyedFile:
         block = max(0, bisect_left(self._before, first) - 1) if self._lines else 0
         skip = first - self._before[block] if self._lines else 0
         size = self.size * (first + count) // rows - self.size * first // rows
-        return TripleRange(where.file, where.path, where.name, first, count, block * BLOCK, skip, self._form, size)
+        begin = block * BLOCK
+        return TripleRange(where.file, where.path, where.name, first, count, begin, skip, self._form, size, where.label)
 
     def content(self, part: TripleRange) -> list[int]:
         """Return numbers that differ if rows of this file do; at least if they, or rows close to them, do."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from trubleu.data.reference_files import context_field, id_field
 from trubleu.errors import CountedWarning, DataError, shown
 from trubleu.files.jsonl import kind_of
-from trubleu.files.paths import is_standard
+from trubleu.files.paths import base_name, is_standard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -31,7 +31,9 @@ class TripleRows:
     Parameters
     ----------
     name
-        The file's name, for messages and for the ids of rows that have none.
+        The file's name, for messages.
+    label
+        What ids of rows that have none call the file; its name without the folder if left out.
     contexts
         Whether contexts are wanted.
     skip_bad
@@ -43,8 +45,9 @@ class TripleRows:
         How many rows could not be used, and how many had a blank message or response.
     """
 
-    def __init__(self, name: str, *, contexts: bool = True, skip_bad: bool = False) -> None:
+    def __init__(self, name: str, label: str = "", *, contexts: bool = True, skip_bad: bool = False) -> None:
         self.name = name
+        self._label = label or base_name(name)
         self.contexts = contexts
         self.skip_bad = skip_bad
         self.bad = 0
@@ -140,11 +143,11 @@ class TripleRows:
     def named(self, ids: Sequence[str | int | None], before: int, count: int) -> Sequence[str]:
         """Return ids of rows, made up where there is none; no ``ids`` at all stand for ``count`` rows without."""
         if not ids:
-            return [f"{self.name}:{number}" for number in range(before + 1, before + count + 1)]
+            return [f"{self._label}:{number}" for number in range(before + 1, before + count + 1)]
         return [self._id(given, number) for number, given in enumerate(ids, before + 1)]
 
     def _id(self, given: str | int | None, number: int) -> str:
-        return f"{self.name}:{number}" if given is None or given == "" else str(given)
+        return f"{self._label}:{number}" if given is None or given == "" else str(given)
 
 
 BATCH = 8192

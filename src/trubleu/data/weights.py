@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.errors import DataError, UsageError, shown
 from trubleu.files.delimited import finite
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 LOWEST_RATING = 1
 HIGHEST_RATING = 5
+FIVE_POINTS: Final[tuple[float, float]] = (LOWEST_RATING, HIGHEST_RATING)
+UNIT: Final[tuple[float, float]] = (0, 1)
 
 #: How far a file's weight may be from the one its ratings give: weights rounded to three decimals pass. One point of
 #: one of n raters moves the weight by 1/(2n), so a wrong rating is noticed with fewer than a thousand raters.
@@ -62,32 +65,47 @@ def parse_scale(text: str) -> tuple[float, float]:
     return ends[0], ends[1]
 
 
-def guess_scale(values: Sequence[float], source: str) -> tuple[float, float]:
-    """Return the scale that ratings are most likely on: 1 to 5, 0 to 1, or -1 to 1.
+def guess_scale(values: Sequence[float | Fraction]) -> tuple[float, float] | None:
+    """Return the scale that ratings are most likely on: 1 to 5, 0 to 1, or -1 to 1; None if it is none of these.
 
-    Raises
-    ------
-    DataError
-        If they are on none of these.
+    Examples
+    --------
+    >>> guess_scale([2, 4.5]), guess_scale([0.2, 1]), guess_scale([-25, 0])
+    ((1, 5), (0, 1), None)
+    >>> guess_scale([4] * 20 + [55])  # a slip
+    (1, 5)
     """
-    low, high = min(values, default=1.0), max(values, default=1.0)
-    for scale in ((1.0, 5.0), (0.0, 1.0), (-1.0, 1.0)):
+    low, high = min(values, default=1), max(values, default=1)
+    for scale in (FIVE_POINTS, UNIT, (-1, 1)):
         if scale[0] <= low and high <= scale[1]:
             return scale
-    raise DataError(f"{source}: the ratings go from {low:g} to {high:g}; say on which scale they are: --scale LOW:HIGH")
+    inside = sum(LOWEST_RATING <= value <= HIGHEST_RATING for value in values)
+    return FIVE_POINTS if 10 * inside >= 9 * len(values) else None
 
 
-def weight_on_scale(ratings: Sequence[float], scale: tuple[float, float]) -> float:
-    """Turn ratings on any scale into a weight: the mean, with the worst at -1 and the best at +1.
+def exact(number: float | Fraction) -> int | Fraction:
+    """Return a number as it was written, to be added up without rounding.
+
+    Examples
+    --------
+    >>> exact(0.1), exact(4.0)
+    (Fraction(1, 10), 4)
+    """
+    fraction = Fraction(repr(number)) if isinstance(number, float) else Fraction(number)
+    return fraction.numerator if fraction.denominator == 1 else fraction
+
+
+def weight_on_scale(ratings: Sequence[float | Fraction], scale: tuple[float, float]) -> float:
+    """Turn ratings on any scale into a weight: the mean, with the worst at -1 and the best at +1, rounded once.
 
     Examples
     --------
     >>> weight_on_scale([5, 4], (1, 5)), weight_on_scale([0.5], (0, 1))
     (0.75, 0.0)
     """
-    low, high = scale
+    low, high = map(exact, scale)
     count = len(ratings)
-    return (2 * sum(ratings) - count * (low + high)) / (count * (high - low))
+    return float(Fraction(2 * sum(map(exact, ratings)) - count * (low + high), count * (high - low)))
 
 
 def ratings_problem(ratings: Sequence[Any]) -> str | None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from trubleu.data import PreparedReferences, References
 from trubleu.data.outputs import nearest_ids
-from trubleu.errors import DataError, TrubleuWarning, UsageError, shown
+from trubleu.errors import DataError, TrubleuWarning, UsageError, counted, shown
 from trubleu.explain.explanation import (
     ExplainedOrder,
     ExplainedReference,
@@ -213,7 +213,8 @@ def find_segment(references: References, segment: str | int) -> int:
         return range(len(references))[segment]
     except IndexError:
         raise DataError(
-            f"there is no segment at place {segment} in {references.source}, which has {len(references)} segments"
+            f"there is no segment at place {segment} in {references.source}, which has "
+            f"{counted(len(references), 'segment')}"
         ) from None
 
 
@@ -469,7 +470,7 @@ def most_different_either_way(differences: NDArray[np.float64], count: int) -> t
 
 def _check_count(count: int) -> None:
     if count < 1:
-        raise UsageError(f"{count} segments cannot be shown; ask for 1 or more")
+        raise UsageError(f"{counted(count, 'segment')} cannot be shown; ask for 1 or more")
 
 
 def _first(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ import re
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from trubleu.errors import DataError, shown
+from trubleu.errors import DataError, counted, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -105,9 +105,11 @@ def _pieces_of_rows(
 def check_width(row: Sequence[str], header: Sequence[str], place: str) -> None:
     """Refuse a row that has more or fewer fields than the first line names."""
     if len(row) != len(header):
+        more = len(row) > len(header)
+        remedy = "put a field that holds the separator into quotation marks"
         raise DataError(
-            f"{place}: this line has {len(row)} fields but the first has {len(header)}; "
-            "put a field that holds the separator into quotation marks"
+            f"{place}: this line has {counted(len(row), 'field')} but the first has {len(header)}; "
+            + (remedy if more else "add what is missing, and separate fields as the first line does")
         )
 
 
@@ -144,6 +146,31 @@ def whole(text: str) -> int | str:
     (4, '4.0', '1_0')
     """
     return int(text) if len(text) <= _MOST_DIGITS and _WHOLE.fullmatch(text) else text
+
+
+def number(text: str) -> float | str:
+    """Return an integer or a finite number, or the text as it is, for the message that refuses it.
+
+    Examples
+    --------
+    >>> number(" +4 "), number("-0.5"), number("nan"), number("1_0")
+    (4, -0.5, 'nan', '1_0')
+    """
+    if isinstance(found := whole(text), int):
+        return found
+    return text if (real := finite(text)) is None else real
+
+
+def comma_hint(text: object) -> str:
+    """Return what to do about a decimal comma, to end a message with; nothing where there is none.
+
+    Examples
+    --------
+    >>> comma_hint("3,5"), comma_hint("three")
+    ('; write a point for the decimal comma', '')
+    """
+    comma = isinstance(text, str) and finite(text) is None and finite(text.replace(",", ".", 1)) is not None
+    return "; write a point for the decimal comma" if comma else ""
 
 
 def finite(text: str) -> float | None:

@@ -101,7 +101,9 @@ def parse_object(line: str, place: str) -> dict[str, Any]:
     except (RecursionError, ValueError) as error:  # a key twice; nested or a number beyond what Python reads
         raise DataError(f"{place}: this JSON cannot be read: {error}") from error
     if type(record) is not dict:
-        raise DataError(f"{place}: a line must hold one JSON object, not {kind_of(record)}")
+        raise DataError(
+            f"{place}: a line must hold one JSON object, not {kind_of(record)}; give each record its own line"
+        )
     return record
 
 

@@ -153,6 +153,11 @@ def decode_lines(data: bytes, name: str, offset: int, number: int, keep_ends: bo
             raise DataError(
                 f"{name} is UTF-16, as Windows programs write it; save it as UTF-8, or: iconv -f UTF-16 -t UTF-8"
             ) from error
+        if offset == 0 and data.startswith((b"\xd0\xcf\x11\xe0", b"PK\x03\x04")):
+            raise DataError(
+                f"{name} is a document of an office program, not text; save it as .xlsx (its name must end so), .csv "
+                "or plain text"
+            ) from error
         at = start + error.start
         line = number + data.count(b"\n", 0, at) + 1
         raise DataError(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 import numpy as np
 
 from trubleu.errors import DataError, shown, some
-from trubleu.files.paths import format_of
+from trubleu.files.paths import base_name, format_of
 from trubleu.files.writer import atomic_writer
 from trubleu.optional_deps import polars_module
 
@@ -97,7 +97,7 @@ class Table:
 
     def default_id(self, row: int) -> str:
         """Return the id of a row that has none: FILE:ROW, or the number of the row if there is no file."""
-        return str(row + 1) if self.source == FRAME else f"{self.source}:{row + 1}"
+        return str(row + 1) if self.source == FRAME else f"{base_name(self.source)}:{row + 1}"
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield every row as a record."""

@@ -107,6 +107,21 @@ def base_name(path: PathLike) -> str:
     return os.fspath(path).rstrip("/").rpartition("/")[2] if is_remote(path) else Path(path).name
 
 
+def labels(files: Sequence[str]) -> list[str]:
+    """Return what made-up ids call files: their names, or where two share one, their paths below a common folder.
+
+    Examples
+    --------
+    >>> labels(["/home/ann/a.tsv", "/home/ann/b.tsv"]), labels(["/data/2011/a.tsv", "/data/2012/a.tsv"])
+    (['a.tsv', 'b.tsv'], ['2011/a.tsv', '2012/a.tsv'])
+    """
+    names = [base_name(name_of(file)) for file in files]
+    if len(set(names)) == len(names):
+        return names
+    folder = os.path.commonprefix(list(files)).rpartition("/")[0]  # noqa: RUF071 - addresses, too
+    return [file[len(folder) + 1 :] if folder else file for file in files]
+
+
 def same_file(one: PathLike, other: PathLike) -> bool:
     """Return whether two paths lead to one file that is there; addresses are compared as they are written.
 

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from trubleu.errors import DataError, Notice, UsageError, nearest, shown, some
-from trubleu.files.delimited import check_width, delimited_rows, unguarded
+from trubleu.files.delimited import check_width, delimited_rows, finite, unguarded
 from trubleu.files.lines import open_bytes, split_lines
 from trubleu.files.paths import base_name, format_of, name_of
 from trubleu.optional_deps import needed
@@ -59,6 +59,12 @@ class TextTable(NamedTuple):
     titles: tuple[str, ...]
     rows: list[list[str]]
     places: Sequence[str]
+
+    def remedy(self, option: str) -> str:
+        """Say what to do if the titles do not tell: an option, or titles where there are none but data."""
+        if any(not title or finite(title) is not None for title in self.titles):
+            return "that is data, so put a row above it that names the columns, such as id,text"
+        return f"say which it is: {option}"
 
     def column(self, title: str) -> list[str]:
         """Return the cells of a column."""
@@ -179,6 +185,8 @@ def find_fields(
     given: Mapping[str, str] | None,
     place: str,
     several: Mapping[str, str] | None = None,
+    *,
+    option: str = "--columns",
 ) -> dict[str, tuple[str, ...]]:
     """Find out which columns hold which fields.
 
@@ -196,6 +204,8 @@ def find_fields(
         Where the titles are, for messages.
     several
         Patterns of the titles of fields that several columns may hold, such as ratings.
+    option
+        The option that says which column it is, for messages; empty if there is none.
 
     Returns
     -------
@@ -226,8 +236,8 @@ def find_fields(
         meant = [field] if field in free else [title for title in dict.fromkeys(free) if plain_title(title) in called]
         if len(meant) > 1:
             raise DataError(
-                f"{place}: the columns {' and '.join(meant)} could both be the {field}; rename one of them to {field}, "
-                f"or say which it is, such as {field}={meant[0]}"
+                f"{place}: the columns {' and '.join(meant)} could both be the {field}; rename one of them to {field}"
+                + (f", or say which it is, such as {option} {field}={meant[0]}" if option else "")
             )
         if meant:
             found[field] = (meant[0],)
@@ -240,7 +250,7 @@ def find_fields(
 
 def tell_fields(found: Mapping[str, Sequence[str]], name: str, more: str = "") -> None:
     """Say which columns were taken for which fields, where that had to be guessed."""
-    if any(tuple(titles) != (field,) for field, titles in found.items()) or more:
+    if any(tuple(map(plain_title, titles)) != (field,) for field, titles in found.items()) or more:
         told = ", ".join(f"{field} ← {' '.join(titles)}" for field, titles in found.items())
         warnings.warn(f"columns of {base_name(name)}: {told}{more}", Notice, stacklevel=3)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
@@ -12,14 +13,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 import numpy as np
 
 from trubleu.data import PreparedReferences, References
-from trubleu.errors import DataError, UsageError, nearest
+from trubleu.errors import DataError, TrubleuWarning, UsageError, counted, nearest
 from trubleu.native import MAX_ORDER
 from trubleu.results import html_record
 from trubleu.signature import number_text
 from trubleu.stats import total
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
 
@@ -189,6 +190,10 @@ class Metric(ABC):
         """
         return None
 
+    def without_weights(self) -> str | None:
+        """Say what the metric is where references have no weights, if it is another one then."""
+        return None
+
     def segments(
         self, outputs: Sequence[str], references: AnyReferences, *, threads: int | None = None
     ) -> NDArray[np.float64]:
@@ -231,6 +236,16 @@ class Metric(ABC):
         return f"<{self.signature()}>"
 
 
+def warn_unweighted(metrics: Mapping[str, Metric], *, weighted: bool) -> None:
+    """Say it if a metric is another one because references have no weights."""
+    told: set[str | None] = {None}
+    for name, metric in () if weighted else metrics.items():
+        if (what := metric.without_weights()) not in told:
+            told.add(what)
+            text = f"the references have no weights, so all weigh 1 and {name} is {what}"
+            warnings.warn(text, TrubleuWarning, stacklevel=3)
+
+
 def as_references(references: AnyReferences, outputs: Sequence[str]) -> References | PreparedReferences:
     """Return references as an object, and make sure that there is one output for each segment."""
     if isinstance(outputs, str):
@@ -239,7 +254,7 @@ def as_references(references: AnyReferences, outputs: Sequence[str]) -> Referenc
         references = References.from_lists(references, outputs_count=len(outputs))
     if len(references) != len(outputs):
         raise DataError(
-            f"there are {len(outputs)} outputs but references for {len(references)} segments; "
+            f"{counted(len(outputs), 'output')} but references for {counted(len(references), 'segment')}; "
             "give one output for each segment"
         )
     return references

@@ -188,6 +188,10 @@ class DeltaBleu(Bleu):
         rows[skipped] = 0.0
         return rows
 
+    def without_weights(self) -> str:
+        """Say what the metric is if all weights are 1."""
+        return "BLEU"
+
     def skipped(self, references: References | PreparedReferences) -> NDArray[np.int64]:
         """Return the segments that have no reference of positive weight."""
         return self.policy.weights(references)[1]

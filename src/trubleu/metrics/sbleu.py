@@ -183,6 +183,10 @@ class SentenceDeltaBleu(SentenceBleu):
         matches = settle_negative(counts, "clamp", 0.0, scaled=True)
         return super().parts(counts._replace(matches=matches))
 
+    def without_weights(self) -> str:
+        """Say what the metric is if all weights are 1."""
+        return "sBLEU"
+
     def skipped(self, references: References | PreparedReferences) -> NDArray[np.int64]:
         """Return the segments that have no reference of positive weight."""
         return self.policy.weights(references)[1]

@@ -193,7 +193,9 @@ class _Spread:
                 raise BadPartitionsError(message, bad) from error
             if error is not None and not self._bad:
                 raise error
-            raise BadPartitionsError(f"{len(bad)} parts of the corpus cannot be used: {_said(bad)}", bad) from error
+            raise BadPartitionsError(
+                f"{counted(len(bad), 'part')} of the corpus cannot be used: {_said(bad)}", bad
+            ) from error
         if self._bad:
             what = f"{len(self._bad)} of {counted(len(self._source.files), 'file')}"
             warnings.warn(f"left out {what} altogether: {_said(self._bad)}", TrubleuWarning, stacklevel=8)

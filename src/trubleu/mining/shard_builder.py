@@ -144,7 +144,7 @@ class Planner:
             form = None if each.form is None else astuple(each.form)
             content = self._files[each.file].content(each)
             rows = [each.first, each.count, each.byte, each.skip]
-            depends.update(json.dumps([each.name, rows, form, content]).encode())
+            depends.update(json.dumps([each.label, rows, form, content]).encode())
         return Part(number, ranges, depends.hexdigest(), piece)
 
 
@@ -410,7 +410,7 @@ class ShardMaker:
     def _steps(self, part: Part, room: Callable[[], int], start: int, passed: int) -> Iterator[Step]:
         read = sum(each.size for each in part.ranges[:start])
         for number, each in enumerate(part.ranges[start:], start):
-            rows = TripleRows(each.name, contexts=False, skip_bad=self.skip_bad)
+            rows = TripleRows(each.name, each.label, contexts=False, skip_bad=self.skip_bad)
             before = each.first + passed
             bad = empty = within = 0
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import func, select
 from sqlalchemy.engine import URL
 
-from trubleu.errors import DataError, StoreError, UsageError
+from trubleu.errors import DataError, StoreError, UsageError, counted
 from trubleu.files.writer import write_private
 from trubleu.rating import raters
 from trubleu.rating.config import StudyConfig, config_text, gold_lines, parse_config
@@ -106,7 +106,7 @@ def _sync_wanted(connection: Connection, config: StudyConfig, now: int) -> None:
     most = connection.execute(select(func.max(items.c.load)).where(items.c.role == "item")).scalar() or 0
     if config.raters < before and most > config.raters:
         raise DataError(
-            f"study.yaml asks for {config.raters} raters an item, but some items have {most} already; "
+            f"study.yaml asks for {counted(config.raters, 'rater')} an item, but some items have {most} already; "
             f"write raters: {before} again"
         )
     connection.execute(items.update().where(items.c.role == "item").values(wanted=config.raters))

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from trubleu.data.rating_files import read_ratings
-from trubleu.data.ratings import FIVE_POINTS, checked_labels, checked_names, checked_scores
+from trubleu.data.ratings import checked_labels, checked_names, checked_scores
+from trubleu.data.weights import FIVE_POINTS
 from trubleu.errors import DataError, TrubleuWarning, UsageError, counted, nearest, shown
 from trubleu.files.paths import name_of
 from trubleu.rating.import_answers import Imported, import_answers
@@ -147,7 +148,7 @@ def read_table(study: Study, path: PathLike) -> list[Imported]:
             raise DataError(f"{place(row)}: a study knows no aspects; give a column score and none of aspects")
     items = checked_names(raw.columns["item"], "item", place)
     raters = checked_names(raw.columns["rater"], "rater", place)
-    scores = checked_scores(raw.columns["score"], FIVE_POINTS, place)
+    scores = [int(score) for score in checked_scores(raw.columns["score"], FIVE_POINTS, place, kind="an integer")]
     if study.config.kind == "response":
         rows = [(items[row], 0, row) for row in range(len(items))]
     else:

@@ -221,7 +221,9 @@ def check_items(items: Sequence[Item], parts: int) -> None:
             raise DataError(f"two items have the key {shown(item.key)}; every item needs its own")
         seen.add(item.key)
         if len(item.texts) != parts:
-            raise DataError(f"the item {shown(item.key)} has {len(item.texts)} texts, but this study rates {parts}")
+            raise DataError(
+                f"the item {shown(item.key)} has {counted(len(item.texts), 'text')}, but this study rates {parts}"
+            )
         if item.role != "item":
             raise DataError(f"the item {shown(item.key)} is a {item.role} item; put these into the study's settings")
 
@@ -347,13 +349,13 @@ def _records(path: PathLike) -> Iterator[tuple[str, str, dict[str, Any]]]:
                 yield table.place(row), table.default_id(row), _from_parquet(record)
             return
         for place, record in parse_objects(chain.from_iterable(split_lines(stream, name)), name):
-            yield place, place, record
+            yield place, base_name(place), record
 
 
 def _from_rows(table: TextTable) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield the segments of a table with a row per text to rate: its columns are id, text, message and origin."""
     titles = {field: REFERENCE_TITLES[field] for field in ("id", "text", "message", "origin")}
-    found = find_fields(table.titles, titles, None, f"{table.name}: the first row")
+    found = find_fields(table.titles, titles, None, f"{table.name}: the first row", option="")
     if "text" not in found:
         raise DataError(
             f"{table.name}: the first row names no column of texts, only {some(table.titles)}; call it text"

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
-from trubleu.errors import DataError, shown, some
+from trubleu.errors import DataError, counted, shown, some
 from trubleu.files.delimited import delimited_rows, guarded, unguarded, whole
 from trubleu.files.jsonl import parse_json
 from trubleu.files.lines import open_bytes, split_lines
@@ -204,7 +204,9 @@ def _rows(path: PathLike, also: Sequence[str]) -> Iterator[tuple[str, Mapping[st
             raise DataError(f"{name}:{line}: there is no column of answers, such as Answer.{ANSWER}")
         for number, row in rows:
             if len(row) > len(header):
-                raise DataError(f"{name}:{number}: this line has {len(row)} fields but the first has {len(header)}")
+                raise DataError(
+                    f"{name}:{number}: this line has {counted(len(row), 'field')} but the first has {len(header)}"
+                )
             # Mechanical Turk leaves the last columns (Approve, Reject) out where there is nothing in them.
             yield f"{name}:{number}", dict(zip(header, [*row, *[""] * (len(header) - len(row))], strict=True))
 

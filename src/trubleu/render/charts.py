@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from trubleu.errors import counted
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -434,7 +436,7 @@ def scatter_chart(cloud: Cloud, measure: Measure, spearman: float | None) -> Cha
     coefficient = "undefined" if spearman is None else number_text(spearman)
     some = f" ({len(ratings):,} are drawn)" if total > len(ratings) else ""
     missing = len(cloud.rating) - total
-    note = f"ρ {coefficient}; {total:,} units{some}" + (f", {missing:,} more have no score" if missing else "")
+    note = f"ρ {coefficient}; {counted(total, 'unit')}{some}" + (f", {missing:,} more have no score" if missing else "")
     return Chart(
         title=str(measure),
         description=f"Differences of scores against differences of ratings for {measure}: {note}",

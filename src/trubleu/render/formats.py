@@ -7,7 +7,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from trubleu.render.tables import MISSING, Bounds, Estimate, Shown, Table, joined, one_line, shown, width
+from trubleu.render.tables import MISSING, ROOM, Bounds, Estimate, Shown, Table, joined, one_line, shown, width
 from trubleu.results import MOST_ROWS, SCHEMA, html_notes, html_table
 
 if TYPE_CHECKING:
@@ -35,16 +35,43 @@ def aligned(table: Table, digits: int) -> str:
         _text_column([shown(row[index], column, digits) for row in table.rows])
         for index, column in enumerate(table.columns)
     ]
+    room = ROOM.get()
     padded: list[list[str]] = []
     for column, cells in zip(table.columns, columns, strict=True):
-        heading = one_line(column.heading)
-        widest = max(map(width, (heading, *cells)))
-        lines = [heading, "-" * widest, *cells]
+        lines = [one_line(column.heading), "", *cells]
+        if room is not None and column.kind == "text":
+            lines = [_cut(line, max(room // 2 - 1, 8)) for line in lines]
+        widest = max(map(width, lines))
+        lines[1] = "-" * widest
         if column.kind == "text":
             padded.append([line + " " * (widest - width(line)) for line in lines])
         else:
             padded.append([" " * (widest - width(line)) + line for line in lines])
-    return "\n".join("  ".join(line).rstrip() for line in zip(*padded, strict=True))
+    return "\n\n".join(
+        "\n".join("  ".join(line).rstrip() for line in zip(*block, strict=True)) for block in _blocks(padded, room)
+    )
+
+
+def _cut(text: str, most: int) -> str:
+    if width(text) <= most:
+        return text
+    while width(text) >= most:
+        text = text[:-1]
+    return f"{text}…"
+
+
+def _blocks(columns: Sequence[list[str]], room: int | None) -> list[list[list[str]]]:
+    """Return columns in blocks that fit into so many columns of a terminal, the first one at the left of each."""
+    first, *others = columns
+    blocks, used = [[first]], width(first[0])
+    for column in others:
+        needed = 2 + width(column[0])
+        if room is not None and used + needed > room and len(blocks[-1]) > 1:
+            blocks.append([first])
+            used = width(first[0])
+        blocks[-1].append(column)
+        used += needed
+    return blocks
 
 
 def _text_column(cells: Sequence[Shown]) -> list[str]:

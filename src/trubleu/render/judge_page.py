@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu._version import __version__
+from trubleu.errors import counted
 from trubleu.judge.pairs.results import Measure
 from trubleu.metrics.trubleu import TruBleu
 from trubleu.render.charts import (
@@ -85,7 +86,7 @@ def _basis(report: PairsReport, row: CorrelationRow) -> str:
         tau += f" {bounds_text(row.kendall_low, row.kendall_high)}"
     pairs = len(report.pairs)
     units = f"{row.units:,} unit{'s' if row.units != 1 else ''} of {row.unit:,} segment{'s' if row.unit != 1 else ''}"
-    of = f"{pairs:,} pair{'s' if pairs != 1 else ''} of {len(report.systems):,} systems"
+    of = f"{counted(pairs, 'pair')} of {counted(len(report.systems), 'system')}"
     return f"{tau + '; it' if tau else 'It'} rests on {units} from {of}."
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
+from trubleu.errors import counted
 from trubleu.judge.pairs.results import (
     ComparisonRow,
     CorrelationRow,
@@ -92,7 +93,7 @@ def pairs_notes(report: PairsReport) -> Iterator[str]:
     units = report.correlations[0].units
     share = f"{100 * setting.confidence:g} %"
     yield (
-        f"units of {setting.unit} segments, {units:,} in {len(report.pairs)} pairs of systems, "
+        f"units of {counted(setting.unit, 'segment')}, {units:,} in {counted(len(report.pairs), 'pair')} of systems, "
         f"N = {2 * units:,} with both signs; means over {setting.draws:,} draws, seed {setting.seed}"
     )
     yield (

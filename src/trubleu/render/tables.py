@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from contextvars import ContextVar
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
@@ -48,6 +49,10 @@ MISSING: Final = "–"
 _P_DIGITS: Final = 4
 _STARS: Final = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
 _CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+
+
+ROOM: Final[ContextVar[int | None]] = ContextVar("ROOM", default=None)
+"""Columns of the terminal that tables of text must fit into: wider ones are split, and long texts cut; None for any."""
 
 
 class Bounds(NamedTuple):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from trubleu.errors import counted
 from trubleu.render.tables import Column, Table, one_line
 from trubleu.vectors import ListedSource, VectorStore
 
@@ -65,4 +66,4 @@ def training_table(made: Training, mode: str, epochs: int) -> Table:
     losses = list(made.losses[epochs - 1 :: epochs]) * (1 if mode == "separate" else len(made.entries))
     columns = [Column("order", "words", "count"), Column("entries", "n-grams", "count"), Column("loss", kind="number")]
     rows = [(order, entries, loss) for (order, entries), loss in zip(made.entries.items(), losses, strict=True)]
-    return Table("", columns, rows, [f"{made.path}: trained on {made.words:,} words"], name="training")
+    return Table("", columns, rows, [f"{made.path}: trained on {counted(made.words, 'word')}"], name="training")

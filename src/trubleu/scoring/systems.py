@@ -12,7 +12,7 @@ import numpy as np
 
 from trubleu.errors import DataError, TrubleuWarning, UsageError, nearest, some
 from trubleu.execution.progress import Steps, no_steps
-from trubleu.metrics.base import as_references
+from trubleu.metrics.base import as_references, warn_unweighted, whole_references
 from trubleu.results import SCHEMA
 from trubleu.scoring.accumulator import PartCounter, SegmentRow, learners
 from trubleu.stats import SampleBuilder, bootstrap_interval, compare
@@ -203,6 +203,7 @@ def score_systems(
         if len(outputs) and not any(map(str.strip, outputs)):
             what = f"all outputs of {name} are empty; check the file, or what the system wrote"
             warnings.warn(what, TrubleuWarning, stacklevel=2)
+    warn_unweighted(metrics, weighted=whole_references(references).weighted())
     return score_parts(
         [(references, systems)],
         tuple(systems),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from trubleu.errors import DataError, UsageError, nearest
+from trubleu.errors import DataError, UsageError, counted, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -60,7 +60,7 @@ def same_shape(shapes: Sequence[tuple[int, int]], names: Sequence[str]) -> None:
     for (rows, width), name in zip(shapes, names, strict=True):
         if rows != segments:
             raise DataError(
-                f"{name} has {rows} segments but {names[0]} has {segments}; "
+                f"{name} has {counted(rows, 'segment')} but {names[0]} has {segments}; "
                 "a paired test needs outputs for the same segments"
             )
         if width != columns:
@@ -111,7 +111,7 @@ def enough_systems(number: int) -> None:
 def block_count(count: int, segments: int) -> None:
     """Refuse empty blocks."""
     if not 1 <= count <= segments:
-        raise UsageError(f"{segments} segments can be cut into 1 to {segments} blocks, not {count}")
+        raise UsageError(f"{counted(segments, 'segment')} can be cut into 1 to {segments} blocks, not {count}")
 
 
 def probabilities(p_values: NDArray[np.float64]) -> None:

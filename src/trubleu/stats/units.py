@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import numpy as np
 
-from trubleu.errors import DataError, UsageError, nearest
+from trubleu.errors import DataError, UsageError, counted, nearest
 from trubleu.native import kernels, resolve_threads
 from trubleu.stats import checks
 
@@ -82,7 +82,7 @@ class UnitDraws:
         """
         if self.unit > n:
             raise UsageError(
-                f"a unit of {self.unit} segments is larger than the data, which has {n}; take a smaller one"
+                f"a unit of {counted(self.unit, 'segment')} is larger than the data, which has {n}; take a smaller one"
             )
         return -(-n // self.unit) if self.partial else n // self.unit
 
@@ -136,7 +136,7 @@ class UnitDraws:
         all_items = n if universe is None else universe
         numbered = self._items(items, n, all_items)
         if n > MOST_ITEMS or all_items > MOST_ITEMS:
-            raise DataError(f"at most {MOST_ITEMS:,} segments can be put into units")
+            raise DataError(f"at most {counted(MOST_ITEMS, 'segment')} can be put into units")
         if number == 0:
             return np.empty((0, units, table.shape[1]))
         threads = resolve_threads(self.threads, number * n * (table.shape[1] + DRAW_WORK), WORTH_THREADS)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from trubleu.data.rating_files import MEAN
+from trubleu.data.weights import weight_on_scale
 from trubleu.errors import DataError, UsageError, counted, nearest, shown, some
 
 if TYPE_CHECKING:
@@ -36,14 +38,11 @@ class Opinions:
         For a pair's name (None where ratings do not depend on the pair) and a system's place, means by segment.
     counts
         How many ratings each system's outputs got.
-    scale
-        The lowest and the highest rating.
     """
 
     systems: tuple[str, ...]
     means: Mapping[str | None, Sequence[Mapping[int, Fraction]]]
     counts: Sequence[int]
-    scale: tuple[int, int]
 
     @classmethod
     def of(cls, ratings: Ratings, systems: Sequence[str], references: References, notes: Notes) -> Opinions:
@@ -80,7 +79,7 @@ class Opinions:
             )
         known = Counter(system for item, system in zip(ratings.item, ratings.system, strict=True) if item in positions)
         _tell_of_raters(ratings, notes)
-        return cls(systems=tuple(systems), means=means, counts=[known[name] for name in systems], scale=ratings.scale)
+        return cls(systems=tuple(systems), means=means, counts=[known[name] for name in systems])
 
     def of_pair(self, a: int, b: int) -> tuple[Mapping[int, Fraction], Mapping[int, Fraction]]:
         """Return both systems' means by segment: as rated side by side where ratings say so, else all."""
@@ -92,11 +91,10 @@ class Opinions:
             return {}, {}  # rated in pairs, though not in this one
         return self.means[None][a], self.means[None][b]
 
-    def weights(self) -> dict[tuple[int, int], float]:
-        """Return the weight of each rated output as a reference: its mean rating moved onto −1 to 1."""
-        low, high = self.scale
+    def weights(self, scale: tuple[float, float]) -> dict[tuple[int, int], float]:
+        """Return the weight of each rated output as a reference: its mean rating moved from the scale onto −1 to 1."""
         return {
-            (system, segment): float((2 * mean - low - high) / (high - low))
+            (system, segment): weight_on_scale([mean], scale)
             for system, means in enumerate(self.means[None])
             for segment, mean in means.items()
         }
@@ -150,8 +148,8 @@ def lay_out_pairs(
     # A replicate may put one segment into a unit again and again.
     most = max((len(segments) for segments, _, _ in rated), default=0) * largest
     if most * common >= _EXACT:
-        # So many different numbers of raters that sums of fractions cannot be exact: as fine as sums can be.
-        common = 2 ** (_EXACT.bit_length() - 1 - math.ceil(most).bit_length())
+        # Scores with many digits, or many different numbers of raters: sums cannot be exact, only as fine as can be.
+        common = 2 ** max(0, _EXACT.bit_length() - 1 - math.ceil(most).bit_length())
     laid_out = []
     for (a, b), (segments, first, second) in zip(pairs, rated, strict=True):
         differences = [round((x - y) * common) for x, y in zip(first, second, strict=True)]
@@ -227,8 +225,8 @@ def _tell_of_raters(ratings: Ratings, notes: Notes) -> None:
             f"{counted(alone, 'rating')} in {ratings.source} name no pair while others do, and are left out; "
             "give each a pair, or none"
         )
-    if ratings.raters() == 1:
+    if set(ratings.rater) not in ({MEAN},) and ratings.raters() == 1:
         notes.warn(f"all ratings in {ratings.source} come from one rater, whose taste and slips nobody balances")
     counts = ratings.counts().values()
     if min(counts) != max(counts):
-        notes.add(f"outputs have from {min(counts)} to {max(counts)} ratings each")
+        notes.add(f"outputs have from {min(counts)} to {counted(max(counts), 'rating')} each")

@@ -149,7 +149,7 @@ def judge_pairs(
             opinions = Opinions.of(ratings, names, references, notes)
             judged = frozenset(place for pair in wanted for place in pair)
             given = given_scores(scores, lower_is_better, names, judged, references, metrics, notes)
-            library = Library.build(references, systems, opinions.weights() if pool_outputs else None)
+            library = Library.build(references, systems, opinions.weights(ratings.ends()) if pool_outputs else None)
             usable = usable_segments(library, wanted, chosen, given, opinions, dropping, pool_outputs, notes)
             laid_out, common = lay_out_pairs(opinions, wanted, usable)
             kept = large_enough(laid_out, protocol, names, notes)

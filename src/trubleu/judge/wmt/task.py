@@ -23,7 +23,7 @@ from trubleu.data import (
     read_outputs,
 )
 from trubleu.data.outputs import match_systems
-from trubleu.errors import DataError, UsageError, nearest, some
+from trubleu.errors import DataError, UsageError, counted, nearest, some
 from trubleu.files.compression import without_suffix
 from trubleu.files.lines import read_text_lines
 from trubleu.files.paths import check_standard_input_once, is_remote, is_standard, name_of, unreadable
@@ -107,7 +107,8 @@ class WmtTask:
         for system, texts in self.outputs.items():
             if len(texts) != self.segments:
                 raise DataError(
-                    f"{self.language_pair}: {system} has {len(texts)} outputs for {self.segments} segments; "
+                    f"{self.language_pair}: {system} has {counted(len(texts), 'output')} for "
+                    f"{counted(self.segments, 'segment')}; "
                     "give one for each"
                 )
         assessments = self.assessments or {}
