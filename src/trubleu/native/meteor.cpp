@@ -99,22 +99,30 @@ void Aligner::number(std::span<const uint32_t> words, std::span<const uint32_t> 
     }
     stems_.clear();
     if (!relations_.stems && !relations_.meaning_begins) return;
-    // Stems of words with a surplus, each once: sorted, as there are few.
-    std::vector<std::pair<uint32_t, uint32_t>> surplus;
-    for (size_t i = 0; i < types_.size(); ++i)
-        if (types_[i].ours != types_[i].theirs)
-            surplus.emplace_back(relations_.stems ? relations_.stems[types_[i].word] : types_[i].word, static_cast<uint32_t>(i));
-    std::sort(surplus.begin(), surplus.end());
-    for (const auto &[stem, type] : surplus) {
-        if (stems_.empty() || stems_.back().stem != stem) stems_.push_back({stem, {}, {}});
-        types_[type].stem = static_cast<uint32_t>(stems_.size() - 1);
-        (types_[type].ours > types_[type].theirs ? stems_.back().ours : stems_.back().theirs).push_back(type);
+    surplus_.clear();
+    surplus_types_.clear();
+    for (size_t i = 0; i < types_.size(); ++i) {
+        const Type &type = types_[i];
+        if (type.ours != type.theirs)
+            surplus_.push_back({relations_.stems ? relations_.stems[type.word] : type.word, type.ours < type.theirs, static_cast<uint32_t>(i)});
+    }
+    std::sort(surplus_.begin(), surplus_.end());
+    for (const Surplus &each : surplus_) surplus_types_.push_back(each.type);
+    Types all = surplus_types_;
+    for (size_t begin = 0; begin < surplus_.size();) {
+        size_t middle = begin, end = begin;
+        for (; end < surplus_.size() && surplus_[end].stem == surplus_[begin].stem; ++end) {
+            types_[surplus_[end].type].stem = static_cast<uint32_t>(stems_.size());
+            middle += surplus_[end].side == 0;
+        }
+        stems_.push_back({all.subspan(begin, middle - begin), all.subspan(middle, end - middle)});
+        begin = end;
     }
     if (relations_.stems) match_stems();
     if (relations_.meaning_begins) match_meanings();
 }
 
-int64_t Aligner::surplus(const std::vector<uint32_t> &types, bool ours) const {
+int64_t Aligner::surplus(Types types, bool ours) const {
     int64_t sum = 0;
     for (uint32_t type : types) sum += int64_t{types_[type].ours} - types_[type].theirs;
     return ours ? sum : -sum;
@@ -133,23 +141,28 @@ void Aligner::match_meanings() {
         uint32_t word = types_[type].word;
         for (uint64_t i = relations_.meaning_begins[word]; i < relations_.meaning_begins[word + 1]; ++i) work(relations_.meanings[i]);
     };
-    std::vector<std::pair<uint32_t, uint32_t>> theirs;  // meanings and types
+    std::vector<std::pair<uint32_t, uint32_t>> theirs, found;  // meanings and types; types of the output and their synonyms
     for (const Stem &stem : stems_)
         if (surplus(stem.theirs, false) > surplus(stem.ours, true))
             for (uint32_t type : stem.theirs) each(type, [&](uint32_t meaning) { theirs.emplace_back(meaning, type); });
     std::sort(theirs.begin(), theirs.end());
     for (const Stem &stem : stems_) {
         if (surplus(stem.ours, true) <= surplus(stem.theirs, false)) continue;
-        for (uint32_t type : stem.ours) {
-            std::vector<uint32_t> &found = types_[type].synonyms;
+        for (uint32_t type : stem.ours)
             each(type, [&](uint32_t meaning) {
                 auto at = std::lower_bound(theirs.begin(), theirs.end(), std::pair{meaning, uint32_t{0}});
-                for (; at != theirs.end() && at->first == meaning; ++at) found.push_back(at->second);
+                for (; at != theirs.end() && at->first == meaning; ++at) found.emplace_back(type, at->second);
             });
-            std::sort(found.begin(), found.end());
-            found.erase(std::unique(found.begin(), found.end()), found.end());
-            has_synonyms_ = has_synonyms_ || !found.empty();
-        }
+    }
+    std::sort(found.begin(), found.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    has_synonyms_ = !found.empty();
+    synonyms_.clear();
+    for (const auto &pair : found) synonyms_.push_back(pair.second);
+    Types all = synonyms_;
+    for (size_t begin = 0, end; begin < found.size(); begin = end) {
+        for (end = begin; end < found.size() && found[end].first == found[begin].first; ++end) {}
+        types_[found[begin].first].synonyms = all.subspan(begin, end - begin);
     }
 }
 
@@ -160,23 +173,12 @@ void Aligner::match_meanings() {
 // matches that are neighbours in both texts. Each link saves a chunk.
 template <size_t W> class Aligner::Search {
   public:
-    Search(Aligner &aligner) : types_(aligner.types_), stems_(aligner.stems_), words_(aligner.words_), limits_(aligner.limits_) {
-        size_t count = words_.size();
-        masks_.resize(types_.size());
-        for (size_t place = 0; place < aligner.reference_.size(); ++place) masks_[aligner.reference_[place]].set(place);
-        std::vector<Bits<W>> partners = masks_;
-        for (size_t i = 0; i < types_.size(); ++i)
-            for (const auto *others : {&types_[i].same_stem, &types_[i].synonyms})
-                for (uint32_t other : *others) partners[i] = partners[i] | masks_[other];
-        candidates_.reserve(count + 1);
-        for (uint32_t word : words_) candidates_.push_back(partners[word]);
-        candidates_.emplace_back();
-    }
+    explicit Search(Aligner &aligner)
+        : types_(aligner.types_), stems_(aligner.stems_), words_(aligner.words_), reference_(aligner.reference_), limits_(aligner.limits_) {}
 
     Alignment run(uint32_t exact, uint32_t stemmed, bool synonyms) {
         Alignment result;
-        if (std::none_of(candidates_.begin(), candidates_.end(), [](const Bits<W> &each) { return each.any(); })) return result;
-        begin();
+        if (!begin()) return result;
         int64_t best = all_of(limits_.narrow), matches = int64_t{exact} + stemmed;
         if (best < 0) {
             best = tiling();
@@ -257,10 +259,22 @@ template <size_t W> class Aligner::Search {
         unsigned bits_ = few_bits;
     };
 
-    // By word: places that it or later ones might want; places whose use by a later word might make a link; and the most that
-    // this and later words can add to the value.
-    void begin() {
+    // Sets by type: places in the reference; by word: places that it may be matched with, places that it or later ones might
+    // want, places whose use by a later word might make a link, and the most that this and later words can add to the value.
+    // Whether any word has a place.
+    bool begin() {
         size_t count = words_.size();
+        tried_ = 0;
+        masks_.assign(types_.size(), {});
+        for (size_t place = 0; place < reference_.size(); ++place) masks_[reference_[place]].set(place);
+        candidates_.clear();
+        for (uint32_t word : words_) {
+            candidates_.push_back(masks_[word]);
+            for (const auto *others : {&types_[word].same_stem, &types_[word].synonyms})
+                for (uint32_t other : *others) candidates_.back() = candidates_.back() | masks_[other];
+        }
+        candidates_.emplace_back();
+        if (std::none_of(candidates_.begin(), candidates_.end(), [](const Bits<W> &each) { return each.any(); })) return false;
         unit_ = static_cast<int64_t>(count) + 1;
         wanted_.assign(count + 1, {});
         alive_.assign(count + 1, {});
@@ -272,6 +286,7 @@ template <size_t W> class Aligner::Search {
             int64_t gain = (candidates_[i] & before).any() ? 1 : 0;
             potential_[i] = potential_[i + 1] + gain + (types_[words_[i]].synonyms.empty() ? 0 : unit_);
         }
+        return true;
     }
 
     void start() {
@@ -516,7 +531,7 @@ template <size_t W> class Aligner::Search {
         int64_t synonyms = 0;
         for (auto related : {&Type::same_stem, &Type::synonyms})
             for (size_t i = 0; i < count; ++i) {
-                const std::vector<uint32_t> &others = types_[words_[i]].*related;
+                Types others = types_[words_[i]].*related;
                 if (others.empty() || partner[i] >= 0) continue;
                 Bits<W> places;
                 for (uint32_t other : others) places = places | masks_[other];
@@ -536,10 +551,9 @@ template <size_t W> class Aligner::Search {
 
     std::vector<Type> &types_;
     const std::vector<Stem> &stems_;
-    const std::vector<uint32_t> &words_;
+    const std::vector<uint32_t> &words_, &reference_;
     const Limits &limits_;
-    std::vector<Bits<W>> masks_;       // by type: the places in the reference where it stands
-    std::vector<Bits<W>> candidates_;  // by word: the places that it may be matched with; one more, empty, behind the last
+    std::vector<Bits<W>> masks_, candidates_;  // of candidates one more, empty, behind the last
     std::vector<Bits<W>> wanted_, alive_;
     std::vector<int64_t> potential_;
     int64_t unit_ = 1;
@@ -554,7 +568,10 @@ Alignment Aligner::align(std::span<const uint32_t> words, std::span<const uint32
     number(words, reference);
     auto found = [&]<size_t W>() { return Search<W>(*this).run(exact_, stemmed_, has_synonyms_); };
     size_t size = (reference.size() + 63) / 64;
-    if (size <= 1) return found.template operator()<1>();
+    if (size <= 1) {  // most are: its memory is kept
+        if (!small_) small_ = std::make_shared<Search<1>>(*this);
+        return small_->run(exact_, stemmed_, has_synonyms_);
+    }
     if (size <= 2) return found.template operator()<2>();
     if (size <= 8) return found.template operator()<8>();
     if (size <= 64) return found.template operator()<64>();

@@ -1,8 +1,10 @@
 // METEOR's alignment of two texts: as many words as possible stage by stage, in as few chunks as possible.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -10,9 +12,9 @@ namespace trubleu::meteor {
 
 // Which words may be matched beyond equal ones, by their numbers.
 struct Relations {
-    const uint32_t *stems = nullptr;                                   // none: no such stage
-    const uint64_t *meaning_begins = nullptr;                          // none: no such stage
-    const uint32_t *meanings = nullptr;                                // words that share one are synonyms
+    const uint32_t *stems = nullptr;           // none: no such stage
+    const uint64_t *meaning_begins = nullptr;  // none: no such stage
+    const uint32_t *meanings = nullptr;        // words that share one are synonyms
 };
 
 // How much is searched. Results are the best ones unless more partial alignments come up than are kept, or more steps from one
@@ -46,31 +48,39 @@ class Aligner {
   private:
     template <size_t W> class Search;
 
+    using Types = std::span<const uint32_t>;
+
     // A different word of the two texts.
     struct Type {
         uint32_t word = 0, ours = 0, theirs = 0, left = 0;
-        uint32_t stem = 0;  // a class of this pair, of words with a surplus
-        std::vector<uint32_t> same_stem, synonyms;  // types of the reference that it may be matched with beyond itself
+        uint32_t stem = 0;          // a class of this pair, of words with a surplus
+        Types same_stem, synonyms;  // types of the reference that it may be matched with beyond itself
     };
     // Words with a surplus, by stem.
     struct Stem {
-        uint32_t stem;
-        std::vector<uint32_t> ours, theirs;
+        Types ours, theirs;
     };
 
     void number(std::span<const uint32_t> words, std::span<const uint32_t> reference);
     void match_stems();
     void match_meanings();
-    int64_t surplus(const std::vector<uint32_t> &types, bool ours) const;
+    int64_t surplus(Types types, bool ours) const;
 
     Relations relations_;
     Limits limits_;
     std::vector<uint32_t> type_of_;  // by word: its type and one more; 0 for none
     std::vector<Type> types_;
     std::vector<Stem> stems_;
+    struct Surplus {
+        uint32_t stem, side, type;  // side 0 is the output's
+        auto operator<=>(const Surplus &) const = default;
+    };
+    std::vector<Surplus> surplus_;
+    std::vector<uint32_t> surplus_types_, synonyms_;  // in the order of stems; of types, one after the other
     std::vector<uint32_t> words_, reference_;  // as types
     uint32_t exact_ = 0, stemmed_ = 0;
     bool has_synonyms_ = false;
+    std::shared_ptr<Search<1>> small_;  // refers to this: an aligner is neither copied nor moved once it aligns
 };
 
 }  // namespace trubleu::meteor

@@ -66,8 +66,8 @@ uint32_t NgramLevel::Shard::number(uint64_t key, uint64_t hash) {
     return number;
 }
 
-void NgramLevel::Shard::rebuild_table() {
-    bits = table_bits(edges.size() + 1);
+void NgramLevel::Shard::rebuild_table(size_t room) {
+    bits = table_bits(room + 1);
     table.assign(size_t{1} << bits, nothing);
     table.shrink_to_fit();
     for (size_t i = 0; i < edges.size(); ++i) table[place(edges[i].key, hash_of(edges[i].key))] = static_cast<uint32_t>(i);
@@ -139,6 +139,11 @@ void NgramCounts::add(const WordTexts &texts, std::span<const int64_t> offsets, 
         bool last = order == orders_;
         size_t parts = std::min(NgramLevel::shards, static_cast<size_t>(std::max(threads, 1)));
         auto nothing_made = [] { return 0; };
+        // Making tables larger takes time, making them too large memory.
+        size_t positions = 0;
+        for (size_t i = 0; i + 1 < before.size(); ++i) positions += before[i] != nothing && before[i + 1] != nothing;
+        for (size_t i = 0; i < NgramLevel::shards; ++i)
+            level.shard(i).rebuild_table(level.shard(i).edges.size() + positions / NgramLevel::shards / 2);
         parallel_blocks(parts, 1, threads, nothing_made, [&](int, size_t part, size_t) {
             Pipeline pipeline(level);
             auto take = [&](const Pipeline::Item &item) {
@@ -172,7 +177,7 @@ void NgramCounts::add(const WordTexts &texts, std::span<const int64_t> offsets, 
                 }
                 edges.shrink_to_fit();
                 shard.edges = std::move(edges);
-                shard.rebuild_table();
+                shard.rebuild_table(2 * shard.edges.size());  // sparse, as most that is looked for is not there
             });
             if (!last)
                 parallel_blocks(after.size(), positions_a_block, threads, nothing_made, [&](int, size_t begin, size_t end) {

@@ -37,7 +37,8 @@ class NgramLevel {
         }
         // The place of an edge, which is added if it is new.
         uint32_t number(uint64_t key, uint64_t hash);
-        void rebuild_table();
+        // Makes the table anew, with room for so many edges.
+        void rebuild_table(size_t room);
     };
 
     static uint64_t key_of(uint32_t prefix, uint32_t word) { return uint64_t{prefix} << 32 | word; }
@@ -45,11 +46,21 @@ class NgramLevel {
     static uint32_t number_in(uint32_t place, size_t shard) { return place << shard_bits | static_cast<uint32_t>(shard); }
 
     const Edge &operator[](uint32_t number) const { return shards_[number & (shards - 1)].edges[number >> shard_bits]; }
-    uint32_t find(uint32_t prefix, uint32_t word) const {
-        uint64_t hash = hash_edge(prefix, word);
+    uint32_t find(uint32_t prefix, uint32_t word) const { return find(prefix, word, hash_edge(prefix, word)); }
+    uint32_t find(uint32_t prefix, uint32_t word, uint64_t hash) const {
         const Shard &shard = shards_[hash & (shards - 1)];
         uint32_t found = shard.table[shard.place(key_of(prefix, word), hash)];
         return found == nothing ? nothing : number_in(found, hash & (shards - 1));
+    }
+    // Asks for the memory of an edge that will soon be looked for: its slot, then what the slot names.
+    void prefetch(uint64_t hash) const {
+        const Shard &shard = shards_[hash & (shards - 1)];
+        __builtin_prefetch(&shard.table[slot_of(hash, shard.bits)]);
+    }
+    void prefetch_edge(uint64_t hash) const {
+        const Shard &shard = shards_[hash & (shards - 1)];
+        uint32_t edge = shard.table[slot_of(hash, shard.bits)];
+        if (edge != nothing) __builtin_prefetch(&shard.edges[edge]);
     }
     size_t size() const;
     Shard &shard(size_t number) { return shards_[number]; }

@@ -134,13 +134,14 @@ class Weighted {
   public:
     Weighted(const NgramCounts &counts, const WordTexts &texts, const WordTexts &references, InArray<int64_t> offsets, const Stems &stems,
              size_t order)
-        : references_(references), offsets_(offsets), order_(order), words_{counts, {}, {}} {
+        : references_(references), offsets_(offsets), order_(order), words_{counts, {}, {}, {}} {
         if (order < 1 || order > counts.orders()) throw nb::value_error("n-grams of this length were not counted");
         check_offsets(offsets, references);
         Classes words(texts, stems);
         words.each([&](const Vocabulary &vocabulary, size_t i) {
-            uint32_t number = counts.words().find(vocabulary, i);
-            words_.known.push_back(number == nothing || counts.word_count(number) < 2 ? nothing : number);
+            uint32_t number = counts.words().find(vocabulary, i), often = number == nothing ? 0 : counts.word_count(number);
+            words_.known.push_back(often < 2 ? nothing : number);
+            words_.often.push_back(std::max(often, 1u));
         });
         words_.classes = std::move(words.classes);
     }
