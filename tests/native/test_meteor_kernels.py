@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import chain
 from random import Random
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -51,8 +51,9 @@ def align(
         found = [sorted(meanings(word)) for word in different]
         begins = np.cumsum([0, *map(len, found)], dtype=np.uint64)
         flat = numbered(chain.from_iterable(found))
-    texts = (np.array([different.index(word) for word in text], dtype=np.uint32) for text in (output, reference))
-    return Alignment(*kernels.meteor_align(*texts, stems, begins, flat, **limits))
+    ours, theirs = (np.array([different.index(word) for word in text], dtype=np.uint32) for text in (output, reference))
+    found: Any = kernels.meteor_align
+    return Alignment(*found(ours, theirs, stems, begins, flat, **limits))
 
 
 def numbered(things: Iterable[str]) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:

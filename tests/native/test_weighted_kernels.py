@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import cache
-from itertools import product
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,8 +44,8 @@ def counted(
 def plain(counts: kernels.NgramCounts) -> dict[tuple[str, ...], int]:
     """Return the count of each n-gram that occurs."""
     heap, begins, word_counts, edges, edge_counts = counts.arrays()
-    words = [heap[i:j].tobytes().decode("utf-8", "surrogatepass") for i, j in zip(begins, begins[1:], strict=False)]
-    level = [(word,) for word in words]
+    words = [heap[i:j].tobytes().decode("utf-8", "surrogatepass") for i, j in pairwise(begins)]
+    level: list[tuple[str, ...]] = [(word,) for word in words]
     found = dict(zip(level, word_counts.tolist(), strict=True))
     for keys, often in zip(edges, edge_counts, strict=True):
         level = [(*level[key >> 32], words[key & 0xFFFFFFFF]) for key in keys.tolist()]
@@ -181,9 +181,10 @@ def test_wrong_arguments_are_refused() -> None:
         (heap, begins, words, [edges[0] + 2**40], often),
         (heap, begins, words, [edges[0] + 99], often),
     ]
+    merge: Any = kernels.NgramCounts.merge
     for arrays in wrong:
         with pytest.raises(ValueError, match=r"do not fit each other|parts that are not there"):
-            kernels.NgramCounts(2, True).merge(*arrays, 4, 2, 1)
+            merge(kernels.NgramCounts(2, True), *arrays, 4, 2, 1)
     for orders in (0, 10):
         with pytest.raises(ValueError, match="between 1 and 9"):
             kernels.NgramCounts(orders, True)

@@ -90,7 +90,7 @@ class NgramCounts:
         return self.kernel.counts_of(words)
 
     def add(self, other: NgramCounts, least: int = 1) -> None:
-        """Add the counts of other references, no segment being in both, without n-grams that have less than the least."""
+        """Add the counts of other references, no segment being in both, without n-grams that were counted less often."""
         self.kernel.merge(*other.kernel.arrays(), other.tokens, other.segments, least)
 
     def without_rare(self) -> NgramCounts:
@@ -117,9 +117,8 @@ class NgramCounts:
         counts = cls(values["orders"], values["counted"])
         orders = range(2, counts.orders + 1)
         edges, often = ([np.ascontiguousarray(array(f"{name} {n}")) for n in orders] for name in ("edges", "counts"))
-        counts.kernel.merge(
-            *map(array, ("words", "begins", "counts 1")), edges, often, values["tokens"], values["segments"], 1
-        )
+        heap, begins, words = (np.ascontiguousarray(array(name)) for name in ("words", "begins", "counts 1"))
+        counts.kernel.merge(heap, begins, words, edges, often, values["tokens"], values["segments"], 1)
         return counts
 
     def __reduce__(self) -> tuple[Any, ...]:

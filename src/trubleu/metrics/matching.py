@@ -234,7 +234,8 @@ class ReferenceWords:
 class Stemming(Protocol):
     """From words to their stems; see `trubleu.metrics.meteor.lexicon.Stemmer`."""
 
-    def stems(self, words: list[str]) -> list[str]: ...
+    def stems(self, words: list[str]) -> list[str]:
+        """Return the stems of several words."""
 
 
 class _Prepared(Protocol):

@@ -31,7 +31,6 @@ from trubleu.metrics.dbleu import WeightPolicy
 from trubleu.metrics.matching import check_texts, check_width, kept_part, warn_of_empty, warn_of_unsplit
 from trubleu.native import kernels, resolve_threads
 from trubleu.signature import Signature, make_signature, number_text
-from trubleu.text import tokenizer
 from trubleu.vectors import as_source
 from trubleu.vectors.source import has_lengths
 

@@ -162,7 +162,9 @@ def test_texts_that_are_too_long_are_refused() -> None:
 
 def test_no_number_depends_on_threads() -> None:
     outputs = [f"the cats {i % 7} slept on {i % 11} mats and {i % 3} rugs {i}" for i in range(9000)]
-    references = [[f"a cat {i % 5} sleeps on the mat {i % 11}", f"{i} cats slept on {i % 13} rugs"] for i in range(9000)]
+    references = [
+        [f"a cat {i % 5} sleeps on the mat {i % 11}", f"{i} cats slept on {i % 13} rugs"] for i in range(9000)
+    ]
     one, three = (Meteor().statistics(outputs, references, threads=threads) for threads in (1, 3))
     assert one.tobytes() == three.tobytes()
 
