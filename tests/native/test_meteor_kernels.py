@@ -52,8 +52,8 @@ def align(
         begins = np.cumsum([0, *map(len, found)], dtype=np.uint64)
         flat = numbered(chain.from_iterable(found))
     ours, theirs = (np.array([different.index(word) for word in text], dtype=np.uint32) for text in (output, reference))
-    found: Any = kernels.meteor_align
-    return Alignment(*found(ours, theirs, stems, begins, flat, **limits))
+    kernel: Any = kernels.meteor_align
+    return Alignment(*kernel(ours, theirs, stems, begins, flat, **limits))
 
 
 def numbered(things: Iterable[str]) -> np.ndarray[tuple[int], np.dtype[np.uint32]]:

@@ -90,7 +90,7 @@ class NgramCounts:
         return self.kernel.counts_of(words)
 
     def add(self, other: NgramCounts, least: int = 1) -> None:
-        """Add the counts of other references, no segment being in both, without n-grams that were counted less often."""
+        """Add the counts of other references, no segment in both, without n-grams counted less often."""
         self.kernel.merge(*other.kernel.arrays(), other.tokens, other.segments, least)
 
     def without_rare(self) -> NgramCounts:

@@ -57,16 +57,19 @@ class LearnRange:
         The corpus, without outputs.
     learning
         The names of the metrics that learn.
+    threads
+        How many threads to use; None for all cores.
     """
 
     files: LineStream
     learning: tuple[str, ...]
+    threads: int | None = None
 
     def __call__(self, lines: LineRange, metrics: Mapping[str, Metric]) -> dict[str, NgramCounts]:
         """Count a range."""
         columns = len(self.files.paths)
         found = (
-            {name: metric.counts(references) for name, metric in learning_in_parts(metrics).items()}
+            {name: metric.counts(references, self.threads) for name, metric in learning_in_parts(metrics).items()}
             for references, _ in replace(lines, spans=lines.spans[:columns]).parts(self.files)
         )
         return summed(found)
@@ -515,7 +518,8 @@ class _Where:
         usable: list[LineRange] = []
 
         def found() -> Iterator[dict[str, NgramCounts]]:
-            own = LearnRange(references_only(files), tuple(learning))
+            threads = self.threads if self.engine is None else self.engine.threads
+            own = LearnRange(references_only(files), tuple(learning), threads)
             mapped = self.cache.map(
                 lambda work: self._each(work, ranges, metrics, lambda lines: advance(len(lines))),
                 own,
