@@ -99,24 +99,35 @@ void Aligner::number(std::span<const uint32_t> words, std::span<const uint32_t> 
     }
     stems_.clear();
     if (!relations_.stems && !relations_.meaning_begins) return;
-    surplus_.clear();
-    surplus_types_.clear();
+    size_t size = 0;
+    for (Type &type : types_) {
+        if (type.ours == type.theirs) continue;
+        uint32_t stem = relations_.stems ? relations_.stems[type.word] : type.word;
+        if (stem >= stem_of_.size()) stem_of_.resize(size_t{stem} + 1, 0);
+        if (stem_of_[stem] == 0) {
+            stems_.emplace_back().stem = stem;
+            stem_of_[stem] = static_cast<uint32_t>(stems_.size());
+        }
+        type.stem = stem_of_[stem] - 1;
+        ++(type.ours > type.theirs ? stems_[type.stem].our_count : stems_[type.stem].their_count);
+        ++size;
+    }
+    surplus_types_.resize(size);
+    uint32_t *begin = surplus_types_.data();
+    for (Stem &stem : stems_) {
+        stem_of_[stem.stem] = 0;
+        stem.ours = {begin, stem.our_count};
+        stem.theirs = {begin + stem.our_count, stem.their_count};
+        begin += stem.our_count + stem.their_count;
+        stem.our_count = stem.their_count = 0;
+    }
     for (size_t i = 0; i < types_.size(); ++i) {
         const Type &type = types_[i];
-        if (type.ours != type.theirs)
-            surplus_.push_back({relations_.stems ? relations_.stems[type.word] : type.word, type.ours < type.theirs, static_cast<uint32_t>(i)});
-    }
-    std::sort(surplus_.begin(), surplus_.end());
-    for (const Surplus &each : surplus_) surplus_types_.push_back(each.type);
-    Types all = surplus_types_;
-    for (size_t begin = 0; begin < surplus_.size();) {
-        size_t middle = begin, end = begin;
-        for (; end < surplus_.size() && surplus_[end].stem == surplus_[begin].stem; ++end) {
-            types_[surplus_[end].type].stem = static_cast<uint32_t>(stems_.size());
-            middle += surplus_[end].side == 0;
-        }
-        stems_.push_back({all.subspan(begin, middle - begin), all.subspan(middle, end - middle)});
-        begin = end;
+        if (type.ours == type.theirs) continue;
+        Stem &stem = stems_[type.stem];
+        bool ours = type.ours > type.theirs;
+        size_t place = static_cast<size_t>((ours ? stem.ours : stem.theirs).data() - surplus_types_.data());
+        surplus_types_[place + (ours ? stem.our_count++ : stem.their_count++)] = static_cast<uint32_t>(i);
     }
     if (relations_.stems) match_stems();
     if (relations_.meaning_begins) match_meanings();

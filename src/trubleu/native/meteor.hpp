@@ -58,6 +58,7 @@ class Aligner {
     };
     // Words with a surplus, by stem.
     struct Stem {
+        uint32_t stem = 0, our_count = 0, their_count = 0;
         Types ours, theirs;
     };
 
@@ -68,14 +69,9 @@ class Aligner {
 
     Relations relations_;
     Limits limits_;
-    std::vector<uint32_t> type_of_;  // by word: its type and one more; 0 for none
+    std::vector<uint32_t> type_of_, stem_of_;  // by word and by stem: its number in this pair and one more; 0 for none
     std::vector<Type> types_;
     std::vector<Stem> stems_;
-    struct Surplus {
-        uint32_t stem, side, type;  // side 0 is the output's
-        auto operator<=>(const Surplus &) const = default;
-    };
-    std::vector<Surplus> surplus_;
     std::vector<uint32_t> surplus_types_, synonyms_;  // in the order of stems; of types, one after the other
     std::vector<uint32_t> words_, reference_;  // as types
     uint32_t exact_ = 0, stemmed_ = 0;

@@ -9,6 +9,7 @@ import sys
 import zipfile
 import zlib
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -61,9 +62,7 @@ class Stemmer:
 
     def signature(self) -> str:
         """Return what stands for it in a signature: package, version and name."""
-        from importlib.metadata import version
-
-        return f"snowball-{version('PyStemmer')}-{self.name}"
+        return f"snowball-{_stemmer_version()}-{self.name}"
 
     # What is counted with a stemmer is kept with references, and other metrics may use it.
     def __eq__(self, other: object) -> bool:
@@ -74,6 +73,13 @@ class Stemmer:
 
     def __reduce__(self) -> tuple[type[Stemmer], tuple[str, str]]:
         return Stemmer, (self.name, self.purpose)
+
+
+@cache
+def _stemmer_version() -> str:
+    from importlib.metadata import version
+
+    return version("PyStemmer")
 
 
 PARTS: Final = ("noun", "verb", "adj", "adv")
