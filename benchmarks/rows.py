@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import os
 import platform
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -72,10 +73,11 @@ def versions() -> str:
     """Name the versions of everything that was measured."""
     import trubleu
 
-    others = ", ".join(
-        f"{name} {version(name)}" for name in ("sacrebleu", "nltk", "numpy", "scipy", "bm25s", "tantivy")
-    )
-    return f"trubleu {trubleu.__version__}, {others}, Python {platform.python_version()}"
+    others = []
+    for name in ("sacrebleu", "nltk", "pycocoevalcap", "numpy", "scipy", "bm25s", "tantivy"):
+        with suppress(PackageNotFoundError):  # only some benchmarks need it
+            others.append(f"{name} {version(name)}")
+    return f"trubleu {trubleu.__version__}, {', '.join(others)}, Python {platform.python_version()}"
 
 
 @cache

@@ -8,7 +8,7 @@ from typing import Any
 from trubleu.errors import MissingExtraError
 
 
-def needed(package: str, purpose: str, requirement: str) -> Any:
+def needed(package: str, purpose: str, requirement: str, name: str | None = None) -> Any:
     """Import a package, or say what to install.
 
     Parameters
@@ -19,6 +19,8 @@ def needed(package: str, purpose: str, requirement: str) -> Any:
         What needs it, as the beginning of the message.
     requirement
         What pip installs it by.
+    name
+        What the package is called, if not like its module.
 
     Examples
     --------
@@ -33,7 +35,7 @@ pip install 'trubleu[minds]'
         return import_module(package)
     except ImportError as error:
         raise MissingExtraError(
-            f"{purpose} needs the package {package}; install it with: pip install '{requirement}'"
+            f"{purpose} needs the package {name or package}; install it with: pip install '{requirement}'"
         ) from error
 
 

@@ -154,7 +154,7 @@ def test_stems() -> None:
 
 
 def test_stems_need_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "snowballstemmer", None)
+    monkeypatch.setitem(sys.modules, "Stemmer", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'trubleu\[meteor\]'"):
         metric("cider[stem=true]")
 

@@ -88,7 +88,7 @@ def test_it_takes_no_time() -> None:
 @pytest.mark.parametrize("name", METRICS)
 def test_every_metric_with_tokens(name: str) -> None:
     if name == "meteor":
-        pytest.importorskip("snowballstemmer")
+        pytest.importorskip("Stemmer")
     if name.startswith("lebleu"):
         pytest.importorskip("rapidfuzz")
     references = References.from_lists([[text] for text in CHINESE], [[1.0]] * 3).with_messages(CHINESE)

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from trubleu.errors import DataError, UsageError
 from trubleu.metrics.base import AnyReferences, check_flag, reference_number
-from trubleu.metrics.corpus_weights import Corpus, WeightedNgramMetric
+from trubleu.metrics.corpus_weights import Corpus, Counted, NgramCounts, Part, WeightedNgramMetric
 from trubleu.metrics.matching import check_width
 from trubleu.metrics.meteor.lexicon import Stemmer
-from trubleu.metrics.ngram_table import NOT_THERE, NgramTable, ReferenceTable, joint_keys, places_of, values_at
+from trubleu.native import kernels
 from trubleu.signature import Signature, make_signature
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
-    from trubleu.metrics.ngram_table import Counted, KnownNgrams
     from trubleu.text.tokenizers import Spec
-
-_SCALE: Final = 10.0
 
 
 class Cider(WeightedNgramMetric):
@@ -56,7 +51,9 @@ class Cider(WeightedNgramMetric):
     """
 
     family: ClassVar[str] = "cider"
-    counted: ClassVar[Counted] = "segments_with"
+    counted: ClassVar[Counted] = "segments"
+    columns: ClassVar[int] = 2
+    sigma: float = 0.0  # no penalty, and n-grams count as often as the output has them
 
     def __init__(
         self,
@@ -70,9 +67,9 @@ class Cider(WeightedNgramMetric):
         super().__init__(order, tokenize, lowercase, corpus)
         self.stem = check_flag("stem", stem)
         if stem:
-            self._fold = Stemmer("porter", "stem=true")
+            self._stemming: Stemmer | None = Stemmer("porter", "stem=true")
 
-    def check_known(self, known: KnownNgrams, *, own: bool) -> None:
+    def check_known(self, known: NgramCounts, *, own: bool) -> None:
         """Refuse a single segment, as every n-gram is in all segments then."""
         if known.segments == 1:
             where, remedy = "there is", "score more of them together, or name a corpus to learn from: corpus=FILE"
@@ -83,54 +80,30 @@ class Cider(WeightedNgramMetric):
                 f"{remedy}"
             )
 
-    def _columns(self, outputs: NgramTable, table: ReferenceTable, known: KnownNgrams) -> Iterator[NDArray[np.float64]]:
-        self.check_known(known, own=self.learns)
-        there, in_known = outputs.numbers_in(table), known.numbers_of(table)
-        outputs_in_known = known.numbers_of(outputs)
-        penalty = self._length_penalty(outputs.lengths[table.segment_of] - table.lengths)
-        for order in range(1, self.order + 1):
-            frequency = known.often(order)
-            said, held = outputs.level(order), table.level(order)
-            said_vector = said.counts * _idf(known, frequency, next(outputs_in_known))[said.numbers]
-            held_idf = _idf(known, frequency, next(in_known))[held.numbers]
-            held_vector = held.counts * held_idf
-            said_norm = np.bincount(said.texts, said_vector**2, len(outputs.lengths))
-            held_norm = np.bincount(held.texts, held_vector**2, len(table.lengths))
-            # How often the output of its segment says each n-gram of a reference.
-            numbers = next(there)[said.numbers]
-            shared = np.flatnonzero(numbers != NOT_THERE)
-            keys = joint_keys(said.texts[shared], numbers[shared], len(held.keys))
-            by_key = np.argsort(keys)
-            places = places_of(table.segment_keys(order), keys[by_key])
-            both = np.flatnonzero(places != NOT_THERE)
-            often = self._clipped(said.counts[shared[by_key[places[both]]]], held.counts[both])
-            products = np.bincount(held.texts[both], often * held_idf[both] * held_vector[both], len(table.lengths))
-            norms = np.sqrt(said_norm[table.segment_of] * held_norm)
-            alike = penalty * np.divide(products, norms, out=np.zeros(len(norms)), where=norms > 0)
-            # In the order of their size, so that the sum does not depend on which reference comes first.
-            by_size = alike[np.lexsort((alike, table.segment_of))]
-            yield np.bincount(table.segment_of, by_size, table.segments) / table.reference_counts
-
-    def _clipped(self, said: NDArray[np.int32], held: NDArray[np.int32]) -> NDArray[np.int32]:  # noqa: ARG002
-        """Return how often an n-gram counts that the output says so often and a reference has so often."""
-        return said
-
-    def _length_penalty(self, longer: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return what a reference counts by how many words the output is longer."""
-        return np.ones(len(longer))
-
-    def _rows(
-        self,
-        outputs: NgramTable,
-        table: ReferenceTable,  # noqa: ARG002
-        earned: NDArray[np.float64],
-    ) -> NDArray[np.float64]:
+    def _rows(self, part: Part) -> NDArray[np.float64]:
         """Return (score, 1)."""
-        return np.column_stack([_SCALE * earned.sum(axis=0) / self.order, np.ones(len(outputs.lengths))])
+        words, known = part.words, part.known.kernel
+        stems, norms = words.stems(self._stemming, part.outputs), self._norms(part)
+        scores = kernels.cider(
+            known, part.outputs, words.texts, words.offsets, stems, part.first, norms, self.sigma, part.threads
+        )
+        return np.column_stack([scores, np.ones(len(scores))])
+
+    def _norms(self, part: Part) -> NDArray[np.float64]:
+        """Return the squared lengths of the references' vectors; the last ones are kept with the references."""
+        words, known = part.words, part.known
+        key = (Cider, self.tokenizer, self.lowercase, self._stemming, self.order)
+        kept: dict[str, tuple[NgramCounts, NDArray[np.float64]]] = part.references.remembered(key, dict)
+        found = kept.get("norms")
+        if found is None or found[0] is not known:
+            stems = words.stems(self._stemming)
+            norms = kernels.cider_norms(known.kernel, words.texts, words.offsets, stems, self.order, part.threads)
+            found = kept["norms"] = known, norms
+        return found[1]
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the mean for each row of summed statistics."""
-        check_width(statistics, 2, self.name)
+        check_width(statistics, self.columns, self.name)
         total, segments = statistics[..., 0], statistics[..., 1]
         mean: NDArray[np.float64] = np.divide(total, segments, out=np.zeros(total.shape), where=segments > 0)
         return mean
@@ -142,7 +115,7 @@ class Cider(WeightedNgramMetric):
             nrefs=reference_number(references),
             case="lc" if self.lowercase else "mixed",
             tok=self.tokenizer.name,
-            stem=self._fold.signature() if isinstance(self._fold, Stemmer) else "none",
+            stem=self._stemming.signature() if self._stemming else "none",
             **self._own_pairs(),
             idf=self._learned_from(references),
         )
@@ -188,19 +161,5 @@ class CiderD(Cider):
             raise UsageError(f"sigma={sigma} must be a number above 0")
         self.sigma = float(sigma)
 
-    def _clipped(self, said: NDArray[np.int32], held: NDArray[np.int32]) -> NDArray[np.int32]:
-        return np.minimum(said, held)
-
-    def _length_penalty(self, longer: NDArray[np.int64]) -> NDArray[np.float64]:
-        penalty: NDArray[np.float64] = np.exp(-((longer / self.sigma) ** 2) / 2)
-        return penalty
-
     def _own_pairs(self) -> dict[str, Any]:
         return {"sigma": self.sigma}
-
-
-def _idf(known: KnownNgrams, frequency: NDArray[np.int64], numbers: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return what n-grams are worth, by their numbers in the table of what is known."""
-    # The logarithm of a ratio, not a difference of two: only that of 1 is 0 whatever the number of segments.
-    worth: NDArray[np.float64] = np.log(known.segments / np.maximum(values_at(frequency, numbers), 1))
-    return worth

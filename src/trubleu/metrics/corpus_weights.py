@@ -8,12 +8,13 @@ import re
 from abc import abstractmethod
 from copy import copy
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple, Self
 from weakref import WeakValueDictionary
 
 import numpy as np
 
 from trubleu.data import PreparedReferences, References
+from trubleu.data.prepared import SLICE, kernel_texts
 from trubleu.errors import DataError, UsageError
 from trubleu.files.paths import base_name, is_file, is_remote, modified
 from trubleu.metrics.base import (
@@ -25,16 +26,22 @@ from trubleu.metrics.base import (
     check_order,
     whole_references,
 )
-from trubleu.metrics.matching import check_texts, copy_of_order, warn_of_empty, warn_of_unsplit
-from trubleu.metrics.ngram_table import CountedTable, NgramCounts, NgramTable, ReferenceTable
+from trubleu.metrics.matching import (
+    ReferenceWords,
+    Stemming,
+    check_texts,
+    copy_of_order,
+    warn_of_empty,
+    warn_of_unsplit,
+)
+from trubleu.native import kernels, resolve_threads
 from trubleu.text import tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from trubleu.metrics.ngram_table import Counted, KnownNgrams
     from trubleu.text.tokenizers import Spec
 
 Corpus = str | os.PathLike[str] | References
@@ -44,10 +51,97 @@ Corpus = str | os.PathLike[str] | References
 _WHAT_TO_DO: Final = "name references with corpus=, or leave it out to learn from those that outputs are scored against"
 
 
+Counted = Literal["occurrences", "segments"]
+"""What is counted: how often an n-gram occurs, or in how many segments."""
+
+
+class NgramCounts:
+    """Counts of the n-grams of references, which can be added to those of other references.
+
+    Parameters
+    ----------
+    orders
+        The longest n-grams.
+    counted
+        What is counted.
+    """
+
+    def __init__(self, orders: int, counted: Counted) -> None:
+        self.orders, self.counted = orders, counted
+        self.kernel = kernels.NgramCounts(orders, counted == "segments")
+
+    @property
+    def tokens(self) -> int:
+        """How many words all references have."""
+        return self.kernel.tokens
+
+    @property
+    def segments(self) -> int:
+        """How many segments there are."""
+        return self.kernel.segments
+
+    @property
+    def size(self) -> int:
+        """How many different n-grams there are."""
+        return self.kernel.size
+
+    def of_words(self, words: tuple[str, ...]) -> NDArray[np.int64]:
+        """Return the count of each of some words, 0 for one that is not there."""
+        return self.kernel.counts_of(words)
+
+    def add(self, other: NgramCounts, least: int = 1) -> None:
+        """Add the counts of other references, no segment in both, without n-grams counted less often."""
+        self.kernel.merge(*other.kernel.arrays(), other.tokens, other.segments, least)
+
+    def without_rare(self) -> NgramCounts:
+        """Return the same without n-grams that were counted once, as those that are not there count as much.
+
+        All parts of an n-gram are there at least as often as it is, so what is left is whole.
+        """
+        kept = NgramCounts(self.orders, self.counted)
+        kept.add(self, least=2)
+        return kept
+
+    def plain(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Return all as plain values and arrays of unsigned numbers, ready for a file."""
+        heap, begins, counts, edges, edge_counts = self.kernel.arrays()
+        arrays: dict[str, NDArray[Any]] = {"words": heap, "begins": begins, "counts 1": counts}
+        for order, (keys, often) in enumerate(zip(edges, edge_counts, strict=True), 2):
+            arrays |= {f"edges {order}": keys, f"counts {order}": often}
+        values = {"orders": self.orders, "counted": self.counted, "tokens": self.tokens, "segments": self.segments}
+        return values, arrays
+
+    @classmethod
+    def from_plain(cls, values: Mapping[str, Any], array: Callable[[str], NDArray[Any]]) -> NgramCounts:
+        """Return what `plain` made plain."""
+        counts = cls(values["orders"], values["counted"])
+        orders = range(2, counts.orders + 1)
+        edges, often = ([np.ascontiguousarray(array(f"{name} {n}")) for n in orders] for name in ("edges", "counts"))
+        heap, begins, words = (np.ascontiguousarray(array(name)) for name in ("words", "begins", "counts 1"))
+        counts.kernel.merge(heap, begins, words, edges, often, values["tokens"], values["segments"], 1)
+        return counts
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        values, arrays = self.plain()
+        return _counts_from, (values, arrays)
+
+    def digest(self) -> str:
+        """Return what differs if the counts do."""
+        values, arrays = self.plain()
+        found = hashlib.blake2b(repr(sorted(values.items())).encode(), digest_size=16)
+        for array in arrays.values():
+            found.update(array.tobytes())
+        return found.hexdigest()
+
+
+def _counts_from(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> NgramCounts:
+    return NgramCounts.from_plain(values, arrays.__getitem__)
+
+
 class Learned(NamedTuple):
     """What was learned beforehand, and what tells the references it came from."""
 
-    known: KnownNgrams
+    known: NgramCounts
     digest: str
 
     @classmethod
@@ -80,7 +174,7 @@ class LearningMetric(Metric):
         self.tokenizer = tokenizer(tokenize)
         self.lowercase = check_flag("lowercase", lowercase)
         self._corpus = None if corpus is None else _Corpus(corpus)
-        self._fold: Callable[[str], str] | None = None
+        self._stemming: Stemming | None = None
         self._learned: Learned | None = None
 
     @property
@@ -95,11 +189,11 @@ class LearningMetric(Metric):
         whole = whole_references(references)
         if not len(whole):
             raise DataError(f"{whole.source} has no segments for {self.name} to learn from; give some with references")
-        return self.knowing(Learned(CountedTable(self._table(whole), self.counted), _digest(whole)))
+        return self.knowing(Learned(self._counts_of(whole), _digest(whole)))
 
-    def counts(self, references: References | PreparedReferences) -> NgramCounts:
+    def counts(self, references: References | PreparedReferences, threads: int | None = None) -> NgramCounts:
         """Return what some of the references have to teach; it adds up, and `Learned.of` takes the sum."""
-        return NgramCounts.of(self._table(whole_references(references)), self.learned_orders, self.counted)
+        return self._counted(whole_references(references), threads, drop_rare=False)
 
     @property
     def learned_orders(self) -> int:
@@ -112,7 +206,7 @@ class LearningMetric(Metric):
         other._learned = learned  # noqa: SLF001 - it is one of us
         return other
 
-    def check_known(self, known: KnownNgrams, *, own: bool) -> None:
+    def check_known(self, known: NgramCounts, *, own: bool) -> None:
         """Refuse too little to learn from; ``own`` says whether it is what outputs are scored against.
 
         Raises
@@ -121,17 +215,33 @@ class LearningMetric(Metric):
             If it is.
         """
 
-    def _table(self, references: References) -> ReferenceTable:
-        return ReferenceTable.of_references(references, self.tokenizer, self.lowercase, self._fold)
+    def _words(self, references: References, threads: int) -> ReferenceWords:
+        return ReferenceWords.of(references, self.tokenizer, self.lowercase, threads)
 
-    def _known(self) -> KnownNgrams | None:
-        """Return what was learned already, if anything."""
+    def _counted(self, references: References, threads: int | None, *, drop_rare: bool) -> NgramCounts:
+        threads = resolve_threads(threads, references.count)
+        words = self._words(references, threads)
+        counts = NgramCounts(self.learned_orders, self.counted)
+        counts.kernel.add(words.texts, words.offsets, words.stems(self._stemming), drop_rare, threads)
+        return counts
+
+    def _counts_of(self, references: References, threads: int | None = None) -> NgramCounts:
+        """Return the counts of n-grams that there are more than once; those of the highest order are kept."""
+        key = (NgramCounts, self.counted, self.tokenizer, self.lowercase, self._stemming)
+        kept: dict[str, NgramCounts] = references.remembered(key, dict)
+        counts = kept.get("counts")
+        if counts is None or counts.orders < self.learned_orders:
+            counts = kept["counts"] = self._counted(references, threads, drop_rare=True)
+        return counts
+
+    def _known(self, references: References, threads: int | None = None) -> NgramCounts:
+        """Return what was learned already, or what these references have to teach."""
         if self._corpus is None:
-            return self._learned.known if self._learned else None
-        table = self._table(self._corpus.references)
-        if not table.lengths.any():
+            return self._learned.known if self._learned else self._counts_of(references, threads)
+        counts = self._counts_of(self._corpus.references, threads)
+        if not counts.tokens:
             raise DataError(f"{self._corpus.place} has no words for {self.name} to learn from; {_WHAT_TO_DO}")
-        return CountedTable(table, self.counted)
+        return counts
 
     def _learned_from(self, references: AnyReferences | None) -> str:
         """Return what n-grams are weighed by, for a signature: ``refs`` if it is what outputs are scored against."""
@@ -148,8 +258,33 @@ class LearningMetric(Metric):
         return f"learned-{self._learned.digest}"
 
 
+class Part(NamedTuple):
+    """Some segments, as kernels take them.
+
+    Attributes
+    ----------
+    references, words
+        The references of all segments, and their words.
+    outputs
+        The outputs of these segments.
+    known
+        What n-grams are weighed by.
+    first
+        The first of these segments.
+    threads
+        How many threads to use.
+    """
+
+    references: References
+    words: ReferenceWords
+    outputs: kernels.WordTexts
+    known: NgramCounts
+    first: int
+    threads: int
+
+
 class WeightedNgramMetric(LearningMetric):
-    """A metric whose statistics are made order by order from tables of n-grams: NIST, CIDEr and CIDEr-D."""
+    """A metric whose statistics are made from n-grams of outputs and references: NIST, CIDEr and CIDEr-D."""
 
     def with_order(self, order: int) -> Self:
         """Return the same metric for n-grams of up to another length."""
@@ -160,7 +295,7 @@ class WeightedNgramMetric(LearningMetric):
         outputs: Sequence[str],
         references: AnyReferences,
         *,
-        threads: int | None = None,  # noqa: ARG002 - whole arrays at a time, in one thread
+        threads: int | None = None,
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
         """Return a row of statistics for each segment; n-grams are weighed by all references given here."""
@@ -169,25 +304,28 @@ class WeightedNgramMetric(LearningMetric):
         check_texts(tuple(texts))
         warn_of_empty(segments)
         warn_of_unsplit(texts, self.tokenizer)
-        table = self._table(segments)
-        known = self._known() or CountedTable(table, self.counted)
-        counted = NgramTable.of_outputs(texts, self.tokenizer, self.lowercase, self._fold)
-        columns, told = [], 0
-        for order, column in enumerate(self._columns(counted, table, known), 1):
-            columns.append(column)
+        threads = resolve_threads(threads, len(texts) + segments.count)
+        words = self._words(segments, threads)
+        known = self._known(segments, threads)
+        self.check_known(known, own=self.learns)
+        lines = kernel_texts(tuple(texts), self.tokenizer, self.lowercase)[0]
+        rows = []
+        for first in range(0, len(texts), SLICE):
+            last = min(first + SLICE, len(texts))
+            part = Part(segments, words, words.outputs(lines, first, last, threads), known, first, threads)
+            rows.append(self._rows(part))
             if progress:
-                done = len(texts) * order // self.order
-                progress(done - told)
-                told = done
-        return self._rows(counted, table, np.array(columns).reshape(self.order, len(texts)))
+                progress(last - first)
+        return np.concatenate(rows) if rows else np.zeros((0, self.columns))
+
+    @property
+    @abstractmethod
+    def columns(self) -> int:
+        """How wide a row of statistics is."""
 
     @abstractmethod
-    def _columns(self, outputs: NgramTable, table: ReferenceTable, known: KnownNgrams) -> Iterator[NDArray[np.float64]]:
-        """Yield for each order what each segment earns, n-grams being weighed by what is known of them."""
-
-    @abstractmethod
-    def _rows(self, outputs: NgramTable, table: ReferenceTable, earned: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the statistics from what each order earned in each segment."""
+    def _rows(self, part: Part) -> NDArray[np.float64]:
+        """Return the statistics of some segments, n-grams being weighed by what is known of them."""
 
 
 class _Read:

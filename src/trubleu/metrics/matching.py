@@ -191,6 +191,53 @@ def check_width(statistics: NDArray[np.float64], columns: int, name: str) -> Non
         raise DataError(f"an array of shape {statistics.shape} holds no statistics of {name}")
 
 
+class ReferenceWords:
+    """References as numbers of words, which outputs share, for metrics that compare words.
+
+    Parameters
+    ----------
+    references
+        The references.
+    tokenizer, lowercase
+        How texts become words.
+    threads
+        How many threads to use.
+    """
+
+    def __init__(self, references: References, tokenizer: Tokenizer, lowercase: bool, threads: int) -> None:
+        lines, native, folded = references.kernel_texts(tokenizer, lowercase)
+        self.offsets = references.offsets
+        self._options = kernels.Options(native, folded, 1, "counts", "closest", False)
+        self.texts = kernels.WordTexts(lines, self._options, 0, len(lines), None, threads)
+        self._stems: dict[Stemming, tuple[str, ...]] = {}
+
+    @classmethod
+    def of(cls, references: References, tokenizer: Tokenizer, lowercase: bool, threads: int) -> ReferenceWords:
+        """Return the words of references, which are kept with them."""
+        key = (cls, tokenizer, lowercase)
+        return references.remembered(key, lambda: cls(references, tokenizer, lowercase, threads))
+
+    def outputs(self, lines: tuple[str, ...], first: int, last: int, threads: int) -> kernels.WordTexts:
+        """Return some outputs, as kernels take them, as numbers of words."""
+        return kernels.WordTexts(lines, self._options, first, last, self.texts, threads)
+
+    def stems(self, stemming: Stemming | None, outputs: kernels.WordTexts | None = None) -> tuple[str, ...] | None:
+        """Return the stems of all words, and of those that only outputs have; None without stemming."""
+        if stemming is None:
+            return None
+        if stemming not in self._stems:
+            self._stems[stemming] = tuple(stemming.stems(self.texts.words()))
+        known = self._stems[stemming]
+        return known if outputs is None else (*known, *stemming.stems(outputs.words()))
+
+
+class Stemming(Protocol):
+    """From words to their stems; see `trubleu.metrics.meteor.lexicon.Stemmer`."""
+
+    def stems(self, words: list[str]) -> list[str]:
+        """Return the stems of several words."""
+
+
 class _Prepared(Protocol):
     """References as a kernel compares them."""
 

@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 
 from trubleu.metrics.base import AnyReferences, reference_number
-from trubleu.metrics.corpus_weights import Corpus, WeightedNgramMetric
+from trubleu.metrics.corpus_weights import Corpus, Counted, Part, WeightedNgramMetric
 from trubleu.metrics.matching import check_width
-from trubleu.metrics.ngram_table import NOT_THERE, NgramTable, ReferenceTable, joint_keys, places_of, values_at
+from trubleu.native import kernels
 from trubleu.signature import Signature, make_signature
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
-    from trubleu.metrics.ngram_table import Counted, KnownNgrams
     from trubleu.text.tokenizers import Spec
 
 _BETA: Final = math.log(0.5) / math.log(1.5) ** 2
@@ -65,33 +62,20 @@ class Nist(WeightedNgramMetric):
     ) -> None:
         super().__init__(order, tokenize, lowercase, corpus)
 
-    def _columns(self, outputs: NgramTable, table: ReferenceTable, known: KnownNgrams) -> Iterator[NDArray[np.float64]]:
-        before: NDArray[np.int64] | None = None
-        there = outputs.numbers_in(table)
-        in_known = known.numbers_of(table)
-        for order in range(1, self.order + 1):
-            often = values_at(known.often(order), next(in_known))
-            shorter = known.tokens if before is None else before[table.prefixes(order)]
-            information = np.log2(np.maximum(shorter, 1) / np.maximum(often, 1))
-            before = often
-            level = outputs.level(order)
-            numbers = next(there)[level.numbers]
-            found = np.flatnonzero(numbers != NOT_THERE)
-            keys, most = table.most_often(order)
-            places = places_of(joint_keys(level.texts[found], numbers[found], len(information)), keys)
-            found, places = found[places != NOT_THERE], places[places != NOT_THERE]
-            earned = np.minimum(level.counts[found], most[places]) * information[numbers[found]]
-            yield np.bincount(level.texts[found], earned, len(outputs.lengths)).astype(np.float64)  # whole without any
+    @property
+    def columns(self) -> int:
+        """Lengths of hypothesis and references (their average), what matches tell and n-grams by order."""
+        return 2 + 2 * self.order
 
-    def _rows(self, outputs: NgramTable, table: ReferenceTable, earned: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return lengths of hypothesis and references (their average), what matches tell and n-grams by order."""
-        lengths = np.bincount(table.segment_of, table.lengths, table.segments) / table.reference_counts
-        totals = [outputs.totals(order) for order in range(1, self.order + 1)]
-        return np.column_stack([outputs.lengths, lengths, *earned, *totals]).astype(np.float64)
+    def _rows(self, part: Part) -> NDArray[np.float64]:
+        words = part.words
+        return kernels.nist(
+            *(part.known.kernel, part.outputs, words.texts, words.offsets, None, part.first, self.order, part.threads)
+        )
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return NIST for each row of summed statistics."""
-        check_width(statistics, 2 + 2 * self.order, self.name)
+        check_width(statistics, self.columns, self.name)
         length, reference_length = statistics[..., 0], statistics[..., 1]
         earned, totals = np.split(statistics[..., 2:], 2, axis=-1)
         ratio = np.divide(length, reference_length, out=np.ones(length.shape), where=reference_length > 0)

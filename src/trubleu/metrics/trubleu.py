@@ -26,13 +26,11 @@ from trubleu.metrics.base import (
 from trubleu.metrics.bleu2vec.alignment import WORTH_THREADS, slices
 from trubleu.metrics.bleu2vec.options import ENOUGH_WORDS, warn_of_texts
 from trubleu.metrics.bleu2vec.vectors import NOTHING, HeldWords, soft_vectors
-from trubleu.metrics.corpus_weights import LearningMetric
+from trubleu.metrics.corpus_weights import Counted, LearningMetric, NgramCounts
 from trubleu.metrics.dbleu import WeightPolicy
 from trubleu.metrics.matching import check_texts, check_width, kept_part, warn_of_empty, warn_of_unsplit
-from trubleu.metrics.ngram_table import CountedTable, NgramTable, values_at
 from trubleu.native import kernels, resolve_threads
 from trubleu.signature import Signature, make_signature, number_text
-from trubleu.text import tokenizer
 from trubleu.vectors import as_source
 from trubleu.vectors.source import has_lengths
 
@@ -42,7 +40,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import PreparedReferences, References
-    from trubleu.metrics.ngram_table import Counted, KnownNgrams
     from trubleu.text.tokenizers import Spec
     from trubleu.vectors import AnySource
 
@@ -178,7 +175,7 @@ class TruBleu(LearningMetric):
     uses_weights: ClassVar[bool] = True
     only_counting: ClassVar[tuple[str, ...]] = ("_vectors", "_corpus", "_learned")
     family: ClassVar[str] = "trubleu"
-    counted: ClassVar[Counted] = "segments_with"
+    counted: ClassVar[Counted] = "segments"
 
     def __init__(
         self,
@@ -377,7 +374,7 @@ class TruBleu(LearningMetric):
             )
 
     def _looked_up(
-        self, part: _Part, known: KnownNgrams | None
+        self, part: _Part, known: NgramCounts | None
     ) -> tuple[tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.uint32]], NDArray[np.float64] | None]:
         """Return the vectors of a part's words, and what they weigh unless that is the lengths of these vectors."""
         rows = self._vectors.word_rows(part.reference_words, part.segments.new_words())
@@ -385,16 +382,12 @@ class TruBleu(LearningMetric):
             return rows, None
         if known is None:
             return rows, np.ones(len(rows[-1]))
-        words = part.words()
-        table = NgramTable.of_outputs(words, tokenizer("none"), False, None)
-        often = np.maximum(values_at(known.often(1), next(known.numbers_of(table))), 1)
-        by_word = dict(zip(table.words, np.log((known.segments + 1) / often).tolist(), strict=True))
-        return rows, np.array([by_word[word] for word in words])
+        return rows, np.log((known.segments + 1) / np.maximum(known.of_words(part.words()), 1))
 
-    def _known_words(self, references: References) -> KnownNgrams | None:
+    def _known_words(self, references: References) -> NgramCounts | None:
         if self.importance != "corpus":
             return None
-        return self._known() or CountedTable(self._table(references), self.counted)
+        return self._known(references)
 
     def _characters(self, references: References, first: int, last: int, threads: int) -> kernels.ChrfReferences:
         """Return the characters of the references of some segments, counted once for all systems."""

@@ -55,8 +55,17 @@ class TrubleuOptions:
 
 @final
 class WordTexts:
-    def __init__(self, lines: tuple[str, ...], options: Options, first: int, last: int) -> None: ...
+    def __init__(
+        self,
+        lines: tuple[str, ...],
+        options: Options,
+        first: int,
+        last: int,
+        others: WordTexts | None = None,
+        threads: int = 1,
+    ) -> None: ...
     def words(self) -> list[str]: ...
+    def lengths(self) -> NDArray[np.int64]: ...
     @property
     def memory(self) -> int: ...
 
@@ -321,3 +330,91 @@ class MineSearch:
     def hits(
         self,
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
+
+@final
+class NgramCounts:
+    def __init__(self, orders: int, segments: bool) -> None: ...
+    @property
+    def orders(self) -> int: ...
+    @property
+    def tokens(self) -> int: ...
+    @property
+    def segments(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def memory(self) -> int: ...
+    def add(
+        self, texts: WordTexts, offsets: NDArray[np.int64], stems: tuple[str, ...] | None, drop_rare: bool, threads: int
+    ) -> None: ...
+    def merge(
+        self,
+        heap: NDArray[np.uint8],
+        begins: NDArray[np.uint64],
+        word_counts: NDArray[np.uint32],
+        edges: list[NDArray[np.uint64]],
+        edge_counts: list[NDArray[np.uint32]],
+        tokens: int,
+        segments: int,
+        least: int,
+    ) -> None: ...
+    def arrays(
+        self,
+    ) -> tuple[
+        NDArray[np.uint8], NDArray[np.uint64], NDArray[np.uint32], list[NDArray[np.uint64]], list[NDArray[np.uint32]]
+    ]: ...
+    def counts_of(self, words: tuple[str, ...]) -> NDArray[np.int64]: ...
+
+def nist(
+    counts: NgramCounts,
+    outputs: WordTexts,
+    references: WordTexts,
+    offsets: NDArray[np.int64],
+    stems: tuple[str, ...] | None,
+    first: int,
+    order: int,
+    threads: int,
+) -> NDArray[np.float64]: ...
+def cider_norms(
+    counts: NgramCounts,
+    references: WordTexts,
+    offsets: NDArray[np.int64],
+    stems: tuple[str, ...] | None,
+    order: int,
+    threads: int,
+) -> NDArray[np.float64]: ...
+def cider(
+    counts: NgramCounts,
+    outputs: WordTexts,
+    references: WordTexts,
+    offsets: NDArray[np.int64],
+    stems: tuple[str, ...] | None,
+    first: int,
+    norms: NDArray[np.float64],
+    sigma: float,
+    threads: int,
+) -> NDArray[np.float64]: ...
+def meteor_align(
+    words: NDArray[np.uint32],
+    reference: NDArray[np.uint32],
+    stems: NDArray[np.uint32] | None = None,
+    meaning_begins: NDArray[np.uint64] | None = None,
+    meanings: NDArray[np.uint32] | None = None,
+    narrow: int = 16,
+    wide: int = 2000,
+    few: int = 12,
+    steps: int = 300_000,
+) -> tuple[int, int, int, int, int]: ...
+
+@final
+class MeteorTexts:
+    def __init__(
+        self,
+        outputs: WordTexts,
+        references: WordTexts,
+        offsets: NDArray[np.int64],
+        stems: tuple[str, ...] | None,
+        meaning_begins: NDArray[np.uint64] | None,
+        meanings: NDArray[np.uint32] | None,
+    ) -> None: ...
+    def rows(self, first: int, last: int, threads: int) -> NDArray[np.float64]: ...

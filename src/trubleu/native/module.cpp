@@ -22,6 +22,7 @@ void bind_stored(nanobind::module_ &m);
 void bind_train(nanobind::module_ &m);
 void bind_trubleu(nanobind::module_ &m);
 void bind_units(nanobind::module_ &m);
+void bind_words(nanobind::module_ &m);
 
 namespace trubleu {
 
@@ -424,4 +425,5 @@ TRUBLEU_NB_MODULE(TRUBLEU_MODULE, m) {
     bind_train(m);
     bind_trubleu(m);
     bind_units(m);
+    bind_words(m);
 }

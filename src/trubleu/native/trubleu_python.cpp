@@ -21,11 +21,31 @@ nb::list strings(const Vocabulary &words) {
     return result;
 }
 
-void add_all(WordTexts &to, const nb::tuple &lines, size_t first, size_t last, const Options &options) {
+constexpr size_t texts_a_block = 4096, texts_ahead = 8;
+
+void add_all(WordTexts &to, const nb::tuple &lines, size_t first, size_t last, const Options &options, int threads = 1) {
     if (first > last || last > lines.size()) throw nb::index_error("the slice of texts lies outside the data");
+    size_t count = last - first;
     Texts texts(lines, first, last, options.lowercase);
     nb::gil_scoped_release release;
-    for (size_t i = 0; i < last - first; ++i) to.add(texts[i], options.tokenizer, options.lowercase);
+    auto add = [&](WordTexts &part, size_t begin, size_t end) {
+        for (size_t i = begin; i < end; ++i) {
+            texts.prefetch(i + texts_ahead);
+            part.add(texts[i], options.tokenizer, options.lowercase);
+        }
+    };
+    if (threads < 2 || count <= texts_a_block) {
+        add(to, 0, count);
+        return;
+    }
+    std::vector<WordTexts> parts((count + texts_a_block - 1) / texts_a_block, WordTexts(to.others()));
+    parallel_blocks(
+        count, texts_a_block, threads, [] { return 0; },
+        [&](int, size_t begin, size_t end) { add(parts[begin / texts_a_block], begin, end); });
+    for (WordTexts &part : parts) {
+        to.append(part);
+        part = WordTexts();
+    }
 }
 
 // The squares of the lengths of vectors, as products of vectors are summed: a vector's cosine with its like is 1.
@@ -189,13 +209,20 @@ void bind_trubleu(nanobind::module_ &m) {
              nb::arg("order"), nb::arg("beta"), nb::arg("shift"), nb::arg("characters"), nb::arg("lowercase"));
     nb::class_<WordTexts>(m, "WordTexts")
         .def("__init__",
-             [](WordTexts *self, nb::tuple lines, const Options &options, size_t first, size_t last) {
-                 WordTexts texts;
-                 add_all(texts, lines, first, last, options);
+             [](WordTexts *self, nb::tuple lines, const Options &options, size_t first, size_t last, const WordTexts *others, int threads) {
+                 WordTexts texts(others);
+                 add_all(texts, lines, first, last, options, threads);
                  new (self) WordTexts(std::move(texts));
              },
-             nb::arg("lines"), nb::arg("options"), nb::arg("first"), nb::arg("last"))
+             nb::keep_alive<1, 6>(), nb::arg("lines"), nb::arg("options"), nb::arg("first"), nb::arg("last"),
+             nb::arg("others").none() = nb::none(), nb::arg("threads") = 1)
         .def("words", [](const WordTexts &self) { return strings(self.own_words()); })
+        .def("lengths",
+             [](const WordTexts &self) {
+                 std::vector<int64_t> lengths;
+                 for (size_t i = 0; i < self.size(); ++i) lengths.push_back(static_cast<int64_t>(self[i].size()));
+                 return to_numpy(std::move(lengths));
+             })
         .def_prop_ro("memory", &WordTexts::memory);
     nb::class_<ReferenceWords>(m, "ReferenceWords")
         .def("__init__",

@@ -35,33 +35,47 @@ class Vocabulary {
     size_t memory() const { return bytes_.capacity() + sizeof(Word) * words_.capacity() + sizeof(uint32_t) * table_.capacity(); }
 
     // The number of a word; `nothing` for one that is not there.
-    uint32_t find(const Token &token) const { return table_[place(token)]; }
+    uint32_t find(const Token &token) const { return table_[place(token.word, token.hash, token.bytes, token.size)]; }
+    // The same for a word of another vocabulary.
+    uint32_t find(const Vocabulary &other, size_t number) const {
+        const Word &word = other.words_[number];
+        // Most often two have the same words in the same order.
+        if (number < words_.size() && equals(words_[number], word.word, other.bytes_.data() + word.begin, word.size))
+            return static_cast<uint32_t>(number);
+        return table_[place(word.word, word.hash, other.bytes_.data() + word.begin, word.size)];
+    }
     // The number of a word, which is added if it is new.
-    uint32_t number(const Token &token) {
-        grow_table(table_, bits_, words_.size(), [&](size_t i) { return words_[i].hash; });
-        uint32_t &number = table_[place(token)];
-        if (number == nothing) {
-            number = static_cast<uint32_t>(words_.size());
-            words_.push_back({token.hash, bytes_.size(), token.size});
-            bytes_.insert(bytes_.end(), token.bytes, token.bytes + token.size);
-        }
-        return number;
+    uint32_t number(const Token &token) { return number(token.word, token.hash, token.bytes, token.size); }
+    uint32_t number(const Vocabulary &other, size_t number) {
+        const Word &word = other.words_[number];
+        return this->number(word.word, word.hash, other.bytes_.data() + word.begin, word.size);
     }
 
   private:
     struct Word {
-        uint64_t hash;
+        uint64_t word, hash;  // as in Token
         size_t begin;
         uint32_t size;
     };
 
-    size_t place(const Token &token) const {
-        size_t mask = table_.size() - 1, at = slot_of(token.hash, bits_);
+    uint32_t number(uint64_t word, uint64_t hash, const uint8_t *bytes, uint32_t size) {
+        grow_table(table_, bits_, words_.size(), [&](size_t i) { return words_[i].hash; });
+        uint32_t &number = table_[place(word, hash, bytes, size)];
+        if (number == nothing) {
+            number = static_cast<uint32_t>(words_.size());
+            words_.push_back({word, hash, bytes_.size(), size});
+            bytes_.insert(bytes_.end(), bytes, bytes + size);
+        }
+        return number;
+    }
+    bool equals(const Word &known, uint64_t word, const uint8_t *bytes, uint32_t size) const {
+        return known.word == word && known.size == size &&
+               (size <= 8 || std::memcmp(bytes_.data() + known.begin + 8, bytes + 8, size - 8) == 0);
+    }
+    size_t place(uint64_t word, uint64_t hash, const uint8_t *bytes, uint32_t size) const {
+        size_t mask = table_.size() - 1, at = slot_of(hash, bits_);
         for (; table_[at] != nothing; at = (at + 1) & mask) {
-            const Word &word = words_[table_[at]];
-            if (word.hash == token.hash && word.size == token.size &&
-                std::memcmp(bytes_.data() + word.begin, token.bytes, token.size) == 0)
-                break;
+            if (equals(words_[table_[at]], word, bytes, size)) break;
         }
         return at;
     }
@@ -79,6 +93,8 @@ class WordTexts {
     explicit WordTexts(const WordTexts *others = nullptr) : others_(others) {}
 
     void add(const Text &text, Tokenizer tokenizer, bool lowercase);
+    // Adds texts that come with the same others; words get the numbers that they would have got one text after the other.
+    void append(const WordTexts &part);
 
     size_t size() const { return begins_.size() - 1; }
     std::span<const uint32_t> ids() const { return ids_; }

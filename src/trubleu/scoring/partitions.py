@@ -19,8 +19,7 @@ from trubleu.execution.hashing import code_digest, held, outside_sources
 from trubleu.execution.output_parts import WrittenPart, prepare_folder
 from trubleu.execution.progress import no_steps
 from trubleu.metrics.base import Metric
-from trubleu.metrics.corpus_weights import Learned, LearningMetric
-from trubleu.metrics.ngram_table import CountsOfParts, NgramCounts
+from trubleu.metrics.corpus_weights import Learned, LearningMetric, NgramCounts
 from trubleu.scoring.accumulator import PartCounter
 from trubleu.scoring.segment_files import commit_segments, segment_lines, segments_folder
 from trubleu.scoring.systems import LeftOutRow, Sampling, check_sampling, report_samples, score_systems
@@ -58,19 +57,22 @@ class LearnRange:
         The corpus, without outputs.
     learning
         The names of the metrics that learn.
+    threads
+        How many threads to use; None for all cores.
     """
 
     files: LineStream
     learning: tuple[str, ...]
+    threads: int | None = None
 
     def __call__(self, lines: LineRange, metrics: Mapping[str, Metric]) -> dict[str, NgramCounts]:
         """Count a range."""
-        sums = {name: CountsOfParts() for name in self.learning}
         columns = len(self.files.paths)
-        for references, _ in replace(lines, spans=lines.spans[:columns]).parts(self.files):
-            for name, metric in learning_in_parts(metrics).items():
-                sums[name].add(metric.counts(references))
-        return {name: each.finish() for name, each in sums.items()}
+        found = (
+            {name: metric.counts(references, self.threads) for name, metric in learning_in_parts(metrics).items()}
+            for references, _ in replace(lines, spans=lines.spans[:columns]).parts(self.files)
+        )
+        return summed(found)
 
 
 def learning_in_parts(metrics: Mapping[str, Metric]) -> dict[str, LearningMetric]:
@@ -123,13 +125,21 @@ def _named(array: Callable[[str], NDArray[Any]], name: str, key: str) -> NDArray
     return array(f"{name} {key}")
 
 
-def added_up(found: Iterable[dict[str, NgramCounts]]) -> dict[str, Learned]:
-    """Add up what ranges have to teach each metric; of what is rare nothing is left, as it counts nothing."""
-    sums: dict[str, CountsOfParts] = {}
+def summed(found: Iterable[dict[str, NgramCounts]]) -> dict[str, NgramCounts]:
+    """Add up what parts have to teach each metric."""
+    sums: dict[str, NgramCounts] = {}
     for counts in found:
         for name, each in counts.items():
-            sums.setdefault(name, CountsOfParts()).add(each)
-    return {name: Learned.of(each.finish()) for name, each in sums.items()}
+            if name in sums:
+                sums[name].add(each)
+            else:
+                sums[name] = each
+    return sums
+
+
+def added_up(found: Iterable[dict[str, NgramCounts]]) -> dict[str, Learned]:
+    """Learn from all that ranges have to teach each metric; of what is rare nothing is left, as it counts nothing."""
+    return {name: Learned.of(each) for name, each in summed(found).items()}
 
 
 def taught(metrics: MakeMetrics, learned: Mapping[str, Learned]) -> MakeMetrics:
@@ -508,7 +518,8 @@ class _Where:
         usable: list[LineRange] = []
 
         def found() -> Iterator[dict[str, NgramCounts]]:
-            own = LearnRange(references_only(files), tuple(learning))
+            threads = self.threads if self.engine is None else self.engine.threads
+            own = LearnRange(references_only(files), tuple(learning), threads)
             mapped = self.cache.map(
                 lambda work: self._each(work, ranges, metrics, lambda lines: advance(len(lines))),
                 own,

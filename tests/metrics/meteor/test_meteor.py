@@ -144,10 +144,29 @@ def test_statistics_of_another_width_are_refused(shape: tuple[int, ...]) -> None
         Meteor().score(np.zeros(shape))
 
 
-def test_progress_tells_every_segment() -> None:
+def test_progress_tells_of_all_segments_in_small_steps() -> None:
     seen: list[int] = []
-    Meteor().statistics(["a"] * 150, [["a"]] * 150, progress=seen.append)
-    assert seen == [1] * 150  # one alone may take long
+    Meteor().statistics(["a"] * 1500, [["a"]] * 1500, progress=seen.append)
+    assert sum(seen) == 1500
+    assert len(seen) > 1  # one segment may take long
+
+
+def test_texts_that_are_too_long_are_refused() -> None:
+    many = "the cat sat " * 11_000
+    message = r"segment 2 has an output of 3 words and a reference of 33,000, too many to align them; split these texts"
+    with pytest.raises(DataError, match=message):
+        Meteor().statistics(["a", "a b c"], [["a"], ["a", many]])
+    assert Meteor().statistics(["a", ""], [["a"], [many]])[1].tolist() == [0, 0, 0, 0, 33_000, 0]
+    assert Meteor(stemmer="none").statistics([many], [["the cat sat on"]]).tolist() == [[3, 0, 0, 33_000, 4, 1]]
+
+
+def test_no_number_depends_on_threads() -> None:
+    outputs = [f"the cats {i % 7} slept on {i % 11} mats and {i % 3} rugs {i}" for i in range(9000)]
+    references = [
+        [f"a cat {i % 5} sleeps on the mat {i % 11}", f"{i} cats slept on {i % 13} rugs"] for i in range(9000)
+    ]
+    one, three = (Meteor().statistics(outputs, references, threads=threads) for threads in (1, 3))
+    assert one.tobytes() == three.tobytes()
 
 
 @pytest.mark.parametrize(
@@ -169,8 +188,8 @@ def test_bad_options(options: dict[str, Any], message: str) -> None:
 
 
 def test_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "snowballstemmer", None)
-    message = r"METEOR's stemmer needs the package snowballstemmer; .* pip install 'trubleu\[meteor\]'"
+    monkeypatch.setitem(sys.modules, "Stemmer", None)
+    message = r"METEOR's stemmer needs the package PyStemmer; .* pip install 'trubleu\[meteor\]'"
     with pytest.raises(MissingExtraError, match=message):
         Meteor()
     assert Meteor(stemmer="none").corpus(["a"], [["a"]]).score == near(50)

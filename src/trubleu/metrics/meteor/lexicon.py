@@ -9,6 +9,7 @@ import sys
 import zipfile
 import zlib
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,11 +17,11 @@ from trubleu.errors import DataError, MissingExtraError, UsageError, nearest
 from trubleu.optional_deps import needed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 
 class Stemmer:
-    """A Snowball stemmer that remembers what it was asked; two of one name are equal.
+    """A Snowball stemmer; two of one name are equal.
 
     Parameters
     ----------
@@ -37,27 +38,31 @@ class Stemmer:
 
     def __init__(self, name: str, purpose: str) -> None:
         self.name, self.purpose = name, purpose
-        package = needed("snowballstemmer", purpose, "trubleu[meteor]")
+        package = needed("Stemmer", purpose, "trubleu[meteor]", "PyStemmer")
         languages = package.algorithms()
         if name not in languages:
             raise UsageError(f"stemmer={name} is not known; {nearest(str(name), [*languages, 'none'])}")
-        # Not package.stemmer, which would take another package's stemmers, of another version, if that is installed.
-        module = needed(f"snowballstemmer.{name}_stemmer", f"stemmer={name}", "trubleu[meteor]")
-        self._stem_word: Callable[[str], str] = getattr(module, f"{name.title().replace('_', '')}Stemmer")().stemWord
-        self._known: dict[str, str] = {}
+        self._stemmer = package.Stemmer(name, 0)  # its cache of words costs more than stemming
 
     def __call__(self, word: str) -> str:
-        """Return the stem of a word."""
-        stem = self._known.get(word)
-        if stem is None:
-            stem = self._known[word] = self._stem_word(word)
-        return stem
+        """Return the stem of a word; what UTF-8 cannot encode, a lone surrogate, makes it its own stem."""
+        try:
+            stem: str = self._stemmer.stemWord(word)
+        except UnicodeEncodeError:
+            return word
+        return stem or word
+
+    def stems(self, words: list[str]) -> list[str]:
+        """Return the stems of several words."""
+        try:
+            stems: list[str] = self._stemmer.stemWords(words)
+        except UnicodeEncodeError:
+            return [*map(self, words)]
+        return stems if all(stems) else [*map(self, words)]
 
     def signature(self) -> str:
         """Return what stands for it in a signature: package, version and name."""
-        from importlib.metadata import version
-
-        return f"snowball-{version('snowballstemmer')}-{self.name}"
+        return f"snowball-{_stemmer_version()}-{self.name}"
 
     # What is counted with a stemmer is kept with references, and other metrics may use it.
     def __eq__(self, other: object) -> bool:
@@ -68,6 +73,13 @@ class Stemmer:
 
     def __reduce__(self) -> tuple[type[Stemmer], tuple[str, str]]:
         return Stemmer, (self.name, self.purpose)
+
+
+@cache
+def _stemmer_version() -> str:
+    from importlib.metadata import version
+
+    return version("PyStemmer")
 
 
 PARTS: Final = ("noun", "verb", "adj", "adv")

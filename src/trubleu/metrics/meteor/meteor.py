@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import math
+from itertools import chain
 from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from trubleu.errors import UsageError
-from trubleu.metrics.base import AnyReferences, FResult, Metric, Progress, check_flag, check_share, reference_number
-from trubleu.metrics.matching import check_width, row_by_row
-from trubleu.metrics.meteor.alignment import align
+from trubleu.data.prepared import kernel_texts
+from trubleu.errors import DataError, UsageError
+from trubleu.metrics.base import (
+    AnyReferences,
+    FResult,
+    Metric,
+    Progress,
+    as_references,
+    check_flag,
+    check_share,
+    reference_number,
+    whole_references,
+)
+from trubleu.metrics.matching import ReferenceWords, check_texts, check_width, warn_of_empty, warn_of_unsplit
 from trubleu.metrics.meteor.lexicon import Stemmer, WordNet, installed
+from trubleu.native import kernels, resolve_threads
 from trubleu.signature import Signature, make_signature
 from trubleu.stats import total
 from trubleu.text import tokenizer
@@ -21,9 +33,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from trubleu.data import References
     from trubleu.text.tokenizers import Spec
 
 COLUMNS: Final = 6
+
+AT_ONCE: Final = 512
+"""Segments that are aligned before progress is told: one alone may take long."""
+
+MOST_PAIRS: Final = 2**27
+"""Pairs of words of an output and a reference that can be aligned."""
+
+MOST_WORDS: Final = 2**15
+"""Words of a reference that can be aligned."""
 
 
 class Meteor(Metric):
@@ -92,29 +114,55 @@ class Meteor(Metric):
         outputs: Sequence[str],
         references: AnyReferences,
         *,
-        threads: int | None = None,  # noqa: ARG002 - the alignment is pure Python
+        threads: int | None = None,
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
         """Return exact, stem and synonym matches, lengths of output and reference, and chunks."""
-        return row_by_row(self._row, self.tokenizer, outputs, references, COLUMNS, progress)
+        segments = whole_references(as_references(references, outputs))
+        warn_of_empty(segments)
+        texts = tuple(outputs)
+        check_texts(texts)
+        warn_of_unsplit(texts, self.tokenizer)
+        threads = resolve_threads(threads, len(texts) + segments.count)
+        words = ReferenceWords.of(segments, self.tokenizer, self.lowercase, threads)
+        lines = kernel_texts(texts, self.tokenizer, self.lowercase)[0]
+        said = words.outputs(lines, 0, len(texts), threads)
+        _check_lengths(said.lengths(), words.texts.lengths(), segments)
+        stems, meanings = words.stems(self._stem, said), self._meanings(words.texts, said)
+        pairs = kernels.MeteorTexts(said, words.texts, words.offsets, stems, *meanings)
+        rows = np.zeros((len(texts), COLUMNS))
+        for first in range(0, len(texts), AT_ONCE):
+            last = min(first + AT_ONCE, len(texts))
+            rows[first:last] = self._best(pairs.rows(first, last, threads), words.offsets[first : last + 1])
+            if progress:
+                progress(last - first)
+        return rows
 
-    def _row(self, output: str, references: Sequence[str]) -> NDArray[np.float64]:
-        """Return the row of the reference with the best score."""
-        words = self.tokenizer.tokens(output, self.lowercase)
-        meanings = self._wordnet.synsets if self._wordnet else None
-        rows = []
-        # Equal references are aligned once; which of them comes first must not matter.
-        for reference in sorted({tuple(self.tokenizer.tokens(text, self.lowercase)) for text in references}):
-            found = align(words, reference, stem=self._stem, meanings=meanings)
-            rows.append([found.exact, found.stem, found.synonym, len(words), len(reference), found.chunks])
-        if len(rows) == 1:
-            return np.array(rows[0], dtype=np.float64)
-        table = np.array(rows, dtype=np.float64)
-        scores = self.score(table).tolist()
+    def _meanings(
+        self, references: kernels.WordTexts, outputs: kernels.WordTexts
+    ) -> tuple[NDArray[np.uint64], NDArray[np.uint32]] | tuple[None, None]:
+        """Return where the meanings of each word begin, and those of all words as numbers."""
+        if self._wordnet is None:
+            return None, None
+        numbers: dict[str, int] = {}
+        found = [
+            [numbers.setdefault(synset, len(numbers)) for synset in self._wordnet.synsets(word)]
+            for word in (*references.words(), *outputs.words())
+        ]
+        begins = np.cumsum([0, *map(len, found)], dtype=np.uint64)
+        return begins, np.fromiter(chain.from_iterable(found), np.uint32, int(begins[-1]))
+
+    def _best(self, rows: NDArray[np.float64], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return for each segment the row of the reference with the best score."""
+        segments = len(offsets) - 1
+        if len(rows) == segments:
+            return rows
         # Where several are equally good, the one whose length is closest, then the shorter one, as in BLEU.
-        best = max(range(len(rows)), key=lambda i: (scores[i], -abs(rows[i][4] - len(words)), -rows[i][4], rows[i]))
-        chosen: NDArray[np.float64] = table[best]
-        return chosen
+        lengths = rows[:, 4]
+        segment_of = np.repeat(np.arange(segments), np.diff(offsets))
+        keys = (*rows.T[::-1], -lengths, -np.abs(lengths - rows[:, 3]), self.score(rows), segment_of)
+        best: NDArray[np.float64] = rows[np.lexsort(keys)[offsets[1:] - offsets[0] - 1]]
+        return best
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return METEOR on 0 to 100 for each row of summed statistics."""
@@ -155,6 +203,20 @@ class Meteor(Metric):
             stem=self._stem.signature() if self._stem else "none",
             syn=self._wordnet.name if self._wordnet else "none",
         )
+
+
+def _check_lengths(outputs: NDArray[np.int64], lengths: NDArray[np.int64], references: References) -> None:
+    """Refuse texts that are so long that aligning them would take hours."""
+    longest, most = int(lengths.max(initial=0)), int(outputs.max(initial=0))
+    if longest <= MOST_WORDS and most * longest <= MOST_PAIRS:
+        return
+    for segment, words in enumerate(outputs.tolist()):
+        longest = int(lengths[slice(*references.offsets[segment : segment + 2])].max())
+        if words and (longest > MOST_WORDS or words * longest > MOST_PAIRS):
+            raise DataError(
+                f"segment {references.ids[segment]} has an output of {words:,} words and a reference of {longest:,}, "
+                "too many to align them; split these texts into segments"
+            )
 
 
 def _wordnet(synonyms: str) -> WordNet | None:
