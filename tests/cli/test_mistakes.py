@@ -185,7 +185,7 @@ MISTAKES = [
     ("scores --ref ref.txt sys.txt", "invalid choice: 'scores'; did you mean score"),
     ("sacrebleu ref.txt -i sys.txt", "invalid choice: 'sacrebleu'; files are scored by trubleu score"),
     ("ref.txt sys.txt", "invalid choice: 'ref.txt'; files are scored by trubleu score"),
-    ("compare --ref ref.txt sys.txt", "compare takes two systems, not 1; trubleu score takes any number"),
+    ("compare --ref ref.txt sys.txt", "compare takes two systems or more, not one; trubleu score takes one"),
     ("explain --ref ref.txt sys.txt --segment 9", "there is no segment '9' in ref.txt; known: 1, 2, 3"),
     (
         "explain --ref ref.txt sys.txt",

@@ -11,7 +11,7 @@ from trubleu.files.delimited import finite
 from trubleu.files.jsonl import is_json_name, kind_of, parse_objects
 from trubleu.files.lines import open_bytes, split_lines
 from trubleu.files.parquet import is_parquet, read_parquet
-from trubleu.files.paths import name_of
+from trubleu.files.paths import base_name, name_of
 from trubleu.files.tables import find_fields, is_table_name, read_table
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def read_segment_values(path: PathLike, field: str, references: References) -> l
     if field not in known:
         raise DataError(f"{name} has no column {shown(field)}; {nearest(field, known)}")
     positions = references.positions()
-    keys: Sequence[str] = [place if identity is None else identity for place, identity, _ in rows]
+    keys: Sequence[str] = [base_name(place) if identity is None else identity for place, identity, _ in rows]
     if all(identity is None for _, identity, _ in rows) and not any(key in positions for key in keys):
         if len(rows) != len(references):
             raise DataError(
