@@ -104,9 +104,10 @@ void Builder::add(nb::tuple ids, nb::tuple messages, nb::tuple responses, nb::tu
         response_texts(responses, 0, count, false);
     Texts message_words(message_lines, 0, count, lowercase), response_words(response_lines, 0, count, lowercase);
     // Case folding beyond ASCII is Python's business, like lower-casing.
-    std::vector<nb::object> folded;
-    for (nb::handle text : responses)
-        if (!PyUnicode_IS_ASCII(text.ptr())) folded.push_back(text.attr("casefold")());
+    nb::list folded;
+    for (size_t i = 0; i < count; ++i)
+        if (!response_texts[i].ascii) folded.append(nb::borrow(Items(responses)[i]).attr("casefold")());
+    Texts folded_texts{nb::tuple(folded)};
     usable_ = false;
     {
         nb::gil_scoped_release release;
@@ -124,11 +125,7 @@ void Builder::add(nb::tuple ids, nb::tuple messages, nb::tuple responses, nb::tu
             add_words(line, message_words[i], kind, lowercase, 0);
             add_words(line, response_words[i], kind, lowercase, 1);
             Text text = response_texts[i];
-            if (!text.ascii) {
-                PyObject *object = folded[next_folded++].ptr();
-                text = Text{PyUnicode_DATA(object), static_cast<size_t>(PyUnicode_GET_LENGTH(object)),
-                            static_cast<uint8_t>(PyUnicode_KIND(object)), PyUnicode_IS_ASCII(object) != 0};
-            }
+            if (!text.ascii) text = folded_texts[next_folded++];
             hashes_.push_back(text_hash(fold(line, text, joined)));
         }
     }

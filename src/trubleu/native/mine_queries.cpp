@@ -23,15 +23,15 @@ class Search {
         Line line;
         std::string joined;
         for (size_t i = 0; i < queries_.size(); ++i) {
-            nb::object response = nb::borrow(PyTuple_GET_ITEM(responses.ptr(), static_cast<Py_ssize_t>(i)));
+            nb::object response = responses[i];
             if (response.is_none()) continue;
             if (!PyUnicode_Check(response.ptr())) throw nb::type_error("responses must be strings or None");
-            Text text = Texts(nb::make_tuple(response), 0, 1, false)[0];
+            Texts texts(nb::make_tuple(response, response.attr("casefold")()));
+            Text text = texts[0];
             queries_[i].excludes = true;
             queries_[i].text.resize(packed_size(text));
             pack(text, reinterpret_cast<uint8_t *>(queries_[i].text.data()));
-            nb::tuple casefolded = nb::make_tuple(response.attr("casefold")());
-            queries_[i].hash = text_hash(fold(line, Texts(casefolded, 0, 1, false)[0], joined));
+            queries_[i].hash = text_hash(fold(line, texts[1], joined));
         }
     }
 

@@ -83,11 +83,6 @@ bool is_ascii(std::string_view text) {
     return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
 }
 
-Text text_of(PyObject *object) {
-    return Text{PyUnicode_DATA(object), static_cast<size_t>(PyUnicode_GET_LENGTH(object)),
-                static_cast<uint8_t>(PyUnicode_KIND(object)), PyUnicode_IS_ASCII(object) != 0};
-}
-
 std::string folded(std::string_view text) {
     Line line;
     std::string joined;
@@ -99,8 +94,8 @@ std::string folded(std::string_view text) {
         PyErr_Clear();
         throw std::invalid_argument("a response is no text");
     }
-    nb::object lowered = decoded.attr("casefold")();
-    return std::string(fold(line, text_of(lowered.ptr()), joined));
+    Texts texts(nb::make_tuple(decoded.attr("casefold")()));
+    return std::string(fold(line, texts[0], joined));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <any>
+#include <cstring>
 
 void bind_chrf(nanobind::module_ &m);
 void bind_correlate(nanobind::module_ &m);
@@ -26,6 +27,38 @@ void bind_words(nanobind::module_ &m);
 
 namespace trubleu {
 
+#ifdef TRUBLEU_COPY_TEXTS
+Texts::Texts(nb::tuple texts, size_t first, size_t last, bool lowercase) : owner_(texts) {
+    // A string that is not ASCII keeps the UTF-8 form that Python makes here; one with a lone surrogate has none.
+    auto ascii = [](PyObject *object) {
+        Py_ssize_t bytes = 0;
+        const char *data = PyUnicode_AsUTF8AndSize(object, &bytes);
+        if (!data) PyErr_Clear();
+        bool is_ascii = data && bytes == PyUnicode_GetLength(object);
+        return Text{is_ascii ? data : nullptr, is_ascii ? static_cast<size_t>(bytes) : 0, 1, is_ascii};
+    };
+    Items items(texts);
+    views_.reserve(last - first);
+    for (size_t i = first; i < last; ++i) {
+        PyObject *object = items[i];
+        if (!PyUnicode_Check(object)) throw nb::type_error("texts must be strings");
+        Text view = ascii(object);
+        if (!view.ascii && lowercase) {
+            lowered_.push_back(nb::borrow(object).attr("lower")());
+            object = lowered_.back().ptr();
+            if (!PyUnicode_Check(object)) throw nb::type_error("texts must be strings");
+            view = ascii(object);
+        }
+        if (!view.ascii) {
+            size_t length = static_cast<size_t>(PyUnicode_GetLength(object));
+            copies_.push_back(std::make_unique_for_overwrite<Py_UCS4[]>(length));
+            if (!PyUnicode_AsUCS4(object, copies_.back().get(), static_cast<Py_ssize_t>(length), 0)) throw nb::python_error();
+            view = Text{copies_.back().get(), length, 4, false};
+        }
+        views_.push_back(view);
+    }
+}
+#else
 Texts::Texts(nb::tuple texts, size_t first, size_t last, bool lowercase)
     : owner_(texts), items_(&PyTuple_GET_ITEM(texts.ptr(), 0) + first), size_(last - first) {
     if (!lowercase) return;
@@ -38,6 +71,7 @@ Texts::Texts(nb::tuple texts, size_t first, size_t last, bool lowercase)
     }
     items_ = replaced_.data();
 }
+#endif
 
 namespace {
 
@@ -128,16 +162,33 @@ OutMatrix<double> statistics(nb::tuple outputs, nb::tuple references, InArray<in
     return rows.release();
 }
 
-// How many texts have no token, by any tokenizer: nothing, or nothing but white space. None if one is no plain string.
-std::optional<size_t> count_empty(nb::tuple texts) {
-    size_t empty = 0;
-    PyObject *const *items = &PyTuple_GET_ITEM(texts.ptr(), 0);
-    for (size_t i = 0, n = texts.size(); i < n; ++i) {
+// Whether all are plain strings, neither None nor of a subclass.
+bool all_strings(nb::tuple texts) {
+    Items items(texts);
+    for (size_t i = 0, n = items.size(); i < n; ++i) {
         if (i + prefetch_distance < n) __builtin_prefetch(items[i + prefetch_distance]);
-        if (!PyUnicode_CheckExact(items[i])) return std::nullopt;
-        Py_ssize_t length = PyUnicode_GET_LENGTH(items[i]), at = 0;
-        while (at < length && Py_UNICODE_ISSPACE(PyUnicode_READ_CHAR(items[i], at))) ++at;
-        empty += at == length;
+        if (!PyUnicode_CheckExact(items[i])) return false;
+    }
+    return true;
+}
+
+// How many texts have no token, by any tokenizer: nothing, or nothing but white space. None if one is no plain string.
+std::optional<size_t> count_empty(nb::tuple tuple) {
+    if (!all_strings(tuple)) return std::nullopt;
+    auto is_space = [](const Text &text, size_t i) {
+        uint32_t c = text.width == 1   ? static_cast<const uint8_t *>(text.data)[i]
+                     : text.width == 2 ? static_cast<const uint16_t *>(text.data)[i]
+                                       : static_cast<const uint32_t *>(text.data)[i];
+        return c < 0x80 ? is_ascii_space(c) : is_wide_space(c);
+    };
+    Texts texts(tuple);
+    size_t empty = 0;
+    for (size_t i = 0, n = tuple.size(); i < n; ++i) {
+        texts.prefetch(i + prefetch_distance);
+        Text text = texts[i];
+        size_t at = 0;
+        while (at < text.length && is_space(text, at)) ++at;
+        empty += at == text.length;
     }
     return empty;
 }
@@ -146,59 +197,49 @@ std::optional<size_t> count_empty(nb::tuple texts) {
 // Python to say what.
 nb::object flatten(nb::object rows) {
     if (!PyList_CheckExact(rows.ptr()) && !PyTuple_CheckExact(rows.ptr())) return nb::none();
-    size_t count = static_cast<size_t>(PySequence_Fast_GET_SIZE(rows.ptr()));
-    PyObject **row = PySequence_Fast_ITEMS(rows.ptr());
+    Items row(rows);
+    size_t count = row.size();
     std::vector<int64_t> offsets(count + 1, 0);
     for (size_t i = 0; i < count; ++i) {
         if (i + prefetch_distance < count) __builtin_prefetch(row[i + prefetch_distance]);
         if (!PyList_CheckExact(row[i]) && !PyTuple_CheckExact(row[i])) return nb::none();
-        offsets[i + 1] = offsets[i] + PySequence_Fast_GET_SIZE(row[i]);
+        offsets[i + 1] = offsets[i] + static_cast<int64_t>(Items(row[i]).size());
     }
     nb::object flat = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(offsets[count])));
     if (!flat.is_valid()) throw nb::python_error();
-    PyObject **to = &PyTuple_GET_ITEM(flat.ptr(), 0);
+    size_t next = 0;
     for (size_t i = 0; i < count; ++i) {
-        PyObject **items = PySequence_Fast_ITEMS(row[i]);
+        Items items(row[i]);
         if (i + 4 < count) {
-            PyObject **ahead = PySequence_Fast_ITEMS(row[i + 4]);
-            for (int64_t j = 0, n = std::min<int64_t>(offsets[i + 5] - offsets[i + 4], 32); j < n; ++j)
-                __builtin_prefetch(ahead[j]);
+            Items ahead(row[i + 4]);
+            for (size_t j = 0, n = std::min<size_t>(ahead.size(), 32); j < n; ++j) __builtin_prefetch(ahead[j]);
         }
-        for (int64_t j = 0, n = offsets[i + 1] - offsets[i]; j < n; ++j) {
-            if (!PyUnicode_CheckExact(items[j])) return nb::none();
-            Py_INCREF(items[j]);
-            *to++ = items[j];
+        for (size_t j = 0; j < items.size(); ++j) {
+            PyObject *item = items[j];
+            if (!PyUnicode_CheckExact(item)) return nb::none();
+            Py_INCREF(item);
+            set_item(flat, next++, item);
         }
     }
     return nb::make_tuple(flat, to_numpy(std::move(offsets)));
 }
 
-// Whether all are plain strings, neither None nor of a subclass.
-bool all_strings(nb::tuple texts) {
-    PyObject *const *items = &PyTuple_GET_ITEM(texts.ptr(), 0);
-    for (size_t i = 0, n = texts.size(); i < n; ++i) {
-        if (i + prefetch_distance < n) __builtin_prefetch(items[i + prefetch_distance]);
-        if (!PyUnicode_CheckExact(items[i])) return false;
-    }
-    return true;
-}
-
 // The segments that hold a text more than once, and those with so many texts that a closer look must tell.
-OutArray<int64_t> repeating_segments(nb::tuple texts, InArray<int64_t> offsets) {
-    check_offsets(offsets, texts.size());
-    if (!all_strings(texts)) throw nb::type_error("texts must be strings");
+OutArray<int64_t> repeating_segments(nb::tuple tuple, InArray<int64_t> offsets) {
+    check_offsets(offsets, tuple.size());
+    if (!all_strings(tuple)) throw nb::type_error("texts must be strings");
     constexpr int64_t most_compared = 4096;
-    PyObject *const *items = &PyTuple_GET_ITEM(texts.ptr(), 0);
+    Texts texts(tuple);
     // Lengths differ nearly always, so comparing all pairs of a segment costs little.
-    auto equal = [](PyObject *a, PyObject *b) {
-        return PyUnicode_GET_LENGTH(a) == PyUnicode_GET_LENGTH(b) && PyUnicode_Compare(a, b) == 0;
+    auto equal = [](const Text &a, const Text &b) {
+        return a.length == b.length && a.width == b.width && std::memcmp(a.data, b.data, a.length * a.width) == 0;
     };
     std::vector<int64_t> found;
     for (size_t i = 0; i + 1 < offsets.shape(0); ++i) {
-        int64_t first = offsets.data()[i], last = offsets.data()[i + 1];
+        size_t first = static_cast<size_t>(offsets.data()[i]), last = static_cast<size_t>(offsets.data()[i + 1]);
         bool repeats = last - first > most_compared;
-        for (int64_t j = first + 1; j < last && !repeats; ++j)
-            for (int64_t k = first; k < j && !repeats; ++k) repeats = equal(items[k], items[j]);
+        for (size_t j = first + 1; j < last && !repeats; ++j)
+            for (size_t k = first; k < j && !repeats; ++k) repeats = equal(texts[k], texts[j]);
         if (repeats) found.push_back(static_cast<int64_t>(i));
     }
     return to_numpy(std::move(found));
@@ -206,25 +247,26 @@ OutArray<int64_t> repeating_segments(nb::tuple texts, InArray<int64_t> offsets) 
 
 // The tokens of ASCII texts by the rule of the tokenizer words, separated by spaces: runs of letters, digits and _ with
 // single hyphens and apostrophes inside, every other character but white space on its own. None for each other text.
-nb::list ascii_words(nb::tuple texts, bool lowercase) {
-    if (!all_strings(texts)) throw nb::type_error("texts must be strings");
-    auto in_word = [](Py_UCS1 c) {
+nb::list ascii_words(nb::tuple tuple, bool lowercase) {
+    if (!all_strings(tuple)) throw nb::type_error("texts must be strings");
+    auto in_word = [](uint8_t c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
     };
-    auto is_space = [](Py_UCS1 c) { return c == ' ' || (c >= 9 && c <= 13) || (c >= 28 && c <= 31); };
+    Texts texts(tuple);
     nb::list lines;
     std::string line;
-    for (nb::handle text : texts) {
-        if (!PyUnicode_IS_ASCII(text.ptr())) {
+    for (size_t each = 0; each < tuple.size(); ++each) {
+        Text text = texts[each];
+        if (!text.ascii) {
             lines.append(nb::none());
             continue;
         }
-        const Py_UCS1 *from = PyUnicode_1BYTE_DATA(text.ptr());
-        size_t length = static_cast<size_t>(PyUnicode_GET_LENGTH(text.ptr()));
+        const uint8_t *from = static_cast<const uint8_t *>(text.data);
+        size_t length = text.length;
         line.resize(2 * length);
         char *to = line.data();
         for (size_t i = 0; i < length;) {
-            if (is_space(from[i])) {
+            if (is_ascii_space(from[i])) {
                 ++i;
                 continue;
             }

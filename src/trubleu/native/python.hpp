@@ -49,13 +49,65 @@ inline nb::object text_of(std::string_view bytes) {
     return text;
 }
 
-// A slice of a tuple of Python strings, usable without the GIL: the tuple cannot change and keeps its strings alive, and
-// strings never change. Reading them where they are needed lets every thread wait for its own cache misses.
+// Built for one version of Python, kernels read strings and the items of sequences where Python keeps them. The Stable ABI
+// hides both. There an ASCII string is read from its UTF-8 form, which is the same memory, other strings are copied as UTF-32,
+// and items are fetched by calls. TRUBLEU_COPY_TEXTS takes this path with any Python, for tests.
+#if defined(Py_LIMITED_API) && !defined(TRUBLEU_COPY_TEXTS)
+#define TRUBLEU_COPY_TEXTS
+#endif
+
+// The items of a list or a tuple.
+class Items {
+  public:
+#ifdef TRUBLEU_COPY_TEXTS
+    explicit Items(nb::handle sequence)
+        : sequence_(sequence.ptr()), list_(PyList_Check(sequence_)),
+          size_(static_cast<size_t>(list_ ? PyList_Size(sequence_) : PyTuple_Size(sequence_))) {}
+    PyObject *operator[](size_t index) const {
+        Py_ssize_t at = static_cast<Py_ssize_t>(index);
+        return list_ ? PyList_GetItem(sequence_, at) : PyTuple_GetItem(sequence_, at);
+    }
+#else
+    explicit Items(nb::handle sequence)
+        : items_(PySequence_Fast_ITEMS(sequence.ptr())), size_(static_cast<size_t>(PySequence_Fast_GET_SIZE(sequence.ptr()))) {}
+    PyObject *operator[](size_t index) const { return items_[index]; }
+#endif
+    size_t size() const { return size_; }
+
+  private:
+#ifdef TRUBLEU_COPY_TEXTS
+    PyObject *sequence_;
+    bool list_;
+#else
+    PyObject *const *items_;
+#endif
+    size_t size_;
+};
+
+// Puts a new reference into a tuple that nobody else has seen yet.
+inline void set_item(nb::handle tuple, size_t index, PyObject *item) {
+#ifdef TRUBLEU_COPY_TEXTS
+    if (PyTuple_SetItem(tuple.ptr(), static_cast<Py_ssize_t>(index), item) != 0) throw nb::python_error();
+#else
+    PyTuple_SET_ITEM(tuple.ptr(), static_cast<Py_ssize_t>(index), item);
+#endif
+}
+
+// A slice of a tuple of Python strings, usable without the GIL as long as this object lives: the tuple cannot change and keeps
+// its strings alive, and strings never change. Reading them where they are needed lets every thread wait for its own cache
+// misses.
 class Texts {
   public:
     // Lower-casing beyond ASCII is Python's business and done here, while the GIL is held.
     Texts(nb::tuple texts, size_t first, size_t last, bool lowercase);
+    explicit Texts(nb::tuple texts) : Texts(texts, 0, texts.size(), false) {}
 
+#ifdef TRUBLEU_COPY_TEXTS
+    Text operator[](size_t index) const { return views_[index]; }
+    void prefetch(size_t index) const {
+        if (index < views_.size()) __builtin_prefetch(views_[index].data);
+    }
+#else
     Text operator[](size_t index) const {
         PyObject *object = items_[index];
         if (!PyUnicode_Check(object)) throw nb::type_error("texts must be strings");
@@ -75,13 +127,19 @@ class Texts {
         __builtin_prefetch(object + 64);
         __builtin_prefetch(object + 128);
     }
+#endif
 
   private:
     nb::tuple owner_;
     std::vector<nb::object> lowered_;
+#ifdef TRUBLEU_COPY_TEXTS
+    std::vector<Text> views_;
+    std::vector<std::unique_ptr<Py_UCS4[]>> copies_;
+#else
     std::vector<PyObject *> replaced_;
     PyObject *const *items_;
     size_t size_;
+#endif
 };
 
 // Runs work(begin, end, worker) over blocks of [0, count). Which worker takes which block does not matter to any caller.

@@ -45,7 +45,7 @@ nb::object unpack_texts(InArray<uint8_t> heap, InArray<uint64_t> begins) {
         const char *bytes = reinterpret_cast<const char *>(heap.data() + begin[i]);
         PyObject *text = PyUnicode_DecodeUTF8(bytes, static_cast<Py_ssize_t>(begin[i + 1] - begin[i]), "surrogatepass");
         if (!text) throw nb::python_error();
-        PyTuple_SET_ITEM(strings.ptr(), static_cast<Py_ssize_t>(i), text);
+        set_item(strings, i, text);
     }
     return strings;
 }
