@@ -218,22 +218,22 @@ def test_options_beside_the_name() -> None:
         ("bleu[reference_length=nearest]", r"reference_length=nearest is not known"),
         ("bleu[lowercase=maybe]", r"lowercase=maybe .* must be true or false"),
         ("bleu[tokenize=13b]", r"no tokenizer '13b'; did you mean 13a"),
-        ("bleu[lowercase]", r"'lowercase' .* is no option; write option=value"),
-        ("bleu[=1]", r"is no option"),
-        ("bleu[lowercase=true,]", r"is no option"),
+        ("bleu[lowercase]", r"'lowercase' .* is not an option; write option=value"),
+        ("bleu[=1]", r"is not an option"),
+        ("bleu[lowercase=true,]", r"is not an option"),
         ("dbleu[definition=fork]", r"definition=fork is not known; did you mean fork2019"),
         ("dbleu[unrated_as=2]", r"unrated_as must be from -1 to 1"),
         ("dbleu[no_positive=drop]", r"no_positive=drop is not known"),
         ("dbleu[length_references=good]", r"length_references=good is not known"),
         ("sbleu[variant=lin]", r"variant=lin is not known"),
-        ("BLEU?", r"'BLEU\?' is no metric; write a name such as bleu-4"),
-        ("bleu 4", r"is no metric"),
-        ("bleu-4]", r"is no metric"),
-        ("", r"is no metric"),
+        ("BLEU?", r"'BLEU\?' is not a metric; write a name such as bleu-4"),
+        ("bleu 4", r"is not a metric"),
+        ("bleu-4]", r"is not a metric"),
+        ("", r"is not a metric"),
         ("nowhere.to.be.found:Metric", r"cannot be loaded, as there is no module nowhere"),
         ("trubleu.metrics:Nope", r"the module trubleu.metrics has no Nope"),
-        ("os:sep", r"os:sep is no class"),
-        ("collections:OrderedDict", r"is no metric; name a class that is derived from trubleu.Metric"),
+        ("os:sep", r"os:sep is not a class"),
+        ("collections:OrderedDict", r"is not a metric; name a class that is derived from trubleu.Metric"),
     ],
 )
 def test_what_is_written_wrong(text: str, message: str) -> None:
@@ -556,7 +556,7 @@ WITHOUT_FCNTL = """
 import sys
 
 sys.modules["fcntl"] = None  # as where there is none, such as on Windows
-import trubleu.demo.runner, trubleu.files.remote, trubleu.mining, trubleu.rating
+import trubleu.cli.demo, trubleu.files.remote, trubleu.mining, trubleu.rating
 from trubleu.cli import main
 from trubleu.files.writer import locked
 

@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> None:
     with Bars(quiet=options.quiet) as bars:
         references, outputs = corpus_and_metric(options)
         if len(outputs) < 2:
-            raise UsageError("compare takes two systems or more, not one; trubleu score takes one")
+            raise UsageError("compare needs at least two systems; for one, use trubleu score")
         few = len(outputs) == 2 or page
         comparison = compare_systems(
             outputs,

@@ -157,14 +157,14 @@ def make_folder(name: str) -> Path:
     from trubleu.files.writer import LOCK
 
     if is_standard(name) or is_remote(name):
-        raise UsageError(f"{name} is no folder of this machine; name one for the demo")
+        raise UsageError(f"{name} is not a folder on this machine; name one for the demo")
     folder = Path(name)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         inside = sorted(path.name for path in folder.iterdir() if path.name != LOCK)
         if inside and (NAME not in inside or not (folder / NAME).read_text("utf-8").startswith(MARK)):
             raise UsageError(
-                f"{folder} holds something else than a demo ({some(inside, 3)}); name another folder, or remove it"
+                f"{folder} holds something other than a demo ({some(inside, 3)}); name another folder, or remove it"
             )
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error

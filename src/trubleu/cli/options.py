@@ -519,9 +519,11 @@ def build_metrics(options: argparse.Namespace) -> dict[str, Metric]:
         return built[1]  # some read files when they are made
     metrics = metrics_by_name(settings)
     if options.weight and not any(metric.uses_weights for metric in metrics.values()):
-        raise UsageError("--weight changes nothing, as none of the metrics uses weights; leave it out, or add trubleu")
+        raise UsageError(
+            "--weight has no effect, because none of the metrics uses weights; leave it out, or add trubleu"
+        )
     if options.source is not None and not any(metric.needs_source for metric in metrics.values()):
-        raise UsageError("--source changes nothing, as none of the metrics looks at it; leave it out, or add ibleu-4")
+        raise UsageError("--source has no effect, because none of the metrics uses it; leave it out, or add ibleu-4")
     options.built_metrics = (settings, metrics)
     return metrics
 
@@ -537,7 +539,7 @@ def metric_settings(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
     specs = [parse(text) for text in options.metric]
     for name in given:
         if not any(takes_option(spec, name) for spec in specs):
-            raise UsageError(f"--{name.replace('_', '-')} changes nothing, as none of the metrics takes it from there")
+            raise UsageError(f"--{name.replace('_', '-')} has no effect on these metrics; leave it out")
     settings: dict[str, dict[str, Any]] = {}
     for spec in specs:
         if spec.text in settings:
@@ -548,7 +550,7 @@ def metric_settings(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
 
         bleu = [spec.text for spec in specs if spec.factory is Bleu and spec.accepts("lowercase")]
         if not bleu:
-            raise UsageError("-lc changes nothing, as BLEU is none of the metrics; --lowercase is for all of them")
+            raise UsageError("-lc has no effect, because BLEU is not among the metrics; use --lowercase")
         for text in bleu:
             settings[text]["lowercase"] = True
     return settings

@@ -147,7 +147,7 @@ def run(options: argparse.Namespace) -> None:
     if not options.systems:
         raise UsageError("there is nothing to score; name a file of outputs, or see what there is with --list-metrics")
     if options.score_only and (options.format != "text" or options.ci or options.test or options.segments):
-        raise UsageError("-b prints scores alone; leave it out, or --format, --ci, --test and --segments")
+        raise UsageError("-b prints only scores; leave it out, or --format, --ci, --test and --segments")
     if options.baseline is not None and not options.test:
         raise UsageError("--baseline needs --test; add it, or leave the baseline out")
     check_output(options)
@@ -159,7 +159,7 @@ def run(options: argparse.Namespace) -> None:
         raise UsageError("--resume goes with --engine; add one, such as --engine local:4, or leave it out")
     sampling = sampling_of(options, interval=options.ci, test=options.test, baseline=options.baseline)
     if options.segments and options.segments_to is not None:
-        raise UsageError("--segments and --segments-to say twice where scores of segments go; leave one out")
+        raise UsageError("--segments and --segments-to both ask for segment scores; leave one out")
     with resumable(options) as cache, Bars(quiet=options.quiet) as bars:
         if options.engine is not None:
             with chosen_engine(options) as where:

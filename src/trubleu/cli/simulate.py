@@ -375,7 +375,7 @@ def run_order(options: argparse.Namespace) -> None:
 
     systems = _systems(options) if options.responders else SYSTEMS
     if len(systems) < 2:
-        raise UsageError(f"an order needs two systems or more, not {len(systems)}; give --system again")
+        raise UsageError(f"an order needs at least two systems, not {len(systems)}; give --system again")
     sizes = _checked(options)
     with Bars(quiet=options.quiet) as bars:
         pool, scored = _scored(options, systems, bars)
@@ -426,14 +426,14 @@ def _scored(options: argparse.Namespace, systems: Mapping[str, str], bars: Bars)
     references = _numbers("references", options.references, {ALL: most})
     if max(references) > most:
         raise UsageError(
-            f"there are at most {most} candidates a segment, not {max(references)}: the seed's response, "
+            f"there are at most {most} candidates per segment, not {max(references)}: the seed's response, "
             f"{options.top} mined ones, the message and {options.random} random ones; raise --top"
         )
     raters = _numbers("raters", options.raters)
     conditions = make_conditions(options.metric or options.default_metrics, references, raters)
     habits = Habits(noise=options.noise, bias=options.bias, lazy=options.lazy)
     if max(raters) > options.crowd:
-        raise UsageError(f"{max(raters)} raters a text cannot come from a crowd of {options.crowd}; raise --crowd")
+        raise UsageError(f"{max(raters)} raters per text cannot come from a crowd of {options.crowd}; raise --crowd")
     pool = make_pool(
         World(seed=options.seed),
         systems,

@@ -115,7 +115,7 @@ def train(options: argparse.Namespace) -> None:
     from trubleu.vectors.training.trainer import train_vectors
 
     if not options.files:
-        raise UsageError("vectors train needs a CORPUS; give files of text, one sentence a line")
+        raise UsageError("vectors train needs a CORPUS; give files of text, one sentence per line")
     chosen = TrainingOptions(
         mode=options.mode,
         orders=_numbers("--orders", options.orders),
@@ -160,7 +160,7 @@ def _numbers(option: str, written: str) -> tuple[int, ...]:
         found = re.fullmatch(r"\s*(\d{1,18})(?:\s*-\s*(\d{1,18}))?\s*", part, re.ASCII)
         first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
         if not first <= last <= first + 99:
-            raise UsageError(f"{option} {written} is no list of whole numbers; write it like 1-3 or 5,30,50")
+            raise UsageError(f"{option} {written} is not a list of whole numbers; write it like 1-3 or 5,30,50")
         numbers += range(first, last + 1)
     return tuple(numbers)
 
@@ -368,7 +368,7 @@ def _listed(options: argparse.Namespace) -> Sequence[str]:
 
     phrases = [phrase for line in read_text_lines(options.among) if (phrase := _spaced(line))]
     if not phrases:
-        raise DataError(f"{options.among} has no n-grams; give one a line")
+        raise DataError(f"{options.among} has no n-grams; give one per line")
     return phrases
 
 
