@@ -40,8 +40,6 @@ COUNTING: Final = {
 }
 """Bytes of a partition of those passes that count lines."""
 
-BEGIN, END = "<!-- growth -->", "<!-- end of growth -->"
-
 COLUMNS: Final = [
     "what", "workers", "time", "reading", "working", "writing", "tasks", "results", "merging", "once", "one process's",
     "more workers gain until",
@@ -186,10 +184,7 @@ def main() -> int:
         f"Results at {assumed.rows:,} rows, and how much of them may wait to be merged:\n",
         markdown(*_breaking(jobs, options.workers)),
     ]
-    text = "\n".join(parts)
-    print(text, end="")
-    if options.page is not None:
-        _replace(options.page, text)
+    print("\n".join(parts), end="")
     return 0
 
 
@@ -206,7 +201,6 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--note", default="", metavar="TEXT", help="a sentence to begin with, such as how busy the cores were"
     )
-    parser.add_argument("--page", type=Path, metavar="FILE", help=f"put it between {BEGIN} and {END} in this page, too")
     return parser
 
 
@@ -376,14 +370,6 @@ def _time(seconds: float) -> str:
     if seconds < 100:
         return f"{seconds:.0f} s" if seconds >= 1 else f"{seconds:.1f} s"
     return f"{seconds / 60:.0f} min" if seconds < 100 * 60 else f"{seconds / 3600:.1f} h"
-
-
-def _replace(page: Path, text: str) -> None:
-    before, begin, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise SystemExit(f"{page} has no place for it; write {BEGIN} and {END} where it belongs")
-    page.write_text(f"{before}{begin}\n\n{text}\n{end}{after}", encoding="utf-8")
 
 
 def _where(jobs: Sequence[Job]) -> str:

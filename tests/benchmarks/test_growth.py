@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from benchmarks.scale.growth import BEGIN, END, Assumptions, Job, Pass, assumed_of, jobs_of, main, parser
+from benchmarks.scale.growth import Assumptions, Job, Pass, assumed_of, jobs_of, main, parser
 from benchmarks.scale.store import Results
 
 if TYPE_CHECKING:
@@ -145,17 +145,11 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         list(jobs_of(kept(tmp_path, run("mine run", seeds=70_000)), ASSUMED))
 
 
-def test_a_page_gets_the_tables(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [run("score", None, wall_seconds=8.0), run("score", "local:2", wall_seconds=5.0), run("score", "ray")]
     results = kept(tmp_path, *rows, run("mine run"), MERGE, TASKS)
-    page = tmp_path / "page.md"
-    page.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n", encoding="utf-8")
-    monkeypatch.setattr("sys.argv", ["growth", str(results.path), "--page", str(page)])
+    monkeypatch.setattr("sys.argv", ["growth", str(results.path)])
     assert main() == 0
-    text = page.read_text(encoding="utf-8")
-    assert capsys.readouterr().out in text
-    assert (text.startswith(f"before\n{BEGIN}"), text.endswith(f"{END}\nafter\n"), "old" in text) == (True, True, False)
+    text = capsys.readouterr().out
     assert "| score | 1,000,000 | 8.0 s | 0.6 | 0.62 | 1.00 | 0.50 | 1.00 | 0.80 | 1 | 1 |" in text
     assert "| mine run 1,000 seeds | 1,000,000 | ray | 100 | 1.08 | 4.00 | 2.5 | _Count (1), _Search (4) |" in text

@@ -147,7 +147,7 @@ def test_out_and_the_same_seed(run: Run, tmp_path: Path) -> None:
 
 
 BAD_CALLS: list[tuple[list[str], str]] = [
-    (["--refs", "refs.jsonl", "good.txt"], "compare takes two systems or more, not one; trubleu score takes one"),
+    (["--refs", "refs.jsonl", "good.txt"], "compare needs at least two systems; for one, use trubleu score"),
     (["--refs", "refs.jsonl", "good.txt", "good.txt"], "two systems are named good"),
     (["--refs", "refs.jsonl", "good.txt", "bad.txt", "--top", "-1"], "--top -1 must be 0 or more"),
     (["--refs", "refs.jsonl", "good.txt", "bad.txt", "--ngrams", "-1"], "--ngrams -1 must be 0 or more"),

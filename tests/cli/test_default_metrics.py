@@ -168,7 +168,7 @@ def test_vectors_of_ones_own(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_an_option_that_none_of_them_takes(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = called("score", *ONE, "good.txt", "--definition", "paper", capsys=capsys)
-    assert (code, err) == (2, "trubleu: --definition changes nothing, as none of the metrics takes it from there\n")
+    assert (code, err) == (2, "trubleu: --definition has no effect on these metrics; leave it out\n")
 
 
 # How to read it

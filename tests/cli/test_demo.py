@@ -153,13 +153,13 @@ def test_bad_input_is_one_sentence_and_changes_nothing(
     Path("busy", NAME).write_text(MARK)
     before = sorted(tmp_path.rglob("*"))
     for arguments, said in (
-        (["mine"], "mine holds something else than a demo (thesis.tex, world); name another folder, or remove it"),
-        (["others"], "others holds something else than a demo (demo.sh, world); name another folder, or remove it"),
+        (["mine"], "mine holds something other than a demo (thesis.tex, world); name another folder, or remove it"),
+        (["others"], "others holds something other than a demo (demo.sh, world); name another folder, or remove it"),
         (["bytes"], "bytes cannot be used for a demo: 'utf-8' codec"),
         (["file"], "file cannot be used for a demo: File exists; name another folder"),
         (["file/demo"], "file/demo cannot be used for a demo: Not a directory; name another folder"),
-        (["-"], "- is no folder of this machine; name one for the demo"),
-        (["s3://bucket/demo"], "s3://bucket/demo is no folder of this machine; name one for the demo"),
+        (["-"], "- is not a folder on this machine; name one for the demo"),
+        (["s3://bucket/demo"], "s3://bucket/demo is not a folder on this machine; name one for the demo"),
         (["a", "b"], "demo takes one FOLDER, but b is given too; leave it out"),
         (["--segments", "1"], "--segments 1 must lie between 4 and 2,000"),
         (["--raters", "0"], "--raters 0 must lie between 1 and 50"),

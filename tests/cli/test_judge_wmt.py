@@ -190,7 +190,7 @@ def test_shuffled_rankings_print_the_same(run: Run, tmp_path: Path) -> None:
         ((*ALL, "--confidence", "2"), "confidence must lie between 0 and 1"),
         ((*ALL, "--resamples", "-3"), "resamples must be 1 or more, not -3"),
         ((*ALL, "--identical", "merged"), "invalid choice: 'merged'"),
-        ((*ALL, "--source", "ref.txt", "-m", "bleu"), "--source changes nothing"),
+        ((*ALL, "--source", "ref.txt", "-m", "bleu"), "--source has no effect"),
         ((*ALL, "--scores", "people.txt"), "people.txt:1: this line has"),
     ],
 )
@@ -238,7 +238,7 @@ def test_references_that_are_not_rated_yet(run: Run, tmp_path: Path, metric: str
     assert (code, err) == (0, "")
     assert json.loads(out)["setting"][0]["unrated_as"] == 0.5
     code, _, err = run(*ALL, "-m", "bleu", "--unrated-as", "0.5")
-    assert (code, err) == (2, "trubleu: --unrated-as changes nothing, as none of the metrics takes it from there\n")
+    assert (code, err) == (2, "trubleu: --unrated-as has no effect on these metrics; leave it out\n")
 
 
 def test_assessments_may_be_missing(run: Run, tmp_path: Path) -> None:

@@ -166,7 +166,7 @@ def test_the_corpus_is_kept_and_must_change_something(run: Run, tmp_path: Path) 
     assert "c is read by this command and would be lost" in err
     code, _, err = run("--ref", "r", "s", "-m", "bleu", "--corpus", "c")
     assert code == 2
-    assert "--corpus changes nothing" in err
+    assert "--corpus has no effect" in err
     assert "there is no file x to learn from" in run("--ref", "r", "s", "-m", "nist", "--corpus", "x")[2]
 
 

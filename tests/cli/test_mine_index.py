@@ -183,11 +183,11 @@ def test_progress_is_shown(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         (["add"], "mine add needs INDEX MORE: an index, and files of triples or folders of them"),
         (["add", "x"], "mine add needs INDEX MORE"),
         (["add", "x", "c.jsonl"], "x: there is no such index; check the path"),
-        (["add", "c.jsonl", "c.jsonl"], "c.jsonl is no index, which would be a folder"),
+        (["add", "c.jsonl", "c.jsonl"], "c.jsonl is not an index, which would be a folder"),
         (["info"], "mine info needs one INDEX, but 0 are given"),
         (["info", "x", "y"], "mine info needs one INDEX, but 2 are given"),
         (["info", "x"], "x: there is no such index; check the path"),
-        (["info", "."], ". is no index: index.json is missing; make one with trubleu mine index"),
+        (["info", "."], ". is not an index: index.json is missing; make one with trubleu mine index"),
     ],
 )
 def test_bad_input_is_one_sentence(run: Run, tmp_path: Path, arguments: list[str], message: str) -> None:

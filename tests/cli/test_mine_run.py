@@ -254,7 +254,7 @@ LOOK = ["mine", "search", "chat.index", "the match"]
         (["mine", "run", "chat.index", "--seeds", "no.jsonl", "--out", "c.jsonl"], "no.jsonl: there is no such file"),
         (["mine", "run", "chat.index", "--out", "c.jsonl"], "--seeds"),
         (RUN, "--out"),
-        ([*RUN, "--out", "c.txt"], "c.txt: the name does not tell a format; let it end in .jsonl or .parquet"),
+        ([*RUN, "--out", "c.txt"], "c.txt: the name does not show a format; let it end in .jsonl or .parquet"),
         ([*RUN, "--out", "no/c.jsonl"], "there is no folder no; create it first"),
         ([*RUN, "--out", "seeds.jsonl"], "seeds.jsonl is read by this command and would be lost"),
         ([*RUN, "--out", "chat.index/c.jsonl"], "chat.index/c.jsonl lies inside the index chat.index"),
@@ -301,7 +301,7 @@ def test_duplicate_ids_name_both_places(run: Run, folder: Path) -> None:
     (folder / "seeds.jsonl").write_text(text + "\n" + text.splitlines()[0] + "\n")
     code, _, err = run(*RUN, "--out", "c.jsonl")
     assert code == 2
-    assert err == "trubleu: seeds.jsonl:4: the id 's1' is used already at seeds.jsonl:1; every seed needs its own\n"
+    assert err == "trubleu: seeds.jsonl:4: the id 's1' is already used at seeds.jsonl:1; every seed needs its own\n"
     (folder / "seeds.jsonl").write_text(json.dumps({"message": "the match"}) + "\n")
     code, _, err = run(*RUN, "--out", "c.jsonl")
     assert code == 2

@@ -58,7 +58,7 @@ MISTAKES = [
     ("score --ref folder sys.txt", "folder is a folder without files; put the parts of a column there, or name a file"),
     (
         "score --ref ref.txt short.txt",
-        "short.txt has 1 line but ref.txt has 3 segments; outputs need one line a segment",
+        "short.txt has 1 line but ref.txt has 3 segments; outputs need one line per segment",
     ),
     ("score --ref ref.txt empty.txt", "empty.txt has 0 lines but ref.txt has 3 segments"),
     ("score --ref empty.txt sys.txt", "empty.txt has no references; give a file with one line per segment"),
@@ -97,7 +97,7 @@ MISTAKES = [
         "score --ref ref.txt sys.txt --out no/o.txt",
         "no/o.txt cannot be written: there is no folder no; create it first",
     ),
-    ("score --ref refs.csv sys.txt", "refs.csv holds whole segments, not one reference a line; give it with --refs"),
+    ("score --ref refs.csv sys.txt", "refs.csv holds whole segments, not one reference per line; give it with --refs"),
     (
         "score --ref table.txt sys.txt",
         "table.txt is a table with the columns id, text, not one text per line; rename it",
@@ -185,7 +185,7 @@ MISTAKES = [
     ("scores --ref ref.txt sys.txt", "invalid choice: 'scores'; did you mean score"),
     ("sacrebleu ref.txt -i sys.txt", "invalid choice: 'sacrebleu'; files are scored by trubleu score"),
     ("ref.txt sys.txt", "invalid choice: 'ref.txt'; files are scored by trubleu score"),
-    ("compare --ref ref.txt sys.txt", "compare takes two systems or more, not one; trubleu score takes one"),
+    ("compare --ref ref.txt sys.txt", "compare needs at least two systems; for one, use trubleu score"),
     ("explain --ref ref.txt sys.txt --segment 9", "there is no segment '9' in ref.txt; known: 1, 2, 3"),
     (
         "explain --ref ref.txt sys.txt",
@@ -217,7 +217,7 @@ MISTAKES = [
     ("mine index --out x.index", "mine index needs a CORPUS; give files of triples, or folders of them"),
     ("rate new study --from texts.csv", "could both be the text; rename one of them to text\n"),
     ("rate serve study", "study holds no study: there is no study.yaml; make one with trubleu rate new"),
-    ("refs convert refs.csv out.txt", "out.txt: the name does not tell a format; let it end in .jsonl or .parquet"),
+    ("refs convert refs.csv out.txt", "out.txt: the name does not show a format; let it end in .jsonl or .parquet"),
     ("import dstc folder --out x", "invalid choice: 'dstc'; did you mean dstc7?"),
     (
         "import dstc7 folder --out x",

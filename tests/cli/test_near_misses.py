@@ -79,7 +79,7 @@ def test_explained(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         ),
         (["-m", "bleu2vec-f[recall=false]"], "bleu2vec-f settles recall"),
         (["-m", "bleu2vec-g"], "is no metric"),
-        (["-m", "bleu-4", "--vectors", "words.vec"], "--vectors changes nothing"),
+        (["-m", "bleu-4", "--vectors", "words.vec"], "--vectors has no effect"),
         (["-m", "bleu2vec[vectors=words.vec,oov=none]"], "oov=none is not known"),
     ],
 )

@@ -199,7 +199,7 @@ def test_alpha_is_not_that_of_meteor(run: Callable[..., tuple[int, str, str]]) -
     call = ("--refs", "refs.jsonl", "sys_A.txt", "--alpha", "0.5", "--format", "json")
     code, out, err = run(*call, "-m", "meteor")
     assert (code, out) == (2, "")
-    assert "--alpha changes nothing" in err
+    assert "--alpha has no effect" in err
     out = run(*call, "-m", "ibleu-2", "-m", "meteor", "-m", "meteor[alpha=0.4]")[1]
     assert [row["signature"].split("alpha:")[1].split("|")[0] for row in json.loads(out)["scores"]] == [
         "0.5",
@@ -223,7 +223,7 @@ def test_options_of_0_count(folder: Path, run: Callable[..., tuple[int, str, str
             ["--ref", "plain.txt", "sys_A.txt", "-m", "ibleu-2"],
             "plain.txt has no message for segments 1, 2; .*--source FILE",
         ),
-        (["--ref", "plain.txt", "sys_A.txt", "--source", "source.txt"], "--source changes nothing"),
+        (["--ref", "plain.txt", "sys_A.txt", "--source", "source.txt"], "--source has no effect"),
         (
             ["--ref", "plain.txt", "sys_A.txt", "--source", "three.txt", "-m", "ibleu"],
             "there are 3 lines in three.txt but plain.txt has 2 segments; give one text for each segment",
@@ -231,7 +231,7 @@ def test_options_of_0_count(folder: Path, run: Callable[..., tuple[int, str, str
         (["--ref", "plain.txt", "sys_A.txt", "--source", "no.txt", "-m", "ibleu"], "no.txt: there is no such file"),
         (["--ref", "-", "sys_A.txt", "--source", "-", "-m", "ibleu"], "can be read only once"),
         (["--ref", "plain.txt", "-", "--source", "-", "-m", "ibleu"], "can be read only once"),
-        (["--ref", "plain.txt", "sys_A.txt", "--alpha", "0.5"], "--alpha changes nothing"),
+        (["--ref", "plain.txt", "sys_A.txt", "--alpha", "0.5"], "--alpha has no effect"),
         (["--ref", "plain.txt", "sys_A.txt", "-m", "ibleu", "--alpha", "2"], "alpha=2.0 must be a number from 0 to 1"),
         (["--ref", "plain.txt", "sys_A.txt", "--format", "html"], "--format.*invalid choice: 'html'"),
         (

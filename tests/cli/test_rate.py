@@ -267,7 +267,7 @@ def test_exports(run: Run, folder: Path) -> None:
         done(run("rate", "export", "study", "--as", "mturk-tasks"))
         == '"key","missing","context","message","response"\n'
     )
-    assert "the name does not tell" in refused(run("rate", "export", "study", "--as", "raw", "--out", "raw.xls"))
+    assert "the name does not show" in refused(run("rate", "export", "study", "--as", "raw", "--out", "raw.xls"))
     assert "there is no folder" in refused(run("rate", "export", "study", "--as", "raw", "--out", "no/raw.csv"))
     assert "invalid choice" in refused(run("rate", "export", "study", "--as", "weights"))
     (folder / "bad.csv").write_text("item,rater,score\ns0#1,cem,7\n")

@@ -88,7 +88,7 @@ def test_a_bar_shows_how_far_it_is(run: Run, monkeypatch: pytest.MonkeyPatch) ->
         (["--n", "1", "--duplicates", "2"], "duplicates is 2.0, but a share must lie between 0 and 1"),
         (
             ["--n", "1", "--out", "t.doc"],
-            "t.doc: the name does not tell a format; let it end in .jsonl, .tsv or .parquet",
+            "t.doc: the name does not show a format; let it end in .jsonl, .tsv or .parquet",
         ),
         (["--n", "1", "--out", "no/t.tsv"], "no/t.tsv cannot be written: there is no folder no; create it first"),
         (

@@ -127,9 +127,9 @@ def test_order_has_the_systems_of_a_world_by_default(run: Run) -> None:
         (("power", "--system", "skill:0.5", "--system", "clever"), "clever"),
         (("power", "--segments", "10,x"), "--segments 10,x must be whole numbers with commas between them"),
         (("power", "--segments", "1"), "segments must be a whole number from 2 to"),
-        (("power", "--references", "40"), "there are at most 17 candidates a segment, not 40"),
+        (("power", "--references", "40"), "there are at most 17 candidates per segment, not 40"),
         (("power", "--references", "0"), "references must be a whole number from 1"),
-        (("power", "--raters", "50"), "50 raters a text cannot come from a crowd of 40; raise --crowd"),
+        (("power", "--raters", "50"), "50 raters per text cannot come from a crowd of 40; raise --crowd"),
         (("power", "--noise", "-1"), "the noise of raters must lie between 0 and 100, not -1"),
         (("power", "--lazy", "2"), "the share of lazy raters must lie between 0 and 1, not 2"),
         (("power", "--studies", "0"), "studies must be a whole number from 1"),
@@ -144,7 +144,7 @@ def test_order_has_the_systems_of_a_world_by_default(run: Run) -> None:
         (("coverage", "--confidence", "1"), "confidence must lie between 0 and 1"),
         (("coverage", "--sets", "0"), "sets must be a whole number from 1"),
         (("coverage", "--out", "nowhere/x.csv"), "nowhere"),
-        (("order", "--system", "parrot"), "an order needs two systems or more"),
+        (("order", "--system", "parrot"), "an order needs at least two systems"),
     ],
 )
 def test_what_makes_no_study_is_refused_in_one_sentence(run: Run, arguments: tuple[str, ...], message: str) -> None:

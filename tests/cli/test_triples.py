@@ -75,7 +75,7 @@ def test_make_from_json_and_what_cannot_be_used(run: Run, folder: Path) -> None:
     assert [json.loads(line)["context"] for line in out.splitlines()] == [["a"], ["a", "b"]]
     assert refused(run("triples", "make")) == "triples make needs DIALOGUES; give one file at least"
     assert "would be lost" in refused(run("triples", "make", "d.jsonl", "--out", "d.jsonl"))
-    assert "does not tell a format" in refused(run("triples", "make", "d.jsonl", "--out", "d.txt"))
+    assert "does not show a format" in refused(run("triples", "make", "d.jsonl", "--out", "d.txt"))
     (folder / "bars.txt").write_text("a|b|c")
     assert refused(run("triples", "make", "bars.txt", "--out", "bars.jsonl")).endswith(
         "the separator '__eou__' occurs nowhere, so say what stands between turns (--separator)"
@@ -170,12 +170,12 @@ def test_split_refuses_and_writes_nothing(run: Run, folder: Path) -> None:
     assert "none can be standard output" in refused(run(*SPLIT[:-1], "-"))
     for used in ("triples.jsonl", "ratings.csv"):
         message = refused(run(*SPLIT[:-1], used))
-        assert "would be lost" in message or "does not tell a format" in message
+        assert "would be lost" in message or "does not show a format" in message
     assert "can be read only once" in refused(run("triples", "split", "-", "--ratings", "-", *SPLIT[5:]))
     rows = (folder / "triples.jsonl").read_text()
     (folder / "triples.jsonl").write_text(rows + "\n" + rows.splitlines()[4])
     assert refused(run(*SPLIT)) == (
-        "triples.jsonl:22: the id 't4' is used already at triples.jsonl:5; every triple needs its own"
+        "triples.jsonl:22: the id 't4' is already used at triples.jsonl:5; every triple needs its own"
     )
     (folder / "ratings.csv").write_text("item,rater,score\nt1,ann,6\n")
     assert refused(run(*SPLIT)) == "ratings.csv:2: score must be a number from 1 to 5, not 6"

@@ -177,7 +177,7 @@ def test_bad_input_is_one_sentence(run: Run, arguments: list[str], message: str)
 def test_an_empty_list_of_candidates(run: Run, folder: Path) -> None:
     (folder / "empty.txt").write_text("\n")
     assert run("nearest", "v.store", "like", "--among", "empty.txt")[2].endswith(
-        "empty.txt has no n-grams; give one a line\n"
+        "empty.txt has no n-grams; give one per line\n"
     )
 
 

@@ -152,13 +152,16 @@ def test_notes_stand_beside_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--out", "v"], "vectors train needs a CORPUS; give files of text, one sentence a line"),
+        (["--out", "v"], "vectors train needs a CORPUS; give files of text, one sentence per line"),
         (["text.txt"], "the following arguments are required: --out"),
         (["nothing.txt", "--out", "v"], "nothing.txt: there is no such file; check the path"),
         (["text.txt", "--out", "no/v"], "no/v cannot be written: there is no folder no"),
         (["text.txt", "--out", "text.txt"], "text.txt is part of the corpus and would be lost"),
-        (["text.txt", "--out", "v", "--orders", "1-x"], "--orders 1-x is no list of whole numbers; write it like 1-3"),
-        (["text.txt", "--out", "v", "--orders", "3-1"], "--orders 3-1 is no list of whole numbers"),
+        (
+            ["text.txt", "--out", "v", "--orders", "1-x"],
+            "--orders 1-x is not a list of whole numbers; write it like 1-3",
+        ),
+        (["text.txt", "--out", "v", "--orders", "3-1"], "--orders 3-1 is not a list of whole numbers"),
         (["text.txt", "--out", "v", "--orders", "0-2"], "orders must be different whole numbers from 1 to 9"),
         (["text.txt", "--out", "v", "--min-count", "1,2"], "min-count has 2 numbers for 3 orders"),
         (["text.txt", "--out", "v", "--min-count", "999"], "no word was seen 999 times or more, so order 1 is empty"),
@@ -182,4 +185,4 @@ def test_bad_input_is_one_sentence(run: Run, tmp_path: Path, arguments: list[str
 def test_an_empty_corpus(run: Run, tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_text("\n")
     code, _, err = run("empty.txt", "--out", "v")
-    assert (code, err) == (2, "trubleu: empty.txt holds no words; give text, one sentence a line\n")
+    assert (code, err) == (2, "trubleu: empty.txt holds no words; give text, one sentence per line\n")

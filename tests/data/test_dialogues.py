@@ -84,7 +84,7 @@ BAD = [
     ("d.jsonl", b'{"turns": ["a", " ", "b"]}', "d.jsonl:1: turn 2 is blank"),
     ("d.jsonl", b'{"turns": ["a", 1]}', r"d.jsonl:1: turns\[1\] must be a string or an object with a text, not the"),
     ("d.jsonl", b'{"turns": ["a", {}]}', r"d.jsonl:1: turns\[1\].text must be a string, not null"),
-    ("d.jsonl", b'{"turns": "a"}', "d.jsonl:1: turns must be an array, one string a turn, not the string 'a'"),
+    ("d.jsonl", b'{"turns": "a"}', "d.jsonl:1: turns must be an array, one string per turn, not the string 'a'"),
     ("d.jsonl", b'{"turn": []}', r"d.jsonl:1: the field turns is missing; say which one holds the turns \(--turns\)"),
     ("d.jsonl", b'{"turns": ["a", "b"], "id": []}', "d.jsonl:1: id must be a string, not an array"),
     ("d.jsonl", b"a __eou__ b", "d.jsonl:1: this is not JSON"),
@@ -124,7 +124,7 @@ def test_no_turns_are_a_short_conversation(tmp_path: Path) -> None:
         ("d.txt", "a __eou__ b __eou__\n", 1, r"3 turns at least; give longer ones, or ask for no context"),
         ("d.txt", "a __eou__\n", 0, r"2 turns at least; give longer ones$"),
         ("d.jsonl", "{}\n", 1, r"jsonl: no dialogue gives a triple \(1 dialogue skipped\), for which it needs 3 turns"),
-        ("d.txt", "\n\n", 1, r"d\.txt holds no dialogues; give some, one a line$"),
+        ("d.txt", "\n\n", 1, r"d\.txt holds no dialogues; give some, one per line$"),
     ],
 )
 def test_no_triples_at_all_are_an_error(tmp_path: Path, name: str, content: str, context: int, message: str) -> None:
@@ -146,7 +146,7 @@ def test_an_id_is_used_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     for _ in range(2):
         with pytest.raises(DataError) as told:
             list(source.triples())
-        assert str(told.value) == f"{two}:2: the id '7' is used already at {one}:3; every dialogue needs its own"
+        assert str(told.value) == f"{two}:2: the id '7' is already used at {one}:3; every dialogue needs its own"
     lenient = DialogueFiles([one, two], skip_bad=True)
     for _ in range(2):
         assert [triple.id for triple in lenient.triples()] == [
@@ -163,7 +163,7 @@ def test_an_id_is_used_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     # What was read cannot be read again to find the line.
     both = line("a", "x", "y", "z") * 2
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(both.encode())))
-    with pytest.raises(DataError, match=r"<stdin>:2: the id 'a' is used already; every dialogue needs its own"):
+    with pytest.raises(DataError, match=r"<stdin>:2: the id 'a' is already used; every dialogue needs its own"):
         list(DialogueFiles("-").triples())
     with pytest.raises(DataError, match=r"1\.jsonl is given twice"):
         DialogueFiles([one, tmp_path / "." / ".." / tmp_path.name / "1.jsonl"])

@@ -43,8 +43,8 @@ def test_names_with_spaces(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", " is empty; official scores have NAME SCORE a line$"),
-        ("+++\n", " holds no scores; official scores have NAME SCORE a line$"),
+        ("", " is empty; official scores have NAME SCORE per line$"),
+        ("+++\n", " holds no scores; official scores have NAME SCORE per line$"),
         ("A 0.5\nB\n", r":2: a line must be NAME SCORE \(LOW, HIGH\) or plus signs, not 'B'$"),
         ("A 0.5\nB x\n", ":2: the score must be a finite number, not 'x'$"),
         ("A nan\n", ":1: the score must be a finite number, not 'nan'$"),
@@ -79,8 +79,8 @@ def test_outputs_that_were_not_assessed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", " is empty; assessments are one number a line$"),
-        ("\nNA\nnan\n", " holds no assessment; write one number a line, and nothing for an output without one$"),
+        ("", " is empty; assessments are one number per line$"),
+        ("\nNA\nnan\n", " holds no assessment; write one number per line, and nothing for an output without one$"),
         ("\n1\n\nnone\n", ":4: an assessment must be a finite number, not 'none'$"),
         ("1\nx\n", ":2: an assessment must be a finite number, not 'x'$"),
         ("1 2\n", ":1: an assessment must be a finite number, not '1 2'$"),

@@ -165,7 +165,7 @@ def test_what_the_command_prints(tmp_path: Path, form: str) -> None:
         (
             "s.seg.score",
             "",
-            " is empty; a file of scores has METRIC LANGUAGE_PAIR TESTSET SYSTEM SEGMENT SCORE a line$",
+            " is empty; a file of scores has METRIC LANGUAGE_PAIR TESTSET SYSTEM SEGMENT SCORE per line$",
         ),
         ("s.seg.score", "\n \n", " is empty; a file of scores has METRIC "),
         ("s.seg.score", "m\tde-en\tnt\tA\t0.5\n", ":1: this line has 5 fields; it must have METRIC LANGUAGE_PAIR "),

@@ -350,7 +350,7 @@ def test_a_file_that_ends_early(path: Path) -> None:
 
 def test_a_foreign_file(tmp_path: Path) -> None:
     path = tmp_path / "refs.tbp"
-    path.write_text("one reference a line\n")
+    path.write_text("one reference per line\n")
     assert message(lambda: References.read(path)) == f"{path} is not a prepared file; {REMEDY}"
 
 

@@ -297,8 +297,8 @@ def test_lone_surrogates_are_for_json_lines_only(tmp_path: Path, fields: Any, wh
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("r.txt", r"r\.txt: the name does not tell a format; let it end in \.jsonl or \.parquet$"),
-        ("r.csv", r"r\.csv: the name does not tell a format; let it end in \.jsonl or \.parquet$"),
+        ("r.txt", r"r\.txt: the name does not show a format; let it end in \.jsonl or \.parquet$"),
+        ("r.csv", r"r\.csv: the name does not show a format; let it end in \.jsonl or \.parquet$"),
         ("r.parquet.zst", r"r\.parquet\.zst: Parquet is compressed inside; leave \.zst off its name$"),
         ("no/r.parquet", "there is no folder .*no; create it first$"),
     ],
@@ -355,7 +355,7 @@ def test_outputs(tmp_path: Path, columns: dict[str, list[str]]) -> None:
         ({"id": ["x", "y"], "text": ["1", None]}, ": row 2: text must be a string, not null$"),
         ({"text": ["1", None]}, ": row 2: text must be a string, not null$"),
         ({"text": [1, 2]}, ": row 1: text must be a string, not the number 1$"),
-        ({"text": ["1"]}, " has 1 row but refs has 2 segments; outputs need one row a segment$"),
+        ({"text": ["1"]}, " has 1 row but refs has 2 segments; outputs need one row per segment$"),
         ({"id": ["x", None], "text": ["1", "2"]}, ": row 2: the field id is missing;"),
         ({"id": ["x", "z"], "text": ["1", "2"]}, ": row 2: the id 'z' is not in refs; known: x, y"),
         ({"id": ["x", "x"], "text": ["1", "2"]}, ": row 2: the id 'x' was already used above;"),

@@ -41,8 +41,8 @@ def test_strings_of_numpy_become_plain() -> None:
         (["one"], "there are 1 messages but references has 2 segments; give one text for each segment"),
         (["one", "two", "three"], "there are 3 messages but references has 2 segments"),
         ("ab", "messages is one string"),
-        (["one", None], "messages of segments 2 are no strings; give one for each"),
-        ([5, None], "messages of segments 1, 2 are no strings"),
+        (["one", None], "messages of segments 2 are not strings; give one for each"),
+        ([5, None], "messages of segments 1, 2 are not strings"),
     ],
 )
 def test_messages_that_do_not_fit(messages: Any, message: str) -> None:

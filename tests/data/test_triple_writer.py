@@ -77,7 +77,7 @@ def test_parquet_is_read_back(folder: Path, triples: list[Triple], part: int) ->
         ("c.tsv", Triple("x", ("a\nb",), "m", "r"), "the triple 'x' holds a tab or a line end"),
         ("c.tsv", Triple("x", (), "m", "\ud83d"), "half of a surrogate pair, which only JSON lines can hold"),
         ("c.parquet", Triple("x", ("\ud83d",), "m", "r"), "half of a surrogate pair, which only JSON lines can hold"),
-        ("c.doc", A, "c.doc: the name does not tell a format; let it end in .jsonl, .tsv or .parquet"),
+        ("c.doc", A, "c.doc: the name does not show a format; let it end in .jsonl, .tsv or .parquet"),
         ("c.parquet.gz", A, "Parquet is compressed inside"),
         ("no/c.jsonl", A, "there is no folder"),
         ("no/c.parquet", A, "there is no folder"),
@@ -134,14 +134,14 @@ def test_files_that_cannot_be_written_together_are_refused(tmp_path: Path, monke
     cases: list[tuple[str, str, str]] = [
         ("a.jsonl", "-", "none can be standard output"),
         ("a.jsonl", "./a.jsonl", "a.jsonl and ./a.jsonl are the same file"),
-        ("a.jsonl", "a.doc", "the name does not tell a format"),
+        ("a.jsonl", "a.doc", "the name does not show a format"),
         ("a.jsonl", "no/b.jsonl", "there is no folder no"),
     ]
     for first, second, message in cases:
         with pytest.raises((UsageError, DataError), match=message):
             write_together([(first, [A]), (second, [B])])
     os.mkfifo("pipe.jsonl")
-    with pytest.raises(UsageError, match=r"pipe\.jsonl is no file that could be replaced"):
+    with pytest.raises(UsageError, match=r"pipe\.jsonl is not a file that could be replaced"):
         write_together([("a.jsonl", [A]), ("pipe.jsonl", [B])])
     assert [path.name for path in tmp_path.iterdir()] == ["pipe.jsonl"]
 

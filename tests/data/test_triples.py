@@ -150,7 +150,7 @@ def test_tab_separated_files_are_split_and_nothing_else(
         if len(set(given_ids)) < len(given_ids):
             for start in range(len(table)):
                 with pytest.raises(
-                    DataError, match=r"corpus\.tsv:\d+: the id .* is used already at .*corpus\.tsv:\d+; if"
+                    DataError, match=r"corpus\.tsv:\d+: the id .* is already used at .*corpus\.tsv:\d+; if"
                 ):
                     list(source.batches(size=size, start=(0, start)))
             source = TripleFiles(path, columns="id,context,message,response", skip_bad=True)
@@ -186,7 +186,7 @@ def test_a_first_column_that_is_no_id_is_not_taken_for_one(
 ) -> None:
     path = write(tmp_path / "corpus.tsv", begin, "train\thi\ta\tb\n", "cut\toff\n", b"\xff\t\t\t\n", "train\thi\tc\td")
     expected = (
-        f"{path}:4: the id 'train' is used already at {path}:1; if the first of the four columns is no id, say so with "
+        f"{path}:4: the id 'train' is already used at {path}:1; if the first of the four columns is no id, say so with "
         'columns="-,context,message,response" (--columns=-,context,message,response on the command line)'
     )
     # Wherever reading begins, and whether bad rows are counted or not.
@@ -195,7 +195,7 @@ def test_a_first_column_that_is_no_id_is_not_taken_for_one(
             list(TripleFiles(path, skip_bad=skip_bad).batches(size=1, start=(0, start)))
         assert str(told.value) == expected
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
-    with pytest.raises(DataError, match=r"<stdin>:4: the id 'train' is used already at <stdin>:1; "):
+    with pytest.raises(DataError, match=r"<stdin>:4: the id 'train' is already used at <stdin>:1; "):
         list(TripleFiles("-").batches())
     # It is enough to say that it is an id, or that it is none; and rows without an id have none in common.
     write(path, "train\t\ta\tb\n", "train\t\tc\td\n")
@@ -211,7 +211,7 @@ def test_only_the_beginning_shows_whether_a_column_is_an_id(tmp_path: Path) -> N
     ids = [str(number) for number in range(1023)]
     path = tmp_path / "corpus.tsv"
     write(path, *(f"{identity}\t\ta\tb\n" for identity in [*ids, "0"]))
-    with pytest.raises(DataError, match=r"corpus\.tsv:1024: the id '0' is used already at .*:1; "):
+    with pytest.raises(DataError, match=r"corpus\.tsv:1024: the id '0' is already used at .*:1; "):
         read_triples(path)
     write(path, *(f"{identity}\t\ta\tb\n" for identity in [*ids, "1023", "0"]))
     assert len(read_triples(path)) == 1025
@@ -242,7 +242,7 @@ def test_what_a_name_does_not_tell_the_first_line_does(tmp_path: Path) -> None:
         ("c.jsonl", ["[" * 100_000], "c.jsonl:1: this JSON cannot be read"),
         ("c.jsonl", ["[1]"], "c.jsonl:1: a line must hold one JSON object, not an array"),
         ("c.jsonl", [GOOD, b"\xff\n"], r"c.jsonl:2: byte \d+ \(0xff\) is not valid UTF-8; convert"),
-        ("c.tsv", ["a\tb\n", "a\tb\tc\n"], "c.tsv:2: 3 columns, but there must be 2; a text in it may hold a tab"),
+        ("c.tsv", ["a\tb\n", "a\tb\tc\n"], "c.tsv:2: 3 columns, but there must be 2; a text may contain a tab"),
         ("c.tsv", ["a\tb\n", "a\n"], "c.tsv:2: 1 column, but there must be 2"),
         ("c.tsv", ["1\t2\t3\t4\t5\n"], "c.tsv:1: 5 columns and no header that names message and response; say what"),
         ("c.tsv", ["message\tmessage\tresponse\n"], "c.tsv:1: there are 2 columns message; leave only one"),
@@ -321,8 +321,8 @@ def test_columns_of_tables_by_title_and_by_order(tmp_path: Path, ending: str) ->
         ("message", "columns: response must be one of them"),
         ("message,response,responce", "columns: there is no 'responce'; did you mean response"),
         ("message,message,response", "columns: message is given 2 times"),
-        ("message=a,text=b", "columns: 'text=b' is no FIELD=TITLE; fields: id, context, message, response"),
-        ("message=a,response", "columns: 'response' is no FIELD=TITLE"),
+        ("message=a,text=b", "columns: 'text=b' is not FIELD=TITLE; fields: id, context, message, response"),
+        ("message=a,response", "columns: 'response' is not FIELD=TITLE"),
     ],
 )
 def test_wrong_columns_are_refused(tmp_path: Path, columns: str, message: str) -> None:
@@ -400,7 +400,7 @@ def test_folders_are_read_in_order_and_hold_nothing_else(tmp_path: Path) -> None
     assert list(source.batches(start=(2, 1), progress=told.append)) == batches[3:]
     assert sum(told) == 2 * source.total
     write(corpus / "b" / "README.md", "hello")
-    with pytest.raises(DataError, match=r"README\.md: the name does not tell that it holds triples"):
+    with pytest.raises(DataError, match=r"README\.md: the name does not say that it holds triples"):
         TripleFiles(corpus)
 
 
@@ -548,7 +548,7 @@ def test_what_is_no_triple_is_refused(triple: Any, message: str) -> None:
 def test_dailydialog(real_data: Path) -> None:
     path = real_data / "dailydialog" / "triples.tsv.gz"
     with pytest.raises(
-        DataError, match=r"triples\.tsv\.gz:2: the id 'train' is used already at .*:1; .*--columns=-,con"
+        DataError, match=r"triples\.tsv\.gz:2: the id 'train' is already used at .*:1; .*--columns=-,con"
     ):
         list(TripleFiles(path).batches())
     source = TripleFiles(path, columns="-,context,message,response")

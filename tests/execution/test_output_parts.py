@@ -159,5 +159,5 @@ def test_damage_is_noticed(tmp_path: Path) -> None:
         parts.commit([written], {})
     for damaged in ("{", "{}", '{"job": 1, "parts": [{}]}'):
         (folder / MANIFEST).write_text(damaged)
-        with pytest.raises(DataError, match=r"manifest.json is no manifest, or damaged"):
+        with pytest.raises(DataError, match=r"manifest.json is not a manifest, or damaged"):
             read_manifest(folder)

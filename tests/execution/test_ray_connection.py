@@ -141,7 +141,7 @@ class Cluster:
     [
         (exceptions.WorkerCrashedError(), r"^a: the cluster could not finish it in 3 tries \(WorkerCrashedError\)$"),
         (exceptions.RuntimeEnvSetupError("no\nmore"), r"^a: the cluster could not finish it \(RuntimeEnvSetupError: "),
-        (exceptions.OutOfMemoryError("much"), "^a: its workers were stopped for want of memory"),
+        (exceptions.OutOfMemoryError("much"), "^a: its workers were stopped for lack of memory"),
         (exceptions.AuthenticationError("wrong"), "^the Ray cluster does not accept the token; set RAY_AUTH_TOKEN"),
         (exceptions.LocalRayletDiedError(), "^the connection to the Ray cluster is lost"),
         (("done",), "^a: its result was lost with a node, and could not be made again; no result was written"),

@@ -224,7 +224,7 @@ def test_a_cluster_for_one_command(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     arguments = ["score", "--ref", str(tmp_path / "a.txt"), str(tmp_path / "a.txt"), "--format=json", "--engine", "ray"]
     running = command(*arguments)
     output, said = running.communicate(timeout=100)
-    assert said.startswith("trubleu: warning: there is no Ray cluster here, so that one was started on this machine")
+    assert said.startswith("trubleu: warning: there is no Ray cluster here, so one was started on this machine")
     assert said.count("\n") == 1
     assert json.loads(done(command(*arguments, "--quiet"))) == json.loads(output)
     until(lambda: not processes("gcs_server", os.environ["RAY_AUTH_TOKEN"]))
@@ -242,7 +242,7 @@ def test_there_is_not_enough_memory(monkeypatch: pytest.MonkeyPatch) -> None:
         "with engine('ray') as there:\n    list(there.map(work, [Numbered(0, seconds=20)]))\n"
     )
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=False)
-    assert "EngineError: partition 0: its workers were stopped for want of memory" in ended.stderr
+    assert "EngineError: partition 0: its workers were stopped for lack of memory" in ended.stderr
     until(lambda: not processes("gcs_server", os.environ["RAY_AUTH_TOKEN"]))
     shutil.rmtree(folder)
 

@@ -138,7 +138,7 @@ def test_systems_that_say_the_same() -> None:
 
 def test_wrong_numbers() -> None:
     metrics = {"bleu-2": trubleu.metric("bleu-2")}
-    with pytest.raises(UsageError, match="two systems or more are compared, not 1"):
+    with pytest.raises(UsageError, match="at least two systems, not 1"):
         compare_systems({"A": A}, REFERENCES, metrics)
     with pytest.raises(DataError, match="3 outputs but references for 1 segment"):
         ngram_differences(metrics["bleu-2"], A, B, [["x"]])

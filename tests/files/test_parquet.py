@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-DAMAGED = r"x\.parquet(: the Parquet data is damaged or ends early| is damaged: its checksum does not fit)"
+DAMAGED = r"x\.parquet(: the Parquet data is damaged or ends early| is damaged: its checksum does not match)"
 FRAME = pl.DataFrame({"id": ["a", "b", "c"], "score": [1.5, 2.5, -3.25], "turns": [["x", "y"], [], ["z"]]})
 
 

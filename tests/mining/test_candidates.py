@@ -408,8 +408,8 @@ def test_bad_seeds(index: Index, tmp_path: Path) -> None:
     path.write_text(good + "\n" + line(id="b", message="the match", response=" ") + good)
     with pytest.raises(DataError) as told:
         index.candidates(path)
-    assert str(told.value) == f"{path}:4: the id 'a' is used already at {path}:1; every seed needs its own"
-    with pytest.raises(DataError, match="seed 2: the id 's1' is used already at seed 1; every"):
+    assert str(told.value) == f"{path}:4: the id 'a' is already used at {path}:1; every seed needs its own"
+    with pytest.raises(DataError, match="seed 2: the id 's1' is already used at seed 1; every"):
         index.candidates([SEED, SEED])
     path.write_text(good + line(id="b", message="the match"))
     with pytest.raises(DataError, match=r"seeds\.jsonl:2: the field response is missing"):

@@ -218,7 +218,7 @@ def test_a_bad_row_after_many_good_ones_can_be_skipped_afterwards(tmp_path: Path
 def test_an_empty_corpus(tmp_path: Path, content: str) -> None:
     (tmp_path / "c.jsonl").write_text(content)
     skipped = r" \(1 row skipped\)" if content.strip() else ""
-    with pytest.raises(DataError, match=rf"c\.jsonl holds no triples{skipped}; give some with a message"):
+    with pytest.raises(DataError, match=rf"c\.jsonl holds no triples{skipped}; give triples with a message"):
         Index.build(tmp_path / "x", tmp_path / "c.jsonl")
     assert not (tmp_path / "x").exists()
     with pytest.raises(DataError, match=r"<triples> holds no triples; give"):
@@ -358,9 +358,11 @@ def test_what_is_no_index(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"nothing: there is no such index; check the path"):
         Index.open(tmp_path / "nothing")
     (tmp_path / "file").write_text("x")
-    with pytest.raises(DataError, match=r"file is no index, which would be a folder; make one with trubleu mine index"):
+    with pytest.raises(
+        DataError, match=r"file is not an index, which would be a folder; make one with trubleu mine index"
+    ):
         Index.open(tmp_path / "file")
-    with pytest.raises(DataError, match=r" is no index: index\.json is missing; make one with trubleu mine index"):
+    with pytest.raises(DataError, match=r" is not an index: index\.json is missing; make one with trubleu mine index"):
         Index.open(tmp_path)
     corpus = write(tmp_path / "c.jsonl", [*triples(25), BAD])
     interrupted(tmp_path / "x", [corpus])

@@ -180,7 +180,7 @@ def test_wrong_records(tmp_path: Path, capsys: pytest.CaptureFixture[str], file:
     arguments = ["--refs", tmp_path / "refs.jsonl", tmp_path / "out.jsonl", "-m", "bleu", "--engine", "local"]
     code, out, error = run(capsys, *arguments)
     assert (code, out) == (2, "")
-    assert "1 of 5 partitions cannot be used, so that there is no result: lines 21 to 40 (" in error
+    assert "1 of 5 partitions cannot be used, so there is no result: lines 21 to 40 (" in error
     assert message in error
 
 
@@ -226,7 +226,7 @@ def test_what_cannot_be_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
             "refs.tbp is neither text nor Parquet; prepared references are read as a whole",
         ),
         (["--refs", refs, packed], "t.parquet.gz is a Parquet file that was compressed again"),
-        (["--ref", refs, outputs], "refs.jsonl holds whole segments, not one reference a line"),
+        (["--ref", refs, outputs], "refs.jsonl holds whole segments, not one reference per line"),
         (["--ref", tmp_path / "r", "--source", table, tmp_path / "s"], "out.parquet holds records, but here"),
         (["--ref", tmp_path / "r", "--ref", refs.with_name("lines"), tmp_path / "s"], "lines holds records, but here"),
     ):

@@ -275,7 +275,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         (["--engine", "local", "-"], "standard input) cannot be cut into ranges; put it into a file"),
         (["--engine", "local", "n" * 300], "cannot be read: File name too long"),
         (["n" * 300], "cannot be read: File name too long"),
-        (["--segments", "--segments-to", "there"], "--segments and --segments-to say twice"),
+        (["--segments", "--segments-to", "there"], "--segments and --segments-to both ask"),
     ],
 )
 def test_what_the_command_refuses(

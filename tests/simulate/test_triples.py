@@ -260,7 +260,7 @@ def test_numbers_out_of_bounds(tmp_path: Path, n: int) -> None:
 
 
 def test_a_name_that_tells_no_format(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"the name does not tell a format; let it end in \.jsonl, \.tsv or \.parquet"):
+    with pytest.raises(DataError, match=r"the name does not show a format; let it end in \.jsonl, \.tsv or \.parquet"):
         TripleSimulation().write(tmp_path / "t.txt", 1)
 
 

@@ -109,7 +109,7 @@ def test_an_empty_folder_is_filled_and_a_file_is_not(tmp_path: Path) -> None:
     write_world(tmp_path / "empty", World(), corpus=10, segments=5, systems=SYSTEMS)
     assert "world.json" in left_over(tmp_path / "empty")
     (tmp_path / "file").touch()
-    for name, message in (("file", "is there and is no folder"), ("-", "'-' is no name for a new folder")):
+    for name, message in (("file", "exists and is not a folder"), ("-", "'-' is not a name for a new folder")):
         with pytest.raises(UsageError, match=message):
             write_world(tmp_path / name if name == "file" else name, World(), corpus=10, segments=5)
 

@@ -38,7 +38,7 @@ def changed(row: int, value: float) -> NDArray[np.float64]:
 
 REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: bootstrap_interval(np.empty((0, 2)), mean), "The system has no segments, and an empty corpus has neither"),
-    (lambda: bootstrap_interval([1.0, 2.0], mean), "one row a segment, but the array has 1 dimension"),
+    (lambda: bootstrap_interval([1.0, 2.0], mean), "one row per segment, but the array has 1 dimension"),
     (lambda: bootstrap_interval(np.empty((3, 0)), mean), "no statistics, only 3 empty rows"),
     (lambda: bootstrap_interval(changed(1, np.nan), mean), "not finite in segment 1"),
     (lambda: bootstrap_interval(changed(2, -np.inf), mean), "not finite in segment 2"),

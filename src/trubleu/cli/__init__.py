@@ -72,8 +72,20 @@ EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
 
 
+class HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Wraps descriptions to the terminal, and keeps the lines of examples."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        if "\n" in text:
+            return super()._fill_text(text, width, indent)
+        return argparse.HelpFormatter._fill_text(self, text, width, indent)  # noqa: SLF001 - argparse has no other way
+
+
 class Parser(argparse.ArgumentParser):
     """A parser that says what is wrong in one sentence, without printing the usage first."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**{**settings, "formatter_class": HelpFormatter})
 
     def error(self, message: str) -> NoReturn:
         """Leave with exit code 2."""
@@ -96,7 +108,8 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands."""
     parser = Parser(
         prog="trubleu",
-        description="Score generated text with weighted references, and stay true to human judgement.",
+        description="Score generated text against references, collect ratings, and measure how far metrics agree with "
+        "people.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"trubleu {__version__}")

@@ -27,8 +27,8 @@ examples:
   trubleu compare --refs refs.jsonl A=sysA.txt B=sysB.txt C=sysC.txt --by topic --format html --out page.html
   trubleu compare --refs refs.jsonl A=sysA.txt B=sysB.txt -m dbleu-2 -m bleu-4 --top 20 --format markdown
 
-The first system is compared with each of the others, and the first metric decides which segments, buckets and n-grams
-are shown. N-grams are counted one by one, at one or two thousand outputs a second; --ngrams 0 leaves them out.
+The first system is compared with each of the others. The first metric determines which segments, buckets and n-grams
+are shown. Comparing n-grams takes a second per one or two thousand outputs; --ngrams 0 skips it.
 """
 
 
@@ -36,33 +36,34 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
         "compare",
-        help="show what makes the difference between systems",
-        description="Compare two systems or more: scores, intervals, paired tests, and the segments, kinds of segments "
-        "and n-grams that make the difference.",
+        help="show where and why systems differ",
+        description="Compare two or more systems: scores, intervals, paired tests, and the segments, kinds of segments "
+        "and n-grams in which they differ most.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.set_defaults(run=run)
     add_corpus_options(parser, "compare")
-    shown = parser.add_argument_group("what makes the difference")
+    shown = parser.add_argument_group("differences")
     shown.add_argument(
-        "--top", type=int, metavar="N", help="segments to show for each system (5; of more than two systems 2)"
+        "--top", type=int, metavar="N", help="segments to show per system (default: 5; 2 with more than two systems)"
     )
     shown.add_argument(
-        "--ngrams", type=int, metavar="N", help="n-grams to show for each system (15; of more than two systems 5)"
+        "--ngrams", type=int, metavar="N", help="n-grams to show per system (default: 15; 5 with more than two systems)"
     )
     shown.add_argument(
         "--by",
         action="append",
         default=[],
         metavar="FIELD[=FILE]",
-        help="sort segments into buckets by this field of --refs, or of a table or JSON lines with ids, too; give it "
-        "again for more",
+        help="group segments by this field of --refs, or of another table or JSON lines file with ids; repeat for more",
     )
     add_sampling_options(parser.add_argument_group("intervals and test"))
     out = add_output_options(parser, formats=(*FORMATS, "html"))
-    out.add_argument("--threads", type=int, metavar="N", help="threads to use (all cores); no number depends on it")
+    out.add_argument(
+        "--threads", type=int, metavar="N", help="threads (default: all cores); results do not depend on it"
+    )
 
 
 def run(options: argparse.Namespace) -> None:
@@ -85,7 +86,7 @@ def run(options: argparse.Namespace) -> None:
     with Bars(quiet=options.quiet) as bars:
         references, outputs = corpus_and_metric(options)
         if len(outputs) < 2:
-            raise UsageError("compare takes two systems or more, not one; trubleu score takes one")
+            raise UsageError("compare needs at least two systems; for one, use trubleu score")
         few = len(outputs) == 2 or page
         comparison = compare_systems(
             outputs,

@@ -25,7 +25,7 @@ examples:
   trubleu completion zsh > ~/.zfunc/_trubleu      (with fpath+=~/.zfunc before compinit in ~/.zshrc)
   trubleu completion fish > ~/.config/fish/completions/trubleu.fish
 
-A new version of TruBLEU may have new options: make the script again after an update.
+Make the script again after an update, because a new version may have new options.
 """
 
 
@@ -33,8 +33,8 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "completion",
-        help="print a script by which your shell completes commands and options",
-        description="Print a script by which a shell completes commands, options, files and names of metrics.",
+        help="print a completion script for your shell",
+        description="Print a script that lets your shell complete commands, options, files and metric names.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

@@ -67,25 +67,29 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
         "demo",
-        help="all steps with made-up data, in a minute, up to a report",
-        description="Make up a world of conversations, mine references, have simulated raters rate them, score five "
-        "systems, judge the metrics and write a report, in about a minute. Each command is printed before it runs.",
+        help="run the whole workflow on made-up data, in about a minute",
+        description="Generate conversations, mine references, let simulated raters rate them, score five systems, "
+        "judge the metrics and write a report, in about a minute. Each command is printed before it runs.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.set_defaults(run=run, files=[])
     parser.add_argument(
-        "folder", nargs="?", default="trubleu-demo", metavar="FOLDER", help="where everything stays (trubleu-demo)"
+        "folder",
+        nargs="?",
+        default="trubleu-demo",
+        metavar="FOLDER",
+        help="folder for all files (default: trubleu-demo)",
     )
     for name, default, what in (
-        ("seed", 1, "of the world and its raters"),
+        ("seed", 1, "random seed"),
         ("segments", 100, "messages that systems answer"),
-        ("raters", 3, "simulated raters, who rate everything"),
+        ("raters", 3, "simulated raters, each of whom rates everything"),
     ):
-        parser.add_argument(f"--{name}", type=int, default=default, metavar="N", help=f"{what} ({default})")
+        parser.add_argument(f"--{name}", type=int, default=default, metavar="N", help=f"{what} (default: {default})")
     parser.add_argument("--open", action="store_true", help="open the report in a browser")
-    parser.add_argument("--quiet", action="store_true", help="print only where the report is")
+    parser.add_argument("--quiet", action="store_true", help="print only the path of the report")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -153,14 +157,14 @@ def make_folder(name: str) -> Path:
     from trubleu.files.writer import LOCK
 
     if is_standard(name) or is_remote(name):
-        raise UsageError(f"{name} is no folder of this machine; name one for the demo")
+        raise UsageError(f"{name} is not a folder on this machine; name one for the demo")
     folder = Path(name)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         inside = sorted(path.name for path in folder.iterdir() if path.name != LOCK)
         if inside and (NAME not in inside or not (folder / NAME).read_text("utf-8").startswith(MARK)):
             raise UsageError(
-                f"{folder} holds something else than a demo ({some(inside, 3)}); name another folder, or remove it"
+                f"{folder} holds something other than a demo ({some(inside, 3)}); name another folder, or remove it"
             )
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or error

@@ -44,17 +44,18 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     parser = commands.add_parser(
         "explain",
         help="show how outputs got their scores",
-        description="Show which words or n-grams matched which reference, with what weight, and how that became the "
-        "score.",
+        description="Show which words or n-grams matched which reference, their weights, and how the score follows.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.set_defaults(run=run)
     which = parser.add_argument_group("segments (one of these)")
-    which.add_argument("--segment", action="append", metavar="ID", help="this one; give it again for more")
-    which.add_argument("--worst", type=int, metavar="N", help="the N with the worst scores of a system")
-    which.add_argument("--differ", type=int, metavar="N", help="the N where the scores of two systems differ most")
+    which.add_argument("--segment", action="append", metavar="ID", help="the segment with this id; repeat for more")
+    which.add_argument("--worst", type=int, metavar="N", help="the N segments with the lowest scores of a system")
+    which.add_argument(
+        "--differ", type=int, metavar="N", help="the N segments where the scores of two systems differ most"
+    )
     add_corpus_options(parser, "explain")
     add_output_options(parser, formats=("text", "json", "html"))
 

@@ -39,53 +39,61 @@ def add_run_parser(commands: argparse._SubParsersAction[Any]) -> None:
     parser = commands.add_parser(
         "run",
         help="mine candidate references for seeds",
-        description="Find, for each seed, the responses of the corpus that fit best: those whose message is like the "
-        "seed's and whose response is like the seed's. The seed's own response and its message are added. The file is "
-        "one of references that are not rated yet.",
+        description="For each seed, find the responses in the corpus whose message is similar to the seed's message "
+        "and which are similar to the seed's response. Add the seed's own response and its message. The output is a "
+        "file of unrated references.",
         epilog=RUN_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.set_defaults(run=run)
-    parser.add_argument("files", nargs="*", metavar="INDEX", help="the index, as mine index made it")
+    parser.add_argument("files", nargs="*", metavar="INDEX", help="an index, made by mine index")
     parser.add_argument(
         "--seeds", metavar="FILE", required=True, help="triples: JSON lines, a table or Parquet, or a folder"
     )
     parser.add_argument(
         "--columns",
         metavar="LIST",
-        help="of tables: -,context,message,response (- for none), or message=prompt,response=reply",
+        help="columns of tables: -,context,message,response (- skips a column), or message=prompt,response=reply",
     )
-    parser.add_argument("--skip-bad", action="store_true", help="count seeds that cannot be used instead of stopping")
+    parser.add_argument("--skip-bad", action="store_true", help="skip and count bad seeds instead of stopping")
     _add_scoring(parser)
-    parser.add_argument("--random", type=int, default=0, metavar="K", help="random responses to add to each seed (0)")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the random responses (1)")
+    parser.add_argument(
+        "--random", type=int, default=0, metavar="K", help="random responses to add per seed (default: 0)"
+    )
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="random seed (default: 1)")
     where = add_engine_group(parser)
     where.add_argument(
         "--resume",
         metavar="FOLDER",
-        help="keep what was found in parts of the index in this folder, and do not search again what is there",
+        help="cache the results of finished parts in this folder, and reuse those already there",
     )
     add_cache_options(where)
     out = parser.add_argument_group("output")
-    out.add_argument("--out", metavar="FILE", required=True, help=".jsonl (then maybe .gz or .zst), .parquet, or -")
-    out.add_argument("--quiet", action="store_true", help="no progress bars, no warnings, no table")
+    out.add_argument(
+        "--out", metavar="FILE", required=True, help=".jsonl (optionally with .gz or .zst), .parquet, or -"
+    )
+    out.add_argument("--quiet", action="store_true", help="no progress bars, warnings or table")
 
 
 def add_search_parser(commands: argparse._SubParsersAction[Any]) -> None:
     """Add ``mine search``."""
     parser = commands.add_parser(
         "search",
-        help="look by hand for what would be mined",
-        description="Print what would be mined for a message and a response; without a response, the triples whose "
-        "messages are most like the message.",
+        help="show what would be mined for one message",
+        description="Print what would be mined for a message and a response; without a response, the triples with the "
+        "most similar messages.",
         epilog=SEARCH_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.set_defaults(run=look)
-    parser.add_argument("files", nargs="*", metavar="INDEX MESSAGE", help="the index; then a message, as one argument")
-    parser.add_argument("--response", metavar="TEXT", help="what the candidates should be like; itself is left out")
+    parser.add_argument("files", nargs="*", metavar="INDEX MESSAGE", help="an index, and a message as one argument")
+    parser.add_argument(
+        "--response",
+        metavar="TEXT",
+        help="response that candidates should be similar to; the same response is left out",
+    )
     _add_scoring(parser)
     add_output_options(parser)
 
@@ -93,19 +101,28 @@ def add_search_parser(commands: argparse._SubParsersAction[Any]) -> None:
 def _add_scoring(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("scores")
     # None where nothing was given: the defaults are Python's, and alpha and epsilon are about a response.
-    group.add_argument("--top", type=int, metavar="N", help="how many candidates (15)")
-    group.add_argument("--alpha", type=float, metavar="A", help="how much the response counts, from 0 to 1 (0.5)")
+    group.add_argument("--top", type=int, metavar="N", help="candidates per seed (default: 15)")
     group.add_argument(
-        "--epsilon", type=float, metavar="E", help="keeps candidates whose response shares no word, from 0 on (0.1)"
+        "--alpha", type=float, metavar="A", help="weight of the response's similarity, from 0 to 1 (default: 0.5)"
     )
     group.add_argument(
-        "--variant", default="lucene", metavar="NAME", help="of BM25: lucene (default), robertson or atire"
+        "--epsilon",
+        type=float,
+        metavar="E",
+        help="at least 0; above 0, responses that share no word are kept (default: 0.1)",
     )
-    group.add_argument("--k1", type=float, default=1.2, metavar="X", help="how soon repetitions cease to count (1.2)")
-    group.add_argument("--b", type=float, default=0.75, metavar="X", help="how much length counts, from 0 to 1 (0.75)")
-    group.add_argument("--explain", action="store_true", help="also the words that matched, and what each contributed")
     group.add_argument(
-        "--threads", type=int, metavar="N", help="threads to use (all cores); results do not depend on it"
+        "--variant", default="lucene", metavar="NAME", help="BM25 variant: lucene (default), robertson or atire"
+    )
+    group.add_argument(
+        "--k1", type=float, default=1.2, metavar="X", help="BM25 saturation of repeated words (default: 1.2)"
+    )
+    group.add_argument(
+        "--b", type=float, default=0.75, metavar="X", help="BM25 length normalisation, from 0 to 1 (default: 0.75)"
+    )
+    group.add_argument("--explain", action="store_true", help="add the matching words and their contributions")
+    group.add_argument(
+        "--threads", type=int, metavar="N", help="threads (default: all cores); results do not depend on it"
     )
 
 
@@ -261,9 +278,9 @@ examples:
 """
 
 INDEX_EPILOG = """\
-A corpus is triples in JSON lines, tables (.tsv, .csv, .xlsx) or Parquet, or folders of such files; like the index, it
-may lie at an address such as s3://bucket/folder. What is indexed is kept shard by shard: after Ctrl-C, a full disk or a
-lost machine, --resume makes only those that are not finished.
+A corpus is triples in JSON lines, tables (.tsv, .csv, .xlsx) or Parquet, or folders of such files. Corpus and index may
+be at an address such as s3://bucket/folder. Finished shards are kept: after Ctrl-C, a full disk or a lost machine,
+--resume builds only the missing ones.
 """
 
 
@@ -271,8 +288,8 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the command and its own commands."""
     parser = commands.add_parser(
         "mine",
-        help="index conversations, and mine candidate references from them",
-        description="Index conversations, and mine candidate references from them.",
+        help="mine candidate references from conversations",
+        description="Index conversations and mine candidate references from them.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -289,7 +306,7 @@ def _add_index(commands: argparse._SubParsersAction[Any]) -> None:
     parser = commands.add_parser(
         "index",
         help="index a corpus of triples",
-        description="Index a corpus of triples, of any size, in little memory.",
+        description="Index a corpus of triples. Memory does not grow with the corpus.",
         epilog=INDEX_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -297,17 +314,17 @@ def _add_index(commands: argparse._SubParsersAction[Any]) -> None:
     parser.set_defaults(run=index)
     parser.add_argument("files", nargs="*", metavar="CORPUS", help="files of triples, or folders of them")
     words = parser.add_argument_group("words")
-    words.add_argument("--tokenize", default="13a", metavar="NAME", help="tokenizer, as in scoring (13a)")
-    words.add_argument("--keep-case", action="store_true", help="tell upper from lower case")
-    words.add_argument("--stop-words", metavar="FILE", help="words to leave out, one a line")
+    words.add_argument("--tokenize", default="13a", metavar="NAME", help="tokenizer, as in scoring (default: 13a)")
+    words.add_argument("--keep-case", action="store_true", help="keep upper and lower case apart")
+    words.add_argument("--stop-words", metavar="FILE", help="words to leave out, one per line")
     _add_reading(parser)
     out = parser.add_argument_group("output")
-    out.add_argument("--out", required=True, metavar="INDEX", help="the folder to make")
+    out.add_argument("--out", required=True, metavar="INDEX", help="the folder to create")
     out.add_argument(
         "--shard-triples",
         type=int,
         metavar="N",
-        help="triples in a file of the index, at most (1048576); fewer take less memory, and change no result",
+        help="maximum number of triples per shard (default: 1048576); smaller shards need less memory",
     )
     _add_resume(out)
     add_engine_group(parser)
@@ -317,13 +334,13 @@ def _add_add(commands: argparse._SubParsersAction[Any]) -> None:
     parser = commands.add_parser(
         "add",
         help="add more triples to an index",
-        description="Add more triples to an index, which can be searched meanwhile.",
+        description="Add more triples to an index. It can be searched meanwhile.",
         epilog=INDEX_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.set_defaults(run=add)
-    parser.add_argument("files", nargs="*", metavar="INDEX MORE", help="an index; then files of triples, or folders")
+    parser.add_argument("files", nargs="*", metavar="INDEX MORE", help="an index, then files of triples or folders")
     _add_reading(parser)
     _add_resume(parser.add_argument_group("output"))
     add_engine_group(parser)
@@ -332,13 +349,13 @@ def _add_add(commands: argparse._SubParsersAction[Any]) -> None:
 def _add_info(commands: argparse._SubParsersAction[Any]) -> None:
     parser = commands.add_parser(
         "info",
-        help="say what an index holds",
-        description="Say what an index holds and how it was made, and on request whether every byte is in order.",
+        help="describe an index",
+        description="Describe what an index contains and how it was made; with --check, verify all checksums.",
         allow_abbrev=False,
     )
     parser.set_defaults(run=info)
     parser.add_argument("files", nargs="*", metavar="INDEX", help="an index")
-    parser.add_argument("--check", action="store_true", help="compare every byte with its checksum")
+    parser.add_argument("--check", action="store_true", help="verify all checksums")
     add_output_options(parser)
 
 
@@ -347,7 +364,7 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
     corpus.add_argument(
         "--columns",
         metavar="LIST",
-        help="of tables: -,context,message,response (- for none), or message=prompt,response=reply",
+        help="columns of tables: -,context,message,response (- skips a column), or message=prompt,response=reply",
     )
     corpus.add_argument(
         "--skip-bad",
@@ -357,9 +374,9 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_resume(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--resume", action="store_true", help="go on where an earlier call was interrupted")
+    group.add_argument("--resume", action="store_true", help="continue an interrupted run")
     add_cache_options(group)
-    group.add_argument("--quiet", action="store_true", help="no progress bars, no warnings, no table")
+    group.add_argument("--quiet", action="store_true", help="no progress bars, warnings or table")
 
 
 def index(options: argparse.Namespace) -> None:

@@ -60,10 +60,10 @@ def add_output_options(
         type=int,
         default=digits,
         metavar="N",
-        help=f"decimals where people read ({digits}); csv and json have all",
+        help=f"decimals in tables (default: {digits}); csv and json have all digits",
     )
-    group.add_argument("--out", metavar="FILE", default="-", help="write there instead of standard output")
-    group.add_argument("--quiet", action="store_true", help="no progress bars and no warnings")
+    group.add_argument("--out", metavar="FILE", default="-", help="write to this file instead of standard output")
+    group.add_argument("--quiet", action="store_true", help="no progress bars or warnings")
     return group
 
 
@@ -106,11 +106,11 @@ def write_output(options: argparse.Namespace, text: str) -> None:
 
 def add_engine_group(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     """Add ``--engine``, and return its group for what else a command has to say about that."""
-    where = parser.add_argument_group("where the work is done; no result depends on it")
+    where = parser.add_argument_group("where the work runs (results do not depend on it)")
     where.add_argument(
         "--engine",
         metavar="NAME",
-        help="local:N for N processes on this machine, ray or ray://HOST:PORT for a Ray cluster",
+        help="local:N for N processes on this machine; ray or ray://HOST:PORT for a Ray cluster",
     )
     return where
 
@@ -121,7 +121,7 @@ def add_judge_engine_group(parser: argparse.ArgumentParser) -> None:
     where.add_argument(
         "--resume",
         metavar="FOLDER",
-        help="keep finished draws and scores in this folder, and do not make again what is there",
+        help="cache finished draws and scores in this folder, and reuse those already there",
     )
     add_cache_options(where)
 
@@ -131,9 +131,9 @@ def add_cache_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--cache-key",
         metavar="FILE",
-        help="the key that seals what --resume uses, for folders that several users or clusters share (your own)",
+        help="the key that signs the cache, for folders shared by several users or clusters (default: your own key)",
     )
-    group.add_argument("--no-cache", action="store_true", help="compute anew, whatever --resume would use")
+    group.add_argument("--no-cache", action="store_true", help="ignore the cache and compute everything again")
 
 
 @contextmanager
@@ -165,36 +165,46 @@ METRIC_OPTIONS: Final[dict[str, dict[str, Any]]] = {
     "tokenize": {"metavar": "NAME", "help": "tokenizer: 13a (default; trubleu: words), intl, char, zh, chat, none, …"},
     "lowercase": {
         "action": "store_true",
-        "help": "lower-case all texts; trubleu and meteor do unless they have lowercase=false",
+        "help": "lower-case all texts (the default of trubleu and meteor)",
     },
-    "smoothing": {"metavar": "KIND", "help": "exp (default), floor, add-k or none; for bleu2vec lin-och (default) too"},
-    "smoothing_value": {"metavar": "X", "type": float, "help": "the value for floor (0.1) or add-k (1)"},
-    "effective_order": {"action": "store_true", "help": "leave out orders that texts are too short for"},
+    "smoothing": {
+        "metavar": "KIND",
+        "help": "exp (default), floor, add-k or none; for bleu2vec also lin-och (its default)",
+    },
+    "smoothing_value": {
+        "metavar": "X",
+        "type": float,
+        "help": "the constant of floor (default: 0.1) or add-k (default: 1)",
+    },
+    "effective_order": {"action": "store_true", "help": "leave out n-gram orders that the texts are too short for"},
     "reference_length": {"metavar": "RULE", "help": "closest (default), shortest, longest or average"},
-    "variant": {"metavar": "NAME", "help": "sBLEU's smoothing: lin-och (default), nakov, nakov-all or sacrebleu"},
+    "variant": {"metavar": "NAME", "help": "smoothing of sBLEU: lin-och (default), nakov, nakov-all or sacrebleu"},
     "definition": {
         "metavar": "NAME",
-        "help": "ΔBLEU's formula: paper (default) or fork2019; bleu2vec's: paper or release2017",
+        "help": "formula of ΔBLEU: paper (default) or fork2019; of bleu2vec: paper (default) or release2017",
     },
-    "negative": {"metavar": "RULE", "help": "what ΔBLEU's sums below 0 become: clamp (default), floor:E or error"},
-    "length_references": {"metavar": "WHICH", "help": "who sets ΔBLEU's reference length: all (default) or positive"},
+    "negative": {"metavar": "RULE", "help": "how ΔBLEU treats sums below 0: clamp (default), floor:E or error"},
+    "length_references": {
+        "metavar": "WHICH",
+        "help": "references that set ΔBLEU's reference length: all (default) or positive",
+    },
     "no_positive": {"metavar": "RULE", "help": "segments without a positive weight: error (default) or skip"},
-    "unrated_as": {"metavar": "W", "type": float, "help": "the weight of references that are not rated yet"},
+    "unrated_as": {"metavar": "W", "type": float, "help": "weight of references that are not rated yet"},
     "vectors": {
         "metavar": "PATH",
         "help": "vectors for trubleu, bleu2vec and dbleu2vec: a store, a file, a folder or ready (default)",
     },
-    "similarity": {"metavar": "RULE", "help": "what becomes of cosines there: raw, clamp or shift:S"},
-    "oov": {"metavar": "X", "help": "the similarity of what has no vector there (0.001), or composed"},
-    "credit": {"metavar": "RULE", "help": "what near misses earn in dbleu2vec: earn (default), nearest or max"},
+    "similarity": {"metavar": "RULE", "help": "how bleu2vec and dbleu2vec use a cosine: raw, clamp or shift:S"},
+    "oov": {"metavar": "X", "help": "similarity if an n-gram has no vector (default: 0.001), or composed"},
+    "credit": {"metavar": "RULE", "help": "credit for near misses in dbleu2vec: earn (default), nearest or max"},
     "corpus": {
         "metavar": "FILE",
-        "help": "references whose n-grams nist and cider learn from, in place of those that outputs are scored against",
+        "help": "references to count n-grams in for nist and cider, instead of those given",
     },
     "alpha": {
         "metavar": "A",
         "type": float,
-        "help": "the share of the references in iBLEU, from 0 to 1 (0.9); METEOR's own alpha stands in brackets only",
+        "help": "weight of the references in iBLEU, from 0 to 1 (default: 0.9); for METEOR, use meteor[alpha=…]",
     },
 }
 
@@ -235,54 +245,54 @@ def add_corpus_options(
         "systems",
         nargs=systems,
         metavar="[NAME=]OUTPUTS",
-        help="a system's outputs: one text a line, or JSON lines with id and text; .gz is fine, - is standard input; "
-        "or a set (see trubleu import), then maybe names of its systems",
+        help="outputs of a system: one text per line, or JSON lines with id and text; may be compressed; - is standard "
+        "input; or a set (see trubleu import), optionally followed by names of its systems",
     )
     given = parser.add_argument_group("references")
     given.add_argument(
         "--refs",
         metavar="FILE",
-        help="references with weights: JSON lines, or a table (.csv, .tsv, .xlsx, .parquet) of id, text and weight or "
-        "ratings; or one reference a line",
+        help="references, with or without weights: JSON lines, a table (.csv, .tsv, .xlsx, .parquet) with id, text and "
+        "weight or ratings, or one reference per line",
     )
     if "columns" not in without:
         given.add_argument(
             "--columns",
             type=_columns,
             metavar="FIELD=TITLE,…",
-            help="which columns of tables hold what, if their titles do not tell: text=answer,ratings=ann+bob",
+            help="columns of tables, if their titles are not recognised: text=answer,ratings=ann+bob",
         )
     if "only_common" not in without:
         given.add_argument(
             "--only-common",
             action="store_true",
-            help="leave out segments that not all files have; files are joined by id",
+            help="join files by id, and leave out segments that are not in all of them",
         )
     if "scale" not in without:
         given.add_argument(
             "--scale",
             dest="reference_scale",
             metavar="LOW:HIGH",
-            help="the scale of ratings in a table of references, such as 1:5 or 0:100",
+            help="rating scale of a table of references, such as 1:5 or 0:100",
         )
-    given.add_argument("--ref", action="append", metavar="FILE", help="one reference a line; give it again for more")
+    given.add_argument("--ref", action="append", metavar="FILE", help="one reference per line; repeat for more")
     given.add_argument(
         "-i",
         "--input",
         nargs="+",
         metavar="[NAME=]OUTPUTS",
-        help="outputs, as in sacreBLEU: other files are then references",
+        help="outputs, as in sacreBLEU; the other files are then references",
     )
     given.add_argument(
         "--weight",
         action="append",
         metavar="FILE",
-        help="the weights of a --ref, in the same order: a number from -1 to 1 a line, or nothing for no reference",
+        help="weights, one file per --ref in the same order: a number from -1 to 1 per line, empty for no reference",
     )
     given.add_argument(
         "--source",
         metavar="FILE",
-        help="what the outputs answer to, translate or shorten, one text a line, for ibleu; else the message in --refs",
+        help="source texts for ibleu, one per line (default: the messages in --refs)",
     )
     parser.set_defaults(metrics_of=command)
     chosen = parser.add_argument_group("metrics")
@@ -291,22 +301,24 @@ def add_corpus_options(
         "--metric",
         action="append",
         metavar="METRIC",
-        help=f"a metric; give it again for more (default: {default_text(command)})",
+        help=f"a metric; repeat for more (default: {default_text(command)})",
     )
     for name, settings in METRIC_OPTIONS.items():
         if name not in without:
             chosen.add_argument(f"--{name.replace('_', '-')}", *SHORT.get(name, ()), **settings)
     if "lowercase" not in without:
-        chosen.add_argument("-lc", dest="lowercase_bleu", action="store_true", help="lower-case texts for BLEU alone")
+        chosen.add_argument("-lc", dest="lowercase_bleu", action="store_true", help="lower-case texts for BLEU only")
     return chosen
 
 
 def add_sampling_options(group: argparse._ArgumentGroup) -> None:
     """Add how intervals and tests are made, the same in every command."""
     group.add_argument("--method", choices=("bootstrap", "randomisation"), default="bootstrap", help="the paired test")
-    group.add_argument("--resamples", type=int, default=10_000, metavar="N", help="draws (10000)")
-    group.add_argument("--confidence", type=float, default=0.95, metavar="C", help="of intervals (0.95)")
-    group.add_argument("--seed", type=int, default=12345, metavar="N", help="of all draws (12345)")
+    group.add_argument(
+        "--resamples", type=int, default=10_000, metavar="N", help="number of resamples (default: 10000)"
+    )
+    group.add_argument("--confidence", type=float, default=0.95, metavar="C", help="confidence level (default: 0.95)")
+    group.add_argument("--seed", type=int, default=12345, metavar="N", help="random seed (default: 12345)")
 
 
 def sampling_of(options: argparse.Namespace, *, interval: bool, test: bool, baseline: str | None = None) -> Sampling:
@@ -507,9 +519,11 @@ def build_metrics(options: argparse.Namespace) -> dict[str, Metric]:
         return built[1]  # some read files when they are made
     metrics = metrics_by_name(settings)
     if options.weight and not any(metric.uses_weights for metric in metrics.values()):
-        raise UsageError("--weight changes nothing, as none of the metrics uses weights; leave it out, or add trubleu")
+        raise UsageError(
+            "--weight has no effect, because none of the metrics uses weights; leave it out, or add trubleu"
+        )
     if options.source is not None and not any(metric.needs_source for metric in metrics.values()):
-        raise UsageError("--source changes nothing, as none of the metrics looks at it; leave it out, or add ibleu-4")
+        raise UsageError("--source has no effect, because none of the metrics uses it; leave it out, or add ibleu-4")
     options.built_metrics = (settings, metrics)
     return metrics
 
@@ -525,7 +539,7 @@ def metric_settings(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
     specs = [parse(text) for text in options.metric]
     for name in given:
         if not any(takes_option(spec, name) for spec in specs):
-            raise UsageError(f"--{name.replace('_', '-')} changes nothing, as none of the metrics takes it from there")
+            raise UsageError(f"--{name.replace('_', '-')} has no effect on these metrics; leave it out")
     settings: dict[str, dict[str, Any]] = {}
     for spec in specs:
         if spec.text in settings:
@@ -536,7 +550,7 @@ def metric_settings(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
 
         bleu = [spec.text for spec in specs if spec.factory is Bleu and spec.accepts("lowercase")]
         if not bleu:
-            raise UsageError("-lc changes nothing, as BLEU is none of the metrics; --lowercase is for all of them")
+            raise UsageError("-lc has no effect, because BLEU is not among the metrics; use --lowercase")
         for text in bleu:
             settings[text]["lowercase"] = True
     return settings

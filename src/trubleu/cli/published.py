@@ -29,9 +29,9 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
         "import",
-        help="make outputs, references and ratings of published data",
-        description="Make a set that other commands take (outputs, references and ratings) of the raw files of "
-        "published data. Nothing is downloaded.",
+        help="convert published data into outputs, references and ratings",
+        description="Convert the raw files of published data into a set (outputs, references and ratings) that other "
+        "commands can use. Nothing is downloaded.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

@@ -25,7 +25,7 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     parser = commands.add_parser(
         "refs",
         help="check, convert or prepare references",
-        description="Look through references, convert them to another format, or prepare them for many scorings.",
+        description="Check references, convert them to another format, or prepare them for repeated scoring.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -39,13 +39,13 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
 def _add_check(commands: argparse._SubParsersAction[Any]) -> None:
     parser = commands.add_parser(
         "check",
-        help="count references and weights, and find what should be known about them",
-        description="Count segments, references and weights, and find segments without a positive weight, references "
-        "that are not rated, repeated or empty. It is a report: whatever it finds, the exit code is 0.",
+        help="count references and weights, and report possible problems",
+        description="Count segments, references and weights, and report segments without a positive weight and "
+        "references that are unrated, repeated or empty. The exit code is 0 even if there are problems.",
         allow_abbrev=False,
     )
     parser.set_defaults(run=check)
-    _add_input(parser, "FILE", "references: JSON lines, Parquet, one a line, or a prepared file")
+    _add_input(parser, "FILE", "references: JSON lines, a table, Parquet, one per line, or a prepared file")
     add_output_options(parser)
 
 
@@ -53,44 +53,44 @@ def _add_convert(commands: argparse._SubParsersAction[Any]) -> None:
     parser = commands.add_parser(
         "convert",
         help="write references in another format",
-        description="Write references in the format that the second file's name tells: .jsonl (then maybe .gz or .zst) "
-        "or .parquet. Ids, contexts, messages, texts, weights and origins are kept, and ratings become weights.",
+        description="Write references in the format given by the name of the second file: .jsonl (optionally with .gz "
+        "or .zst) or .parquet. Ids, contexts, messages, texts, weights and origins are kept; ratings become weights.",
         allow_abbrev=False,
     )
     parser.set_defaults(run=convert)
-    _add_input(parser, "FILE", "references to read, unless there is a --ref, and the file to write")
+    _add_input(parser, "FILE", "the references (unless --ref is given), and the file to write")
     parser.add_argument(
         "--min-weight",
         type=float,
         metavar="W",
-        help="keep references of at least this weight only; a segment without any keeps its best one",
+        help="keep only references with at least this weight; a segment without any keeps its best one",
     )
 
 
 def _add_prepare(commands: argparse._SubParsersAction[Any]) -> None:
     parser = commands.add_parser(
         "prepare",
-        help="tokenise references once, into a file that opens at once",
-        description="Tokenise and number references once, into a file that trubleu score --refs takes like any other, "
-        "opens at once and scores several times as fast.",
+        help="tokenise references once, for repeated scoring",
+        description="Tokenise references once and write them to a file for trubleu score --refs. The file opens "
+        "instantly, and scoring with several references is several times as fast.",
         allow_abbrev=False,
     )
     parser.set_defaults(run=prepare)
-    _add_input(parser, "FILE", "references to read, unless there is a --ref")
+    _add_input(parser, "FILE", "the references, unless --ref is given")
     parser.add_argument("--out", metavar="FILE.tbp", required=True, help="the file to write")
     parser.add_argument("--tokenize", metavar="NAME", default="13a", help="tokenizer: 13a (default), intl, chat, …")
     parser.add_argument("--lowercase", action="store_true", help="lower-case all texts")
-    parser.add_argument("--quiet", action="store_true", help="no progress bars and no warnings")
+    parser.add_argument("--quiet", action="store_true", help="no progress bars or warnings")
 
 
 def _add_input(parser: argparse.ArgumentParser, metavar: str, text: str) -> None:
     parser.add_argument("files", nargs="*", metavar=metavar, help=text)
-    parser.add_argument("--ref", action="append", metavar="FILE", help="one reference a line; give it again for more")
+    parser.add_argument("--ref", action="append", metavar="FILE", help="one reference per line; repeat for more")
     parser.add_argument(
         "--weight",
         action="append",
         metavar="FILE",
-        help="the weights of a --ref, in the same order: a number from -1 to 1 a line, or nothing for no reference",
+        help="weights, one file per --ref in the same order: a number from -1 to 1 per line, empty for no reference",
     )
 
 

@@ -47,7 +47,7 @@ def add_list_option(parser: argparse._ArgumentGroup) -> None:
         nargs="?",
         const=ALL,
         metavar="NAME",
-        help="tell what each metric is for and what it needs, or the options of one, and end",
+        help="list all metrics and what each is for and needs, or the options of one metric, and exit",
     )
 
 
@@ -73,10 +73,10 @@ examples:
   trubleu score --ref a.txt --ref b.txt --weight wa.txt --weight wb.txt system.txt
   trubleu score --refs refs.jsonl sysA.txt B=sysB.txt -m bleu-4 -m 'dbleu-2[tokenize=chat]' --ci --test --baseline sysA
 
-metrics: trubleu-N (N from 1 to 9, 3 if left out), bleu-N, sbleu-N, dbleu-N, sdbleu-N, ibleu-N, cider-N, cider-d-N,
-lebleu-N (4 if left out), nist-N (5 if left out), chrf, chrf++, meteor, ter; with near misses bleu2vec-N, bleu2vec-f-N,
-dbleu2vec-N, dbleu2vec-f-N (3 if left out); or your own as package.module:Class. Options of one metric stand in brackets
-behind its name; several metrics may follow one -m. What each of them is for: trubleu score --list-metrics.
+metrics (N from 1 to 9): trubleu-N (default N: 3); bleu-N, sbleu-N, dbleu-N, sdbleu-N, ibleu-N, cider-N, cider-d-N,
+lebleu-N (4); nist-N (5); bleu2vec-N, bleu2vec-f-N, dbleu2vec-N, dbleu2vec-f-N (3); chrf, chrf++, meteor, ter; your own:
+package.module:Class. Set options of one metric in brackets after its name. One -m may be followed by several metrics.
+trubleu score --list-metrics shows what each metric is for.
 """
 
 
@@ -95,24 +95,26 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     drawn = parser.add_argument_group("intervals and tests")
     drawn.add_argument("--ci", action="store_true", help="add bootstrap intervals")
     drawn.add_argument("--test", action="store_true", help="test the differences between systems")
-    drawn.add_argument("--baseline", metavar="NAME", help="test every system against this one instead of all pairs")
+    drawn.add_argument(
+        "--baseline", metavar="NAME", help="compare all systems with this one instead of testing all pairs"
+    )
     add_sampling_options(drawn)
     out = add_output_options(parser)
     out.add_argument(
-        "-b", "--score-only", action="store_true", help="print the numbers alone, a line per system and metric"
+        "-b", "--score-only", action="store_true", help="print only the scores, one line per system and metric"
     )
     out.add_argument(
         "--signature",
         choices=("trubleu", "sacrebleu"),
         default="trubleu",
         metavar="NAME",
-        help="whose signatures to print: trubleu (default), or sacrebleu for the numbers that are sacreBLEU's",
+        help="style of signatures: trubleu (default), or sacrebleu for metrics that equal sacreBLEU's",
     )
     out.add_argument("--segments", action="store_true", help="add the score of every segment")
     out.add_argument(
         "--segments-to",
         metavar="FOLDER",
-        help="write the scores of segments to this folder, as JSON lines in parts, for corpora of any size",
+        help="write segment scores to this folder as JSON lines, in parts; for large corpora",
     )
     add_engine_options(parser)
 
@@ -123,11 +125,13 @@ def add_engine_options(parser: argparse.ArgumentParser) -> None:
     where.add_argument(
         "--resume",
         metavar="FOLDER",
-        help="with --engine, keep finished ranges in this folder, and do not work again on those that are there",
+        help="with --engine: cache finished ranges in this folder, and reuse those already there",
     )
     add_cache_options(where)
-    where.add_argument("--skip-bad", action="store_true", help="with --engine, leave out ranges that cannot be used")
-    where.add_argument("--threads", type=int, metavar="N", help="threads to use (all cores; with --engine one a range)")
+    where.add_argument("--skip-bad", action="store_true", help="with --engine: leave out ranges with bad data")
+    where.add_argument(
+        "--threads", type=int, metavar="N", help="threads (default: all cores; with --engine one per range)"
+    )
 
 
 def run(options: argparse.Namespace) -> None:
@@ -143,7 +147,7 @@ def run(options: argparse.Namespace) -> None:
     if not options.systems:
         raise UsageError("there is nothing to score; name a file of outputs, or see what there is with --list-metrics")
     if options.score_only and (options.format != "text" or options.ci or options.test or options.segments):
-        raise UsageError("-b prints scores alone; leave it out, or --format, --ci, --test and --segments")
+        raise UsageError("-b prints only scores; leave it out, or --format, --ci, --test and --segments")
     if options.baseline is not None and not options.test:
         raise UsageError("--baseline needs --test; add it, or leave the baseline out")
     check_output(options)
@@ -155,7 +159,7 @@ def run(options: argparse.Namespace) -> None:
         raise UsageError("--resume goes with --engine; add one, such as --engine local:4, or leave it out")
     sampling = sampling_of(options, interval=options.ci, test=options.test, baseline=options.baseline)
     if options.segments and options.segments_to is not None:
-        raise UsageError("--segments and --segments-to say twice where scores of segments go; leave one out")
+        raise UsageError("--segments and --segments-to both ask for segment scores; leave one out")
     with resumable(options) as cache, Bars(quiet=options.quiet) as bars:
         if options.engine is not None:
             with chosen_engine(options) as where:

@@ -22,12 +22,12 @@ examples:
   trubleu simulate world rehearsal --system a=skill:0.8 --system b=skill:0.7 --system parrot
 
 systems:
-  skill:SHARE  so many good responses (0 to 1), otherwise dull ones, other topics, acts that do not fit, near-parrots
-  retrieval    the response to the most similar message, among other conversations than those of the corpus
-  random       any response of these
-  dull         always something dull
-  constant     always the same dull thing
-  parrot       the message said back
+  skill:SHARE  this share of good responses (0 to 1); the others are dull, off topic, unfitting or near-parrots
+  retrieval    the response to the most similar message, from conversations outside the corpus
+  random       a random response from these
+  dull         dull responses
+  constant     always the same dull response
+  parrot       the message itself
 """
 
 
@@ -35,27 +35,31 @@ def add_world_parser(commands: argparse._SubParsersAction[Any]) -> None:
     """Add ``simulate world``."""
     parser = commands.add_parser(
         "world",
-        help="make up a world with known quality: a corpus, test messages, systems, the truth about them",
-        description="Make up a world in which the quality of every response is known: a corpus to mine, conversations "
-        "to test on, what systems of chosen quality answer, and the truth about it.",
+        help="a world with known quality: a corpus, test messages, systems, and the truth about them",
+        description="Generate a world in which the quality of every response is known: a corpus to mine, conversations "
+        "to test on, the answers of systems of chosen quality, and the true quality of each answer.",
         epilog=WORLD_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.set_defaults(run=world, files=[])
     parser.add_argument("folder", metavar="FOLDER", help="a new folder")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the world (1)")
-    parser.add_argument("--corpus", type=int, default=20_000, metavar="N", help="conversations of the corpus (20000)")
-    parser.add_argument("--segments", type=int, default=200, metavar="N", help="conversations to test on (200)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="random seed (default: 1)")
+    parser.add_argument(
+        "--corpus", type=int, default=20_000, metavar="N", help="conversations in the corpus (default: 20000)"
+    )
+    parser.add_argument(
+        "--segments", type=int, default=200, metavar="N", help="conversations to test on (default: 200)"
+    )
     parser.add_argument(
         "--system",
         action="append",
         default=[],
         metavar="NAME=SPEC",
-        help="a system, several times for several; the usual ones are strong=skill:0.85, fair=skill:0.6, "
-        "weak=skill:0.3, retrieval, dull, parrot and random",
+        help="a system; repeat for more (default: strong=skill:0.85, fair=skill:0.6, weak=skill:0.3, retrieval, dull, "
+        "parrot and random)",
     )
-    parser.add_argument("--quiet", action="store_true", help="print nothing, and no progress bar")
+    parser.add_argument("--quiet", action="store_true", help="no output and no progress bars")
 
 
 def world(options: argparse.Namespace) -> None:
@@ -140,10 +144,7 @@ def _told(written: WrittenWorld, systems: dict[str, str]) -> str:
 
 ALL: Final = "all"
 
-ONE_WORLD: Final = (
-    "Errors (±) are those of drawing from one world; worlds differ by more, so try a few (--seed) before you rely on "
-    "a number."
-)
+ONE_WORLD: Final = "± is the standard error over draws from one world. Worlds differ by more, so try several (--seed)."
 
 POWER_EPILOG: Final = """\
 examples:
@@ -171,17 +172,17 @@ def add_study_parsers(commands: argparse._SubParsersAction[Any]) -> None:
         commands,
         "power",
         "how often would a study find the better of two systems?",
-        "Simulate many studies of two systems of known quality; mining, weights, metrics and the paired test are those "
-        "of a real study. The table says how often the test finds the better system at p < 0.05, by the "
-        "numbers of segments, references and raters; how often it finds the wrong one; and how often it finds a "
-        f"difference where there is none. {ONE_WORLD}",
+        "Simulate many studies of two systems of known quality, with the same mining, weights, metrics and paired test "
+        "as in a real study. For each number of segments, references and raters, the table shows how often the test "
+        "finds the better system at p < 0.05, how often it finds the wrong one, and how often it finds a difference "
+        f"between equal systems. {ONE_WORLD}",
         POWER_EPILOG,
     )
     power.set_defaults(run=run_power)
-    _add_systems(power, "two of these", ("skill:0.7", "skill:0.5"))
+    _add_systems(power, "exactly two", ("skill:0.7", "skill:0.5"))
     _add_sizes(power, segments="50,100,200,500", references="1,5,15", raters="1,3,5,10", metrics=("bleu-2", "dbleu-2"))
     drawn = power.add_argument_group("tests")
-    drawn.add_argument("--studies", type=int, default=300, metavar="N", help="studies to simulate for a number (300)")
+    drawn.add_argument("--studies", type=int, default=300, metavar="N", help="studies per condition (default: 300)")
     drawn.add_argument("--method", choices=("bootstrap", "randomisation"), default="bootstrap", help="the paired test")
     _add_world(power)
     add_output_options(power, digits=1)
@@ -189,13 +190,13 @@ def add_study_parsers(commands: argparse._SubParsersAction[Any]) -> None:
     coverage = _parser(
         commands,
         "coverage",
-        "do intervals cover the true score as often as they say?",
-        "Draw many test sets from a pool of segments whose score is known, make the bootstrap interval of each, and "
-        "count how often it covers the truth.",
+        "do intervals contain the true score as often as they promise?",
+        "Draw many test sets from a pool of segments with a known score, compute the bootstrap interval of each, and "
+        "count how often it contains the true score.",
         COVERAGE_EPILOG,
     )
     coverage.set_defaults(run=run_coverage)
-    _add_systems(coverage, "one of these, or several", ("skill:0.6",))
+    _add_systems(coverage, "repeat for more", ("skill:0.6",))
     _add_sizes(
         coverage,
         segments="50,100,200,500,1000",
@@ -204,27 +205,27 @@ def add_study_parsers(commands: argparse._SubParsersAction[Any]) -> None:
         metrics=("bleu-2", "bleu-4", "sbleu-2", "dbleu-2"),
     )
     drawn = coverage.add_argument_group("intervals")
-    drawn.add_argument("--sets", type=int, default=1_000, metavar="N", help="test sets to draw for a number (1000)")
-    drawn.add_argument("--confidence", type=float, default=0.95, metavar="C", help="of intervals (0.95)")
+    drawn.add_argument("--sets", type=int, default=1_000, metavar="N", help="test sets per condition (default: 1000)")
+    drawn.add_argument("--confidence", type=float, default=0.95, metavar="C", help="confidence level (default: 0.95)")
     _add_world(coverage)
     add_output_options(coverage)
 
     order = _parser(
         commands,
         "order",
-        "do metrics put systems into their true order?",
+        "do metrics rank systems in their true order?",
         f"Score systems of known quality on many test sets, and compare their order with the true one. {ONE_WORLD}",
         ORDER_EPILOG,
     )
     order.set_defaults(run=run_order)
     _add_systems(
         order,
-        "one for each system",
-        ("strong, fair, weak, retrieval, dull, parrot and random, as simulate world has them",),
+        "repeat for more",
+        ("the systems of simulate world",),
     )
     _add_sizes(order, segments="50,200", references=f"1,{ALL}", raters="5", metrics=("bleu-2", "sbleu-2", "dbleu-2"))
     drawn = order.add_argument_group("test sets")
-    drawn.add_argument("--sets", type=int, default=1_000, metavar="N", help="test sets to draw for a number (1000)")
+    drawn.add_argument("--sets", type=int, default=1_000, metavar="N", help="test sets per condition (default: 1000)")
     _add_world(order, resamples=False)
     add_output_options(order)
 
@@ -250,8 +251,8 @@ def _add_systems(parser: argparse.ArgumentParser, often: str, default: Sequence[
         action="append",
         dest="responders",
         metavar="[NAME=]SPEC",
-        help=f"a system, {often}: skill:SHARE (that share of its answers is good), random, constant, dull, parrot or "
-        f"retrieval ({', '.join(default)})",
+        help=f"a system ({often}): skill:SHARE (the share of good answers), random, constant, dull, parrot or "
+        f"retrieval (default: {', '.join(default)})",
     )
     parser.set_defaults(default_responders=tuple(default))
 
@@ -259,41 +260,59 @@ def _add_systems(parser: argparse.ArgumentParser, often: str, default: Sequence[
 def _add_sizes(
     parser: argparse.ArgumentParser, *, segments: str, references: str, raters: str, metrics: Sequence[str]
 ) -> None:
-    varied = parser.add_argument_group("what is varied")
-    varied.add_argument(
-        "--segments", default=segments, metavar="N,…", help=f"sizes of test sets ({segments.replace(',', ', ')})"
-    )
+    varied = parser.add_argument_group("conditions")
+    varied.add_argument("--segments", default=segments, metavar="N,…", help=f"sizes of test sets (default: {segments})")
     varied.add_argument(
         "--references",
         default=references,
         metavar="N,…",
-        help="references a segment, in the order of mine run: the seed's response, mined ones by rank, the message, "
-        f"random ones; all for all of them ({references.replace(',', ', ')})",
+        help="references per segment, in the order of mine run (the seed's response, mined ones by rank, the message, "
+        f"random ones), or all (default: {references})",
     )
+    varied.add_argument("--raters", default=raters, metavar="N,…", help=f"ratings per reference (default: {raters})")
     varied.add_argument(
-        "--raters", default=raters, metavar="N,…", help=f"ratings of each reference ({raters.replace(',', ', ')})"
-    )
-    varied.add_argument(
-        "-m", "--metric", action="append", metavar="METRIC", help=f"a metric; again for more ({', '.join(metrics)})"
+        "-m",
+        "--metric",
+        action="append",
+        metavar="METRIC",
+        help=f"a metric; repeat for more (default: {', '.join(metrics)})",
     )
     parser.set_defaults(default_metrics=tuple(metrics))
 
 
 def _add_world(parser: argparse.ArgumentParser, *, resamples: bool = True) -> None:
     people = parser.add_argument_group("raters")
-    people.add_argument("--noise", type=float, default=0.8, metavar="S", help="spread of one rater's scores (0.8)")
-    people.add_argument("--bias", type=float, default=0.3, metavar="S", help="spread of how mild raters are (0.3)")
-    people.add_argument("--lazy", type=float, default=0.0, metavar="SHARE", help="of raters who do not read (0)")
-    people.add_argument("--crowd", type=int, default=40, metavar="N", help="people that raters are drawn from (40)")
+    people.add_argument(
+        "--noise", type=float, default=0.8, metavar="S", help="standard deviation of a rater's noise (default: 0.8)"
+    )
+    people.add_argument(
+        "--bias", type=float, default=0.3, metavar="S", help="standard deviation of raters' leniency (default: 0.3)"
+    )
+    people.add_argument(
+        "--lazy", type=float, default=0.0, metavar="SHARE", help="share of raters who do not read (default: 0)"
+    )
+    people.add_argument(
+        "--crowd", type=int, default=40, metavar="N", help="number of raters to draw from (default: 40)"
+    )
     made = parser.add_argument_group("the world")
-    made.add_argument("--pool", type=int, default=5_000, metavar="N", help="segments to draw test sets from (5000)")
-    made.add_argument("--corpus", type=int, default=20_000, metavar="N", help="conversations to mine from (20000)")
-    made.add_argument("--top", type=int, default=15, metavar="N", help="candidates to mine for a seed (15)")
-    made.add_argument("--random", type=int, default=0, metavar="K", help="random responses to add to them (0)")
-    made.add_argument("--seed", type=int, default=1, metavar="N", help="of the world and of all draws (1)")
+    made.add_argument(
+        "--pool", type=int, default=5_000, metavar="N", help="segments to draw test sets from (default: 5000)"
+    )
+    made.add_argument(
+        "--corpus", type=int, default=20_000, metavar="N", help="conversations to mine from (default: 20000)"
+    )
+    made.add_argument("--top", type=int, default=15, metavar="N", help="mined candidates per seed (default: 15)")
+    made.add_argument("--random", type=int, default=0, metavar="K", help="random responses per seed (default: 0)")
+    made.add_argument(
+        "--seed", type=int, default=1, metavar="N", help="random seed of the world and all draws (default: 1)"
+    )
     if resamples:
-        made.add_argument("--resamples", type=int, default=1_000, metavar="N", help="draws of the bootstrap (1000)")
-    made.add_argument("--threads", type=int, metavar="N", help="threads to use (all cores); no number depends on it")
+        made.add_argument(
+            "--resamples", type=int, default=1_000, metavar="N", help="bootstrap resamples (default: 1000)"
+        )
+    made.add_argument(
+        "--threads", type=int, metavar="N", help="threads (default: all cores); results do not depend on it"
+    )
 
 
 def run_power(options: argparse.Namespace) -> None:
@@ -356,7 +375,7 @@ def run_order(options: argparse.Namespace) -> None:
 
     systems = _systems(options) if options.responders else SYSTEMS
     if len(systems) < 2:
-        raise UsageError(f"an order needs two systems or more, not {len(systems)}; give --system again")
+        raise UsageError(f"an order needs at least two systems, not {len(systems)}; give --system again")
     sizes = _checked(options)
     with Bars(quiet=options.quiet) as bars:
         pool, scored = _scored(options, systems, bars)
@@ -407,14 +426,14 @@ def _scored(options: argparse.Namespace, systems: Mapping[str, str], bars: Bars)
     references = _numbers("references", options.references, {ALL: most})
     if max(references) > most:
         raise UsageError(
-            f"there are at most {most} candidates a segment, not {max(references)}: the seed's response, "
+            f"there are at most {most} candidates per segment, not {max(references)}: the seed's response, "
             f"{options.top} mined ones, the message and {options.random} random ones; raise --top"
         )
     raters = _numbers("raters", options.raters)
     conditions = make_conditions(options.metric or options.default_metrics, references, raters)
     habits = Habits(noise=options.noise, bias=options.bias, lazy=options.lazy)
     if max(raters) > options.crowd:
-        raise UsageError(f"{max(raters)} raters a text cannot come from a crowd of {options.crowd}; raise --crowd")
+        raise UsageError(f"{max(raters)} raters per text cannot come from a crowd of {options.crowd}; raise --crowd")
     pool = make_pool(
         World(seed=options.seed),
         systems,
@@ -464,8 +483,8 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the command and its own commands."""
     parser = commands.add_parser(
         "simulate",
-        help="make up data of any size from a seed",
-        description="Make up data of any size from a seed, for rehearsals and scale runs.",
+        help="generate made-up data, and plan studies with it",
+        description="Generate made-up data of any size from a seed, for rehearsals, planning and benchmarks.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -479,7 +498,7 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
 def _add_triples(commands: argparse._SubParsersAction[Any]) -> None:
     parser = commands.add_parser(
         "triples",
-        help="make up conversations: context, message, response",
+        help="any number of conversations without meaning",
         description="Make up conversations: words with Zipf's frequencies, topics, stock phrases, duplicates and "
         "near-duplicates. The first thousand triples are the same however many are asked for.",
         epilog=EPILOG,
@@ -487,20 +506,26 @@ def _add_triples(commands: argparse._SubParsersAction[Any]) -> None:
         allow_abbrev=False,
     )
     parser.set_defaults(run=triples, files=[])
-    parser.add_argument("--n", type=int, required=True, metavar="N", help="how many")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the texts (1)")
-    parser.add_argument("--language", type=int, default=1, metavar="N", help="seed of the words and stock phrases (1)")
-    parser.add_argument("--words", type=int, default=200_000, metavar="N", help="different words (200000)")
-    parser.add_argument("--exponent", type=float, default=1.0, metavar="X", help="of Zipf's law (1)")
+    parser.add_argument("--n", type=int, required=True, metavar="N", help="number of triples")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="random seed of the texts (default: 1)")
+    parser.add_argument(
+        "--language", type=int, default=1, metavar="N", help="random seed of the words and stock phrases (default: 1)"
+    )
+    parser.add_argument("--words", type=int, default=200_000, metavar="N", help="vocabulary size (default: 200000)")
+    parser.add_argument("--exponent", type=float, default=1.0, metavar="X", help="exponent of Zipf's law (default: 1)")
     parser.add_argument(
         "--duplicates",
         type=float,
         default=0.02,
         metavar="SHARE",
-        help="share of messages, and of responses, that repeat an earlier one (0.02)",
+        help="share of messages and responses that repeat an earlier one (default: 0.02)",
     )
     parser.add_argument(
-        "--near-duplicates", type=float, default=0.05, metavar="SHARE", help="share of those that nearly do (0.05)"
+        "--near-duplicates",
+        type=float,
+        default=0.05,
+        metavar="SHARE",
+        help="share that nearly repeat an earlier one (default: 0.05)",
     )
     parser.add_argument(
         "--out",

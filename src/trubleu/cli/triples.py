@@ -42,16 +42,16 @@ examples:
 """
 
 _TRIPLES = "triples: JSON lines, tables (.tsv, .csv, .xlsx) or Parquet, folders of them, or - for standard input"
-_TARGET = ".jsonl or .tsv (then maybe .gz or .zst), or .parquet"
+_TARGET = ".jsonl or .tsv (optionally with .gz or .zst), or .parquet"
 
 
 def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the command and its own commands."""
     parser = commands.add_parser(
         "triples",
-        help="cut conversations into triples, draw seeds, split them",
-        description="Cut conversations into triples (context, message, response), draw seeds from a corpus of them, "
-        "and split the seeds that people find good into dev and test.",
+        help="cut conversations into triples, sample seeds, split them",
+        description="Cut conversations into triples (context, message, response), sample seeds from a corpus of them, "
+        "and split highly rated seeds into dev and test.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -67,45 +67,46 @@ def _add_make(commands: argparse._SubParsersAction[Any]) -> None:
         "make",
         help="cut whole conversations into triples",
         description="Cut conversations into triples: every turn from the third on is a response to the one before it, "
-        'in the context of turns before that. A conversation is an object {"id": ..., "turns": [...]} a line, or a '
-        "line of text with a separator between turns.",
+        'and earlier turns are its context. Each line is a conversation: an object {"id": ..., "turns": [...]}, or '
+        "text with a separator between turns.",
         epilog=MAKE_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.set_defaults(run=make)
-    parser.add_argument("files", nargs="*", metavar="DIALOGUES", help="JSON lines or text, one conversation a line")
+    parser.add_argument("files", nargs="*", metavar="DIALOGUES", help="JSON lines or text, one conversation per line")
     parser.add_argument(
         "--context",
         type=int,
         default=1,
         metavar="N",
-        help="turns of context, at most (1); 0 for none, and then the second turn is a response too",
+        help="maximum number of context turns (default: 1); with 0, the second turn is a response too",
     )
     parser.add_argument(
-        "--separator", default="__eou__", metavar="TEXT", help="what stands between turns in a line of text (__eou__)"
+        "--separator",
+        default="__eou__",
+        metavar="TEXT",
+        help="separator between turns in a line of text (default: __eou__)",
     )
-    parser.add_argument(
-        "--turns", default="turns", metavar="FIELD", help="the field of JSON lines that holds the turns (turns)"
-    )
-    parser.add_argument("--skip-bad", action="store_true", help="count conversations that cannot be used, and go on")
+    parser.add_argument("--turns", default="turns", metavar="FIELD", help="JSON field with the turns (default: turns)")
+    parser.add_argument("--skip-bad", action="store_true", help="skip and count bad conversations instead of stopping")
     _add_target(parser)
 
 
 def _add_sample(commands: argparse._SubParsersAction[Any]) -> None:
     parser = commands.add_parser(
         "sample",
-        help="draw triples at random",
-        description="Draw triples at random, without replacement, in one pass over a corpus of any size. They keep the "
-        "order of the corpus; which they are depends on the seed and that order, not on how files are cut.",
+        help="sample triples at random",
+        description="Sample triples at random, without replacement, in one pass over a corpus of any size. They keep "
+        "the order of the corpus. The sample depends on the seed and that order, not on how files are split.",
         epilog=SAMPLE_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.set_defaults(run=sample)
     parser.add_argument("files", nargs="*", metavar="CORPUS", help=_TRIPLES)
-    parser.add_argument("--n", type=int, required=True, metavar="N", help="how many to draw")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the random numbers (1)")
+    parser.add_argument("--n", type=int, required=True, metavar="N", help="number of triples")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="random seed (default: 1)")
     _add_reading(parser)
     _add_target(parser)
 
@@ -113,9 +114,9 @@ def _add_sample(commands: argparse._SubParsersAction[Any]) -> None:
 def _add_split(commands: argparse._SubParsersAction[Any]) -> None:
     parser = commands.add_parser(
         "split",
-        help="keep triples that people rate high, and bin them into dev and test",
-        description="Keep the triples whose mean rating is high enough, and bin them at random into dev and test. Both "
-        "files appear, or neither does. Means are compared as exact fractions.",
+        help="keep highly rated triples, and split them into dev and test",
+        description="Keep triples with a high mean rating, and split them at random into dev and test. Either both "
+        "files are written or none. Means are compared as exact fractions.",
         epilog=SPLIT_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -128,40 +129,38 @@ def _add_split(commands: argparse._SubParsersAction[Any]) -> None:
         metavar="FILE",
         help="ratings of the responses from 1 to 5: columns item (the id of a triple), rater and score",
     )
-    parser.add_argument("--least", default="4", metavar="MEAN", help="the mean rating that a triple needs (4)")
-    parser.add_argument("--raters", type=int, default=3, metavar="N", help="how many must have rated it (3)")
-    parser.add_argument("--dev", default="0.5", metavar="SHARE", help="the share of dev (0.5)")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="of the random numbers (1)")
+    parser.add_argument("--least", default="4", metavar="MEAN", help="least mean rating (default: 4)")
+    parser.add_argument("--raters", type=int, default=3, metavar="N", help="least number of raters (default: 3)")
+    parser.add_argument("--dev", default="0.5", metavar="SHARE", help="share of dev (default: 0.5)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="random seed (default: 1)")
     _add_reading(parser)
     group = parser.add_argument_group("output")
-    group.add_argument("--dev-out", required=True, metavar="FILE", help=f"where dev goes: {_TARGET}")
-    group.add_argument("--test-out", required=True, metavar="FILE", help="where test goes")
+    group.add_argument("--dev-out", required=True, metavar="FILE", help=f"file for dev: {_TARGET}")
+    group.add_argument("--test-out", required=True, metavar="FILE", help="file for test")
     group.add_argument(
         "--format",
         choices=FORMATS,
         default=FORMATS[0],
         metavar="NAME",
-        help=f"of the table: {FORMATS[0]} (default), {', '.join(FORMATS[1:-1])} or {FORMATS[-1]}",
+        help=f"format of the table: {FORMATS[0]} (default), {', '.join(FORMATS[1:-1])} or {FORMATS[-1]}",
     )
-    group.add_argument("--quiet", action="store_true", help="no progress bars, no warnings, no table")
+    group.add_argument("--quiet", action="store_true", help="no progress bars, warnings or table")
 
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--columns",
         metavar="LIST",
-        help="what the columns of tables hold, by order (-,context,message,response; - for one to pass over) or title "
-        "(message=prompt,response=reply); TSV without a header may have message, response; context first; or id first",
+        help="columns of tables, by order (-,context,message,response; - skips a column) or by title "
+        "(message=prompt,response=reply)",
     )
-    parser.add_argument("--skip-bad", action="store_true", help="count rows that cannot be used, and go on")
+    parser.add_argument("--skip-bad", action="store_true", help="skip and count bad rows instead of stopping")
 
 
 def _add_target(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("output")
-    group.add_argument(
-        "--out", default="-", metavar="FILE", help=f"{_TARGET}; standard output gets JSON lines (default)"
-    )
-    group.add_argument("--quiet", action="store_true", help="no progress bars, no warnings, no table")
+    group.add_argument("--out", default="-", metavar="FILE", help=f"{_TARGET} (default: JSON lines on standard output)")
+    group.add_argument("--quiet", action="store_true", help="no progress bars, warnings or table")
 
 
 def make(options: argparse.Namespace) -> None:

@@ -29,8 +29,8 @@ examples:
   trubleu vectors train news.txt.zst --out news.store --resume
   trubleu vectors train part-*.txt --out /shared/news.store --engine ray
 
-The folder news.store.training holds checkpoints until the store is written. Ctrl-C leaves one there as well. For a
-store at an address such as s3://bucket/news.store, that folder is here.
+Checkpoints are kept in news.store.training until the store is written, also after Ctrl-C. For a store at an address
+such as s3://bucket/news.store, that folder is created in the current folder.
 """
 
 
@@ -38,58 +38,67 @@ def add_train_parser(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the command."""
     parser = commands.add_parser(
         "train",
-        help="train vectors of words and n-grams from text",
-        description="Train vectors of words and n-grams from text of any size, one sentence a line.",
+        help="train vectors of words and n-grams on text",
+        description="Train vectors of words and n-grams on text with one sentence per line.",
         epilog=TRAIN_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.set_defaults(run=train)
-    parser.add_argument("files", nargs="*", metavar="CORPUS", help="text, one sentence a line; .gz and .zst too")
+    parser.add_argument("files", nargs="*", metavar="CORPUS", help="text, one sentence per line; may be compressed")
     entries = parser.add_argument_group("what gets a vector")
     entries.add_argument(
         "--mode",
         default="separate",
         metavar="NAME",
-        help="separate (default): a model for each order; joint: one for words and n-grams together",
+        help="separate (default): one model per order; joint: one model for words and n-grams",
     )
-    entries.add_argument("--orders", default="1-3", metavar="LIST", help="lengths of n-grams (1-3)")
+    entries.add_argument("--orders", default="1-3", metavar="LIST", help="n-gram orders (default: 1-3)")
     entries.add_argument(
-        "--min-count", metavar="LIST", help="least frequency for each order (5,30,50), or one for all of them"
-    )
-    entries.add_argument(
-        "--beta", type=float, default=0.125, metavar="B", help="joint: n-grams are joined with probability f^-B (0.125)"
+        "--min-count", metavar="LIST", help="minimum count per order (default: 5,30,50), or one for all"
     )
     entries.add_argument(
-        "--output", default="same", metavar="NAME", help="joint: n-grams predict the same (default), or words only"
+        "--beta",
+        type=float,
+        default=0.125,
+        metavar="B",
+        help="joint: n-grams are joined with probability f^-B (default: 0.125)",
     )
-    entries.add_argument("--tokenize", default="13a", metavar="NAME", help="tokenizer, as in scoring (13a)")
+    entries.add_argument(
+        "--output",
+        default="same",
+        metavar="NAME",
+        help="joint: n-grams predict words and n-grams (same, default), or words only (words)",
+    )
+    entries.add_argument("--tokenize", default="13a", metavar="NAME", help="tokenizer, as in scoring (default: 13a)")
     entries.add_argument("--lowercase", action="store_true", help="lower-case the text")
     model = parser.add_argument_group("model")
-    model.add_argument("--dim", type=int, default=100, metavar="N", help="numbers in a vector (100)")
-    model.add_argument("--window", type=int, default=5, metavar="N", help="neighbours on either side, at most (5)")
-    model.add_argument("--negative", type=int, default=5, metavar="N", help="random entries for each true one (5)")
-    model.add_argument("--epochs", type=int, default=5, metavar="N", help="how often to go through the text (5)")
+    model.add_argument("--dim", type=int, default=100, metavar="N", help="dimensions (default: 100)")
     model.add_argument(
-        "--sample", type=float, default=1e-3, metavar="S", help="share from which entries are thinned out (0.001)"
+        "--window", type=int, default=5, metavar="N", help="maximum window size on each side (default: 5)"
     )
-    model.add_argument("--alpha", type=float, default=0.025, metavar="A", help="learning rate at the beginning (0.025)")
-    model.add_argument("--seed", type=int, default=1, metavar="N", help="of everything random (1)")
+    model.add_argument("--negative", type=int, default=5, metavar="N", help="negative samples (default: 5)")
+    model.add_argument("--epochs", type=int, default=5, metavar="N", help="epochs (default: 5)")
+    model.add_argument(
+        "--sample", type=float, default=1e-3, metavar="S", help="sub-sampling threshold (default: 0.001)"
+    )
+    model.add_argument("--alpha", type=float, default=0.025, metavar="A", help="initial learning rate (default: 0.025)")
+    model.add_argument("--seed", type=int, default=1, metavar="N", help="random seed (default: 1)")
     out = parser.add_argument_group("output")
     out.add_argument("--out", required=True, metavar="STORE", help="the store to write")
     out.add_argument(
-        "--dtype", default="float32", metavar="TYPE", help="numbers of the store: float32 (default), float16"
+        "--dtype", default="float32", metavar="TYPE", help="number type of the store: float32 (default) or float16"
     )
-    out.add_argument("--resume", action="store_true", help="continue a training that was interrupted")
+    out.add_argument("--resume", action="store_true", help="continue an interrupted training")
     add_cache_options(out)
     out.add_argument(
-        "--threads", type=int, metavar="N", help="threads to use (all cores); the same bytes each time only with 1"
+        "--threads", type=int, metavar="N", help="threads (default: all cores); only 1 gives reproducible bytes"
     )
-    out.add_argument("--quiet", action="store_true", help="no progress bars, no table")
+    out.add_argument("--quiet", action="store_true", help="no progress bars or table")
     where = add_engine_group(parser)
     where.description = (
-        "Words and n-grams are counted there; vectors are trained here. Workers must find the corpus\n"
-        "and the folder of checkpoints under the same paths. A compressed file is read by one worker."
+        "The engine counts words and n-grams; training runs in this process. Workers must reach the corpus\n"
+        "and the checkpoints under the same paths. A compressed file is read by one worker."
     )
 
 
@@ -106,7 +115,7 @@ def train(options: argparse.Namespace) -> None:
     from trubleu.vectors.training.trainer import train_vectors
 
     if not options.files:
-        raise UsageError("vectors train needs a CORPUS; give files of text, one sentence a line")
+        raise UsageError("vectors train needs a CORPUS; give files of text, one sentence per line")
     chosen = TrainingOptions(
         mode=options.mode,
         orders=_numbers("--orders", options.orders),
@@ -151,7 +160,7 @@ def _numbers(option: str, written: str) -> tuple[int, ...]:
         found = re.fullmatch(r"\s*(\d{1,18})(?:\s*-\s*(\d{1,18}))?\s*", part, re.ASCII)
         first, last = (int(found[1]), int(found[2] or found[1])) if found else (1, 0)
         if not first <= last <= first + 99:
-            raise UsageError(f"{option} {written} is no list of whole numbers; write it like 1-3 or 5,30,50")
+            raise UsageError(f"{option} {written} is not a list of whole numbers; write it like 1-3 or 5,30,50")
         numbers += range(first, last + 1)
     return tuple(numbers)
 
@@ -166,16 +175,15 @@ examples:
   trubleu vectors convert wiki.vec.gz wiki.store --dtype float16
 """
 
-SOURCE: Final = "a store, a word2vec or fastText file, a folder of model2vec's form, or ready"
+SOURCE: Final = "a store, a word2vec or fastText file, a model2vec folder, or ready"
 
 
 def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the command and its own commands."""
     parser = commands.add_parser(
         "vectors",
-        help="train vectors of n-grams, look into them, convert files",
-        description="Train vectors of n-grams, look into them, find the n-grams most similar to one, compare two, "
-        "convert files.",
+        help="train, inspect, query and convert n-gram vectors",
+        description="Train, inspect, query and convert vectors of words and n-grams.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -191,8 +199,8 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
 def _add_info(commands: argparse._SubParsersAction[Any]) -> None:
     parser = commands.add_parser(
         "info",
-        help="say what a file of vectors holds",
-        description="Say how many n-grams of which orders there are, their dimensions, and how they were made.",
+        help="describe a file of vectors",
+        description="Show the number of n-grams per order, their dimensions, and how they were made.",
         allow_abbrev=False,
     )
     parser.set_defaults(run=info)
@@ -203,15 +211,17 @@ def _add_info(commands: argparse._SubParsersAction[Any]) -> None:
 def _add_nearest(commands: argparse._SubParsersAction[Any]) -> None:
     parser = commands.add_parser(
         "nearest",
-        help="find the n-grams most similar to one",
-        description="Find the n-grams, of any number of words, whose vectors have the largest cosines with another's.",
+        help="find the n-grams most similar to a phrase",
+        description="Find the n-grams whose vectors have the largest cosines with that of a phrase.",
         allow_abbrev=False,
     )
     parser.set_defaults(run=find_nearest)
-    parser.add_argument("files", nargs="*", metavar="SOURCE PHRASE", help=f"{SOURCE}; then words, as one argument")
-    parser.add_argument("--top", type=int, default=10, metavar="N", help="how many (10)")
-    parser.add_argument("--order", type=int, action="append", metavar="N", help="only of N words; may be given again")
-    parser.add_argument("--among", metavar="FILE", help="look among the n-grams of a file, one a line")
+    parser.add_argument("files", nargs="*", metavar="SOURCE PHRASE", help=f"{SOURCE}; then a phrase as one argument")
+    parser.add_argument("--top", type=int, default=10, metavar="N", help="number of n-grams (default: 10)")
+    parser.add_argument(
+        "--order", type=int, action="append", metavar="N", help="only n-grams of N words; repeat for more"
+    )
+    parser.add_argument("--among", metavar="FILE", help="search only the n-grams of this file, one per line")
     _add_composed(parser)
     add_output_options(parser, digits=3)
 
@@ -225,7 +235,7 @@ def _add_similarity(commands: argparse._SubParsersAction[Any]) -> None:
     )
     parser.set_defaults(run=compare)
     parser.add_argument(
-        "files", nargs="*", metavar="SOURCE PHRASE PHRASE", help=f"{SOURCE}; then pairs of words, each one argument"
+        "files", nargs="*", metavar="SOURCE PHRASE PHRASE", help=f"{SOURCE}; then pairs of phrases, each one argument"
     )
     _add_composed(parser)
     add_output_options(parser, digits=3)
@@ -235,30 +245,32 @@ def _add_composed(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--composed",
         action="store_true",
-        help="an n-gram without a vector gets the mean of its words' vectors (every one, if orders were trained apart)",
+        help="compose n-grams without a vector from word vectors (all n-grams, if orders were trained separately)",
     )
 
 
 def _add_convert(commands: argparse._SubParsersAction[Any]) -> None:
     parser = commands.add_parser(
         "convert",
-        help="write vectors as another kind of file",
-        description="Write vectors as a store, or as word2vec's text or binary format. In word2vec's formats _ joins "
-        "the words of an n-gram, and a word's own _ gets a backslash.",
+        help="convert vectors to another format",
+        description="Convert vectors to a store, or to word2vec's text or binary format, where _ joins the words of an "
+        "n-gram and a word's own _ is escaped with a backslash.",
         allow_abbrev=False,
     )
     parser.set_defaults(run=convert)
     parser.add_argument("files", nargs="*", metavar="SOURCE TARGET", help=f"{SOURCE}; then the file to write")
-    parser.add_argument("--to", metavar="FORMAT", help="store, text or binary, if the name does not tell")
+    parser.add_argument("--to", metavar="FORMAT", help="store, text or binary (default: by the file name)")
     parser.add_argument(
-        "--dtype", metavar="TYPE", default="float32", help="what a store holds: float32 (default) or float16"
+        "--dtype", metavar="TYPE", default="float32", help="number type of a store: float32 (default) or float16"
     )
     parser.add_argument(
-        "--joiner", metavar="C", default="_", help="joins words in word2vec files (_); none for nothing"
+        "--joiner", metavar="C", default="_", help="character that joins words in word2vec files (default: _), or none"
     )
-    parser.add_argument("--duplicates", metavar="RULE", default="error", help="a name twice: error (default) or first")
-    parser.add_argument("--among", metavar="FILE", help="only the n-grams of a file, one a line")
-    parser.add_argument("--quiet", action="store_true", help="no progress bars and no warnings")
+    parser.add_argument(
+        "--duplicates", metavar="RULE", default="error", help="duplicate names: error (default) or first"
+    )
+    parser.add_argument("--among", metavar="FILE", help="only the n-grams of this file, one per line")
+    parser.add_argument("--quiet", action="store_true", help="no progress bars or warnings")
 
 
 def info(options: argparse.Namespace) -> None:
@@ -356,7 +368,7 @@ def _listed(options: argparse.Namespace) -> Sequence[str]:
 
     phrases = [phrase for line in read_text_lines(options.among) if (phrase := _spaced(line))]
     if not phrases:
-        raise DataError(f"{options.among} has no n-grams; give one a line")
+        raise DataError(f"{options.among} has no n-grams; give one per line")
     return phrases
 
 

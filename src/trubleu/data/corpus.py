@@ -380,7 +380,7 @@ class LineStream:
         records = {*range(outputs, outputs + len(self.systems)), *([0] if outputs == 1 else [])}
         for number, column in enumerate(columns):
             if column.form != "text" and number not in records:
-                raise DataError(f"{column.name} holds records, but here it must be text, one a line")
+                raise DataError(f"{column.name} holds records, but here it must be text, one per line")
 
     def _check_lengths(self, lengths: Sequence[int]) -> None:
         """Refuse files with different numbers of rows."""
@@ -394,7 +394,7 @@ class LineStream:
             elif lines != segments:
                 raise DataError(
                     f"{name} has {counted(lines, 'line')} but {first} has "
-                    f"{counted(segments, 'segment')}; outputs need one line a segment"
+                    f"{counted(segments, 'segment')}; outputs need one line per segment"
                 )
 
 
@@ -419,7 +419,7 @@ def _have_weights(span: Span) -> bool:
 
 
 def worth_streaming(references: Sequence[PathLike], others: Sequence[PathLike]) -> bool:
-    """Return whether files are large enough and all plain text, one line a segment, or some are folders of files."""
+    """Return whether files are large enough and all plain text, one line per segment, or some are folders of files."""
     paths = [*references, *others]
     if any(is_standard(path) for path in paths):
         return False

@@ -138,7 +138,7 @@ def parquet_rows(path: str, name: str, fields: Sequence[str], first: int, count:
         there = list(lazy.collect_schema())
         needed = "references" if fields == REFERENCE_FIELDS else "text"
         if fields and needed not in there:
-            long = "; with one row a reference, give single files without --engine, or have one row a segment with "
+            long = "; with one row per reference, give single files without --engine, or have one row per segment with "
             hint = f"{long}trubleu refs convert" if needed == "references" and "text" in there else ""
             raise DataError(f"{name}: the column {needed} must be there; columns found: {some(there) or 'none'}{hint}")
         wanted = lazy.select([field for field in there if field in fields or not fields])
@@ -361,7 +361,7 @@ def check_unchanged(file: NamedFile) -> None:
 def changed(file: NamedFile) -> ChangedError:
     """Return the error about a file that was written to."""
     return ChangedError(
-        f"{file.name} changed while it was read; do not write to it meanwhile, and begin again "
+        f"{file.name} changed while it was read; do not write to it meanwhile, and start again "
         "(copies on several machines must have one time, as rsync -t gives them)"
     )
 
@@ -566,7 +566,7 @@ def _limited(stream: BinaryIO, name: str, size: int | None) -> Iterator[bytes]:
         block = stream.read(BLOCK if left is None else min(BLOCK, left))
         if not block:
             if left is not None:
-                raise ChangedError(f"{name} became {counted(left, 'byte')} shorter while it was read; begin again")
+                raise ChangedError(f"{name} became {counted(left, 'byte')} shorter while it was read; start again")
             return
         left = None if left is None else left - len(block)
         yield block

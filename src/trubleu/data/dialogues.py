@@ -144,7 +144,7 @@ class DialogueFiles:
         """Say why there are no triples, for which a conversation needs so many turns at least."""
         names = some(map(name_of, self.files), 3)
         if not self.dialogues:
-            return f"{names} holds no dialogues; give some, one a line"
+            return f"{names} holds no dialogues; give some, one per line"
         skipped = f" ({counted(self.bad, 'dialogue')} skipped)" if self.bad else ""
         said = f"{names}: no dialogue gives a triple{skipped}, for which it needs {counted(least, 'turn')} at least"
         if self.short and self._unseparated:
@@ -193,7 +193,7 @@ class DialogueFiles:
         if not self._skip_bad and not any(map(is_standard, self.files)):
             again = DialogueFiles(self.files, separator=self._separator, turns=self._turns)
             where = " at " + next(found for found, name, _ in again._dialogues(None) if name == identity)
-        raise DataError(f"{place}: the id {shown(identity)} is used already{where}; every dialogue needs its own")
+        raise DataError(f"{place}: the id {shown(identity)} is already used{where}; every dialogue needs its own")
 
     def _dialogue(self, line: str | None, place: str, is_json: bool) -> tuple[str | None, tuple[str, ...]]:
         identity = None
@@ -218,7 +218,7 @@ class DialogueFiles:
         if type(turns) is not list:
             if self._turns not in record:
                 raise DataError(f"{place}: the field {self._turns} is missing; say which one holds the turns (--turns)")
-            raise DataError(f"{place}: {self._turns} must be an array, one string a turn, not {kind_of(turns)}")
+            raise DataError(f"{place}: {self._turns} must be an array, one string per turn, not {kind_of(turns)}")
         for index, turn in enumerate(turns):
             text = turn.get("text") if type(turn) is dict else turn
             if type(text) is not str:

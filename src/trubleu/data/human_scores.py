@@ -55,7 +55,7 @@ def read_official_scores(path: PathLike) -> dict[str, float]:
     lines = read_text_lines(path)
     first = next((line for line in lines if line.strip()), None)
     if first is None:
-        raise DataError(f"{name} is empty; official scores have NAME SCORE a line")
+        raise DataError(f"{name} is empty; official scores have NAME SCORE per line")
     titles = [title.strip().strip('"').lower() for title in first.split(",")]
     rows = _from_csv(lines, name) if {"system", "score"} <= set(titles) else _from_lines(lines, name)
     scores: dict[str, float] = {}
@@ -72,7 +72,7 @@ def read_official_scores(path: PathLike) -> dict[str, float]:
         scores[system] = score
         seen[system] = number
     if not scores:
-        raise DataError(f"{name} holds no scores; official scores have NAME SCORE a line")
+        raise DataError(f"{name} holds no scores; official scores have NAME SCORE per line")
     return scores
 
 
@@ -102,7 +102,7 @@ def _from_csv(lines: list[str], name: str) -> Iterator[tuple[int, str, str]]:
 
 
 def read_assessments(path: PathLike) -> list[float]:
-    """Read people's direct assessments of segments: one number a line, beside the lines of the outputs.
+    """Read people's direct assessments of segments: one number per line, beside the lines of the outputs.
 
     An empty line, ``NA`` or ``nan`` stands for an output that was not assessed.
 
@@ -127,10 +127,10 @@ def read_assessments(path: PathLike) -> list[float]:
     name = name_of(path)
     lines = read_text_lines(path)
     if not lines:
-        raise DataError(f"{name} is empty; assessments are one number a line")
+        raise DataError(f"{name} is empty; assessments are one number per line")
     there = [row for row, line in enumerate(lines) if line.strip().casefold() not in _NOT_ASSESSED]
     if not there:
-        raise DataError(f"{name} holds no assessment; write one number a line, and nothing for an output without one")
+        raise DataError(f"{name} holds no assessment; write one number per line, and nothing for an output without one")
     numbers = finite_numbers([lines[row] for row in there], "an assessment", lambda place: f"{name}:{there[place] + 1}")
     assessments = [math.nan] * len(lines)
     for row, number in zip(there, numbers, strict=True):

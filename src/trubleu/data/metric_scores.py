@@ -63,7 +63,7 @@ def read_scores(path: PathLike, labels: Sequence[str]) -> RawScores:
             if not line.isspace():
                 break
         else:
-            raise DataError(f"{name} is empty; a file of scores has {' '.join(labels).upper()} SCORE a line")
+            raise DataError(f"{name} is empty; a file of scores has {' '.join(labels).upper()} SCORE per line")
         return _gathered(_rows(chain(beginning, lines), beginning[-1], name, labels), name, labels)
 
 
@@ -198,7 +198,7 @@ def _gathered(rows: Iterator[Row], name: str, labels: Sequence[str]) -> RawScore
             builder.add(column)
         places += found
     if not places:
-        raise DataError(f"{name} holds no scores; a file of scores has {' '.join(labels).upper()} SCORE a line")
+        raise DataError(f"{name} holds no scores; a file of scores has {' '.join(labels).upper()} SCORE per line")
     columns = {label: builder.build() for label, builder in zip(labels, builders, strict=True)}
     return RawScores(columns, np.concatenate(scores), name, places.__getitem__)
 
@@ -438,7 +438,7 @@ class SegmentScores(_Scores):
         The file is one of
 
         - that of a metrics task at WMT, usually ``….seg.score``: METRIC, LANGUAGE PAIR, TEST SET, SYSTEM, SEGMENT and
-          SCORE a line, with tabs or other white space between them; more columns are ignored;
+          SCORE per line, with tabs or other white space between them; more columns are ignored;
         - CSV or TSV whose first line names the columns ``metric``, ``system``, ``segment`` (or ``item`` or ``id``) and
           ``score``, and maybe ``language_pair`` and ``testset``; others are ignored;
         - JSON lines with the same fields;
@@ -515,7 +515,7 @@ class SystemScores(_Scores):
         """Read scores of systems, plain or compressed with gzip or zstd.
 
         The formats are those of `SegmentScores.read` without the segment: METRIC, LANGUAGE PAIR, TEST SET, SYSTEM and
-        SCORE a line (``….sys.score``); CSV, TSV or JSON lines; or what ``trubleu score`` prints as JSON or CSV.
+        SCORE per line (``….sys.score``); CSV, TSV or JSON lines; or what ``trubleu score`` prints as JSON or CSV.
 
         Examples
         --------

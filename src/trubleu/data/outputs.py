@@ -58,7 +58,7 @@ class Outputs:
         ----------
         frame
             With a column ``text``. If there is also a column ``id``, rows are joined with the references by it, in any
-            order; otherwise there is one row a segment, in the order of the references.
+            order; otherwise there is one row per segment, in the order of the references.
         references
             What the outputs are for.
         name
@@ -136,7 +136,7 @@ def read_outputs(
     A file whose name ends in ``.jsonl``, ``.ndjson`` or ``.json`` (then maybe ``.gz`` or ``.zst``) holds an object a
     line, ``{"id": …, "text": …}``, joined with the references by id in any order. A Parquet file has a column ``text``
     and, if it is to be joined, a column ``id``. A table (``.csv``, ``.tsv``, ``.xlsx``) has these columns, too, and
-    with a column ``system`` it holds all systems. Any other file, and standard input, holds one text a line.
+    with a column ``system`` it holds all systems. Any other file, and standard input, holds one text per line.
 
     Parameters
     ----------
@@ -288,7 +288,7 @@ def _check_count(count: int, what: str, name: str, references: References) -> No
     if count != len(references):
         raise DataError(
             f"{name} has {counted(count, what)} but {references.source} has {counted(len(references), 'segment')}; "
-            f"outputs need one {what} a segment"
+            f"outputs need one {what} per segment"
         )
 
 

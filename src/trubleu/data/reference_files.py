@@ -313,7 +313,7 @@ def write_references(path: PathLike, segments: Iterable[Segment], *, weighted: b
 
 def usual_segments(frame: pl.DataFrame, source: str) -> Columns | None:
     """Return the columns of a frame in either form (see `References.from_frame`), None if rows must be looked at."""
-    if "references" not in frame.columns:  # one row a reference
+    if "references" not in frame.columns:  # one row per reference
         nested = _nest(frame)
         if nested is None:
             return None
@@ -343,7 +343,7 @@ def usual_segments(frame: pl.DataFrame, source: str) -> Columns | None:
 
 
 def _nest(frame: pl.DataFrame) -> pl.DataFrame | None:
-    """Turn one row a reference into one row a segment, if nothing is said of a segment that its rows could dispute."""
+    """Turn one row per reference into one row per segment, unless rows of a segment could contradict each other."""
     polars = polars_module()
     if not {"id", "text"} <= set(frame.columns) or {"message", "context"} & set(frame.columns):
         return None
@@ -422,7 +422,7 @@ def segments_from_table(table: Table) -> Columns:
     if "text" in table.columns:
         return _from_long(table)
     raise DataError(
-        f"{table.source}: a column references (one row a segment) or text (one row a reference) must be there; "
+        f"{table.source}: a column references (one row per segment) or text (one row per reference) must be there; "
         f"columns found: {some(table.names) or 'none'}"
     )
 
@@ -609,7 +609,7 @@ def _table_weights(
     field = next((name for name in ("weight", "ratings", "score") if name in found), None)
     if field is None:
         if scale is not None:
-            raise UsageError(f"--scale changes nothing, as {table.name} has no ratings; leave it out")
+            raise UsageError(f"--scale has no effect, because {table.name} has no ratings; leave it out")
         return None, ""
     rows: list[list[float]] = [[] for _ in table.rows]
     for title in found[field]:
@@ -624,7 +624,7 @@ def _table_weights(
             rows[row].append(number)
     if field == "weight":
         if scale is not None:
-            raise UsageError(f"--scale changes nothing, as {table.name} has weights, not ratings; leave it out")
+            raise UsageError(f"--scale has no effect, because {table.name} has weights, not ratings; leave it out")
         return [row[0] if row else None for row in rows], ""
     given = [number for row in rows for number in row]
     chosen = scale or guess_scale(given)
@@ -680,11 +680,13 @@ def is_references_record(line: str) -> bool:
 
 
 def check_plain(name: str, lines: Sequence[str] = ()) -> None:
-    """Refuse a file that is not one reference a line, by its name or its first line."""
+    """Refuse a file that is not one reference per line, by its name or its first line."""
     structured = is_json_name(name) or is_table_name(name) or name.endswith((".parquet", ".pq", ".tbp"))
     _check_no_table(name, lines)
     if structured or (len(lines) and is_references_record(lines[0])):
-        raise DataError(f"{name} holds whole segments, not one reference a line; give it with --refs (References.read)")
+        raise DataError(
+            f"{name} holds whole segments, not one reference per line; give it with --refs (References.read)"
+        )
 
 
 def read_parallel(references: Sequence[PathLike], weights: Sequence[PathLike] = ()) -> Columns:
@@ -776,5 +778,5 @@ def check_length(name: str, length: int, other: str, expected: int) -> None:
     """Refuse a file that does not have as many lines as another one."""
     if length != expected:
         raise DataError(
-            f"{name} has {counted(length, 'line')} but {other} has {expected}; every file needs one line a segment"
+            f"{name} has {counted(length, 'line')} but {other} has {expected}; every file needs one line per segment"
         )

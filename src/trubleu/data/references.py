@@ -259,9 +259,9 @@ class References:
 
         It has one of two forms, with the fields of `References.read` as columns. Other columns are ignored.
 
-        - *nested*, one row a segment: ``references`` holds lists of structs with ``text`` and maybe ``weight``,
+        - *nested*, one row per segment: ``references`` holds lists of structs with ``text`` and maybe ``weight``,
           ``ratings`` and ``origin``; ``id``, ``context`` and ``message`` are optional.
-        - *long*, one row a reference: ``id`` and ``text``; ``weight``, ``ratings``, ``origin``, ``context`` and
+        - *long*, one row per reference: ``id`` and ``text``; ``weight``, ``ratings``, ``origin``, ``context`` and
           ``message`` are optional. Rows with the same id are one segment, side by side or not: segments come in the
           order of their first rows, and references in the order of theirs.
 
@@ -290,7 +290,7 @@ class References:
         columns: Mapping[str, str] | None = None,
         scale: tuple[float, float] | None = None,
     ) -> References:
-        """Read references from one file: JSON lines, a table, plain text with one reference a line, or a prepared file.
+        """Read references from one file: JSON lines, a table, text with one reference per line, or a prepared file.
 
         A file is JSON lines if its name ends in ``.jsonl``, ``.ndjson`` or ``.json`` (then maybe ``.gz`` or ``.zst``)
         or its first line looks like an object with ``"references"``. Each line is then one segment::
@@ -711,7 +711,7 @@ class References:
             )
         if wrong := [index for index, text in enumerate(messages) if not isinstance(text, str)]:
             raise DataError(
-                f"{what} of segments {some(self.ids[i] for i in wrong)} are no strings; "
+                f"{what} of segments {some(self.ids[i] for i in wrong)} are not strings; "
                 "give one for each, an empty one where there is nothing"
             )
         return self._from_columns(self._columns()._replace(messages=exact_texts(messages)))

@@ -92,7 +92,7 @@ class TripleFiles:
 
     Notes
     -----
-    - *JSON lines*: an object a line with ``message`` and ``response``, and maybe ``id`` and ``context``, an array of
+    - *JSON lines*: an object per line with ``message`` and ``response``, and maybe ``id`` and ``context``, an array of
       turns, oldest first.
     - *CSV* and *Excel*: the first row names the columns, with these names or others that are usual (prompt, question,
       reply, answer); which was taken for what is said. They are read whole.
@@ -251,7 +251,7 @@ def _files_of_folder(folder: str) -> list[str]:
         form = format_of(name)
         if form not in _FORMATS or (form == "parquet" and name.lower().endswith(SUFFIXES)):
             raise DataError(
-                f"{file}: the name does not tell that it holds triples (.jsonl, .tsv, .csv, .xlsx or .parquet), though "
+                f"{file}: the name does not say that it holds triples (.jsonl, .tsv, .csv, .xlsx or .parquet), though "
                 "it lies in a folder of them; move it elsewhere, or give the files one by one"
             )
         if not places.is_remote(file):
@@ -369,7 +369,7 @@ def check_together(targets: Sequence[str]) -> None:
         if place in places:
             raise UsageError(f"{places[place]} and {target} are the same file; give two")
         if not is_remote(target) and Path(place).exists() and not Path(place).is_file():
-            raise UsageError(f"{target} is no file that could be replaced; give the name of one")
+            raise UsageError(f"{target} is not a file that could be replaced; give the name of one")
         places[place] = target
 
 

@@ -177,7 +177,7 @@ class TsvLayout:
             return
         if len(cells) != len(self.names):
             raise DataError(
-                f"{place}: {counted(len(cells), 'column')}, but there must be {len(self.names)}; a text in it may hold "
+                f"{place}: {counted(len(cells), 'column')}, but there must be {len(self.names)}; a text may contain "
                 "a tab, or the line is cut short"
             )
         self.add_cells(rows, cells, place, number)
@@ -248,7 +248,7 @@ def check_ids(lines: Sequence[str], name: str) -> None:
         identity, *others = line.split("\t")
         if identity and len(others) == len(FIELDS) - 1 and seen.setdefault(identity, number) != number:
             raise DataError(
-                f"{name}:{number}: the id {shown(identity)} is used already at {name}:{seen[identity]}; if the first "
+                f"{name}:{number}: the id {shown(identity)} is already used at {name}:{seen[identity]}; if the first "
                 'of the four columns is no id, say so with columns="-,context,message,response" '
                 "(--columns=-,context,message,response on the command line)"
             )
@@ -295,7 +295,7 @@ def checked_columns(columns: str | Sequence[str] | None) -> tuple[str, ...] | No
     if any("=" in name for name in names):
         for name in names:
             if "=" not in name or name.partition("=")[0] not in FIELDS:
-                raise UsageError(f"columns: {shown(name)} is no FIELD=TITLE; fields: {', '.join(FIELDS)}")
+                raise UsageError(f"columns: {shown(name)} is not FIELD=TITLE; fields: {', '.join(FIELDS)}")
         return names
     for name in names:
         if name != PASSED_OVER and name not in FIELDS:
@@ -388,7 +388,7 @@ class ParquetTriples:
         last = self.height if count is None else first + count
         if first + passed > self.height or last > self.height:
             raise ChangedError(
-                f"{self._name} has fewer rows than have been read from it before; it must have changed, so begin anew"
+                f"{self._name} has fewer rows than have been read from it before; it must have changed, so start again"
             )
         wanted = [field for field in self._columns if rows.contexts or field != "context"]
         room = size if callable(size) else lambda: size

@@ -349,7 +349,7 @@ def distinct_triples(
     >>> distinct_triples(TripleList([Triple("7", (), "hi", "hello"), Triple("7", (), "bye", "see you")]))
     Traceback (most recent call last):
         ...
-    trubleu.errors.DataError: triple 2: the id '7' is used already at triple 1; every triple needs its own
+    trubleu.errors.DataError: triple 2: the id '7' is already used at triple 1; every triple needs its own
     """
     triples: list[Triple] = []
     seen: set[str] = set()
@@ -364,15 +364,15 @@ def distinct_triples(
 
 def _twice(source: TripleSource, identity: str, noun: str) -> str:
     """Say where an id is used twice; read again, one row at a time, as only then the rows of triples are known."""
-    what = f"the id {shown(identity)} is used"
+    what = f"the id {shown(identity)} is"
     if not any(map(is_standard, source.files)):
         places: list[str] = []
         for batch in source.batches(size=1, contexts=False):
             if identity in batch.ids:
                 places.append(f"{source.files[batch.file]}:{batch.end}" if source.files else f"{noun} {batch.end}")
             if len(places) > 1:
-                return f"{places[1]}: {what} already at {places[0]}; every {noun} needs its own"
-    return f"{what} by two {noun}s; every {noun} needs its own"
+                return f"{places[1]}: {what} already used at {places[0]}; every {noun} needs its own"
+    return f"{what} used by two {noun}s; every {noun} needs its own"
 
 
 def warn_of_skipped(source: TripleSource, *, stacklevel: int = 2) -> None:

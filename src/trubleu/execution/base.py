@@ -269,6 +269,6 @@ def _tell(bad: list[tuple[str, str]], count: int, skip_bad: bool) -> None:
             same = sum(each == name or each.startswith(f"{name} #") for each in named)
             named[f"{name} #{same + 1}" if same else name] = message
         raise BadPartitionsError(
-            f"{len(bad)} of {count} partitions cannot be used, so that there is no result: {what}", named
+            f"{len(bad)} of {count} partitions cannot be used, so there is no result: {what}", named
         )
     warnings.warn(f"{len(bad)} of {count} partitions were left out: {what}", TrubleuWarning, stacklevel=4)

@@ -177,7 +177,7 @@ class Cache:
         except _UNFIT as error:
             if not self.reused:
                 raise
-            raise DataError(f"what was kept does not fit this work ({error}); compute anew with --no-cache") from error
+            raise DataError(f"what was kept does not fit this work ({error}); compute again with --no-cache") from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -309,7 +309,7 @@ def _read_key(path: Path) -> bytes:
             f"make one with: (umask 077; head -c 32 /dev/urandom > {path})"
         ) from error
     if os.name == "posix" and rights & (stat.S_IRWXO | stat.S_IWGRP):
-        raise UsageError(f"others may read or write the key {path}, so that it proves nothing; chmod 600 {path}")
+        raise UsageError(f"others may read or write the key {path}, so it proves nothing; chmod 600 {path}")
     if not _LEAST_KEY <= len(content) <= _MOST_KEY:
         raise UsageError(f"the key {path} has {len(content)} bytes; a key has {_LEAST_KEY} to {_MOST_KEY}")
     return hashlib.blake2b(content, digest_size=32, person=b"trubleu cache").digest()

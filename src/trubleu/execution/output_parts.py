@@ -143,7 +143,7 @@ class PartsFolder:
         files = self._files()
         listed = {part.name for part in parts}
         if gone := sorted(listed - files.keys()):
-            raise DataError(f"{gone[0]} has gone from {self.folder} while others were written; begin again")
+            raise DataError(f"{gone[0]} has gone from {self.folder} while others were written; start again")
         manifest = {
             "schema": SCHEMA,
             "what": self.what,
@@ -245,7 +245,7 @@ def read_manifest(folder: PathLike) -> dict[str, Any]:
         parts = [WrittenPart(**part) for part in manifest["parts"]]
         return {**manifest, "job": str(manifest["job"]), "parts": parts}
     except (ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{path} is no manifest, or damaged; make the folder again") from error
+        raise DataError(f"{path} is not a manifest, or damaged; make the folder again") from error
 
 
 def lines_of_parts(folder: PathLike) -> Iterator[str]:

@@ -70,7 +70,7 @@ class RayProcess(Engine):
             raise
         if begun_here:
             warnings.warn(
-                "there is no Ray cluster here, so that one was started on this machine, for this work only; to use "
+                "there is no Ray cluster here, so one was started on this machine, for this work only; to use "
                 "another, name it with ray://HOST:PORT or in RAY_ADDRESS",
                 TrubleuWarning,
                 stacklevel=3,
@@ -153,7 +153,7 @@ class RayProcess(Engine):
                 code = self._process.wait(_SECONDS_TO_END)
         how = "does not answer" if code is None else ended(code)
         error = EngineError(
-            "the connection to the Ray cluster is lost, maybe as its head or the node of this machine ended "
+            "the connection to the Ray cluster is lost, perhaps because its head or the node of this machine ended "
             f"(the process that held it: {how}); {NOTHING_LOST}"
         )
         with suppress(OSError, ValueError):

@@ -32,7 +32,7 @@ def main() -> None:
     """Connect to a cluster and do what comes through the pipe until that is closed."""
     # Ctrl-C in a terminal reaches all processes; the one that people look at decides.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Ray would try for ever what it stops for want of memory. It reads this when it is imported.
+    # Ray would try for ever what it stops for lack of memory. It reads this when it is imported.
     os.environ.setdefault("RAY_task_oom_retries", str(TRIES - 1))
     threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
     with Connection(int(sys.argv[1])) as connection, suppress(EOFError, OSError):

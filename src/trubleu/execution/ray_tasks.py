@@ -340,7 +340,7 @@ class Tasks(Run[Partition, Any]):
             return self._ray.get(reference)
         except exceptions.OutOfMemoryError as error:
             raise EngineError(
-                f"{self._names[number]}: its workers were stopped for want of memory; give each more threads, so that "
+                f"{self._names[number]}: its workers were stopped for lack of memory; give each more threads, so that "
                 "fewer run on a node, or use nodes with more of it"
             ) from error
         except (exceptions.WorkerCrashedError, exceptions.NodeDiedError) as error:

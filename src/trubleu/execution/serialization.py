@@ -98,7 +98,7 @@ class Packing:
         if plain is None or isinstance(plain, bool | str) or (type(plain) is int and -_LARGEST <= plain < _LARGEST):
             return plain
         if not isinstance(plain, list):
-            raise TypeError("this is no value")
+            raise TypeError("this is not a value")
         what, *parts = plain
         if what == "float":
             return numbers.take("<f8", "C", *parts).item()

@@ -186,7 +186,7 @@ def compare_systems(
     [(('great',), 1.0)]
     """
     if len(systems) < 2:
-        raise UsageError(f"two systems or more are compared, not {len(systems)}; trubleu score takes one")
+        raise UsageError(f"a comparison needs at least two systems, not {len(systems)}; for one, use trubleu score")
     whole = as_references(references, next(iter(systems.values())))
     plain = plain_references(whole)
     own = [column_buckets(name, values, len(plain), len(systems)) for name, values in (columns or {}).items()]

@@ -230,7 +230,7 @@ def check_once(files: Sequence[str]) -> None:
         if is_standard(file):
             continue
         if (real := identity(file)) in seen:
-            raise DataError(f"{file} is given twice, so that every triple in it would count twice; give it once")
+            raise DataError(f"{file} is given twice, so every triple in it would count twice; give it once")
         seen.add(real)
 
 
@@ -376,7 +376,7 @@ class LineReader:
         end = pieces.joined(b"")
         if passed > (last != b"\n") or (left is not None and left > bool(end)):
             raise DataError(
-                f"{self._name} has fewer rows than have been read from it before; it must have changed, so begin anew"
+                f"{self._name} has fewer rows than have been read from it before; it must have changed, so start again"
             )
         if end:
             yield self._decoded(end, offset, number)

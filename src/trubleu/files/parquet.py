@@ -254,7 +254,7 @@ def _check_sum(stream: BinaryIO, name: str) -> None:
     for block in _blocks(stream, begin):
         checksum.update(block)
     if checksum.digest() != digest:
-        raise DataError(f"{name} is damaged: its checksum does not fit what it holds; copy or write the file again")
+        raise DataError(f"{name} is damaged: its checksum does not match its content; copy or write the file again")
 
 
 def _footer(stream: BinaryIO, end: int) -> tuple[int, bytes]:

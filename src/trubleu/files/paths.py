@@ -377,7 +377,7 @@ def format_to_write(path: PathLike, allowed: Sequence[Format]) -> Format:
     'jsonl'
     >>> format_to_write("refs.doc", ["jsonl", "parquet"])
     Traceback (most recent call last):
-    trubleu.errors.DataError: refs.doc: the name does not tell a format; let it end in .jsonl or .parquet
+    trubleu.errors.DataError: refs.doc: the name does not show a format; let it end in .jsonl or .parquet
     """
     if is_standard(path):
         return "jsonl"
@@ -386,7 +386,7 @@ def format_to_write(path: PathLike, allowed: Sequence[Format]) -> Format:
     if form is None or form not in allowed:
         endings = [_ENDINGS[each][0] for each in allowed]
         choices = f"{', '.join(endings[:-1])} or {endings[-1]}"
-        raise DataError(f"{name}: the name does not tell a format; let it end in {choices}")
+        raise DataError(f"{name}: the name does not show a format; let it end in {choices}")
     if form == "parquet" and name.lower().endswith(SUFFIXES):
         raise DataError(f"{name}: Parquet is compressed inside; leave {PurePath(name).suffix} off its name")
     return form

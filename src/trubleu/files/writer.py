@@ -153,12 +153,12 @@ def new_folder(folder: PathLike) -> Iterator[Path]:
     """
     target = Path(folder)
     if is_standard(folder) or not target.name:
-        raise UsageError(f"{str(folder)!r} is no name for a new folder")
+        raise UsageError(f"{str(folder)!r} is not a name for a new folder")
     if target.is_dir():
         if inside := sorted(path.name for path in target.iterdir()):
             raise UsageError(f"{target} already holds something ({some(inside)}); give another folder, or remove it")
     elif target.exists() or target.is_symlink():
-        raise UsageError(f"{target} is there and is no folder; give another name")
+        raise UsageError(f"{target} exists and is not a folder; give another name")
     made = target.with_name(f".trubleu-{secrets.token_hex(8)}.tmp")  # as all that is not whole yet
     try:
         try:

@@ -55,7 +55,7 @@ class Counts(NamedTuple):
         statistics = np.asarray(statistics, dtype=np.float64)
         if statistics.ndim == 0 or statistics.shape[-1] not in (2 + 2 * order, 2 + 3 * order):
             raise DataError(
-                f"these are no statistics of order {order}: the last axis of their shape {statistics.shape} must be "
+                f"these are not statistics of order {order}: the last axis of their shape {statistics.shape} must be "
                 f"{2 + 2 * order}, or {2 + 3 * order} with weights; score them with the metric that made them"
             )
         lengths, matches, *totals = np.split(statistics, range(2, statistics.shape[-1], order), axis=-1)

@@ -122,7 +122,7 @@ def of_order(metric: MatchingMetric, order: int) -> MatchingMetric:
 
 
 def check_texts(outputs: tuple[object, ...]) -> None:
-    """Refuse outputs that are no strings."""
+    """Refuse outputs that are not strings."""
     if kernels.all_strings(outputs):  # at C speed; which one it is takes a loop
         return
     for number, text in enumerate(outputs, 1):

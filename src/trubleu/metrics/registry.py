@@ -174,9 +174,9 @@ class MetricSpec:
             other = f"use {WITHOUT_VECTORS}, which needs no vectors (on the command line: -m {WITHOUT_VECTORS})"
             raise MissingExtraError(f"{error}, or {other}") from error
         except TypeError as error:  # such as an argument that it cannot do without
-            raise UsageError(f"{self.text} is no metric, or needs more options: {error}") from error
+            raise UsageError(f"{self.text} is not a metric, or needs more options: {error}") from error
         if not isinstance(built, Metric):
-            raise UsageError(f"{self.text} is no metric; name a class that is derived from trubleu.Metric")
+            raise UsageError(f"{self.text} is not a metric; name a class that is derived from trubleu.Metric")
         return built
 
 
@@ -226,7 +226,7 @@ def parse(text: str) -> MetricSpec:
     written = _SPEC.fullmatch(head.lower() + bracket + rest)
     if written is None:
         hint = nearest(re.sub(r"[^a-z+]", "", text.lower()), ENTRIES)
-        raise UsageError(f"{text!r} is no metric; write a name such as bleu-4 or dbleu-2[tokenize=chat]; {hint}")
+        raise UsageError(f"{text!r} is not a metric; write a name such as bleu-4 or dbleu-2[tokenize=chat]; {hint}")
     name, order = ALIASES.get(written["name"], written["name"]), written["order"] or written["glued"]
     if name not in ENTRIES:
         raise UsageError(f"there is no metric {name!r}; {nearest(name, ENTRIES)}")
@@ -259,7 +259,7 @@ def _load(text: str, module: str, name: str) -> Callable[..., Metric]:
     finally:
         sys.path.remove("")
     if not callable(found):
-        raise UsageError(f"{text} is no class; name one that is derived from trubleu.Metric")
+        raise UsageError(f"{text} is not a class; name one that is derived from trubleu.Metric")
     return found  # type: ignore[no-any-return]
 
 
@@ -277,7 +277,7 @@ def _read_options(text: str, written: str | None, known: Mapping[str, inspect.Pa
         if not name and not equals and not (written or "").strip():
             continue
         if not equals or not name:
-            raise UsageError(f"{part.strip()!r} in {text} is no option; write option=value, separated by commas")
+            raise UsageError(f"{part.strip()!r} in {text} is not an option; write option=value, separated by commas")
         if name in options:
             raise UsageError(f"{name} is given twice in {text}; give it once")
         options[name] = _read_value(text, name, value, known.get(name))

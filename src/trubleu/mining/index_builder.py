@@ -185,10 +185,10 @@ def _missing(path: str) -> DataError:
     if not paths.exists(path):
         return DataError(f"{path}: there is no such index; check the path")
     if not paths.is_folder(path):
-        return DataError(f"{path} is no index, which would be a folder; make one with trubleu mine index")
+        return DataError(f"{path} is not an index, which would be a folder; make one with trubleu mine index")
     if paths.exists(paths.joined(path, JOURNAL)):
         return DataError(f"the index {path} is not finished; continue with trubleu mine index and --resume")
-    return DataError(f"{path} is no index: {MANIFEST} is missing; make one with trubleu mine index")
+    return DataError(f"{path} is not an index: {MANIFEST} is missing; make one with trubleu mine index")
 
 
 def _found(path: str, reading: Reading) -> tuple[Journal | None, Manifest | None]:
@@ -255,7 +255,7 @@ class _Work:
             if not any(each.shard for each in made):
                 names = some(self.journal.sources, 3)
                 skipped = f" ({counted(bad + empty, 'row')} skipped)" if bad + empty else ""
-                raise DataError(f"{names} holds no triples{skipped}; give some with a message and a response")
+                raise DataError(f"{names} holds no triples{skipped}; give triples with a message and a response")
             manifest = self._manifest(made, bad, empty)
             manifest.write(self._path)
         with suppress(OSError):  # the index is there; what is left over, whoever writes to it next removes

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 MANIFEST: Final = "index.json"
 KIND: Final = SealedKind(what="an index of triples", version=1, remedy="remove the folder and index the corpus again")
 SHARD_NAME: Final = re.compile(r"shard-\d{5,}(-\d{2,}-[0-9a-f]{12})?\.tbx")
-"""The names that shards have; a manifest that lists any other is no manifest of ours."""
+"""The names that shards have; a manifest that lists any other is not a manifest of ours."""
 
 _DIGITS: Final = re.compile(r"[0-9a-f]{16}")
 
@@ -320,7 +320,7 @@ def checked_options(tokenize: object, lowercase: bool, stop_words: Iterable[str]
 
 
 def read_stop_words(path: PathLike) -> list[str]:
-    """Read a file of stop words, one a line; blank lines are passed over.
+    """Read a file of stop words, one per line; blank lines are passed over.
 
     Raises
     ------
@@ -331,10 +331,10 @@ def read_stop_words(path: PathLike) -> list[str]:
     for number, line in enumerate(iterate_lines(path), 1):
         found = line.split()
         if len(found) > 1:
-            raise DataError(f"{name_of(path)}:{number}: {len(found)} words stand here; give one stop word a line")
+            raise DataError(f"{name_of(path)}:{number}: {len(found)} words stand here; give one stop word per line")
         words += found
     if not words:
-        raise DataError(f"{name_of(path)} holds no stop words; give one a line, or leave the option out")
+        raise DataError(f"{name_of(path)} holds no stop words; give one per line, or leave the option out")
     return words
 
 

@@ -51,7 +51,7 @@ def made_here(
     """
     if not isinstance(engine, InThisProcess):
         raise UsageError(
-            f"{some(source.files, 3) or 'triples from Python'} can be read only once and only here, so that no engine "
+            f"{some(source.files, 3) or 'triples from Python'} can be read only once and only here, so no engine "
             "can help; write the triples to files first, or leave the engine out"
         )
     cutter = Cutter(folder, options, tokenizer_of(options), part=number)

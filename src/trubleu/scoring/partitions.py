@@ -610,7 +610,7 @@ def counted_on(files: LineStream, engine: Engine | None, steps: Steps, *, skip_b
 
 def _check_some(ranges: Sequence[LineRange]) -> None:
     if not ranges:
-        raise DataError("there is no range of lines that can be used, so that there is nothing to score")
+        raise DataError("there is no range of lines that can be used, so there is nothing to score")
 
 
 def _mapped_on(engine: Engine | None, steps: Steps) -> Mapped:

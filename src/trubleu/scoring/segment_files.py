@@ -114,5 +114,5 @@ def read_segment_scores(folder: PathLike) -> Iterator[SegmentRow]:
     for number, line in enumerate(lines_of_parts(folder), 1):
         record: dict[str, Any] = parse_object(line, f"{folder}, row {number}")
         if record.keys() != _FIELDS:
-            raise DataError(f"{folder}, row {number}: this is no score of a segment; name a folder of --segments-to")
+            raise DataError(f"{folder}, row {number}: this is not a segment score; name a folder of --segments-to")
         yield SegmentRow(**record)

@@ -231,7 +231,7 @@ def write_world(
     """Write a world into a folder, which appears whole or not at all.
 
     It holds ``world.json`` (what it was made with), ``corpus.jsonl`` and ``seeds.jsonl`` (triples),
-    ``outputs/NAME.txt`` (a system's responses, one a line in the order of the seeds) and ``truth.csv``: the true
+    ``outputs/NAME.txt`` (a system's responses, one per line in the order of the seeds) and ``truth.csv``: the true
     quality of each response in full as ``quality``, and as the ratings of ten voices of the truth, each in whole
     points, whose mean is the quality to a tenth of a point.
 

@@ -140,7 +140,7 @@ def _no_repeats(numbered: Judgements, items: list[Hashable], raters: list[RaterL
         row = int(order[repeated + 1].min())
         raise DataError(
             f"rater {raters[row]!r} has rated item {items[row]!r} before rating {row} (counted from 0); "
-            "keep one rating an item from everybody"
+            "keep one rating per item and rater"
         )
 
 

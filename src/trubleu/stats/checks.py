@@ -31,7 +31,7 @@ def usable(statistics: ArrayLike, name: str) -> NDArray[np.float64]:
 def two_dimensional(array: NDArray[np.float64], name: str) -> None:
     """Refuse anything but a table."""
     if array.ndim != 2:
-        raise DataError(f"{name} must be a table with one row a segment, but the array has {array.ndim} dimension(s)")
+        raise DataError(f"{name} must be a table with one row per segment, but the array has {array.ndim} dimension(s)")
     if array.shape[1] == 0:
         raise DataError(f"{name} has no statistics, only {len(array)} empty rows")
 

@@ -140,7 +140,7 @@ def test_a_folder_that_is_none(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"there is no folder .*nowhere for the WordNet"):
         Meteor(synonyms=str(tmp_path / "nowhere"))
     (folder / "index.adj").unlink()
-    with pytest.raises(DataError, match=r"index.adj is missing, so that its folder is no WordNet"):
+    with pytest.raises(DataError, match=r"index.adj is missing, so its folder is not a WordNet"):
         Meteor(synonyms=str(folder))
     plain = tmp_path / "plain.txt"
     plain.write_text("car")
@@ -151,11 +151,11 @@ def test_a_folder_that_is_none(folder: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("line", ["car n", "car n x 1", "car n 0 0 0 0", "car n 9 1 @ 1 1 00000010"])
 def test_a_line_that_is_none(line: str, folder: Path) -> None:
     (folder / "index.noun").write_text(f"automobile n 1 1 @ 1 0 00000010\n{line}\n")
-    with pytest.raises(DataError, match=r"index.noun:2 is no line of a WordNet's index"):
+    with pytest.raises(DataError, match=r"index.noun:2 is not a line of a WordNet index"):
         Meteor(synonyms=str(folder))
 
 
 def test_bytes_that_are_no_text(folder: Path) -> None:
     (folder / "noun.exc").write_bytes(b"\xff\xfe")
-    with pytest.raises(DataError, match=r"noun.exc is no text in UTF-8"):
+    with pytest.raises(DataError, match=r"noun.exc is not UTF-8 text"):
         Meteor(synonyms=str(folder))

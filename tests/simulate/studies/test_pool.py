@@ -130,7 +130,7 @@ def test_sure_raters_give_the_truth_and_lazy_ones_do_not(pool: Pool) -> None:
 
 
 def test_a_crowd_must_be_large_enough(pool: Pool) -> None:
-    with pytest.raises(UsageError, match="5 raters a text cannot come from a crowd of 4; raise --crowd"):
+    with pytest.raises(UsageError, match="5 raters per text cannot come from a crowd of 4; raise --crowd"):
         draw_ratings(pool, 5, crowd=4)
     with pytest.raises(UsageError, match="raters must be a whole number from 1 to 1,000, not 0"):
         draw_ratings(pool, 0)

@@ -228,7 +228,7 @@ def test_scores_that_are_all_equal_say_nothing() -> None:
 def test_an_order_needs_systems_that_differ() -> None:
     for names in ("A", "AB"):
         pool = numbers_pool({name: np.ones(10) for name in names}, dict.fromkeys(names, 3.0))
-        with pytest.raises(UsageError, match="an order needs two systems or more that are not all equally good"):
+        with pytest.raises(UsageError, match="an order needs at least two systems that are not all equally good"):
             order_study(pool, [], segments=[5])
 
 

@@ -374,7 +374,7 @@ def test_a_damaged_checkpoint(corpus: Path, tmp_path: Path, monkeypatch: pytest.
 @pytest.mark.parametrize(
     ("text", "choice", "message"),
     [
-        ("", {}, r"text\.txt holds no words; give text, one sentence a line"),
+        ("", {}, r"text\.txt holds no words; give text, one sentence per line"),
         ("\n \n\n", {}, r"text\.txt holds no words"),
         ("one two three\n", {}, r"text\.txt has 3 words, no more than the window of 5; give more text"),
         ("one two three four five six\n", {}, r"no word was seen 5 times or more, so order 1 is empty"),

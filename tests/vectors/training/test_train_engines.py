@@ -165,7 +165,7 @@ def test_a_pipe_is_read_again(corpus: list[Path], tmp_path: Path, monkeypatch: p
 
     text = corpus[2].read_bytes()
     stopped_before("level-3", give(text), tmp_path / "a", monkeypatch)
-    with pytest.raises(DataError, match=r"<stdin> holds no words; .* a line; continue with --resume"):
+    with pytest.raises(DataError, match=r"<stdin> holds no words; .* per line; continue with --resume"):
         train_vectors(give(b""), tmp_path / "a", OPTIONS, threads=1, resume=True)
     other = text.replace(b"w1", b"w2")
     assert count(give(other), tmp_path / "a", begin=False) == count(give(other), tmp_path / "b")
@@ -240,7 +240,7 @@ def test_several_bad_ranges_of_one_file(corpus: list[Path], tmp_path: Path, monk
         train_vectors(corpus, tmp_path / "a", OPTIONS, threads=1)
     assert len(passes) == 1
     message = str(refused.value)
-    assert message.startswith("5 of 10 partitions cannot be used, so that there is no result: ")
+    assert message.startswith("5 of 10 partitions cannot be used, so there is no result: ")
     assert re.search(r"b\.gz \(\S*b\.gz: the gzip data is damaged", message)
     assert re.search(
         r"c\.txt, bytes 3,001 to 4,500 and 3 more of this file "

@@ -104,7 +104,7 @@ class Trubleu(evaluate.Metric):
         """Keep a batch until it is scored."""
         if predictions is None or references is None:
             raise DataError(
-                "both predictions and references are needed; give one prediction and its references a segment"
+                "both predictions and references are needed; give one prediction and its references per segment"
             )
         predictions, rows = listed("predictions", predictions), _per_segment(references)
         weights = None if weights is None else listed_rows("weights", weights)

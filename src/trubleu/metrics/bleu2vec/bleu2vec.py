@@ -239,7 +239,7 @@ class Bleu2Vec(Metric):
         expected = 2 + self.order + 2 * added
         if statistics.ndim == 0 or statistics.shape[-1] != expected:
             raise DataError(
-                f"these are no statistics of {self.name}: the last axis of their shape {statistics.shape} must be "
+                f"these are not statistics of {self.name}: the last axis of their shape {statistics.shape} must be "
                 f"{expected}; score them with the metric that made them"
             )
         counts = Counts.of(statistics[..., :-added], self.order)

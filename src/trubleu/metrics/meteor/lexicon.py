@@ -227,11 +227,11 @@ def _opened(folder: Path) -> Path | zipfile.Path:
 
 def _text(path: Path | zipfile.Path) -> str:
     if not path.is_file():
-        raise DataError(f"{path} is missing, so that its folder is no WordNet; give one with index.noun in it")
+        raise DataError(f"{path} is missing, so its folder is not a WordNet; give one with index.noun in it")
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise DataError(f"{path} is no text in UTF-8; give a WordNet's folder") from None
+        raise DataError(f"{path} is not UTF-8 text; give a WordNet's folder") from None
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, OSError) as error:  # RuntimeError: a password
         raise DataError(f"{path} cannot be read: {error}; fetch the WordNet again, or give another one") from error
 
@@ -244,7 +244,7 @@ def _index(text: str, part: str, source: str) -> Iterator[tuple[str, tuple[str, 
         fields = line.split()
         if len(fields) < 3 or not fields[2].isdecimal() or not 0 < int(fields[2]) <= len(fields) - 3:
             raise DataError(
-                f"{source}:{number} is no line of a WordNet's index: word, part, number of synsets, …, synsets"
+                f"{source}:{number} is not a line of a WordNet index: word, part, number of synsets, …, synsets"
             )
         if "_" not in fields[0]:  # what is several words never equals one
             yield fields[0], tuple(part + synset for synset in fields[-int(fields[2]) :])

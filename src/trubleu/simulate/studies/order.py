@@ -146,7 +146,7 @@ def order_study(
     names = sorted(pool.systems, key=pool.quality, reverse=True)
     truth = np.array([pool.quality(name) for name in names])
     if len(names) < 2 or truth[0] == truth[-1]:
-        raise UsageError("an order needs two systems or more that are not all equally good; give --system again")
+        raise UsageError("an order needs at least two systems that are not all equally good; give --system again")
     told = steps("ordering systems", len(scored) * len(segments) * sets)
     rows = []
     for each in scored:

@@ -291,7 +291,7 @@ def draw_ratings(
     check_whole("raters", raters, 1, MOST_RATERS)
     check_whole("crowd", crowd, 1, 1_000_000)
     if raters > crowd:
-        raise UsageError(f"{raters} raters a text cannot come from a crowd of {crowd}; raise --crowd")
+        raise UsageError(f"{raters} raters per text cannot come from a crowd of {crowd}; raise --crowd")
     people = simulated_raters(crowd, habits or Habits(), seed=seed)
     generator = np.random.default_rng([seed, 1])
     ids = np.repeat(np.array(pool.candidates.ids, dtype=object), pool.candidates.reference_counts())

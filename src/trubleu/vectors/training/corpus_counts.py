@@ -59,7 +59,7 @@ def count_corpus(
     Parameters
     ----------
     corpus
-        Files of one sentence a line.
+        Files of one sentence per line.
     folder
         Where everything goes; workers must find it under the same path. What an earlier count finished there is used.
     options
@@ -186,7 +186,7 @@ class _Count:
             self._folder.remove()
         names = ", ".join(map(name_of, self._corpus))
         if total == 0:
-            raise DataError(f"{names} holds no words; give text, one sentence a line")
+            raise DataError(f"{names} holds no words; give text, one sentence per line")
         raise DataError(
             f"{names} has {total} words, no more than the window of {self._options.window}; "
             "give more text, or a smaller window"

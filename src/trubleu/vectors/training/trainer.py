@@ -107,7 +107,7 @@ def train_vectors(
     Parameters
     ----------
     corpus
-        Files of one sentence a line, plain or compressed with gzip or zstd.
+        Files of one sentence per line, plain or compressed with gzip or zstd.
     out
         The store to be written. Checkpoints lie beside it, or in the folder one is in if it is an address.
     options

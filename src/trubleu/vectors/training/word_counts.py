@@ -201,7 +201,7 @@ def _by_file(error: BadPartitionsError, ranges: Sequence[TextRange]) -> DataErro
         return DataError(*bad.values())
     more = {path: f" and {further[path]} more of this file" if further[path] else "" for path in firsts}
     what = some([f"{name}{more[path]} ({bad[name]})" for path, name in firsts.items()], SHOWN)
-    message = f"{len(bad)} of {len(ranges)} partitions cannot be used, so that there is no result: {what}"
+    message = f"{len(bad)} of {len(ranges)} partitions cannot be used, so there is no result: {what}"
     return BadPartitionsError(message, bad)
 
 
