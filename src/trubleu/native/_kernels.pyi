@@ -394,6 +394,14 @@ def cider(
     sigma: float,
     threads: int,
 ) -> NDArray[np.float64]: ...
+def ter_edits(
+    outputs: WordTexts,
+    references: WordTexts,
+    offsets: NDArray[np.int64],
+    first: int,
+    last: int,
+    threads: int,
+) -> NDArray[np.float64]: ...
 def meteor_align(
     words: NDArray[np.uint32],
     reference: NDArray[np.uint32],
