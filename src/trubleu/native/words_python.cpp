@@ -1,4 +1,6 @@
-// The Python face of metrics that compare numbers of words: NIST and CIDEr, which weigh n-grams by their counts, METEOR and TER.
+// The Python face of metrics that compare numbers of words: NIST and CIDEr, which weigh n-grams by their counts, METEOR, TER,
+// and what outputs share with each other.
+#include "diversity.hpp"
 #include "meteor.hpp"
 #include "python.hpp"
 #include "ter.hpp"
@@ -318,6 +320,30 @@ OutMatrix<double> ter_edits(const WordTexts &outputs, const WordTexts &reference
     return rows.release();
 }
 
+void check_order(size_t order) {
+    if (order < 1 || order > max_order) throw nb::value_error("the order lies between 1 and 9");
+}
+
+OutMatrix<double> distinct_rows(const WordTexts &texts, size_t order) {
+    check_order(order);
+    Matrix<double> rows(texts.size(), 2);
+    {
+        nb::gil_scoped_release release;
+        distinct_ngrams(texts, order, rows.data.get());
+    }
+    return rows.release();
+}
+
+OutMatrix<double> self_rows(const WordTexts &texts, size_t order) {
+    check_order(order);
+    Matrix<double> rows(texts.size(), 2 + 2 * order);
+    {
+        nb::gil_scoped_release release;
+        self_matches(texts, order, rows.data.get());
+    }
+    return rows.release();
+}
+
 }  // namespace
 
 }  // namespace trubleu
@@ -354,6 +380,8 @@ void bind_words(nanobind::module_ &m) {
              nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::arg("outputs"), nb::arg("references"), nb::arg("offsets"),
              nb::arg("stems").none(), nb::arg("meaning_begins").none(), nb::arg("meanings").none())
         .def("rows", &MeteorTexts::rows, nb::arg("first"), nb::arg("last"), nb::arg("threads"));
+    m.def("distinct_ngrams", &distinct_rows, nb::arg("texts"), nb::arg("order"));
+    m.def("self_matches", &self_rows, nb::arg("texts"), nb::arg("order"));
     m.def("ter_edits", &ter_edits, nb::arg("outputs"), nb::arg("references"), nb::arg("offsets"), nb::arg("first"), nb::arg("last"),
           nb::arg("threads"));
     const meteor::Limits usual;
