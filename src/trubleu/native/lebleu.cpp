@@ -1,6 +1,7 @@
 #include "lebleu.hpp"
 
 #include <bit>
+#include <limits>
 
 namespace trubleu::lebleu {
 
@@ -56,6 +57,7 @@ void Scorer::number_letters(size_t count) {
             else if (auto found = numbers_.find(letter); found != numbers_.end()) number = found->second;
             references_[j].numbers.push_back(number);
         }
+        references_[j].numbers.resize(2 * references_[j].letters.size());
     }
 }
 
@@ -63,50 +65,125 @@ void Scorer::number_letters(size_t count) {
 void Scorer::prepare(size_t place) {
     size_t size = wanting_.back().size, begin = output_.words[place].begin;
     blocks_ = (size + 63) / 64;
+    const uint32_t *letters = output_.numbers.data() + begin;
+    if (size <= 32) {
+        short_places_.assign(alphabet_, 0);
+        for (size_t i = 0; i < size; ++i) short_places_[letters[i]] |= uint32_t{1} << i;
+        return;
+    }
     places_.assign(alphabet_ * blocks_, 0);
-    for (size_t i = 0; i < size; ++i) places_[output_.numbers[begin + i] * blocks_ + i / 64] |= uint64_t{1} << i % 64;
-    rises_.resize(blocks_);
-    falls_.resize(blocks_);
+    for (size_t i = 0; i < size; ++i) places_[letters[i] * blocks_ + i / 64] |= uint64_t{1} << i % 64;
 }
 
-// The distances of the n-grams that begin at a word of the reference, by the algorithm of Myers and Hyyrö.
-void Scorer::compare(const Letters &reference, size_t number, size_t word) {
-    std::fill(rises_.begin(), rises_.end(), ~uint64_t{0});
-    std::fill(falls_.begin(), falls_.end(), 0);
-    size_t begin = reference.words[word].begin, last = std::min(word + reach * order_, reference.words.size()), at = begin;
-    for (; word < last; ++word) {
-        // An n-gram of m letters is at most min(m, n) / max(m, n) similar to one of n.
-        size_t length = reference.end(word) - begin;
-        bool possible = false;
-        for (const Wanting &ngram : wanting_)
-            possible |= ngram.size >= length || static_cast<double>(ngram.size) / static_cast<double>(length) >= ngram.best;
-        if (!possible) return;  // nor with more letters
-        for (; at < begin + length; ++at) {
-            const uint64_t *places = places_.data() + reference.numbers[at] * blocks_;
-            uint64_t carry = 0, rise_in = 1, fall_in = 0;
-            for (size_t i = 0; i < blocks_; ++i) {
-                uint64_t rises = rises_[i], equal = places[i] | falls_[i], hits = equal & rises, sum = rises + hits, more = sum + carry;
-                carry = (sum < hits) | (more < carry);
-                uint64_t same = (more ^ rises) | equal;  // the distance is that of both texts without their last letters
-                uint64_t fall = rises & same, rise = falls_[i] | ~(rises | same);
-                uint64_t rise_before = rise << 1 | rise_in, fall_before = fall << 1 | fall_in;
-                rise_in = rise >> 63;
-                fall_in = fall >> 63;
-                falls_[i] = rise_before & same;
-                rises_[i] = fall_before | ~(rise_before | same);
-            }
-        }
-        for (Wanting &ngram : wanting_) {
-            size_t shorter = std::min(ngram.size, length), longer = std::max(ngram.size, length);
-            if (static_cast<double>(shorter) / static_cast<double>(longer) < ngram.best) continue;
-            size_t distance = length + count_below(rises_.data(), ngram.size) - count_below(falls_.data(), ngram.size);
+void Scorer::Wanting::set_best(double value) {
+    best = value;
+    double letters = static_cast<double>(size);
+    low = static_cast<size_t>(std::max(letters * value - 1, 0.0));
+    high = letters < 1e9 * value ? static_cast<size_t>(letters / value) + 1 : std::numeric_limits<size_t>::max();
+}
+
+size_t Scorer::longest_useful() const {
+    size_t longest = 0;
+    for (const Wanting &ngram : wanting_) longest = std::max(longest, ngram.high);
+    return longest;
+}
+
+template <typename Distance>
+void Scorer::note(const Letters &reference, size_t number, size_t word, size_t longest, Distance distance_of) {
+    constexpr double slack = 1e-6;  // what rounding can be, and more
+    size_t begin = reference.words[word].begin, last = std::min(word + reach * order_, reference.words.size());
+    for (Wanting &ngram : wanting_) {
+        for (size_t end = word; end < last; ++end) {
+            size_t length = reference.end(end) - begin;
+            if (length < ngram.low) continue;
+            if (length > ngram.high || length > longest) break;
+            size_t longer = std::max(ngram.size, length), distance = distance_of(ngram.size, length, end - word);
+            double alike = static_cast<double>(static_cast<int64_t>(longer - distance)), all = static_cast<double>(static_cast<int64_t>(longer));
+            if (alike < ngram.best * all - slack || distance == 0 || distance == longer) continue;
             // One division of whole numbers, so that a similarity which equals the threshold is never rounded below it.
-            double value = static_cast<double>(longer - distance) / static_cast<double>(longer);
-            if (value < ngram.best || distance == 0 || distance == longer) continue;
-            if (!ngram.several) ngram.best = value;
+            double value = alike / all;
+            if (value < ngram.best) continue;
+            if (!ngram.several) ngram.set_best(value);
             similar_[ngram.order].push_back({value, number, {reference.letters.data() + begin, length}});
         }
     }
+}
+
+// By the algorithm of Myers and Hyyrö, as many words of the reference at once as there are lanes.
+template <typename Bits, size_t lanes>
+void Scorer::compare(const Letters &reference, size_t number, size_t word, std::vector<Bits> &places_of) {
+    std::vector<Bits> &history = [this]() -> auto & {
+        if constexpr (sizeof(Bits) == 4) return short_history_;
+        else return history_;
+    }();
+    size_t words = reference.words.size(), useful = longest_useful(), steps = 0;
+    const uint32_t *numbers[lanes];
+    for (size_t lane = 0; lane < lanes; ++lane) {
+        size_t first = word + lane;
+        numbers[lane] = reference.numbers.data() + (first < words ? reference.words[first].begin : reference.letters.size());
+        if (first >= words) continue;
+        size_t last = std::min(first + reach * order_, words) - 1;
+        steps = std::max(steps, std::min<size_t>(useful, reference.end(last) - reference.words[first].begin));
+    }
+    if (history.size() < 2 * lanes * steps) history.resize(4 * lanes * steps);
+    typedef Bits Vector __attribute__((vector_size(lanes * sizeof(Bits))));
+    Vector falls{}, rises = ~falls;
+    const Bits *places = places_of.data();
+    for (size_t step = 0; step < steps; ++step) {
+        Bits *kept = history.data() + 2 * lanes * step;
+        Bits found[lanes];
+        for (size_t lane = 0; lane < lanes; ++lane) found[lane] = places[numbers[lane][step]];
+        Vector equal;
+        std::memcpy(&equal, found, sizeof equal);
+        equal |= falls;
+        Vector same = (((equal & rises) + rises) ^ rises) | equal;  // the distance is that of both texts without their last letters
+        Vector fall = rises & same, rise_before = (falls | ~(rises | same)) << 1 | 1;
+        falls = rise_before & same;
+        rises = fall << 1 | ~(rise_before | same);
+        std::memcpy(kept, &falls, sizeof falls);
+        std::memcpy(kept + lanes, &rises, sizeof rises);
+    }
+    for (size_t lane = 0; lane < lanes && word + lane < words; ++lane)
+        note(reference, number, word + lane, useful, [&](size_t size, size_t length, size_t) {
+            const Bits *kept = history.data() + 2 * lanes * (length - 1) + lane;
+            Bits mask = static_cast<Bits>(~Bits{0}) >> (8 * sizeof(Bits) - size);
+            return length + static_cast<size_t>(std::popcount(kept[lanes] & mask)) - static_cast<size_t>(std::popcount(kept[0] & mask));
+        });
+}
+
+// The same for n-grams of more letters than a machine word has bits, one word of the reference at a time.
+void Scorer::compare_long(const Letters &reference, size_t number, size_t word) {
+    size_t begin = reference.words[word].begin, last = std::min(word + reach * order_, reference.words.size()) - 1;
+    size_t useful = longest_useful(), steps = std::min<size_t>(useful, reference.end(last) - begin);
+    // Falls and rises now, and after each word.
+    history_.resize(2 * blocks_ * (last - word + 2));
+    uint64_t *now = history_.data();
+    std::fill_n(now, blocks_, 0);
+    std::fill_n(now + blocks_, blocks_, ~uint64_t{0});
+    for (size_t step = 0, end = word; step < steps;) {
+        const uint64_t *places = places_.data() + reference.numbers[begin + step] * blocks_;
+        uint64_t carry = 0, rise_in = 1, fall_in = 0;
+        for (size_t i = 0; i < blocks_; ++i) {
+            uint64_t falls = now[i], rises = now[blocks_ + i], equal = places[i] | falls;
+            uint64_t hits = equal & rises, sum = rises + hits, more = sum + carry;
+            carry = (sum < hits) | (more < carry);
+            uint64_t same = (more ^ rises) | equal;
+            uint64_t fall = rises & same, rise = falls | ~(rises | same);
+            uint64_t rise_before = rise << 1 | rise_in, fall_before = fall << 1 | fall_in;
+            rise_in = rise >> 63;
+            fall_in = fall >> 63;
+            now[i] = rise_before & same;
+            now[blocks_ + i] = fall_before | ~(rise_before | same);
+        }
+        if (++step == reference.end(end) - begin) {
+            ++end;
+            std::copy_n(now, 2 * blocks_, now + 2 * blocks_ * (end - word));
+        }
+    }
+    note(reference, number, word, useful, [&](size_t size, size_t length, size_t more_words) {
+        const uint64_t *kept = history_.data() + 2 * blocks_ * (more_words + 1);
+        return length + count_below(kept + blocks_, size) - count_below(kept, size);
+    });
 }
 
 // The largest similarities, each as often as the reference that has its n-gram most often has it.
@@ -135,6 +212,18 @@ double Scorer::earned(const Wanting &ngram) {
         missing -= taken;
     }
     return sum;
+}
+
+// Compares with all words of a reference, those first that stand where the output's word stands: the sooner something similar
+// is found, the more need not be looked at.
+void Scorer::compare_all(const Letters &reference, size_t number, size_t place) {
+    size_t words = reference.words.size(), size = wanting_.back().size;
+    size_t lanes = size <= 32 ? 8 : size <= 64 ? 4 : 1, groups = (words + lanes - 1) / lanes;
+    for (size_t g = 0, group = groups ? std::min(place / lanes, groups - 1) : 0; g < groups; ++g, group = (group + 1) % groups) {
+        if (lanes == 8) compare<uint32_t, 8>(reference, number, 8 * group, short_places_);
+        else if (lanes == 4) compare<uint64_t, 4>(reference, number, 4 * group, places_);
+        else compare_long(reference, number, group);
+    }
 }
 
 void Scorer::score(const Text &output, const Text *references, size_t count, double *row) {
@@ -175,13 +264,13 @@ void Scorer::score(const Text &output, const Text *references, size_t count, dou
             size_t said = ngrams_.said(n, i), most = ngrams_.at(n, i).most;
             if (said <= most) continue;
             size_t size = output_.end(i + n - 1) - output_.words[i].begin;
-            wanting_.push_back({n, size, said - most, most > 0 || said > 1, threshold_});
+            wanting_.push_back({n, size, said - most, most > 0 || said > 1, 0.0, 0, 0});
+            wanting_.back().set_best(threshold_);
             similar_[n].clear();
         }
         if (wanting_.empty()) continue;
         prepare(i);
-        for (size_t j = 0; j < count; ++j)
-            for (size_t k = 0; k < references_[j].words.size(); ++k) compare(references_[j], j, k);
+        for (size_t j = 0; j < count; ++j) compare_all(references_[j], j, i);
         for (const Wanting &ngram : wanting_) sums[ngram.order - 1] += earned(ngram);
     }
 }

@@ -16,8 +16,9 @@ constexpr size_t reach = 2;
 
 // Scores segments; one for each thread.
 //
-// All n-grams that begin at a word are beginnings of one string, and so are their edit distances: one pass over the letters
-// behind a word of the reference, 64 letters of the output at a time, tells those of all n-grams that begin at two words.
+// All n-grams that begin at a word are beginnings of one string: one pass over the letters behind a word of the reference, with
+// a bit for each letter of the output, tells the edit distances of all n-grams that begin at two words. Several words of the
+// reference go in step, so that this runs in vectors.
 class Scorer {
   public:
     Scorer(const Options &options, double threshold);
@@ -30,7 +31,7 @@ class Scorer {
     // A text as letters, a space between two words, and where words begin and end.
     struct Letters {
         std::vector<uint32_t> letters;
-        std::vector<uint32_t> numbers;  // of the letters, see `number_letters`
+        std::vector<uint32_t> numbers;  // of the letters, see `number_letters`, and as many zeros
         std::vector<Span> words;
 
         void load(const Line &line);
@@ -40,7 +41,11 @@ class Scorer {
     struct Wanting {
         size_t order, size, missing;
         bool several;  // more than the best one counts
-        double best;   // similarity so far
+        double best;   // similarity so far, or the least that counts
+        // An n-gram of m letters is at most min(m, n) / max(m, n) similar to one of n: how many letters n can be.
+        size_t low, high;
+
+        void set_best(double value);
     };
     struct Similar {
         double value;
@@ -49,8 +54,15 @@ class Scorer {
     };
 
     void number_letters(size_t count);
-    void compare(const Letters &reference, size_t number, size_t word);
     void prepare(size_t place);
+    // Compares with the n-grams that begin at some word, or at some words in step.
+    void compare_long(const Letters &reference, size_t number, size_t word);
+    template <typename Bits, size_t lanes> void compare(const Letters &reference, size_t number, size_t word, std::vector<Bits> &places);
+    void compare_all(const Letters &reference, size_t number, size_t place);
+    // Longer n-grams cannot be similar enough to any that wants something.
+    size_t longest_useful() const;
+    // Takes the distances of the n-grams that begin at a word of the reference, and have so many letters at most.
+    template <typename Distance> void note(const Letters &reference, size_t number, size_t word, size_t longest, Distance distance_of);
     double earned(const Wanting &ngram);
 
     Options options_;
@@ -67,7 +79,10 @@ class Scorer {
     std::array<uint32_t, 256> latin_numbers_{};
     size_t alphabet_ = 0, blocks_ = 0;
     std::vector<uint64_t> places_;               // by letter: where it stands, a bit each
-    std::vector<uint64_t> rises_, falls_;        // where a distance is one more, or one less, than with a letter less
+    std::vector<uint32_t> short_places_;
+    // Where a distance is one less, and where it is one more, than with a letter of the output less: after each letter.
+    std::vector<uint64_t> history_;
+    std::vector<uint32_t> short_history_;
     std::vector<Wanting> wanting_;
     std::array<std::vector<Similar>, max_order + 1> similar_;
     std::vector<std::pair<size_t, size_t>> touched_;
