@@ -60,6 +60,14 @@ __m128i in_range(__m128i bytes, uint8_t low, uint8_t high) {
 
 __m128i equals(__m128i bytes, char value) { return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(value)); }
 
+// Whole vectors: what is behind the text is written over afterwards.
+void fold_ascii(uint8_t *bytes, size_t length) {
+    for (size_t i = 0; i < length; i += 16) {
+        __m128i *at = reinterpret_cast<__m128i *>(bytes + i), chunk = _mm_loadu_si128(at);
+        _mm_storeu_si128(at, _mm_or_si128(chunk, _mm_and_si128(in_range(chunk, 'A', 'Z'), _mm_set1_epi8(0x20))));
+    }
+}
+
 uint64_t bits_of(__m128i mask, int position) {
     return static_cast<uint64_t>(static_cast<uint32_t>(_mm_movemask_epi8(mask))) << position;
 }
@@ -88,6 +96,11 @@ template <Tokenizer tokenizer> Block classify(const uint8_t *bytes) {
 }
 
 #else
+
+void fold_ascii(uint8_t *bytes, size_t length) {
+    for (size_t i = 0; i < length; ++i)
+        if (bytes[i] >= 'A' && bytes[i] <= 'Z') bytes[i] |= 0x20;
+}
 
 bool is_single(uint8_t c) {
     return (c >= '!' && c <= '&') || (c >= '(' && c <= '+') || c == '/' || (c >= ':' && c <= '@') ||
@@ -223,10 +236,7 @@ template <Tokenizer tokenizer> void Line::split() {
 
 void Line::load(const Text &text, Tokenizer tokenizer, bool lowercase) {
     transcode(text);
-    if (lowercase) {
-        uint8_t *bytes = bytes_.data();
-        for (size_t i = 0; i < length_; ++i) bytes[i] |= static_cast<uint8_t>(bytes[i] >= 'A' && bytes[i] <= 'Z') << 5;
-    }
+    if (lowercase) fold_ascii(bytes_.data(), length_);
     if (tokenizer == Tokenizer::mteval13a) unescape_13a();
     // A token takes at least one byte, and positions are written eight at a time.
     if (spans_.size() < length_ + 64) spans_.resize(length_ + length_ / 4 + 64);
