@@ -42,12 +42,17 @@ if TYPE_CHECKING:
     from trubleu.metrics.cider import Cider as Cider
     from trubleu.metrics.cider import CiderD as CiderD
     from trubleu.metrics.dbleu import DeltaBleu as DeltaBleu
+    from trubleu.metrics.diversity import Distinct as Distinct
+    from trubleu.metrics.diversity import SelfBleu as SelfBleu
     from trubleu.metrics.ibleu import IBleu as IBleu
     from trubleu.metrics.ibleu import IBleuResult as IBleuResult
     from trubleu.metrics.lebleu import LeBleu as LeBleu
     from trubleu.metrics.meteor import Meteor as Meteor
     from trubleu.metrics.nist import Nist as Nist
     from trubleu.metrics.registry import metric as metric
+    from trubleu.metrics.rouge import Rouge as Rouge
+    from trubleu.metrics.rouge import RougeL as RougeL
+    from trubleu.metrics.rouge import RougeLsum as RougeLsum
     from trubleu.metrics.sbleu import SentenceBleu as SentenceBleu
     from trubleu.metrics.sbleu import SentenceDeltaBleu as SentenceDeltaBleu
     from trubleu.metrics.ter import Ter as Ter
@@ -70,11 +75,13 @@ __all__, __getattr__, __dir__ = lazy_names(
         "metrics.chrf": "ChrF",
         "metrics.cider": "Cider CiderD",
         "metrics.dbleu": "DeltaBleu",
+        "metrics.diversity": "Distinct SelfBleu",
         "metrics.ibleu": "IBleu IBleuResult",
         "metrics.lebleu": "LeBleu",
         "metrics.meteor": "Meteor",
         "metrics.nist": "Nist",
         "metrics.registry": "metric",
+        "metrics.rouge": "Rouge RougeL RougeLsum",
         "metrics.sbleu": "SentenceBleu SentenceDeltaBleu",
         "metrics.ter": "Ter",
         "metrics.trubleu": "TruBleu",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from tests.oracles.corpora import Corpus, corpora, odd_texts, plain_texts
 from tests.oracles.lebleu import lebleu
 from tests.oracles.tolerances import near
 from trubleu.data import References
-from trubleu.errors import DataError, MissingExtraError, UsageError
+from trubleu.errors import DataError, UsageError
 from trubleu.metrics import LeBleu, metric
 from trubleu.metrics import lebleu as lebleu_module
 from trubleu.stats import total
@@ -58,14 +57,33 @@ def test_equals_the_plain_statement(corpus: Corpus, ours: LeBleu) -> None:
     assert np.array_equal(ours.statistics(corpus.outputs, [row[::-1] for row in corpus.references]), rows)
 
 
-@given(corpora(texts, segments=2, references=2))
+@given(corpora(texts, segments=6, references=3), metrics())
 @settings(max_examples=30)
-def test_comparing_in_parts_changes_nothing(corpus: Corpus) -> None:
-    ours = LeBleu(3)
-    whole = ours.statistics(corpus.outputs, corpus.references)
+def test_threads_and_slices_change_nothing(corpus: Corpus, ours: LeBleu) -> None:
+    whole = ours.statistics(corpus.outputs, corpus.references, threads=1)
+    assert np.array_equal(ours.statistics(corpus.outputs, corpus.references, threads=3), whole)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lebleu_module, "PAIRS", 7)
+        patch.setattr(lebleu_module, "SLICE", 2)
         assert np.array_equal(ours.statistics(corpus.outputs, corpus.references), whole)
+
+
+# More letters than a machine word has bits, in n-grams and in single words.
+long_words = st.lists(st.text("ab𝔸", min_size=1, max_size=8).map(lambda part: part * 9), max_size=5).map(" ".join)
+
+
+@given(corpora(long_words, segments=2, references=2), metrics())
+@settings(max_examples=60)
+def test_long_words(corpus: Corpus, ours: LeBleu) -> None:
+    expected = plainly(ours, corpus.outputs, corpus.references)
+    assert float(ours.score(total(ours.statistics(corpus.outputs, corpus.references)))) == near(expected)
+
+
+def test_letters_that_only_references_have_are_told_apart() -> None:
+    # Two members of the pool that differ in such a letter count once each.
+    ours = LeBleu(1, tokenize="none")
+    assert ours.statistics(["abc abc abc"], [["abx aby"]])[0, 2] == near(4 / 3)
+    assert ours.statistics(["abc abc abc"], [["abx abx"]])[0, 2] == near(4 / 3)
+    assert ours.statistics(["abc abc abc"], [["abx", "abx"]])[0, 2] == near(2 / 3)
 
 
 def test_only_equal_ngrams_match_at_the_highest_threshold() -> None:
@@ -118,7 +136,9 @@ def test_statistics_of_another_width_are_refused(shape: tuple[int, ...]) -> None
 def test_progress_tells_every_segment() -> None:
     seen: list[int] = []
     LeBleu(1).statistics(["a"] * 150, [["a"]] * 150, progress=seen.append)
-    assert seen == [1] * 150
+    assert seen == [150]
+    LeBleu(1).statistics(["a"] * 300, [["a"]] * 300, progress=seen.append)
+    assert seen == [150, 256, 44]
 
 
 @pytest.mark.parametrize(
@@ -134,11 +154,3 @@ def test_progress_tells_every_segment() -> None:
 def test_bad_options(options: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         LeBleu(**options)
-
-
-def test_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "rapidfuzz", None)
-    with pytest.raises(
-        MissingExtraError, match=r"LeBLEU needs the package rapidfuzz; .* pip install 'trubleu\[lebleu\]'"
-    ):
-        LeBleu()

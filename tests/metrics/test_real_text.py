@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 
 from tests.oracles.corpora import SMOOTHINGS, streams
 from trubleu.data import References
-from trubleu.metrics import Bleu, ChrF, SentenceBleu, Ter
+from trubleu.metrics import Bleu, ChrF, SentenceBleu, Ter, metric
 from trubleu.stats import total
 
 if TYPE_CHECKING:
@@ -115,3 +116,17 @@ def test_peers_on_wmt15(real_data: Path) -> None:
     for ours, peer in ((ChrF(word_order=2), CHRF(word_order=2)), (Ter(), TER())):
         theirs = peer.corpus_score(outputs, streams(references)).score
         assert ours.corpus(outputs, references).score == pytest.approx(theirs, abs=1e-9)
+
+
+@pytest.mark.parametrize("stem", [False, True])
+def test_rouge(real_data: Path, stem: bool) -> None:
+    outputs, references = wmt15(real_data, "de-en", 5)
+    # Several sentences each, for ROUGE-Lsum.
+    outputs = ["\n".join(outputs[i : i + 3]) for i in range(0, 600, 3)]
+    references = [["\n".join(row[0] for row in references[i : i + 3]), references[i][0]] for i in range(0, 600, 3)]
+    names = {"rouge1": "rouge-1", "rouge2": "rouge-2", "rougeL": "rouge-l", "rougeLsum": "rouge-lsum"}
+    peer = RougeScorer(list(names), use_stemmer=stem)
+    found = [peer.score_multi(row, output) for output, row in zip(outputs, references, strict=True)]
+    for theirs, name in names.items():
+        expected = [list(scores[theirs]) for scores in found]
+        assert metric(name, stem=stem).statistics(outputs, references)[:, :3].tolist() == expected

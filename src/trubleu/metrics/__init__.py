@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from trubleu.metrics.cider import Cider as Cider
     from trubleu.metrics.cider import CiderD as CiderD
     from trubleu.metrics.dbleu import DeltaBleu as DeltaBleu
+    from trubleu.metrics.diversity import Distinct as Distinct
+    from trubleu.metrics.diversity import SelfBleu as SelfBleu
     from trubleu.metrics.ibleu import IBleu as IBleu
     from trubleu.metrics.ibleu import IBleuResult as IBleuResult
     from trubleu.metrics.lebleu import LeBleu as LeBleu
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
     from trubleu.metrics.registry import describe as describe
     from trubleu.metrics.registry import metric as metric
     from trubleu.metrics.registry import names as names
+    from trubleu.metrics.rouge import Rouge as Rouge
+    from trubleu.metrics.rouge import RougeL as RougeL
+    from trubleu.metrics.rouge import RougeLsum as RougeLsum
     from trubleu.metrics.sbleu import SentenceBleu as SentenceBleu
     from trubleu.metrics.sbleu import SentenceDeltaBleu as SentenceDeltaBleu
     from trubleu.metrics.ter import Ter as Ter
@@ -45,11 +50,13 @@ __all__, __getattr__, __dir__ = lazy_names(
         "chrf": "ChrF",
         "cider": "Cider CiderD",
         "dbleu": "DeltaBleu",
+        "diversity": "Distinct SelfBleu",
         "ibleu": "IBleu IBleuResult",
         "lebleu": "LeBleu",
         "meteor": "Meteor",
         "nist": "Nist",
         "registry": "MetricDescription describe metric names",
+        "rouge": "Rouge RougeL RougeLsum",
         "sbleu": "SentenceBleu SentenceDeltaBleu",
         "ter": "Ter TerResult",
         "trubleu": "AlignedNgrams ComparedReference SegmentParts TruBleu",

@@ -113,6 +113,8 @@ class Metric(ABC):
         Whether the row of a segment depends on the references of other segments, too. `statistics` then learns from
         all references that it is given: whoever scores a corpus part by part must hand it over whole, or take
         `learned` of the whole first.
+    among_outputs
+        Whether outputs are compared with each other instead of with references.
     only_counting
         Attributes that may be large, such as vectors, and that `score` never looks at; `scorer` does without them.
     """
@@ -121,6 +123,7 @@ class Metric(ABC):
     higher_is_better: ClassVar[bool] = True
     uses_weights: ClassVar[bool] = True
     needs_source: ClassVar[bool] = False
+    among_outputs: ClassVar[bool] = False
     only_counting: ClassVar[tuple[str, ...]] = ()
 
     @property

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 import numpy as np
 
-from trubleu.metrics.base import AnyReferences, Metric, Progress, check_flag, check_order, check_share, reference_number
-from trubleu.metrics.matching import check_width, copy_of_order, row_by_row
-from trubleu.optional_deps import needed
+from trubleu.data.prepared import kernel_texts
+from trubleu.metrics.base import (
+    AnyReferences,
+    Metric,
+    Progress,
+    as_references,
+    check_flag,
+    check_order,
+    check_share,
+    reference_number,
+    whole_references,
+)
+from trubleu.metrics.matching import check_texts, check_width, copy_of_order, warn_of_empty, warn_of_unsplit
+from trubleu.native import kernels, resolve_threads
 from trubleu.signature import Signature, make_signature
 from trubleu.text import tokenizer
 
@@ -20,11 +30,8 @@ if TYPE_CHECKING:
 
     from trubleu.text.tokenizers import Spec
 
-REACH: Final = 2
-"""N-grams of the references are this many times as long as those of the outputs, so that a compound meets its parts."""
-
-PAIRS: Final = 1 << 21
-"""How many pairs of n-grams are compared at once: it bounds the memory that long texts take."""
+SLICE: Final = 256
+"""Segments between two reports of progress; long ones take long."""
 
 
 class LeBleu(Metric):
@@ -61,33 +68,34 @@ class LeBleu(Metric):
         self.threshold = check_share("threshold", threshold)
         self.tokenizer = tokenizer(tokenize)
         self.lowercase = check_flag("lowercase", lowercase)
-        needed("rapidfuzz", "LeBLEU", "trubleu[lebleu]")
 
     def statistics(
         self,
         outputs: Sequence[str],
         references: AnyReferences,
         *,
-        threads: int | None = None,  # noqa: ARG002 - segments are too small to share one among threads
+        threads: int | None = None,
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
         """Return letters of output and reference, what n-grams earn by order and n-grams by order."""
-        return row_by_row(self._row, self.tokenizer, outputs, references, 2 + 2 * self.order, progress)
-
-    def _row(self, output: str, references: Sequence[str]) -> list[float]:
-        words = self.tokenizer.tokens(output, self.lowercase)
-        letters = len(" ".join(words))
-        pool: Counter[str] = Counter()
-        lengths = set()
-        for reference in references:
-            reference_words = self.tokenizer.tokens(reference, self.lowercase)
-            lengths.add(len(" ".join(reference_words)))
-            ngrams = Counter(ngram for n in range(1, REACH * self.order + 1) for ngram in _ngrams(reference_words, n))
-            pool = pool | ngrams if pool else ngrams
-        closest = min(lengths, key=lambda length: (abs(length - letters), length))
-        orders = [Counter(_ngrams(words, n)) for n in range(1, self.order + 1)]
-        earned = fuzzy_matches(orders, pool, self.threshold)
-        return [letters, closest, *earned, *(ngrams.total() for ngrams in orders)]
+        segments = whole_references(as_references(references, outputs))
+        warn_of_empty(segments)
+        texts = tuple(outputs)
+        check_texts(texts)
+        warn_of_unsplit(texts, self.tokenizer)
+        threads = resolve_threads(threads, len(texts) + segments.count, worth=SLICE)
+        lines, native, lowercase = kernel_texts(texts, self.tokenizer, self.lowercase)
+        options = kernels.Options(native, lowercase, self.order, "counts", "closest", False)
+        wanted = segments.kernel_texts(self.tokenizer, self.lowercase)[0]
+        rows = np.zeros((len(texts), options.columns))
+        for first in range(0, len(texts), SLICE):
+            last = min(first + SLICE, len(texts))
+            rows[first:last] = kernels.lebleu_statistics(
+                lines, wanted, segments.offsets, options, self.threshold, first, last, threads
+            )
+            if progress:
+                progress(last - first)
+        return rows
 
     def with_order(self, order: int) -> Self:
         """Return the same metric for n-grams of up to another length."""
@@ -114,80 +122,3 @@ class LeBleu(Metric):
             tok=self.tokenizer.name,
             threshold=self.threshold,
         )
-
-
-def fuzzy_matches(orders: Sequence[Counter[str]], pool: Counter[str], threshold: float) -> list[float]:
-    """Return what the n-grams of each order earn together.
-
-    An n-gram that comes c times earns the c largest similarities to members of the pool, where a member that comes k
-    times stands for k; no other n-gram of the output takes anything away from it.
-
-    Parameters
-    ----------
-    orders
-        The output's n-grams by order, words joined by spaces, with how often each comes.
-    pool
-        The references' n-grams of all lengths.
-    threshold
-        The least similarity that earns anything.
-
-    Examples
-    --------
-    >>> fuzzy_matches([Counter({"cats": 2, "dog": 1})], Counter({"cat": 1, "cats": 1}), 0.4)
-    [1.75]
-    """
-    earned = [0.0] * len(orders)
-    # Equal n-grams need no comparison; the rest are compared with everything, all orders at once.
-    rest: list[tuple[int, str, int]] = []
-    for order, ngrams in enumerate(orders):
-        for ngram, count in ngrams.items():
-            equal = min(count, pool[ngram])
-            earned[order] += equal
-            if equal < count:
-                rest.append((order, ngram, count - equal))
-    if not rest or not pool:
-        return earned
-    members = list(pool)
-    places = {member: place for place, member in enumerate(members)}
-    counts = np.array([pool[member] for member in members])
-    at_once = max(1, PAIRS // len(members))
-    for first in range(0, len(rest), at_once):
-        part = rest[first : first + at_once]
-        similarities = _similarities([ngram for _, ngram, _ in part], members, threshold)
-        best = similarities.max(axis=1).tolist()
-        for row, (order, ngram, count) in enumerate(part):
-            if ngram in places:
-                similarities[row, places[ngram]] = 0.0  # all of these are taken
-            elif count == 1:
-                earned[order] += best[row]
-                continue
-            earned[order] += _largest(similarities[row], counts, count)
-    return earned
-
-
-def _similarities(ngrams: list[str], members: list[str], threshold: float) -> NDArray[np.float64]:
-    from rapidfuzz.distance import Levenshtein
-    from rapidfuzz.process import cdist
-
-    distances = cdist(ngrams, members, scorer=Levenshtein.distance, dtype=np.int32, workers=1)
-    longer = np.maximum.outer(list(map(len, ngrams)), list(map(len, members)))
-    # One division of whole numbers, so that a similarity which equals the threshold is never rounded below it.
-    similarities: NDArray[np.float64] = (longer - distances) / np.maximum(longer, 1)
-    similarities[similarities < threshold] = 0.0
-    return similarities
-
-
-def _largest(similarities: NDArray[np.float64], counts: NDArray[np.int64], count: int) -> float:
-    """Return the sum of so many of the largest similarities, each as often as its member comes."""
-    total = 0.0
-    for place in np.argsort(-similarities, kind="stable"):
-        if count == 0 or similarities[place] == 0.0:
-            break
-        taken = min(count, int(counts[place]))
-        total += taken * float(similarities[place])
-        count -= taken
-    return total
-
-
-def _ngrams(words: list[str], n: int) -> list[str]:
-    return [" ".join(words[i : i + n]) for i in range(len(words) - n + 1)]

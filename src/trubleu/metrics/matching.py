@@ -12,14 +12,14 @@ import numpy as np
 from trubleu.data import PreparedReferences, References
 from trubleu.data.prepared import SLICE, kernel_texts
 from trubleu.errors import CountedWarning, DataError, TrubleuWarning
-from trubleu.metrics.base import AnyReferences, Progress, as_references, check_order, whole_references
+from trubleu.metrics.base import Progress, check_order
 from trubleu.native import kernels, resolve_threads
 from trubleu.text.unspaced import many_unsplit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import NDArray
 
     from trubleu.text import Tokenizer
 
@@ -148,41 +148,6 @@ def warn_of_unsplit(outputs: Sequence[str], tokenizer: Tokenizer) -> None:
             "Chinese"
         )
         warnings.warn(what, TrubleuWarning, stacklevel=3)
-
-
-def row_by_row(
-    make_row: Callable[[str, Sequence[str]], ArrayLike],
-    tokenizer: Tokenizer,
-    outputs: Sequence[str],
-    references: AnyReferences,
-    columns: int,
-    progress: Progress | None,
-) -> NDArray[np.float64]:
-    """Return a row of statistics for each segment, each made from an output and its references.
-
-    Parameters
-    ----------
-    make_row
-        From an output and the references of its segment to the row.
-    tokenizer
-        How it splits them.
-    outputs, references, progress
-        As for `Metric.statistics`; progress is told after every segment, as one may take long.
-    columns
-        How wide a row is.
-    """
-    segments = whole_references(as_references(references, outputs))
-    warn_of_empty(segments)
-    outputs = tuple(outputs)
-    check_texts(outputs)
-    warn_of_unsplit(outputs, tokenizer)
-    rows = np.zeros((len(outputs), columns))
-    bounds = segments.offsets.tolist()
-    for segment, output in enumerate(outputs):
-        rows[segment] = make_row(output, segments.texts[bounds[segment] : bounds[segment + 1]])
-        if progress:
-            progress(1)
-    return rows
 
 
 def check_width(statistics: NDArray[np.float64], columns: int, name: str) -> None:

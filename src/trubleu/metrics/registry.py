@@ -86,13 +86,7 @@ ENTRIES: Final[dict[str, Entry]] = {
     ),
     "chrf": Entry("trubleu.metrics.chrf", "ChrF", False, "many word forms: n-grams of characters"),
     "chrf++": Entry("trubleu.metrics.chrf", "ChrF", False, "chrF with words and pairs of words", {"word_order": 2}),
-    "lebleu": Entry(
-        "trubleu.metrics.lebleu",
-        "LeBleu",
-        True,
-        "compounds, many forms: BLEU by spelling",
-        extra="lebleu",
-    ),
+    "lebleu": Entry("trubleu.metrics.lebleu", "LeBleu", True, "compounds, many forms: BLEU by spelling"),
     "meteor": Entry(
         "trubleu.metrics.meteor",
         "Meteor",
@@ -100,10 +94,23 @@ ENTRIES: Final[dict[str, Entry]] = {
         "segments in English: words, stems, meaning",
         extra="meteor",
     ),
+    "rouge": Entry("trubleu.metrics.rouge", "Rouge", True, "summaries: words or n-grams in common"),
+    "rouge-l": Entry("trubleu.metrics.rouge", "RougeL", False, "summaries: words in the same order"),
+    "rouge-lsum": Entry("trubleu.metrics.rouge", "RougeLsum", False, "summaries of several sentences, one per line"),
     "ter": Entry("trubleu.metrics.ter", "Ter", False, "how much an editor would have to change"),
+    "distinct": Entry("trubleu.metrics.diversity", "Distinct", True, "diversity: different n-grams of all outputs"),
+    "self-bleu": Entry("trubleu.metrics.diversity", "SelfBleu", True, "diversity: how alike the outputs are"),
 }
 
-ALIASES: Final = {"chrf2": "chrf", "chrf2++": "chrf++", "sacrebleu": "bleu"}
+ALIASES: Final = {
+    "chrf2": "chrf",
+    "chrf2++": "chrf++",
+    "dist": "distinct",
+    "rougel": "rouge-l",
+    "rougelsum": "rouge-lsum",
+    "sacrebleu": "bleu",
+    "selfbleu": "self-bleu",
+}
 """Other names that people know metrics by."""
 
 OTHER_OPTIONS: Final = {
@@ -370,7 +377,7 @@ def _described(name: str) -> MetricDescription:
         "weights": factory.uses_weights,
         "source": factory.needs_source,
         "vectors": "vectors" in options,
-        "all segments at once": "corpus" in options,
+        "all segments at once": "corpus" in options or factory.among_outputs,
         f"trubleu[{entry.extra}]": entry.extra is not None,
     }
     return MetricDescription(

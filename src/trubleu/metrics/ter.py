@@ -1,14 +1,14 @@
-"""TER (Snover et al. 2006): sacreBLEU counts the edits."""
+"""TER (Snover et al. 2006), with the edits and shifts that sacreBLEU finds."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from functools import cache
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
+from trubleu.data.prepared import kernel_texts
 from trubleu.errors import DataError
 from trubleu.metrics.base import (
     AnyReferences,
@@ -20,9 +20,11 @@ from trubleu.metrics.base import (
     reference_number,
     whole_references,
 )
-from trubleu.metrics.matching import check_texts, warn_of_empty
+from trubleu.metrics.matching import ReferenceWords, check_texts, warn_of_empty
+from trubleu.native import kernels, resolve_threads
 from trubleu.signature import Signature, make_signature
 from trubleu.stats import total
+from trubleu.text import Tokenizer, tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,10 +34,10 @@ if TYPE_CHECKING:
     from trubleu.data import References
 
 SLICE: Final = 64
-"""Segments between two reports of progress."""
+"""Segments between two reports of progress; a few milliseconds each where texts are long."""
 
-MOST_WORDS: Final = 2000
-"""Words of a text; two unlike texts of so many words take minutes, and twice as many words three times as long."""
+MOST_WORDS: Final = 100_000
+"""Words of a text: a few seconds and 100 MB where many of them must be shifted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,55 +87,31 @@ class Ter(Metric):
         self.asian_support = check_flag("asian_support", asian_support)
         self.case_sensitive = check_flag("case_sensitive", case_sensitive)
 
-    @cached_property
-    def _peer(self) -> Any:
-        """sacreBLEU's metric, which notes what it meets."""
-        from sacrebleu.metrics.ter import TER
-
-        return TER(self.normalized, self.no_punct, self.asian_support, self.case_sensitive)
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Copies, also those in other processes, are the same whatever was counted before.
-        return {name: value for name, value in vars(self).items() if name != "_peer"}
-
     def statistics(
         self,
         outputs: Sequence[str],
         references: AnyReferences,
         *,
-        threads: int | None = None,  # noqa: ARG002 - sacreBLEU is pure Python
+        threads: int | None = None,
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
         """Return edits and the length of the references for each segment."""
         segments = whole_references(as_references(references, outputs))
         warn_of_empty(segments)
-        outputs = tuple(outputs)
-        check_texts(outputs)
-        self._check_lengths(outputs, segments)
-        rows = np.zeros((len(outputs), 2))
-        bounds = segments.offsets.tolist()
-        for first in range(0, len(outputs), SLICE):
-            last = min(first + SLICE, len(outputs))
-            # sacreBLEU takes one stream a reference, with None where a segment has fewer.
-            streams = list(zip_longest(*(segments.texts[bounds[i] : bounds[i + 1]] for i in range(first, last))))
-            rows[first:last] = self._peer._extract_corpus_statistics(outputs[first:last], streams)  # noqa: SLF001
+        texts = tuple(outputs)
+        check_texts(texts)
+        threads = resolve_threads(threads, len(texts) + segments.count, worth=SLICE)
+        splitter, lowercase = _tokenizer(self.normalized, self.no_punct, self.asian_support), not self.case_sensitive
+        words = ReferenceWords.of(segments, splitter, lowercase, threads)
+        said = words.outputs(kernel_texts(texts, splitter, lowercase)[0], 0, len(texts), threads)
+        _check_lengths(said.lengths(), words.texts.lengths(), segments)
+        rows = np.zeros((len(texts), 2))
+        for first in range(0, len(texts), SLICE):
+            last = min(first + SLICE, len(texts))
+            rows[first:last] = kernels.ter_edits(said, words.texts, words.offsets, first, last, threads)
             if progress:
                 progress(last - first)
         return rows
-
-    def _check_lengths(self, outputs: Sequence[str], segments: References) -> None:
-        owners = np.repeat(np.arange(len(outputs)), np.diff(segments.offsets)).tolist()
-        for kind, texts, rows in (("an output", outputs, range(len(outputs))), ("a reference", segments.texts, owners)):
-            for row, text in zip(rows, texts, strict=True):
-                if len(text) <= MOST_WORDS:  # every word has a character
-                    continue
-                words = len(self._peer._preprocess_segment(text).split())  # noqa: SLF001
-                if words > MOST_WORDS:
-                    raise DataError(
-                        f"{segments.source}: segment {segments.ids[row]} has {kind} of {words:,} words; ter takes "
-                        f"{MOST_WORDS:,} at most, as longer texts take many minutes each; cut them into shorter "
-                        "segments, or leave ter out"
-                    )
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return TER in percent for each row of summed statistics: 100 for words against an empty reference."""
@@ -155,8 +133,6 @@ class Ter(Metric):
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
         """Return how a number is made."""
-        import sacrebleu
-
         return make_signature(
             self.name,
             nrefs=reference_number(references),
@@ -164,5 +140,27 @@ class Ter(Metric):
             norm=self.normalized,
             punct=not self.no_punct,
             asian=self.asian_support,
-            sacrebleu=sacrebleu.__version__,
         )
+
+
+@cache
+def _tokenizer(normalized: bool, no_punct: bool, asian_support: bool) -> Tokenizer:
+    """Return how texts become words; without an option at white space."""
+    if not normalized and not no_punct:
+        return tokenizer("none")
+    from sacrebleu.tokenizers.tokenizer_ter import TercomTokenizer
+
+    return tokenizer(TercomTokenizer(normalized, no_punct, asian_support, case_sensitive=True))
+
+
+def _check_lengths(outputs: NDArray[np.int64], lengths: NDArray[np.int64], references: References) -> None:
+    """Refuse texts that would take minutes."""
+    owners = np.repeat(np.arange(len(outputs)), np.diff(references.offsets))
+    for kind, counts, rows in (("an output", outputs, None), ("a reference", lengths, owners)):
+        if counts.max(initial=0) > MOST_WORDS:
+            place = int(np.argmax(counts > MOST_WORDS))
+            segment = place if rows is None else int(rows[place])
+            raise DataError(
+                f"{references.source}: segment {references.ids[segment]} has {kind} of {counts[place]:,} words; ter "
+                f"takes {MOST_WORDS:,} at most; cut such texts into shorter segments, or leave ter out"
+            )

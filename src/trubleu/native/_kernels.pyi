@@ -394,6 +394,37 @@ def cider(
     sigma: float,
     threads: int,
 ) -> NDArray[np.float64]: ...
+def distinct_ngrams(texts: WordTexts, order: int) -> NDArray[np.float64]: ...
+def self_matches(texts: WordTexts, order: int) -> NDArray[np.float64]: ...
+def rouge_scores(
+    outputs: tuple[str, ...],
+    references: tuple[str, ...],
+    offsets: NDArray[np.int64],
+    kind: str,
+    order: int,
+    stem: bool,
+    first: int,
+    last: int,
+    threads: int,
+) -> NDArray[np.float64]: ...
+def lebleu_statistics(
+    outputs: tuple[str, ...],
+    references: tuple[str, ...],
+    offsets: NDArray[np.int64],
+    options: Options,
+    threshold: float,
+    first: int,
+    last: int,
+    threads: int,
+) -> NDArray[np.float64]: ...
+def ter_edits(
+    outputs: WordTexts,
+    references: WordTexts,
+    offsets: NDArray[np.int64],
+    first: int,
+    last: int,
+    threads: int,
+) -> NDArray[np.float64]: ...
 def meteor_align(
     words: NDArray[np.uint32],
     reference: NDArray[np.uint32],

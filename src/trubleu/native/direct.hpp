@@ -24,6 +24,8 @@ class WindowMatcher {
     void walk(const Line &line);
     void settle(double weight);
     void collect(double *matches) const;
+    // Forgets what references held, and keeps the hypothesis.
+    void forget() { std::fill_n(best_counts_.begin(), (order_ + 1) * width_, int16_t{0}); }
 
   private:
     struct Slot {
@@ -91,6 +93,7 @@ class LongMatcher {
     void walk(const Line &line) { trie_.walk(vocabulary_.look_up(line)); }
     void settle(double weight) { trie_.settle(weight); }
     void collect(double *matches) const { trie_.collect(matches); }
+    void forget() { trie_.forget(); }
 
   private:
     LocalVocabulary vocabulary_;

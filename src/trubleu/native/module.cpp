@@ -17,6 +17,7 @@ void bind_count(nanobind::module_ &m);
 void bind_mine_build(nanobind::module_ &m);
 void bind_mine_search(nanobind::module_ &m);
 void bind_mine_shard(nanobind::module_ &m);
+void bind_pairs(nanobind::module_ &m);
 void bind_resample(nanobind::module_ &m);
 void bind_soft(nanobind::module_ &m);
 void bind_stored(nanobind::module_ &m);
@@ -81,7 +82,9 @@ constexpr size_t prefetch_distance = 12;
 Tokenizer tokenizer_named(const std::string &name) {
     if (name == "13a") return Tokenizer::mteval13a;
     if (name == "none") return Tokenizer::whitespace;
-    throw nb::value_error("the kernel has the tokenizers 13a and none");
+    if (name == "alphanumeric") return Tokenizer::alphanumeric;
+    if (name == "stems") return Tokenizer::stems;
+    throw nb::value_error("the kernel has the tokenizers 13a, none, alphanumeric and stems");
 }
 
 ReferenceLength reference_length_named(const std::string &name) {
@@ -461,6 +464,7 @@ TRUBLEU_NB_MODULE(TRUBLEU_MODULE, m) {
     bind_mine_build(m);
     bind_mine_search(m);
     bind_mine_shard(m);
+    bind_pairs(m);
     bind_resample(m);
     bind_soft(m);
     bind_stored(m);

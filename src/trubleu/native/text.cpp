@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "porter.hpp"
+
 #if defined(__SSE2__)
 #include <immintrin.h>
 #endif
@@ -42,7 +44,7 @@ template <typename CodePoint> uint8_t *encode(const CodePoint *from, size_t leng
 
 // What the bytes of one block of 64 are, a bit each.
 struct Block {
-    uint64_t space = 0;   // ASCII white space
+    uint64_t space = 0;   // what separates tokens: ASCII white space, or all but letters and digits
     uint64_t single = 0;  // punctuation that 13a always makes a token of its own
     uint64_t point = 0;   // . and ,
     uint64_t dash = 0;
@@ -58,16 +60,28 @@ __m128i in_range(__m128i bytes, uint8_t low, uint8_t high) {
 
 __m128i equals(__m128i bytes, char value) { return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(value)); }
 
+// Whole vectors: what is behind the text is written over afterwards.
+void fold_ascii(uint8_t *bytes, size_t length) {
+    for (size_t i = 0; i < length; i += 16) {
+        __m128i *at = reinterpret_cast<__m128i *>(bytes + i), chunk = _mm_loadu_si128(at);
+        _mm_storeu_si128(at, _mm_or_si128(chunk, _mm_and_si128(in_range(chunk, 'A', 'Z'), _mm_set1_epi8(0x20))));
+    }
+}
+
 uint64_t bits_of(__m128i mask, int position) {
     return static_cast<uint64_t>(static_cast<uint32_t>(_mm_movemask_epi8(mask))) << position;
 }
 
-template <bool punctuation> Block classify(const uint8_t *bytes) {
+template <Tokenizer tokenizer> Block classify(const uint8_t *bytes) {
     Block block;
     for (int i = 0; i < 64; i += 16) {
         __m128i chunk = _mm_loadu_si128(reinterpret_cast<const __m128i *>(bytes + i));
+        if constexpr (tokenizer == Tokenizer::alphanumeric) {
+            block.space |= bits_of(_mm_or_si128(in_range(chunk, 'a', 'z'), in_range(chunk, '0', '9')), i);
+            continue;
+        }
         block.space |= bits_of(_mm_or_si128(in_range(chunk, 0x09, 0x0D), in_range(chunk, 0x1C, 0x20)), i);
-        if constexpr (punctuation) {
+        if constexpr (tokenizer == Tokenizer::mteval13a) {
             __m128i low = _mm_or_si128(in_range(chunk, '!', '&'), in_range(chunk, '(', '+'));
             __m128i middle = _mm_or_si128(equals(chunk, '/'), in_range(chunk, ':', '@'));
             __m128i high = _mm_or_si128(in_range(chunk, '[', '`'), in_range(chunk, '{', '~'));
@@ -77,22 +91,29 @@ template <bool punctuation> Block classify(const uint8_t *bytes) {
             block.digit |= bits_of(in_range(chunk, '0', '9'), i);
         }
     }
+    if constexpr (tokenizer == Tokenizer::alphanumeric) block.space = ~block.space;
     return block;
 }
 
 #else
+
+void fold_ascii(uint8_t *bytes, size_t length) {
+    for (size_t i = 0; i < length; ++i)
+        if (bytes[i] >= 'A' && bytes[i] <= 'Z') bytes[i] |= 0x20;
+}
 
 bool is_single(uint8_t c) {
     return (c >= '!' && c <= '&') || (c >= '(' && c <= '+') || c == '/' || (c >= ':' && c <= '@') ||
            (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
 }
 
-template <bool punctuation> Block classify(const uint8_t *bytes) {
+template <Tokenizer tokenizer> Block classify(const uint8_t *bytes) {
     Block block;
     for (int i = 0; i < 64; ++i) {
         uint8_t c = bytes[i];
-        block.space |= uint64_t{is_ascii_space(c)} << i;
-        if constexpr (punctuation) {
+        bool kept = (c >= 'a' && c <= 'z') || is_digit(c);
+        block.space |= uint64_t{tokenizer == Tokenizer::alphanumeric ? !kept : is_ascii_space(c)} << i;
+        if constexpr (tokenizer == Tokenizer::mteval13a) {
             block.single |= uint64_t{is_single(c)} << i;
             block.point |= uint64_t{is_point(c)} << i;
             block.dash |= uint64_t{c == '-'} << i;
@@ -190,7 +211,7 @@ template <Tokenizer tokenizer> void Line::split() {
     Span *opened = spans_.data(), *closed = spans_.data();
     uint64_t space_before = 1, alone_before = 0, digit_before = 0;
     for (size_t base = 0; base <= length_; base += 64) {
-        Block block = classify<punctuation>(line + base);
+        Block block = classify<tokenizer>(line + base);
         uint64_t alone = 0;
         if constexpr (punctuation) {
             alone = block.single | (block.dash & (block.digit << 1 | digit_before)) | block.point;
@@ -215,17 +236,29 @@ template <Tokenizer tokenizer> void Line::split() {
 
 void Line::load(const Text &text, Tokenizer tokenizer, bool lowercase) {
     transcode(text);
-    if (lowercase) {
-        uint8_t *bytes = bytes_.data();
-        for (size_t i = 0; i < length_; ++i) bytes[i] |= static_cast<uint8_t>(bytes[i] >= 'A' && bytes[i] <= 'Z') << 5;
-    }
+    if (lowercase) fold_ascii(bytes_.data(), length_);
     if (tokenizer == Tokenizer::mteval13a) unescape_13a();
     // A token takes at least one byte, and positions are written eight at a time.
     if (spans_.size() < length_ + 64) spans_.resize(length_ + length_ / 4 + 64);
     size_t blocks = length_ / 64 + 1;
     std::memset(bytes_.data() + length_, ' ', blocks * 64 + padding - length_);
-    if (tokenizer == Tokenizer::mteval13a) split<Tokenizer::mteval13a>();
-    else split<Tokenizer::whitespace>();
+    switch (tokenizer) {
+        case Tokenizer::whitespace: split<Tokenizer::whitespace>(); break;
+        case Tokenizer::mteval13a: split<Tokenizer::mteval13a>(); break;
+        case Tokenizer::alphanumeric: split<Tokenizer::alphanumeric>(); break;
+        case Tokenizer::stems:
+            split<Tokenizer::alphanumeric>();
+            stem();
+            break;
+    }
+}
+
+// A stem is never longer than its word, so it takes its place.
+void Line::stem() {
+    for (size_t i = 0; i < count_; ++i) {
+        Span &span = spans_[i];
+        if (span.size() > 3) span.end = span.begin + static_cast<uint32_t>(porter_stem(bytes_.data() + span.begin, span.size()));
+    }
 }
 
 }  // namespace trubleu

@@ -9,7 +9,8 @@
 
 namespace trubleu {
 
-enum class Tokenizer : uint8_t { whitespace, mteval13a };
+// The last two are ROUGE's: runs of lower-case letters a to z and digits, and the stems of those that are longer than three.
+enum class Tokenizer : uint8_t { whitespace, mteval13a, alphanumeric, stems };
 
 // White space as str.split takes it, inside ASCII and beyond.
 inline bool is_ascii_space(uint32_t c) { return c == ' ' || (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x1F); }
@@ -55,6 +56,7 @@ class Line {
     void transcode(const Text &text);
     void unescape_13a();
     template <Tokenizer tokenizer> void split();
+    void stem();
     void reserve(size_t length);
 
     std::vector<uint8_t> bytes_;

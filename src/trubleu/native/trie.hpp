@@ -25,6 +25,10 @@ class TrieMatcher {
     // Credits what the reference held, and forgets its counts.
     void settle(double weight);
     void collect(double *matches) const;
+    // Forgets what references held, and keeps the hypothesis.
+    void forget() {
+        for (Node &node : nodes_) node.best = {};
+    }
 
   private:
     struct Node {

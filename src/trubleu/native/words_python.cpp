@@ -1,6 +1,9 @@
-// The Python face of metrics that compare numbers of words: NIST and CIDEr, which weigh n-grams by their counts, and METEOR.
+// The Python face of metrics that compare numbers of words: NIST and CIDEr, which weigh n-grams by their counts, METEOR, TER,
+// and what outputs share with each other.
+#include "diversity.hpp"
 #include "meteor.hpp"
 #include "python.hpp"
+#include "ter.hpp"
 #include "weighted.hpp"
 
 #include <nanobind/stl/optional.h>
@@ -288,6 +291,59 @@ nb::tuple meteor_align(InArray<uint32_t> words, InArray<uint32_t> reference, std
     return nb::make_tuple(found.exact, found.stem, found.synonym, found.chunks, found.tried);
 }
 
+// The fewest edits that any reference asks for, and the mean length of the references.
+OutMatrix<double> ter_edits(const WordTexts &outputs, const WordTexts &references, InArray<int64_t> offsets, size_t first, size_t last,
+                            int threads) {
+    check_offsets(offsets, references);
+    check_outputs(outputs, references, offsets, 0);
+    if (first > last || last > outputs.size()) throw nb::index_error("the slice of segments lies outside the data");
+    auto place = [&](size_t segment) { return static_cast<size_t>(offsets.data()[segment] - offsets.data()[0]); };
+    Matrix<double> rows(last - first, 2);
+    {
+        nb::gil_scoped_release release;
+        parallel_blocks(
+            last - first, 4, threads, [] { return ter::Editor(); },
+            [&](ter::Editor &editor, size_t begin, size_t end) {
+                for (size_t i = begin; i < end; ++i) {
+                    size_t from = place(first + i), to = place(first + i + 1), fewest = std::numeric_limits<size_t>::max(), words = 0;
+                    for (size_t j = from; j < to; ++j) {
+                        fewest = std::min(fewest, editor.edits(outputs[first + i], references[j]));
+                        words += references[j].size();
+                    }
+                    double *row = rows.data.get() + 2 * i;
+                    row[0] = static_cast<double>(fewest);
+                    row[1] = static_cast<double>(words) / static_cast<double>(to - from);
+                    if (to == from) row[0] = row[1] = 0.0;
+                }
+            });
+    }
+    return rows.release();
+}
+
+void check_order(size_t order) {
+    if (order < 1 || order > max_order) throw nb::value_error("the order lies between 1 and 9");
+}
+
+OutMatrix<double> distinct_rows(const WordTexts &texts, size_t order) {
+    check_order(order);
+    Matrix<double> rows(texts.size(), 2);
+    {
+        nb::gil_scoped_release release;
+        distinct_ngrams(texts, order, rows.data.get());
+    }
+    return rows.release();
+}
+
+OutMatrix<double> self_rows(const WordTexts &texts, size_t order) {
+    check_order(order);
+    Matrix<double> rows(texts.size(), 2 + 2 * order);
+    {
+        nb::gil_scoped_release release;
+        self_matches(texts, order, rows.data.get());
+    }
+    return rows.release();
+}
+
 }  // namespace
 
 }  // namespace trubleu
@@ -324,6 +380,10 @@ void bind_words(nanobind::module_ &m) {
              nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::arg("outputs"), nb::arg("references"), nb::arg("offsets"),
              nb::arg("stems").none(), nb::arg("meaning_begins").none(), nb::arg("meanings").none())
         .def("rows", &MeteorTexts::rows, nb::arg("first"), nb::arg("last"), nb::arg("threads"));
+    m.def("distinct_ngrams", &distinct_rows, nb::arg("texts"), nb::arg("order"));
+    m.def("self_matches", &self_rows, nb::arg("texts"), nb::arg("order"));
+    m.def("ter_edits", &ter_edits, nb::arg("outputs"), nb::arg("references"), nb::arg("offsets"), nb::arg("first"), nb::arg("last"),
+          nb::arg("threads"));
     const meteor::Limits usual;
     m.def("meteor_align", &meteor_align, nb::arg("words"), nb::arg("reference"), nb::arg("stems").none() = nb::none(),
           nb::arg("meaning_begins").none() = nb::none(), nb::arg("meanings").none() = nb::none(), nb::arg("narrow") = usual.narrow,

@@ -1,0 +1,172 @@
+"""ROUGE (Lin 2004) as the package rouge-score computes it: n-grams, longest common subsequences, summaries."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, ClassVar, Final, Self
+
+import numpy as np
+
+from trubleu.errors import CountedWarning
+from trubleu.metrics.base import (
+    AnyReferences,
+    FResult,
+    Metric,
+    Progress,
+    as_references,
+    check_flag,
+    check_order,
+    reference_number,
+    whole_references,
+)
+from trubleu.metrics.matching import check_texts, check_width, copy_of_order, warn_of_empty
+from trubleu.native import kernels, resolve_threads
+from trubleu.signature import Signature, make_signature
+from trubleu.stats import total
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+SLICE: Final = 16_384
+"""Segments between two reports of progress."""
+
+COLUMNS: Final = 4
+
+
+class _Rouge(Metric):
+    """What all kinds share: the mean over segments of the F-score with the best reference."""
+
+    uses_weights: ClassVar[bool] = False
+    order: int = 1
+    stem: bool
+    compared: ClassVar[str]
+
+    def statistics(
+        self,
+        outputs: Sequence[str],
+        references: AnyReferences,
+        *,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> NDArray[np.float64]:
+        """Return precision, recall and F-score with the best reference, and 1."""
+        segments = whole_references(as_references(references, outputs))
+        warn_of_empty(segments)
+        texts = tuple(outputs)
+        check_texts(texts)
+        threads = resolve_threads(threads, len(texts) + segments.count)
+        rows = np.zeros((len(texts), COLUMNS))
+        for first in range(0, len(texts), SLICE):
+            last = min(first + SLICE, len(texts))
+            rows[first:last] = kernels.rouge_scores(
+                texts, segments.texts, segments.offsets, self.compared, self.order, self.stem, first, last, threads
+            )
+            if progress:
+                progress(last - first)
+        without_words = int((rows[:, 3] == 0).sum()) - (kernels.count_empty(texts) or 0)
+        if without_words > 0:
+            what = "outputs without a letter from a to z or a digit, which is all that ROUGE compares; they score 0"
+            warnings.warn(CountedWarning(what, without_words), stacklevel=2)
+        rows[:, 3] = 1.0
+        return rows
+
+    def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the mean F-score on 0 to 100 for each row of summed statistics; 0 without a segment."""
+        check_width(statistics, COLUMNS, self.name)
+        sums, counts = statistics[..., 2], statistics[..., 3]
+        scores: NDArray[np.float64] = 100 * np.divide(sums, counts, out=np.zeros_like(sums), where=counts != 0)
+        return scores
+
+    def result(self, statistics: NDArray[np.float64], references: AnyReferences | None = None) -> FResult:
+        """Score a system from its statistics."""
+        summed = total(statistics)
+        precision, recall = (100 * summed[:2] / max(len(statistics), 1)).tolist()
+        return FResult(
+            metric=self.name,
+            score=float(self.score(summed)),
+            segments=len(statistics),
+            signature=self.signature(references),
+            precision=precision,
+            recall=recall,
+        )
+
+    def signature(self, references: AnyReferences | None = None) -> Signature:
+        """Return how a number is made."""
+        return make_signature(
+            self.name, nrefs=reference_number(references), stem="porter-nltk" if self.stem else "none"
+        )
+
+
+class Rouge(_Rouge):
+    """ROUGE-N: n-grams that output and reference share.
+
+    Texts are lower-cased; words are runs of letters a to z and digits. Of several references the one with the best
+    F-score counts.
+
+    Parameters
+    ----------
+    order
+        The length of n-grams, from 1 to 9.
+    stem
+        Reduce words of more than three letters to their stems, by Porter's rules with NLTK's changes.
+
+    Examples
+    --------
+    >>> Rouge(order=1).corpus(["the cat sat"], [["the cat is here"]]).score
+    57.14285714285715
+    """
+
+    compared: ClassVar[str] = "ngrams"
+
+    def __init__(self, order: int = 1, *, stem: bool = False) -> None:
+        self.order = check_order(order)
+        self.name = f"rouge-{order}"
+        self.stem = check_flag("stem", stem)
+
+    def with_order(self, order: int) -> Self:
+        """Return the same metric for n-grams of another length."""
+        return copy_of_order(self, order)
+
+
+class RougeL(_Rouge):
+    """ROUGE-L: the longest words in common in the same order, with others in between.
+
+    Parameters
+    ----------
+    stem
+        As for `Rouge`.
+
+    Examples
+    --------
+    >>> RougeL().corpus(["the cat sat on a mat"], [["the mat is where the cat sat"]]).score
+    46.15384615384615
+    """
+
+    compared: ClassVar[str] = "subsequence"
+
+    def __init__(self, *, stem: bool = False) -> None:
+        self.name = "rouge-l"
+        self.stem = check_flag("stem", stem)
+
+
+class RougeLsum(_Rouge):
+    """ROUGE-Lsum: each sentence of a reference compared with all of the output; a line is a sentence.
+
+    Parameters
+    ----------
+    stem
+        As for `Rouge`.
+
+    Examples
+    --------
+    >>> RougeLsum().corpus(["the cat sat\\nit rained"], [["it rained\\nthe cat slept"]]).score
+    80.0
+    """
+
+    compared: ClassVar[str] = "summary"
+
+    def __init__(self, *, stem: bool = False) -> None:
+        self.name = "rouge-lsum"
+        self.stem = check_flag("stem", stem)
