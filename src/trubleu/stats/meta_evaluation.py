@@ -397,7 +397,7 @@ def _half_erfc(x: NDArray[np.float64]) -> NDArray[np.float64]:
     t = 1.0 / (1.0 + 0.3275911 * size)
     series = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))))
     tail = 0.5 * series * np.exp(-size * size)
-    return np.where(x >= 0.0, tail, 1.0 - tail)
+    return np.asarray(np.where(x >= 0.0, tail, 1.0 - tail))
 
 
 def soft_pairwise_accuracy(
