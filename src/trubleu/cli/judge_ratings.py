@@ -106,6 +106,12 @@ def _add_people_options(people: argparse._ArgumentGroup) -> None:
     people.add_argument(
         "--aspect", action="append", metavar="NAME", help="only ratings of this; give it again for more (all, averaged)"
     )
+    people.add_argument(
+        "--without",
+        action="append",
+        metavar="SYSTEM",
+        help="leave out a system of a set, such as people whose texts are among the references; again for more",
+    )
     people.add_argument("--scale", metavar="LOW:HIGH", help="the worst and the best rating: 1:5, 0:1, -25:0 (guessed)")
     people.add_argument(
         "--repeated-ratings",
@@ -231,6 +237,7 @@ def _judged(options: argparse.Namespace, name: str, bars: Bars) -> RatingsReport
         scores=_scores(options),
         lower_is_better=options.lower_is_better or (),
         name=name,
+        without=options.without or (),
         segment_measure=options.segment_measure,
         system_measure=options.system_measure,
         test=options.test,

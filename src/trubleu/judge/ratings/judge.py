@@ -119,6 +119,7 @@ def judge_ratings(
     scores: Sequence[SegmentScores] = (),
     lower_is_better: Collection[str] = (),
     name: str | None = None,
+    without: Collection[str] = (),
     segment_measure: str | None = None,
     system_measure: str | None = None,
     test: Test = DEFAULT_TEST,
@@ -149,6 +150,8 @@ def judge_ratings(
         Metrics in ``scores`` for which that is so.
     name
         What is judged, for the report.
+    without
+        Systems to leave out, if they are there.
     segment_measure, system_measure
         The measures by which metrics are compared; None for acc-eq-calibrated (Pearson's r of all outputs where no item
         has two) and soft pairwise accuracy.
@@ -187,9 +190,9 @@ def judge_ratings(
     seed_range(seed)
     at_least_one(resamples, "resamples")
     notes = Notes()
-    known = _known_names(outputs, references, opinions)
+    known = _known_names(outputs, references, opinions, frozenset(without))
     found = (
-        _of_ratings(opinions, *known, notes) if isinstance(opinions, Ratings) else _of_rankings(opinions, *known, notes)
+        _of_ratings(opinions, known, notes) if isinstance(opinions, Ratings) else _of_rankings(opinions, known, notes)
     )
     scored = _computed(outputs, references, metrics, found, threads, steps)
     scored += _read(scores, found, frozenset(lower_is_better))
@@ -248,26 +251,40 @@ def judge_ratings(
     )
 
 
+class _Known(NamedTuple):
+    """The names of all systems and items, and of systems that are left out on purpose."""
+
+    systems: tuple[str, ...]
+    items: tuple[str, ...]
+    without: frozenset[str]
+
+
 def _known_names(
-    outputs: Mapping[str, Sequence[str | None]], references: References | None, opinions: Ratings | Rankings
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    outputs: Mapping[str, Sequence[str | None]],
+    references: References | None,
+    opinions: Ratings | Rankings,
+    without: frozenset[str],
+) -> _Known:
     """Return the names of all systems and items: those of the outputs, or if there are none those that people saw."""
     if outputs:
         if references is None:
             raise UsageError("outputs need references to be scored against; give --refs FILE, or only --scores FILE")
-        return tuple(outputs), tuple(references.ids)
-    if isinstance(opinions, Ratings):
-        return opinions.systems(), opinions.items()
-    return opinions.systems, opinions.segments
+        systems, items = tuple(outputs), tuple(references.ids)
+    elif isinstance(opinions, Ratings):
+        systems, items = opinions.systems(), opinions.items()
+    else:
+        systems, items = opinions.systems, opinions.segments
+    return _Known(tuple(name for name in systems if name not in without), items, without)
 
 
-def _of_ratings(ratings: Ratings, systems: tuple[str, ...], items: tuple[str, ...], notes: Notes) -> Opinions:
+def _of_ratings(ratings: Ratings, known: _Known, notes: Notes) -> Opinions:
+    systems, items, _ = known
     rows, columns = _places(systems), _places(items)
     people = np.full((len(systems), len(items)), np.nan)
     for (item, system), mean in ratings.item_means().items():
         if system in rows and item in columns:
             people[rows[system], columns[item]] = float(mean)
-    _note_unknown(ratings.source, ratings.systems(), systems, ratings.items(), items, notes)
+    _note_unknown(ratings.source, ratings.systems(), ratings.items(), known, notes)
     rated = np.isfinite(people)
     if not rated.any():
         raise DataError(
@@ -291,23 +308,18 @@ def _of_ratings(ratings: Ratings, systems: tuple[str, ...], items: tuple[str, ..
     )
 
 
-def _of_rankings(rankings: Rankings, systems: tuple[str, ...], items: tuple[str, ...], notes: Notes) -> Opinions:
+def _of_rankings(rankings: Rankings, known: _Known, notes: Notes) -> Opinions:
+    systems, items, without = known
     if len(rankings.language_pairs) > 1:
         raise UsageError(
             f"{rankings.source} has rankings of {some(rankings.language_pairs)}; say which with --language-pair"
         )
-    matched = match_systems(rankings.systems, systems)
+    matched = match_systems([name for name in rankings.systems if name not in without], systems)
     rows, columns = _places(systems), _places(items)
     row = np.array([rows[matched[name]] if name in matched else -1 for name in rankings.systems], dtype=np.int64)
     column = np.array([columns.get(name, -1) for name in rankings.segments], dtype=np.int64)
-    _note_unknown(
-        rankings.source,
-        [*filter(lambda each: each not in matched, rankings.systems)],
-        systems,
-        rankings.segments,
-        items,
-        notes,
-    )
+    unmatched = [name for name in rankings.systems if name not in matched]
+    _note_unknown(rankings.source, unmatched, rankings.segments, known, notes)
     a, b, item = row[rankings.system_a], row[rankings.system_b], column[rankings.segment]
     ranked = (rankings.rank_a != NOT_RANKED) & (rankings.rank_b != NOT_RANKED)
     kept = ranked & (a >= 0) & (b >= 0) & (item >= 0) & (a != b)
@@ -335,15 +347,12 @@ def _places(names: Sequence[str]) -> dict[str, int]:
 
 
 def _note_unknown(
-    source: str,
-    rated_systems: Sequence[str],
-    systems: Sequence[str],
-    rated_items: Sequence[str],
-    items: Sequence[str],
-    notes: Notes,
+    source: str, rated_systems: Sequence[str], rated_items: Sequence[str], known: _Known, notes: Notes
 ) -> None:
-    for what, rated, known in (("system", rated_systems, systems), ("item", rated_items, items)):
-        there = set(known)
+    for what, rated, there in (
+        ("system", rated_systems, {*known.systems, *known.without}),
+        ("item", rated_items, {*known.items}),
+    ):
         if unknown := [each for each in rated if each not in there]:
             notes.warn(
                 f"{source} rates {counted(len(unknown), what)} without outputs ({some(unknown, 3)}), left out; "
@@ -722,7 +731,7 @@ def _aspect_names(opinions: Ratings | Rankings) -> str | None:
 
 def _aspects(
     opinions: Ratings | Rankings,
-    known: tuple[tuple[str, ...], tuple[str, ...]],
+    known: _Known,
     scored: Sequence[_Scored],
     measure: str | None,
     seed: int,
@@ -734,7 +743,7 @@ def _aspects(
     rows = []
     for aspect in names if len(names) > 1 else ():
         try:
-            found = _of_ratings(opinions.select(aspect=aspect), *known, Notes())
+            found = _of_ratings(opinions.select(aspect=aspect), known, Notes())
         except DataError:
             values = np.full(len(scored), np.nan)
         else:
@@ -751,12 +760,12 @@ def _aspects(
 def _aspect_values(
     found: Opinions,
     whole: Ratings,
-    known: tuple[tuple[str, ...], tuple[str, ...]],
+    known: _Known,
     scored: Sequence[_Scored],
     measure: str,
     seed: int,
 ) -> NDArray[np.float64]:
-    all_rated = _of_ratings(whole, *known, Notes())
+    all_rated = _of_ratings(whole, known, Notes())
     rows, columns = _places(all_rated.systems), _places(all_rated.items)
     part = np.ix_([rows[each] for each in found.systems], [columns[each] for each in found.items])
     return found.evaluation(np.stack([each.scores[part] for each in scored]), seed).values("segment", measure).value
