@@ -15,6 +15,7 @@ from benchmarks import peers
 from benchmarks.characters import characters
 from benchmarks.correlations import correlations, units
 from benchmarks.data import Corpus, Writer, real_corpora
+from benchmarks.meta_evaluation import meta_evaluation
 from benchmarks.mining import mining_index, mining_search
 from benchmarks.older import older
 from benchmarks.page import comparison_page
@@ -239,6 +240,7 @@ CASES: Final[dict[str, Callable[[Bench], Iterator[Row]]]] = {
     "correlations": correlations,
     "units": units,
     "rankings": rankings,
+    "ratings": meta_evaluation,
     "protocol": protocol,
     "real": real,
     "c": from_strings_c,

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import atexit
+import importlib
 import os
 import shutil
 import signal
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 # Tests import the plain statements of the formulas by name: `from tests.oracles.statement import ...`.
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -40,3 +45,16 @@ def real_data() -> Path:
     if not path.is_dir():
         pytest.skip(f"TRUBLEU_DATA names {path}, which is no folder")
     return path
+
+
+@pytest.fixture(scope="session")
+def mt_metrics_eval(real_data: Path) -> ModuleType:
+    """Return Google's mt-metrics-eval, whose modules may lie beside the public data, or skip."""
+    folder = real_data.parent / "peers"
+    if not (folder / "mt_metrics_eval" / "stats.py").is_file():
+        pytest.skip(f"{folder} does not hold mt_metrics_eval")
+    sys.path.append(str(folder))
+    try:
+        return importlib.import_module("mt_metrics_eval.stats")
+    finally:
+        sys.path.remove(str(folder))

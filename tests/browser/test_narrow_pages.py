@@ -8,9 +8,11 @@ import pytest
 
 import trubleu
 from tests.browser import test_compare_page
+from tests.judge import test_ratings
 from tests.judge.example import make_report
 from trubleu.explain import explain
-from trubleu.render import render_explanation_page, render_judge_page
+from trubleu.judge import judge_sets
+from trubleu.render import render_explanation_page, render_judge_page, render_ratings_page, render_sets_page
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,6 +38,8 @@ def explanations() -> str:
 PAGES: dict[str, Callable[[], str]] = {
     "compare": lambda: test_compare_page.made("bleu-2"),
     "judge": lambda: render_judge_page(make_report()),
+    "judge ratings": lambda: render_ratings_page(test_ratings.judged(*test_ratings.world()[:2])),
+    "judge sets": lambda: render_sets_page(judge_sets({"one": test_ratings.judged(*test_ratings.world()[:2])})),
     "explain": explanations,
 }
 

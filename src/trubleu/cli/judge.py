@@ -1,10 +1,11 @@
-"""``trubleu judge pairs`` and ``judge wmt``: how well do metrics agree with people?"""
+"""``trubleu judge``: how well do metrics agree with people? Its protocols ``pairs`` and ``wmt`` are here."""
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING, Any, Final
 
+from trubleu.cli.judge_ratings import add_ratings_parser, add_sets_parser
 from trubleu.cli.options import (
     add_corpus_options,
     add_judge_engine_group,
@@ -46,7 +47,7 @@ weight of at least T; a segment without any keeps its best one), given (without 
 
 
 def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
-    """Add the command with its two protocols."""
+    """Add the command with its protocols."""
     parser = commands.add_parser(
         "judge",
         help="measure how well metrics agree with people",
@@ -54,6 +55,8 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         allow_abbrev=False,
     )
     protocols = parser.add_subparsers(title="protocols", dest="protocol", metavar="PROTOCOL", required=True)
+    add_ratings_parser(protocols)
+    add_sets_parser(protocols)
     add_pairs_parser(protocols)
     add_wmt_parser(protocols)
 

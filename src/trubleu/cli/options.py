@@ -365,6 +365,7 @@ def take_set(options: argparse.Namespace) -> None:
     options.ref = [path for path in options.ref or () if path != folder] or None
     if options.refs is None and options.ref is None:
         options.refs = found.references
+    options.set_name = folder.rstrip("/").rpartition("/")[2]
     if "ratings" in options and options.ratings is None:
         options.ratings = found.ratings
         options.aspect = options.aspect or found.aspects or None

@@ -164,6 +164,20 @@ def read_outputs(
     return _read_all(arguments, references, columns, partial=False)
 
 
+def read_partial_outputs(
+    arguments: Sequence[str], references: References, *, columns: Mapping[str, str] | None = None
+) -> dict[str, list[str | None]]:
+    """Read outputs as `read_outputs` does, but a system need not have all segments: None stands for what it lacks.
+
+    Raises
+    ------
+    DataError
+        If names clash or a file cannot be read, as in `read_outputs`.
+    """
+    found = _read_all(arguments, references, columns, partial=True)
+    return {each.name: list(each.texts) for each in found}
+
+
 def _read_all(
     arguments: Sequence[str], references: References, columns: Mapping[str, str] | None, *, partial: bool
 ) -> list[Outputs]:

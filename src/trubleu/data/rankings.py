@@ -205,6 +205,15 @@ _NAMES = ("segments", "systems", "judges", "language_pairs")
 _ROWS = ("segment", "system_a", "rank_a", "system_b", "rank_b", "judge", "ranking", "language_pair")
 
 
+def is_rankings(path: PathLike) -> bool:
+    """Return whether the first line of a file names the columns of rankings; standard input is taken for ratings."""
+    if str(path) == "-":
+        return False
+    with open_bytes(path) as stream:
+        first = next(chain.from_iterable(split_lines(stream, name_of(path))), "")
+    return {"system1rank", "system2rank"} <= {title.strip().strip('"') for title in first.replace("\t", ",").split(",")}
+
+
 def _compacted(rankings: Rankings, rows: NDArray[np.bool_]) -> Rankings:
     """Keep some rows, and of the names those that they have, in the order in which these rows have them."""
     segment, judge, language_pair = (

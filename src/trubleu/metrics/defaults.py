@@ -33,6 +33,7 @@ DEFAULTS: Final[dict[str, Defaults]] = {
     "score": _SCORES,
     "compare": _SCORES,
     "explain": Defaults((DEFAULT_METRIC,), (DEFAULT_METRIC,)),
+    "judge ratings": Defaults(_JUDGED, (*_JUDGED, "dbleu-2")),
     "judge pairs": Defaults(_JUDGED, (*_JUDGED, "dbleu-2")),
     # BLEU-4 is a score of whole systems; at the level of segments sBLEU-4 stands for it.
     "judge wmt": Defaults(

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from trubleu.render.figures import write_figures as write_figures
     from trubleu.render.judge_page import render_judge_page as render_judge_page
     from trubleu.render.judge_pairs import render_pairs as render_pairs
+    from trubleu.render.judge_ratings import render_ratings as render_ratings
+    from trubleu.render.judge_ratings import render_ratings_page as render_ratings_page
+    from trubleu.render.judge_sets import render_sets as render_sets
+    from trubleu.render.judge_sets import render_sets_page as render_sets_page
     from trubleu.render.judge_wmt import render_wmt as render_wmt
     from trubleu.render.references import render_reference_check as render_reference_check
     from trubleu.render.scores import render_scores as render_scores
@@ -37,6 +41,8 @@ __all__, __getattr__, __dir__ = lazy_names(
         "figures": "write_figures",
         "judge_page": "render_judge_page",
         "judge_pairs": "render_pairs",
+        "judge_ratings": "render_ratings render_ratings_page",
+        "judge_sets": "render_sets render_sets_page",
         "judge_wmt": "render_wmt",
         "references": "render_reference_check",
         "scores": "render_scores",

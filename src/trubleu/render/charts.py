@@ -10,6 +10,7 @@ dark surroundings, and names from data pass through the template, which escapes 
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Final
@@ -17,6 +18,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from trubleu.errors import counted
+from trubleu.render.formats import plain
+from trubleu.render.tables import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.judge.pairs.results import Cloud, Measure, PairsReport, SweepName, SweepRow
+    from trubleu.render.tables import Table
 
 
 # Hues that the common kinds of colour vision tell apart; each keeps a contrast of 3 with the page behind it (a test).
@@ -291,6 +295,22 @@ class Grid:
     labels: int = 1
 
 
+def table_grid(table: Table, digits: int, name: str, labels: int) -> Grid:
+    """Return a table as pages show it; its first columns are labels."""
+    return Grid(
+        name=name,
+        heads=[column.heading for column in table.columns],
+        labels=labels,
+        rows=[
+            [
+                re.sub(r"-(?=\d)", "−", plain(shown(cell, column, digits))) if column.kind != "text" else str(cell)
+                for cell, column in zip(row, table.columns, strict=True)
+            ]
+            for row in table.rows
+        ],
+    )
+
+
 def sweep_charts(sweeps: Sweeps) -> list[Chart]:
     """Return a chart for each sweep, all with the same vertical axis."""
     levels = ticks(*sweeps.span(), 5)
@@ -448,6 +468,57 @@ def scatter_chart(cloud: Cloud, measure: Measure, spearman: float | None) -> Cha
         zero_y=y(0.0),
         marks=[Stroke(dots, "dots")] if dots else [],
         note=note,
+    )
+
+
+def system_chart(title: str, people: Mapping[str, float], scores: Mapping[str, float], note: str = "") -> Chart:
+    """Return systems as points: what people think of them from left to right, a metric's score from below to above."""
+    across, up = ticks(min(people.values()), max(people.values())), ticks(min(scores.values()), max(scores.values()))
+    x = _scale(across[0], across[-1], LEFT, WIDTH - RIGHT)
+    y = _scale(up[0], up[-1], HEIGHT - BOTTOM, TOP)
+    marks = [
+        Stroke(
+            _marker(0, x(rating), y(scores[system])),
+            _hue(0),
+            f"{system}: rating {number_text(rating, 2)}, score {number_text(scores[system], 2)}",
+        )
+        for system, rating in people.items()
+    ]
+    return Chart(
+        title=title,
+        description=f"{title}. " + "; ".join(mark.title for mark in marks),
+        x_title="mean rating",
+        y_title="mean score",
+        x_ticks=_thinned([Tick(x(value), value_text(value)) for value in across]),
+        y_ticks=[Tick(y(value), value_text(value)) for value in up],
+        marks=marks,
+        note=note,
+    )
+
+
+def regret_chart(title: str, regrets: Mapping[str, Mapping[str, float]], means: Mapping[str, float]) -> Chart:
+    """Return distances from the best as points, one column a metric, with a line at each metric's mean."""
+    levels = ticks(0.0, max((value for row in regrets.values() for value in row.values()), default=0.0), 5)
+    y = _scale(levels[0], levels[-1], HEIGHT - BOTTOM, TOP)
+    room = (WIDTH - LEFT - RIGHT) / len(regrets)
+    dots, lines = [], []
+    for place, (metric, row) in enumerate(regrets.items()):
+        at = LEFT + room * (place + 0.5)
+        lines.append(Stroke(f"M{at - 0.35 * room:.1f} {y(means[metric]):.1f}h{0.7 * room:.1f}", _hue(0)))
+        dots += [
+            Stroke(f"M{at:.1f} {y(value):.1f}h0", "dots", f"{metric}, {where}: {number_text(value)}")
+            for where, value in row.items()
+        ]
+    return Chart(
+        title=title,
+        description=f"{title}. " + "; ".join(f"{name}: mean {number_text(mean)}" for name, mean in means.items()),
+        x_title="metrics in the order of the table",
+        y_title="distance from the best",
+        x_ticks=[Tick(LEFT + room * (place + 0.5), str(place + 1)) for place in range(len(regrets))],
+        y_ticks=[Tick(y(level), value_text(level)) for level in levels],
+        lines=lines,
+        marks=dots,
+        note="A dot is a set and a level; the line is the metric's mean.",
     )
 
 

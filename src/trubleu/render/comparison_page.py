@@ -16,12 +16,12 @@ from trubleu.explain.segment import explain, is_explainable
 from trubleu.explain.similarity import SimilarityExplanation
 from trubleu.metrics.trubleu import TruBleu
 from trubleu.render.charts import (
-    Grid,
     bucket_chart,
     histogram_chart,
     interval_text,
     strip,
     system_legend,
+    table_grid,
     ticks,
     value_text,
 )
@@ -35,10 +35,8 @@ from trubleu.render.explanation_page import (
     report_style,
 )
 from trubleu.render.explanation_text import conclusion, runs
-from trubleu.render.formats import plain
 from trubleu.render.scores import score_notes, score_tables
 from trubleu.render.similarity_text import similarity_conclusion
-from trubleu.render.tables import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,7 +45,6 @@ if TYPE_CHECKING:
     from trubleu.explain.explanation import Explanation
     from trubleu.explain.similarity import AnyExplanation
     from trubleu.metrics import Metric
-    from trubleu.render.tables import Table
 
 MOST_BYTES: Final = 24_000_000
 """What the segments of a page may take together; of more, those are kept that differ most."""
@@ -108,7 +105,7 @@ def render_comparison_page(comparison: SystemComparison, digits: int = 2, *, ste
             scores=_score_rows(comparison, digits),
             score_heads=[column.heading for column in scores.columns[1:]],
             score_ends=[value_text(end) for end in _score_ends(comparison)],
-            tests=[_grid(table, digits, "tests", 3) for table in tests],
+            tests=[table_grid(table, digits, "tests", 3) for table in tests],
             folded=_FOLDED,
             confidence=f"{comparison.report.confidence or 0.0:.0%}",
             histograms=list(_histograms(comparison)),
@@ -141,26 +138,6 @@ def _title(systems: Sequence[str]) -> str:
     """
     named = f"{', '.join(systems[:-1])} and {systems[-1]}" if len(systems) < 4 else f"{len(systems)} systems"
     return f"{named} compared"
-
-
-def _grid(table: Table, digits: int, name: str, labels: int) -> Grid:
-    """Return a table as the page shows it."""
-    return Grid(
-        name=name,
-        heads=[column.heading for column in table.columns],
-        labels=labels,
-        rows=[
-            [
-                _minus(plain(shown(cell, column, digits))) if column.kind != "text" else str(cell)
-                for cell, column in zip(row, table.columns, strict=True)
-            ]
-            for row in table.rows
-        ],
-    )
-
-
-def _minus(text: str) -> str:
-    return re.sub(r"-(?=\d)", "−", text)
 
 
 def _score_ends(comparison: SystemComparison) -> tuple[float, float]:
@@ -200,7 +177,7 @@ def _buckets(comparison: SystemComparison, digits: int) -> Iterator[dict[str, An
             "by": cut.by,
             "about": describe_bucket(cut.by),
             "chart": bucket_chart(f"By {cut.by}", cut.labels, rows),
-            "grid": _grid(table, digits, f"scores by {cut.by}", 2),
+            "grid": table_grid(table, digits, f"scores by {cut.by}", 2),
         }
 
 
@@ -211,7 +188,7 @@ def _ngrams(comparison: SystemComparison, digits: int) -> Iterator[dict[str, Any
         grids = [
             {
                 "title": table.title,
-                "grid": _grid(table, digits, table.title, 2 if table.columns[0].name == "order" else 1),
+                "grid": table_grid(table, digits, table.title, 2 if table.columns[0].name == "order" else 1),
             }
             for table in tables
             if heads <= {column.heading for column in table.columns}

@@ -11,6 +11,7 @@ import numpy as np
 from trubleu.errors import DataError, MissingExtraError, UsageError, nearest
 from trubleu.stats import checks
 from trubleu.stats.correlation import centred, kendall, pearson, rank_correlations, spearman
+from trubleu.stats.meta_evaluation import random_bits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -192,7 +193,7 @@ def permutation_of_metrics(
     step = max(1, SLICE_NUMBERS // len(a))
     extreme = 0
     for first in range(0, trials, step):
-        swapped = _bits(source, min(step, trials - first), len(a))
+        swapped = random_bits(source, min(step, trials - first), len(a))
         differences = _coefficients(np.where(swapped, b, a), people, correlation) - _coefficients(
             np.where(swapped, a, b), people, correlation
         )
@@ -218,13 +219,6 @@ def _standardised(values: ArrayLike) -> NDArray[np.float64]:
     """Return values with mean 0 and variance 1, equal ones equal in spite of rounding."""
     array = centred(np.asarray(values, dtype=np.float64))
     return np.round(array / math.sqrt(math.fsum((array * array).tolist()) / len(array)), 12)
-
-
-def _bits(source: np.random.PCG64, trials: int, points: int) -> NDArray[np.bool_]:
-    """Return random bits; a trial starts a new word, so that the size of slices does not matter."""
-    words = source.random_raw(trials * (-(-points // 64))).reshape(trials, -1)
-    bits = (words[:, :, np.newaxis] >> np.arange(64, dtype=np.uint64)) & np.uint64(1)
-    return bits.reshape(trials, -1)[:, :points].astype(np.bool_)
 
 
 def _coefficients(

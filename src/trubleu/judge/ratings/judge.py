@@ -1,0 +1,789 @@
+"""Metrics held against what people think of outputs: segment level, system level, tests between metrics."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from trubleu.data import Rankings, Ratings
+from trubleu.data.outputs import match_systems
+from trubleu.data.rankings import NOT_RANKED
+from trubleu.errors import DataError, UsageError, counted, nearest, some
+from trubleu.execution.progress import Steps, no_steps
+from trubleu.judge.ratings.results import (
+    AspectRow,
+    MeasureRow,
+    MetricDifferenceRow,
+    RatingsReport,
+    RatingsSetting,
+    SignatureRow,
+    SystemMeanRow,
+    VerdictRow,
+    measure_title,
+)
+from trubleu.judge.replicates import Notes, ends_of
+from trubleu.scoring.accumulator import prepare_for
+from trubleu.stats import holm
+from trubleu.stats.checks import at_least_one, confidence_level, seed_range
+from trubleu.stats.correlation import grain_of, settled
+from trubleu.stats.meta_evaluation import OutputPairs, system_means
+from trubleu.stats.metric_tests import (
+    ACCURACY,
+    CALIBRATED,
+    SEGMENT_MEASURES,
+    SOFT,
+    SYSTEM_MEASURES,
+    MetaEvaluation,
+    check_test,
+    clusters,
+    metric_pairs,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from trubleu.data import References, SegmentScores
+    from trubleu.judge.ratings.results import Level
+    from trubleu.metrics import Metric
+    from trubleu.stats.metric_tests import Test
+
+LEAST_SYSTEMS: Final = 5
+"""Systems from which on the system level is judged."""
+
+DEFAULT_TEST: Final = "perm-input"
+
+POWER: Final = 1.96 + 0.84
+"""Standard errors that a difference must have for a two-sided test at 5 % to find it with a power of 80 %."""
+
+HOPELESS: Final = 100
+"""How many times as many items as there are is too many to ask for."""
+
+MOSTLY_TIED: Final = 0.95
+"""The share of tied pairs above which a calibration is not worth much."""
+
+TRIALS: Final = 1000
+TRIALS_A_PAIR: Final = 50
+"""Trials for each pair of metrics, so that Holm's correction does not hide everything."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opinions:
+    """What people think of outputs, in the order of systems and items.
+
+    Attributes
+    ----------
+    systems, items
+        Names.
+    people
+        ``float64[systems, items]``, NaN where nobody rated; None for rankings.
+    ranked
+        For rankings, of each pair: item, first and second system, and which one is better (1, 0 or −1).
+    rated
+        ``bool[systems, items]``: which outputs somebody looked at.
+    """
+
+    systems: tuple[str, ...]
+    items: tuple[str, ...]
+    people: NDArray[np.float64] | None
+    ranked: NDArray[np.int64] | None
+    rated: NDArray[np.bool_]
+
+    def evaluation(self, scores: NDArray[np.float64], seed: int) -> MetaEvaluation:
+        """Return these with scores of metrics, ``float64[metrics, systems, items]``."""
+        if self.ranked is None:
+            return MetaEvaluation(self.people, scores, seed=seed)
+        item, a, b, better = self.ranked
+        pairs = OutputPairs(item, better.astype(np.int8), scores[:, a, item] - scores[:, b, item])
+        return MetaEvaluation(None, scores, pairs, seed=seed)
+
+
+class _Scored(NamedTuple):
+    """A metric's scores, ``float64[systems, items]``, higher is better; NaN where nobody rated."""
+
+    name: str
+    scores: NDArray[np.float64]
+    signature: str | None
+
+
+def judge_ratings(
+    outputs: Mapping[str, Sequence[str | None]],
+    references: References | None,
+    opinions: Ratings | Rankings,
+    metrics: Mapping[str, Metric],
+    *,
+    scores: Sequence[SegmentScores] = (),
+    lower_is_better: Collection[str] = (),
+    name: str | None = None,
+    without: Collection[str] = (),
+    segment_measure: str | None = None,
+    system_measure: str | None = None,
+    test: Test = DEFAULT_TEST,
+    trials: int | None = None,
+    resample: str = "segments",
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 12345,
+    threads: int | None = None,
+    steps: Steps = no_steps,
+) -> RatingsReport:
+    """Measure how well metrics agree with ratings or rankings of outputs.
+
+    Parameters
+    ----------
+    outputs
+        The texts of each system, one a segment of the references, None where a system has none. Empty if all scores
+        are given.
+    references
+        What outputs are scored against; None if all scores are given.
+    opinions
+        Ratings, which may have several raters and aspects, or ranked pairs.
+    metrics
+        Those to compute, by name.
+    scores
+        Segment scores of other metrics.
+    lower_is_better
+        Metrics in ``scores`` for which that is so.
+    name
+        What is judged, for the report.
+    without
+        Systems to leave out, if they are there.
+    segment_measure, system_measure
+        The measures by which metrics are compared; None for acc-eq-calibrated (Pearson's r of all outputs where no item
+        has two) and soft pairwise accuracy.
+    test
+        How metrics are compared; see `MetaEvaluation.differences`.
+    trials
+        Of the test; None for 1000, or 50 for each pair of metrics if that is more.
+    resample, resamples, confidence
+        What intervals draw (``segments``, ``systems`` or ``both``), how often, and how much lies between their ends.
+    seed
+        Of all random steps.
+    threads
+        How many threads count; no number depends on it.
+    steps
+        Told of every stage of work, for a progress bar.
+
+    Raises
+    ------
+    DataError
+        If ratings, outputs and scores do not fit together, or nothing can be judged.
+    UsageError
+        If an option does not exist or does not fit the data.
+
+    Examples
+    --------
+    >>> from trubleu.data import References
+    >>> from trubleu.metrics import metric
+    >>> references = References.from_lists([["a dog runs"], ["the cat sleeps"]])
+    >>> outputs = {"A": ["a dog runs", "the cat"], "B": ["a cat", "it sleeps"]}
+    >>> rows = [("1", "A", "ann", 5), ("1", "B", "ann", 1), ("2", "A", "ann", 3), ("2", "B", "ann", 3)]
+    >>> report = judge_ratings(outputs, references, Ratings(*zip(*rows)), {"chrf": metric("chrf")}, resamples=10)
+    >>> report.measure("segment", "acc-eq", "chrf").value
+    0.5
+    """
+    confidence_level(confidence)
+    seed_range(seed)
+    at_least_one(resamples, "resamples")
+    notes = Notes()
+    known = _known_names(outputs, references, opinions, frozenset(without))
+    found = (
+        _of_ratings(opinions, known, notes) if isinstance(opinions, Ratings) else _of_rankings(opinions, known, notes)
+    )
+    scored = _computed(outputs, references, metrics, found, threads, steps)
+    scored += _read(scores, found, frozenset(lower_is_better))
+    _check_names(scored)
+    evaluation = found.evaluation(np.stack([each.scores for each in scored]), seed)
+    chosen = _headlines(evaluation, found, segment_measure, system_measure, notes)
+    pairs = len(scored) * (len(scored) - 1) // 2
+    wanted = trials if trials is not None else max(TRIALS, TRIALS_A_PAIR * pairs)
+    at_least_one(wanted, "trials")
+    names = [each.name for each in scored]
+    measures: list[MeasureRow] = []
+    differences: list[MetricDifferenceRow] = []
+    verdicts: list[VerdictRow] = []
+    for level, headline in chosen.items():
+        check_test(level, headline, test)
+        _check_rankings(found, test, resample)
+        compared = _Compared(level, headline, names, evaluation, len(found.items))
+        rows = compared.rows(notes)
+        compared.intervals(rows, resample, resamples, confidence, seed, steps)
+        found_differences = compared.tested(rows, test, wanted, seed, 1.0 - confidence, steps)
+        measures += rows.values()
+        differences += found_differences
+        verdicts.append(VerdictRow(level=level, verdict=_verdict(level, headline, [*rows.values()], found_differences)))
+        measures += compared.others(notes)
+    if chosen["segment"] == CALIBRATED:
+        _note_tied(evaluation, names, notes)
+    _note_little_data(found, len(names), 1.0 - confidence, notes)
+    return RatingsReport(
+        verdicts=tuple(verdicts),
+        measures=tuple(measures),
+        differences=tuple(differences),
+        aspects=tuple(_aspects(opinions, known, scored, chosen.get("segment"), seed)),
+        systems=tuple(_systems(found, scored)),
+        setting=RatingsSetting(
+            name=name or opinions.source,
+            kind="ratings" if isinstance(opinions, Ratings) else "rankings",
+            systems=len(found.systems),
+            items=len(found.items),
+            outputs=int(found.rated.sum()),
+            ratings=len(opinions),
+            raters=opinions.raters() if isinstance(opinions, Ratings) else len(opinions.judges),
+            aspects=_aspect_names(opinions),
+            segment_measure=chosen.get("segment"),
+            system_measure=chosen.get("system"),
+            test=test,
+            trials=wanted,
+            seed=seed,
+            resample=resample,
+            resamples=resamples,
+            confidence=confidence,
+        ),
+        signatures=tuple(
+            SignatureRow(metric=each.name, signature=each.signature) for each in scored if each.signature is not None
+        ),
+        notes=notes.all(),
+    )
+
+
+class _Known(NamedTuple):
+    """The names of all systems and items, and of systems that are left out on purpose."""
+
+    systems: tuple[str, ...]
+    items: tuple[str, ...]
+    without: frozenset[str]
+
+
+def _known_names(
+    outputs: Mapping[str, Sequence[str | None]],
+    references: References | None,
+    opinions: Ratings | Rankings,
+    without: frozenset[str],
+) -> _Known:
+    """Return the names of all systems and items: those of the outputs, or if there are none those that people saw."""
+    if outputs:
+        if references is None:
+            raise UsageError("outputs need references to be scored against; give --refs FILE, or only --scores FILE")
+        systems, items = tuple(outputs), tuple(references.ids)
+    elif isinstance(opinions, Ratings):
+        systems, items = opinions.systems(), opinions.items()
+    else:
+        systems, items = opinions.systems, opinions.segments
+    return _Known(tuple(name for name in systems if name not in without), items, without)
+
+
+def _of_ratings(ratings: Ratings, known: _Known, notes: Notes) -> Opinions:
+    systems, items, _ = known
+    rows, columns = _places(systems), _places(items)
+    people = np.full((len(systems), len(items)), np.nan)
+    for (item, system), mean in ratings.item_means().items():
+        if system in rows and item in columns:
+            people[rows[system], columns[item]] = float(mean)
+    _note_unknown(ratings.source, ratings.systems(), ratings.items(), known, notes)
+    rated = np.isfinite(people)
+    if not rated.any():
+        raise DataError(
+            f"no rating in {ratings.source} is of an output that is here: it rates {some(ratings.systems(), 3)} on "
+            f"{some(ratings.items(), 3)}, and the outputs are of {some(systems, 3)} on {some(items, 3)}; "
+            "use the same names"
+        )
+    values = people[rated]
+    if values.min() == values.max():
+        raise DataError(
+            f"{ratings.source}: all {counted(len(values), 'rated output')} got the same mean rating, {values[0]:g}, "
+            "so no metric can agree or disagree; judge by another aspect or rate more outputs"
+        )
+    keep_rows, keep_columns = rated.any(axis=1), rated.any(axis=0)
+    return Opinions(
+        systems=tuple(np.array(systems, dtype=object)[keep_rows].tolist()),
+        items=tuple(np.array(items, dtype=object)[keep_columns].tolist()),
+        people=people[keep_rows][:, keep_columns],
+        ranked=None,
+        rated=rated[keep_rows][:, keep_columns],
+    )
+
+
+def _of_rankings(rankings: Rankings, known: _Known, notes: Notes) -> Opinions:
+    systems, items, without = known
+    if len(rankings.language_pairs) > 1:
+        raise UsageError(
+            f"{rankings.source} has rankings of {some(rankings.language_pairs)}; say which with --language-pair"
+        )
+    matched = match_systems([name for name in rankings.systems if name not in without], systems)
+    rows, columns = _places(systems), _places(items)
+    row = np.array([rows[matched[name]] if name in matched else -1 for name in rankings.systems], dtype=np.int64)
+    column = np.array([columns.get(name, -1) for name in rankings.segments], dtype=np.int64)
+    unmatched = [name for name in rankings.systems if name not in matched]
+    _note_unknown(rankings.source, unmatched, rankings.segments, known, notes)
+    a, b, item = row[rankings.system_a], row[rankings.system_b], column[rankings.segment]
+    ranked = (rankings.rank_a != NOT_RANKED) & (rankings.rank_b != NOT_RANKED)
+    kept = ranked & (a >= 0) & (b >= 0) & (item >= 0) & (a != b)
+    if not kept.any():
+        raise DataError(
+            f"no ranking in {rankings.source} is of outputs that are here: it ranks {some(rankings.systems, 3)}, and "
+            f"the outputs are of {some(systems, 3)}; use the same names"
+        )
+    better = np.sign(rankings.rank_b - rankings.rank_a)
+    rated = np.zeros((len(systems), len(items)), dtype=bool)
+    rated[a[kept], item[kept]] = rated[b[kept], item[kept]] = True
+    keep_rows, keep_columns = rated.any(axis=1), rated.any(axis=0)
+    new_row, new_column = np.cumsum(keep_rows) - 1, np.cumsum(keep_columns) - 1
+    return Opinions(
+        systems=tuple(np.array(systems, dtype=object)[keep_rows].tolist()),
+        items=tuple(np.array(items, dtype=object)[keep_columns].tolist()),
+        people=None,
+        ranked=np.stack([new_column[item[kept]], new_row[a[kept]], new_row[b[kept]], better[kept]]),
+        rated=rated[keep_rows][:, keep_columns],
+    )
+
+
+def _places(names: Sequence[str]) -> dict[str, int]:
+    return {name: place for place, name in enumerate(names)}
+
+
+def _note_unknown(
+    source: str, rated_systems: Sequence[str], rated_items: Sequence[str], known: _Known, notes: Notes
+) -> None:
+    for what, rated, there in (
+        ("system", rated_systems, {*known.systems, *known.without}),
+        ("item", rated_items, {*known.items}),
+    ):
+        if unknown := [each for each in rated if each not in there]:
+            notes.warn(
+                f"{source} rates {counted(len(unknown), what)} without outputs ({some(unknown, 3)}), left out; "
+                "correct the names if they are there under others"
+            )
+
+
+def _computed(
+    outputs: Mapping[str, Sequence[str | None]],
+    references: References | None,
+    metrics: Mapping[str, Metric],
+    opinions: Opinions,
+    threads: int | None,
+    steps: Steps,
+) -> list[_Scored]:
+    """Score the outputs that somebody rated."""
+    if not metrics:
+        return []
+    if references is None:
+        raise UsageError(f"{some(metrics)} cannot be computed without references; give --refs FILE")
+    columns = references.positions()
+    places = np.array([columns[item] for item in opinions.items])
+    advance = steps("score", len(metrics) * int(opinions.rated.sum()))
+    parts = []
+    for system, rated in zip(opinions.systems, opinions.rated, strict=True):
+        texts = outputs[system]
+        own = places[rated]
+        if lacking := [references.ids[place] for place in own.tolist() if texts[place] is None]:
+            raise DataError(
+                f"{system} has no output for {some(lacking, 3)}, which somebody rated; add the output, "
+                "or leave out the rating"
+            )
+        # The whole corpus needs no copy, and what is prepared for it serves all systems.
+        part = references if len(own) == len(references) else references.take(own)
+        parts.append((rated, part, [texts[place] or "" for place in own.tolist()]))
+    prepare_for(references, metrics.values(), sum(part is references for _, part, _ in parts))
+    found = []
+    for name, metric in metrics.items():
+        learned = metric.learned(references) if metric.learns else metric
+        table = np.full(opinions.rated.shape, np.nan)
+        for row, (rated, part, texts) in enumerate(parts):
+            table[row, rated] = learned.segments(texts, part, threads=threads)
+            advance(len(texts))
+        if (skipped := int((opinions.rated & np.isnan(table)).sum())) > 0:
+            raise DataError(
+                f"{name} skips {counted(skipped, 'rated output')}, so it cannot be compared with other metrics; leave "
+                "the metric or those segments out"
+            )
+        sign = 1.0 if metric.higher_is_better else -1.0
+        found.append(_Scored(name, _settled(sign * table), str(metric.signature(references))))
+    return found
+
+
+def _settled(table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return scores of which those are equal that are so but for rounding."""
+    return settled(table, grain_of(float(np.nanmax(np.abs(table), initial=0.0))))
+
+
+def _read(scores: Sequence[SegmentScores], opinions: Opinions, lower_is_better: frozenset[str]) -> list[_Scored]:
+    found = []
+    for each in scores:
+        matched = {known: name for name, known in match_systems(each.systems(), opinions.systems).items()}
+        if missing := [system for system in opinions.systems if system not in matched]:
+            raise DataError(f"{each.source} has no scores of {some(missing, 3)}; give scores of all rated outputs")
+        there = set(each.segments())
+        if missing := [item for item in opinions.items if item not in there]:
+            raise DataError(
+                f"{each.source} has no scores of {counted(len(missing), 'rated item')} ({some(missing, 3)}); give "
+                "scores of all rated outputs"
+            )
+        for name in each.metrics():
+            table = each.table(name, [matched[system] for system in opinions.systems], opinions.items)
+            if (gaps := int((opinions.rated & np.isnan(table)).sum())) > 0:
+                raise DataError(
+                    f"{each.source}: {name} has no score of {counted(gaps, 'rated output')}; give scores of all of them"
+                )
+            sign = -1.0 if name in lower_is_better else 1.0
+            found.append(_Scored(name, _settled(sign * np.where(opinions.rated, table, np.nan)), None))
+    names = [each.name for each in found]
+    if unknown := sorted(lower_is_better.difference(names)):
+        raise UsageError(
+            f"there are no scores of {some(unknown)}, for which lower is better; {nearest(unknown[0], names)}"
+        )
+    return found
+
+
+def _check_names(scored: Sequence[_Scored]) -> None:
+    if not scored:
+        raise UsageError("there is no metric to judge; give -m METRIC with outputs and references, or --scores FILE")
+    names = [each.name for each in scored]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise UsageError(f"two metrics are called {some(twice)}; rename one in its file of scores")
+
+
+def _check_rankings(opinions: Opinions, test: Test, resample: str) -> None:
+    if opinions.people is None and (
+        test in ("perm-system", "bootstrap-systems", "bootstrap-both") or resample != "segments"
+    ):
+        raise UsageError("ranked pairs are of two systems each, so systems cannot be drawn or swapped; take segments")
+
+
+def _headlines(
+    evaluation: MetaEvaluation, opinions: Opinions, segment: str | None, system: str | None, notes: Notes
+) -> dict[Level, str]:
+    """Return the measure of each level that can be judged."""
+    chosen: dict[Level, str] = {}
+    paired = len(evaluation.pairs) > 0
+    if segment is not None:
+        if segment not in SEGMENT_MEASURES:
+            raise UsageError(f"there is no segment-level measure {segment!r}; {nearest(segment, SEGMENT_MEASURES)}")
+        if segment in (CALIBRATED, ACCURACY) and not paired:
+            raise UsageError(f"{segment} compares outputs of one item, and no item has two; take pearson-pooled")
+        if opinions.people is None and segment not in (CALIBRATED, ACCURACY):
+            raise UsageError(f"ranked pairs have no scores to correlate with; take {ACCURACY} or {CALIBRATED}")
+    chosen["segment"] = segment or (CALIBRATED if paired else "pearson-pooled")
+    if not paired:
+        notes.add("no item has two rated outputs, so outputs are compared across items and not within them")
+    systems = len(opinions.systems)
+    if system is not None and system not in SYSTEM_MEASURES:
+        raise UsageError(f"there is no system-level measure {system!r}; {nearest(system, SYSTEM_MEASURES)}")
+    if opinions.people is None:
+        notes.add("rankings give no scores of systems; trubleu judge wmt --human judges by official scores")
+    elif systems >= LEAST_SYSTEMS:
+        chosen["system"] = system or SOFT
+    elif system is not None:
+        raise UsageError(f"{system} needs {LEAST_SYSTEMS} systems and there are {systems}; leave it out")
+    else:
+        notes.add(f"the system level needs {LEAST_SYSTEMS} systems, and there are {systems}")
+    if paired and not (evaluation.pairs.people == 0).any():
+        notes.add("people tied no pair of outputs, so calibrating ties changes nothing: ε = 0 and acc*_eq = acc_eq")
+    if opinions.people is not None and not opinions.rated.all():
+        share = opinions.rated.mean()
+        notes.add(f"{share:.0%} of all outputs are rated; a system's scores are means over the items rated for it")
+    return chosen
+
+
+class _Compared:
+    """The measures of one level, and the comparison of metrics by one of them."""
+
+    def __init__(
+        self, level: Level, headline: str, names: Sequence[str], evaluation: MetaEvaluation, items: int
+    ) -> None:
+        self._level = level
+        self._headline = headline
+        self._names = names
+        self._evaluation = evaluation
+        self._items = items
+
+    def rows(self, notes: Notes) -> dict[str, MeasureRow]:
+        """Return the rows of the headline by metric, without intervals and tests."""
+        return {row.metric: row for row in self._measured(self._headline, notes)}
+
+    def others(self, notes: Notes) -> list[MeasureRow]:
+        """Return the rows of all other measures of the level."""
+        known = SEGMENT_MEASURES if self._level == "segment" else SYSTEM_MEASURES
+        people = self._evaluation.people
+        by_pairs = {ACCURACY, CALIBRATED}
+        unfit: set[str] = set() if len(self._evaluation.pairs) else by_pairs
+        if self._level == "segment":
+            for grouping, axis in (("item", 0), ("system", 1)):
+                if people is None or np.isfinite(people).sum(axis=axis).max() < 2:
+                    unfit |= {each for each in known if each.endswith(f"-{grouping}")}
+            if people is not None and len(people) == 1:
+                unfit |= {each for each in known if each.endswith("-system")}  # the same as pooled
+            if people is None:
+                unfit |= {each for each in known if each not in by_pairs}
+        fitting = [each for each in known if each != self._headline and each not in unfit]
+        return [row for measure in fitting for row in self._measured(measure, notes)]
+
+    def _measured(self, measure: str, notes: Notes) -> list[MeasureRow]:
+        found = self._evaluation.values(self._level, measure)
+        epsilon = self._evaluation.epsilon if measure == CALIBRATED else None
+        rows = []
+        for place, name in enumerate(self._names):
+            value = float(found.value[place])
+            reason = None if math.isfinite(value) else self._reason(place, measure)
+            if reason is not None:
+                notes.add(f"{name}: {measure_title(self._level, measure)} is undefined, as {reason}")
+            rows.append(
+                MeasureRow(
+                    level=self._level,
+                    measure=measure,
+                    metric=name,
+                    value=None if reason else value,
+                    groups=int(found.groups[place]),
+                    epsilon=None if epsilon is None else float(epsilon[place]),
+                    headline=measure == self._headline,
+                    reason=reason,
+                )
+            )
+        return rows
+
+    def _reason(self, metric: int, measure: str) -> str:
+        people = self._evaluation.people
+        if people is not None:
+            scores = self._evaluation.scores[metric][np.isfinite(people)]
+            if scores.min() == scores.max():
+                return "all its scores are equal"
+        if self._level == "system":
+            return "all systems have the same mean"
+        where = "item" if measure.endswith("item") else "system" if measure.endswith("system") else "set"
+        return f"no {where} has different ratings and different scores"
+
+    def intervals(
+        self,
+        rows: dict[str, MeasureRow],
+        resample: str,
+        resamples: int,
+        confidence: float,
+        seed: int,
+        steps: Steps,
+    ) -> None:
+        """Put bootstrap intervals into the rows."""
+        advance = steps(f"intervals, {self._level} level", resamples)
+        drawn = self._evaluation.replicates(self._level, self._headline, resample, resamples, seed, advance)
+        for place, (name, row) in enumerate(rows.items()):
+            if row.value is not None:
+                low, high, _ = ends_of(drawn[:, place], confidence)
+                rows[name] = _with(row, low=low, high=high)
+
+    def tested(
+        self, rows: dict[str, MeasureRow], test: Test, trials: int, seed: int, alpha: float, steps: Steps
+    ) -> list[MetricDifferenceRow]:
+        """Compare all metrics that have a value, put clusters into the rows, and return the differences."""
+        defined = [place for place, name in enumerate(self._names) if rows[name].value is not None]
+        if len(defined) < 2:
+            for place in defined:
+                rows[self._names[place]] = _with(rows[self._names[place]], cluster=1, not_worse=True)
+            return []
+        part = self._evaluation
+        if len(defined) < len(self._names):
+            ranked = part.ranked and OutputPairs(part.ranked.item, part.ranked.people, part.ranked.scores[defined])
+            part = MetaEvaluation(part.people, part.scores[defined], ranked, part.seed)
+        advance = steps(f"tests, {self._level} level", trials)
+        found = part.differences(self._level, self._headline, test, trials=trials, seed=seed, advance=advance)
+        p_holm = holm(np.where(np.isfinite(found.p), found.p, 1.0))
+        values = [rows[self._names[place]].value or 0.0 for place in defined]
+        worse = np.zeros((len(defined), len(defined)), dtype=bool)
+        differences = []
+        for number, (a, b) in enumerate(zip(*(each.tolist() for each in metric_pairs(len(defined))), strict=True)):
+            first, second = (a, b) if values[a] >= values[b] else (b, a)
+            significant = bool(p_holm[number] < alpha)
+            worse[first, second] = significant
+            differences.append(
+                MetricDifferenceRow(
+                    level=self._level,
+                    measure=self._headline,
+                    metric_x=self._names[defined[first]],
+                    metric_y=self._names[defined[second]],
+                    difference=values[first] - values[second],
+                    p=float(found.p[number]) if math.isfinite(found.p[number]) else None,
+                    p_holm=float(p_holm[number]) if math.isfinite(found.p[number]) else None,
+                    items_needed=None
+                    if significant
+                    else _items_needed(self._items, float(found.observed[number]), float(found.spread[number])),
+                )
+            )
+        best = max(range(len(defined)), key=lambda place: values[place])
+        for place, cluster in enumerate(clusters(values, worse)):
+            name = self._names[defined[place]]
+            rows[name] = _with(rows[name], cluster=cluster, not_worse=not worse[best, place])
+        order = {self._names[defined[place]]: -values[place] for place in range(len(defined))}
+        return sorted(differences, key=lambda row: (order[row.metric_x], order[row.metric_y]))
+
+
+def _with(row: MeasureRow, **changed: object) -> MeasureRow:
+    return replace(row, **changed)  # type: ignore[arg-type] # fields of it
+
+
+def _items_needed(items: int, difference: float, spread: float) -> int | None:
+    """Return how many items it takes; None if no number does.
+
+    Examples
+    --------
+    >>> _items_needed(100, 0.02, 0.02), _items_needed(100, 0.0, 0.02)
+    (784, None)
+    """
+    if difference == 0.0 or spread == 0.0:
+        return None
+    return max(items, math.ceil(items * (POWER * spread / difference) ** 2))
+
+
+def _verdict(level: Level, measure: str, rows: Sequence[MeasureRow], differences: Sequence[MetricDifferenceRow]) -> str:
+    """Say which metric agrees best, whether that is significant, and how much data would settle it."""
+    defined = sorted((row for row in rows if row.value is not None), key=lambda row: -(row.value or 0.0))
+    what = "single outputs" if level == "segment" else "systems"
+    title = measure_title(level, measure)
+    if not defined:
+        return f"On {what}, {title} is undefined for every metric."
+    best = defined[0]
+    head = f"{best.metric} agrees best with people on {what}: {title} {_number(best.value)}"
+    if best.low is not None and best.high is not None:
+        head += f" [{_number(best.low)}, {_number(best.high)}]"
+    against = {row.metric_y: row for row in differences if row.metric_x == best.metric}
+    against |= {row.metric_x: row for row in differences if row.metric_y == best.metric}
+    if not against:
+        return f"{head}; it is the only metric."
+    equal = [row.metric for row in defined[1:] if row.not_worse]
+    if not equal:
+        others = "the other metric" if len(defined) == 2 else "all others"
+        largest = max(row.p_holm or 0.0 for row in against.values())
+        return f"{head}, significantly better than {others} (p ≤ {_p(largest)})."
+    beaten = len(defined) - 1 - len(equal)
+    more = f"; significantly better than {beaten} of the {len(defined) - 1} others" if beaten else ""
+    nearest_row = against[equal[0]]
+    return f"{head}, but not significantly better than {_listed(equal)}{more}. {_settling(nearest_row, equal[0], rows)}"
+
+
+def _settling(row: MetricDifferenceRow, other: str, rows: Sequence[MeasureRow]) -> str:
+    p = "" if row.p_holm is None else f" (p = {_p(row.p_holm)})"
+    items = row.items_needed
+    now = max((each.groups for each in rows), default=0)
+    if items is None or (now > 1 and items > HOPELESS * now):
+        return (
+            f"The difference to {other} is {_number(row.difference)}{p}: no realistic amount of data would settle it."
+        )
+    return (
+        f"About {_rounded(items):,} rated items would settle the difference to {other}, {_number(row.difference)}{p}."
+    )
+
+
+def _rounded(number: int) -> int:
+    """Return a number with two digits that count.
+
+    Examples
+    --------
+    >>> _rounded(1234), _rounded(87)
+    (1300, 87)
+    """
+    step: int = 10 ** max(len(str(number)) - 2, 0)
+    return -(-number // step) * step
+
+
+def _number(value: float | None) -> str:
+    text = f"{value or 0.0:z.3f}"
+    return text.replace("0.", ".", 1).replace("-", "−")
+
+
+def _p(value: float) -> str:
+    return f"{value:.3f}".replace("0.", ".", 1) if value >= 0.0005 else ".001"
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = list(names[:4]) + ([f"{len(names) - 4} others"] if len(names) > 4 else [])
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def _note_tied(evaluation: MetaEvaluation, names: Sequence[str], notes: Notes) -> None:
+    """Say it if calibration ties nearly all outputs: acc*_eq is then little more than how often people tie."""
+    shares = (np.abs(evaluation.pairs.scores) <= evaluation.epsilon[:, None]).mean(axis=1)
+    tied = [name for name, share in zip(names, shares.tolist(), strict=True) if share > MOSTLY_TIED]
+    if tied:
+        notes.warn(
+            f"calibration ties more than {MOSTLY_TIED:.0%} of all pairs for {some(tied)}, so acc*_eq is little more "
+            "than the share of pairs that people tie; go by another measure, such as --segment-measure kendall-item"
+        )
+
+
+def _note_little_data(opinions: Opinions, metrics: int, alpha: float, notes: Notes) -> None:
+    items = len(opinions.items)
+    pairs = metrics * (metrics - 1) // 2
+    if pairs and 2.0 ** (1 - min(items, 60)) * pairs >= alpha:
+        notes.warn(
+            f"{counted(items, 'item')} cannot make a difference between {counted(metrics, 'metric')} "
+            "significant; rate more"
+        )
+    if len(opinions.systems) == 1:
+        notes.add(f"all outputs are of one system, {opinions.systems[0]}; measures by item and of systems need several")
+
+
+def _aspect_names(opinions: Ratings | Rankings) -> str | None:
+    if isinstance(opinions, Rankings) or opinions.aspect is None:
+        return None
+    return ", ".join(dict.fromkeys(each for each in opinions.aspect if each))
+
+
+def _aspects(
+    opinions: Ratings | Rankings,
+    known: _Known,
+    scored: Sequence[_Scored],
+    measure: str | None,
+    seed: int,
+) -> list[AspectRow]:
+    """Return the headline of the segment level for each aspect, where there are several."""
+    if isinstance(opinions, Rankings) or opinions.aspect is None or measure is None:
+        return []
+    names = [*dict.fromkeys(each for each in opinions.aspect if each)]
+    rows = []
+    for aspect in names if len(names) > 1 else ():
+        try:
+            found = _of_ratings(opinions.select(aspect=aspect), known, Notes())
+        except DataError:
+            values = np.full(len(scored), np.nan)
+        else:
+            values = _aspect_values(found, opinions, known, scored, measure, seed)
+        for each, value in zip(scored, values.tolist(), strict=True):
+            rows.append(
+                AspectRow(
+                    aspect=aspect, metric=each.name, measure=measure, value=value if math.isfinite(value) else None
+                )
+            )
+    return rows
+
+
+def _aspect_values(
+    found: Opinions,
+    whole: Ratings,
+    known: _Known,
+    scored: Sequence[_Scored],
+    measure: str,
+    seed: int,
+) -> NDArray[np.float64]:
+    all_rated = _of_ratings(whole, known, Notes())
+    rows, columns = _places(all_rated.systems), _places(all_rated.items)
+    part = np.ix_([rows[each] for each in found.systems], [columns[each] for each in found.items])
+    return found.evaluation(np.stack([each.scores[part] for each in scored]), seed).values("segment", measure).value
+
+
+def _systems(opinions: Opinions, scored: Sequence[_Scored]) -> list[SystemMeanRow]:
+    """Return mean scores of systems beside what people think of them, the best first."""
+    there = np.where(opinions.rated, 0.0, np.nan)
+    people = there if opinions.people is None else opinions.people
+    mean, scores = system_means(people, np.stack([each.scores for each in scored]))
+    order = np.argsort(-mean, kind="stable") if opinions.people is not None else np.arange(len(mean))
+    return [
+        SystemMeanRow(
+            system=opinions.systems[place],
+            people=None if opinions.people is None else float(mean[place]),
+            metric=each.name,
+            score=float(scores[metric, place]),
+        )
+        for place in order.tolist()
+        for metric, each in enumerate(scored)
+    ]

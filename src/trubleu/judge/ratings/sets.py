@@ -1,0 +1,230 @@
+"""Metrics on many sets: how far each is from the best of every set, on average and at worst."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from trubleu.errors import DataError, counted, some
+from trubleu.judge.ratings.results import LEVELS, Level, measure_title
+from trubleu.judge.wmt.results import NoteRow
+from trubleu.results import SCHEMA
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from trubleu.judge.ratings.results import RatingsReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetValueRow:
+    """How well one metric agrees with people on one set.
+
+    Attributes
+    ----------
+    set, level, measure, metric
+        What was measured.
+    value, low, high
+        The headline of the level with its interval; None where it is undefined.
+    regret
+        How far the value is below that of the best metric; None where it is undefined.
+    not_worse
+        Whether the metric is the best or not significantly worse than the best.
+    """
+
+    schema: int = SCHEMA
+    set: str
+    level: Level
+    measure: str
+    metric: str
+    value: float | None
+    low: float | None
+    high: float | None
+    regret: float | None
+    not_worse: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegretRow:
+    """How far one metric is from the best over all sets.
+
+    Attributes
+    ----------
+    metric
+        Its name.
+    mean, worst
+        Of its distances from the best, set by set and level by level.
+    where
+        The set and the level of the worst.
+    best, not_worse
+        How often it is the best, and how often the best or not significantly worse.
+    columns
+        Over how many sets and levels.
+    """
+
+    schema: int = SCHEMA
+    metric: str
+    mean: float
+    worst: float
+    where: str
+    best: int
+    not_worse: int
+    columns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetsReport:
+    """Metrics on many sets.
+
+    Attributes
+    ----------
+    verdict
+        Which metric is closest to the best over all sets.
+    regrets
+        The metrics, the smallest mean distance first.
+    values
+        Flat rows behind them.
+    notes
+        What a reader must know, one sentence each.
+    reports
+        What was found on each set.
+    """
+
+    verdict: str
+    regrets: tuple[RegretRow, ...]
+    values: tuple[SetValueRow, ...]
+    notes: tuple[str, ...]
+    reports: Mapping[str, RatingsReport]
+
+    def columns(self) -> list[tuple[str, Level, str]]:
+        """Return the sets with their levels and measures, in order."""
+        return [*dict.fromkeys((row.set, row.level, row.measure) for row in self.values)]
+
+    def value(self, name: str, level: Level, metric: str) -> SetValueRow:
+        """Return one row."""
+        return next(row for row in self.values if (row.set, row.level, row.metric) == (name, level, metric))
+
+    def parts(self) -> dict[str, Sequence[Any]]:
+        """Return all rows by what they are."""
+        return {
+            "regrets": self.regrets,
+            "values": self.values,
+            "settings": [each.setting for each in self.reports.values()],
+            "notes": tuple(NoteRow(note=note) for note in (self.verdict, *self.notes)),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the rows as plain values, ready for JSON."""
+        return {
+            "schema": SCHEMA,
+            **{name: [{"schema": SCHEMA, **asdict(row)} for row in rows] for name, rows in self.parts().items()},
+        }
+
+    def _repr_html_(self) -> str:
+        from trubleu.render.judge_sets import render_sets
+
+        return render_sets(self, "html")
+
+
+def judge_sets(reports: Mapping[str, RatingsReport]) -> SetsReport:
+    """Put the results of several sets side by side.
+
+    Parameters
+    ----------
+    reports
+        What `judge_ratings` returned for each set, by name; with the same metrics.
+
+    Raises
+    ------
+    DataError
+        If there are no sets, or they were judged with different metrics.
+    """
+    if not reports:
+        raise DataError("there are no sets to put side by side; give at least one")
+    metrics = [row.metric for row in next(iter(reports.values())).headline("segment")]
+    values: list[SetValueRow] = []
+    for name, report in reports.items():
+        own = {row.metric for row in report.headline("segment")}
+        if own != set(metrics):
+            raise DataError(
+                f"{name} was judged with {some(sorted(own))} and the first set with {some(sorted(metrics))}; "
+                "judge all sets with the same metrics"
+            )
+        for level in LEVELS:
+            rows = report.headline(level)
+            top = rows[0].value if rows else None
+            if top is None:
+                continue
+            values += [
+                SetValueRow(
+                    set=name,
+                    level=level,
+                    measure=row.measure,
+                    metric=row.metric,
+                    value=row.value,
+                    low=row.low,
+                    high=row.high,
+                    regret=None if row.value is None else top - row.value,
+                    not_worse=bool(row.not_worse),
+                )
+                for row in rows
+            ]
+    if not values:
+        raise DataError("no metric has a value on any of the sets; look at them one by one with trubleu judge ratings")
+    regrets = sorted((_regret(metric, values) for metric in metrics), key=lambda row: row.mean)
+    return SetsReport(
+        verdict=_verdict(regrets, len(reports)),
+        regrets=tuple(regrets),
+        values=tuple(values),
+        notes=tuple(_notes(reports, values)),
+        reports=reports,
+    )
+
+
+def _regret(metric: str, values: Sequence[SetValueRow]) -> RegretRow:
+    rows = [row for row in values if row.metric == metric and row.regret is not None]
+    worst = max(rows, key=lambda row: row.regret or 0.0)
+    return RegretRow(
+        metric=metric,
+        mean=sum(row.regret or 0.0 for row in rows) / len(rows),
+        worst=worst.regret or 0.0,
+        where=f"{worst.set}, {worst.level}",
+        best=sum(row.regret == 0.0 for row in rows),
+        not_worse=sum(row.not_worse for row in rows),
+        columns=len(rows),
+    )
+
+
+def _verdict(regrets: Sequence[RegretRow], sets: int) -> str:
+    best = regrets[0]
+    head = (
+        f"{best.metric} is closest to the best over {counted(sets, 'set')}: {_number(best.mean)} behind it on average "
+        f"and {_number(best.worst)} at worst ({best.where})"
+    )
+    if len(regrets) == 1:
+        return f"{head}; it is the only metric."
+    other = regrets[1]
+    return (
+        f"{head}; {other.metric} follows with {_number(other.mean)} and {_number(other.worst)} ({other.where}). "
+        f"{best.metric} is the best or not significantly worse than the best in {best.not_worse} of "
+        f"{best.columns} columns."
+    )
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}".replace("0.", ".", 1)
+
+
+def _notes(reports: Mapping[str, RatingsReport], values: Sequence[SetValueRow]) -> list[str]:
+    measures = dict.fromkeys((row.level, row.measure) for row in values)
+    named = {
+        level: " or ".join(measure_title(each, measure) for each, measure in measures if each == level)
+        for level in LEVELS
+    }
+    notes = [f"{level} level: {title}" for level, title in named.items() if title]
+    setting = next(iter(reports.values())).setting
+    notes.append(
+        f"* best, or not significantly worse than the best ({setting.test}, two-sided, p < "
+        f"{1 - setting.confidence:.2g} after Holm's correction within a set and level)"
+    )
+    return notes

@@ -1,0 +1,300 @@
+"""A report of judging by ratings: the verdict first, tables, flat rows for programs, and a page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from trubleu._version import __version__
+from trubleu.errors import counted
+from trubleu.judge.ratings.results import (
+    LEVELS,
+    AspectRow,
+    MeasureRow,
+    MetricDifferenceRow,
+    RatingsSetting,
+    SignatureRow,
+    SystemMeanRow,
+    VerdictRow,
+    measure_title,
+)
+from trubleu.judge.wmt.results import NoteRow
+from trubleu.render.charts import interval_text, strip, system_chart, table_grid, ticks, value_text
+from trubleu.render.explanation_page import content_policy, load_page_templates, page_script, report_style
+from trubleu.render.tables import FOR_PROGRAMS, Column, Estimate, Table, record_table, render_tables, stars
+from trubleu.stats.metric_tests import CALIBRATED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from trubleu.judge.ratings.results import Level, RatingsReport
+
+_ROWS: Final[dict[str, type[Any]]] = {
+    "verdicts": VerdictRow,
+    "measures": MeasureRow,
+    "differences": MetricDifferenceRow,
+    "aspects": AspectRow,
+    "systems": SystemMeanRow,
+    "setting": RatingsSetting,
+    "signatures": SignatureRow,
+    "notes": NoteRow,
+}
+
+_TITLES: Final[dict[Level, str]] = {"segment": "Segment level", "system": "System level"}
+
+_TESTS: Final = {
+    "perm-both": "standardised scores of two metrics swapped entry by entry",
+    "perm-input": "scores of two metrics swapped item by item",
+    "perm-system": "standardised scores of two metrics swapped system by system",
+    "bootstrap-segments": "paired bootstrap over items",
+    "bootstrap-systems": "paired bootstrap over systems",
+    "bootstrap-both": "paired bootstrap over items and systems",
+}
+
+_FOLDED: Final = 12
+"""More comparisons than these are folded."""
+
+
+def render_ratings(report: RatingsReport, format: str = "text", digits: int = 3, *, all_pairs: bool = False) -> str:  # noqa: A002
+    """Return a report in one of the formats of `trubleu.render.tables.render_tables`.
+
+    Parameters
+    ----------
+    report
+        What `judge_ratings` returns.
+    format
+        ``text``, ``markdown`` and ``latex`` have the verdict, a table for each level, comparisons with the best metric
+        and all measures. ``json`` and ``csv`` have flat rows with everything in them, as `RatingsReport.to_dict`.
+    digits
+        Decimals for people.
+    all_pairs
+        Whether people see the comparisons of all pairs of metrics, and not only those with the best.
+    """
+    if format in FOR_PROGRAMS:
+        return render_tables([record_table(name, _ROWS[name], rows) for name, rows in report.parts().items()], format)
+    verdict = with_verdict([row.verdict for row in report.verdicts], format)
+    tables = [*headline_tables(report), *other_tables(report, all_pairs=all_pairs)]
+    return verdict + render_tables(tables, format, digits, notes=tuple(ratings_notes(report)))
+
+
+def with_verdict(sentences: Sequence[str], format: str) -> str:  # noqa: A002
+    """Return sentences as they stand above the tables of a format.
+
+    Examples
+    --------
+    >>> with_verdict(["A is best.", "B follows."], "latex")
+    '% A is best.\\n% B follows.\\n'
+    """
+    if format == "latex":
+        return "".join(f"% {sentence}\n" for sentence in sentences)
+    if format == "html":
+        from html import escape
+
+        return "".join(f"<p>{escape(sentence)}</p>\n" for sentence in sentences)
+    return ("\n\n" if format == "markdown" else "\n").join(sentences) + "\n\n"
+
+
+def headline_tables(report: RatingsReport) -> Iterator[Table]:
+    """Yield a table for each level: metrics by cluster, the best first."""
+    for level in LEVELS:
+        rows = report.headline(level)
+        if not rows:
+            continue
+        measure = rows[0].measure
+        epsilon = measure == CALIBRATED
+        yield Table(
+            f"{_TITLES[level]}: {measure_title(level, measure)}",
+            [
+                Column("cluster", kind="count"),
+                Column("metric"),
+                Column("value", measure_title(level, measure), "number"),
+                *([Column("epsilon", "ε", "number")] if epsilon else []),
+            ],
+            [
+                (
+                    row.cluster,
+                    row.metric,
+                    "undefined"
+                    if row.value is None
+                    else Estimate(row.value, row.low, row.high, "*" * bool(row.not_worse)),
+                    *([row.epsilon] if epsilon else []),
+                )
+                for row in rows
+            ],
+            name=level,
+        )
+
+
+def other_tables(report: RatingsReport, *, all_pairs: bool) -> Iterator[Table]:
+    """Yield comparisons of metrics, all measures, and single aspects."""
+    rows = [row for row in report.differences if all_pairs or row.metric_x == report.headline(row.level)[0].metric]
+    if rows:
+        yield _differences(rows, "All pairs of metrics" if all_pairs else "The best metric and the others")
+    metrics = [row.metric for row in report.headline("segment")]
+    cells = {(row.level, row.measure, row.metric): row.value for row in report.measures}
+    measures = dict.fromkeys((row.level, row.measure) for row in report.measures)
+    yield Table(
+        "All measures",
+        [Column("level"), Column("measure"), *(Column(f"of {metric}", metric, "number") for metric in metrics)],
+        [
+            (level, measure_title(level, measure), *(cells[level, measure, metric] for metric in metrics))
+            for level, measure in measures
+        ],
+        name="all_measures",
+    )
+    if report.aspects:
+        values = {(row.aspect, row.metric): row.value for row in report.aspects}
+        title = measure_title("segment", report.aspects[0].measure)
+        yield Table(
+            f"Each aspect alone: {title}",
+            [Column("aspect"), *(Column(f"of {metric}", metric, "number") for metric in metrics)],
+            [
+                (aspect, *(values[aspect, metric] for metric in metrics))
+                for aspect in dict.fromkeys(row.aspect for row in report.aspects)
+            ],
+            name="aspects",
+        )
+
+
+def _differences(rows: Sequence[MetricDifferenceRow], title: str) -> Table:
+    return Table(
+        title,
+        [
+            Column("level"),
+            Column("x"),
+            Column("y"),
+            Column("difference", "x − y", "signed"),
+            Column("p", kind="p"),
+            Column("p_holm", "p (Holm)", "p"),
+            Column("items_needed", "items needed", "count"),
+        ],
+        [
+            (
+                row.level,
+                row.metric_x,
+                row.metric_y,
+                row.difference,
+                row.p,
+                None if row.p_holm is None else Estimate(row.p_holm, mark=stars(row.p_holm)),
+                row.items_needed,
+            )
+            for row in rows
+        ],
+        name="differences",
+    )
+
+
+def described(report: RatingsReport) -> str:
+    """Return what was judged in one sentence.
+
+    It says how many systems, items, outputs and ratings there are.
+    """
+    setting = report.setting
+    what = "ranked pair" if setting.kind == "rankings" else "rating"
+    aspects = f" ({setting.aspects})" if setting.aspects else ""
+    return (
+        f"{setting.name}: {counted(setting.systems, 'system')}, {counted(setting.items, 'item')}, "
+        f"{counted(setting.outputs, 'output')}, {counted(setting.ratings, what)}{aspects} by "
+        f"{counted(setting.raters, 'rater')}"
+    )
+
+
+def ratings_notes(report: RatingsReport) -> Iterator[str]:
+    """Yield how the numbers were made and what was left out, one sentence each."""
+    setting = report.setting
+    yield described(report)
+    if report.differences:
+        yield (
+            f"* best or not significantly worse: {setting.test} ({_TESTS[setting.test]}), {setting.trials:,} trials, "
+            f"seed {setting.seed}, two-sided, p < {1 - setting.confidence:.2g} after Holm's correction within a level"
+        )
+        yield "items needed: to find such a difference with a power of 80 %"
+    yield (
+        f"intervals: {100 * setting.confidence:g} %, percentile bootstrap over {setting.resample}, "
+        f"{setting.resamples:,} resamples"
+    )
+    if setting.system_measure is not None:
+        yield "the score of a system is the mean of its segment scores over the items rated for it"
+    yield from report.notes
+    yield from (f"{row.metric}: {row.signature}" for row in report.signatures)
+
+
+def render_ratings_page(report: RatingsReport, digits: int = 3) -> str:
+    """Return a report as one self-contained HTML page.
+
+    Raises
+    ------
+    MissingExtraError
+        If Jinja2 is not installed.
+    """
+    tables = [*other_tables(report, all_pairs=True)]
+    named = {table.key: table for table in tables}
+    style, script = report_style(), page_script()
+    return (
+        load_page_templates()
+        .get_template("ratings.html.j2")
+        .render(
+            title=f"How well metrics agree with people: {report.setting.name}",
+            verdicts=[row.verdict for row in report.verdicts],
+            about=described(report),
+            warnings=report.notes,
+            levels=[_level_view(report, level, digits) for level in LEVELS if report.headline(level)],
+            confidence=f"{100 * report.setting.confidence:g} %",
+            resample=report.setting.resample,
+            differences=table_grid(named["differences"], digits, "comparisons", 3) if report.differences else None,
+            folded=_FOLDED,
+            test=f"{report.setting.test}: {_TESTS[report.setting.test]}",
+            charts=_system_charts(report),
+            measures=table_grid(named["all_measures"], digits, "all measures", 2),
+            aspects=table_grid(named["aspects"], digits, "aspects", 1) if "aspects" in named else None,
+            how=[*ratings_notes(report)],
+            style=style,
+            script=script,
+            policy=content_policy(style, script),
+            version=__version__,
+        )
+    )
+
+
+def _level_view(report: RatingsReport, level: Level, digits: int) -> dict[str, Any]:
+    rows = report.headline(level)
+    numbers = [number for row in rows for number in (row.value, row.low, row.high) if number is not None]
+    scale = ticks(min(numbers, default=0.0), max(numbers, default=1.0), 10)
+    ends = (scale[0], scale[-1])
+    return {
+        "name": level,
+        "title": _TITLES[level],
+        "measure": measure_title(level, rows[0].measure),
+        "ends": [value_text(end) for end in ends],
+        "epsilon": rows[0].measure == CALIBRATED,
+        "rows": [
+            {
+                "metric": row.metric,
+                "cluster": "–" if row.cluster is None else str(row.cluster),
+                "not_worse": row.not_worse,
+                "value": "undefined" if row.value is None else interval_text(row.value, row.low, row.high, digits),
+                "strip": strip(row.value, row.low, row.high, ends),
+                "epsilon": "–" if row.epsilon is None else f"{row.epsilon:.{digits}g}",
+                "reason": row.reason or "",
+            }
+            for row in rows
+        ],
+    }
+
+
+def _system_charts(report: RatingsReport) -> list[Any]:
+    """Return a chart of systems for each metric, the best first; none without ratings of several systems."""
+    rows = [row for row in report.systems if row.people is not None]
+    people = {row.system: row.people for row in rows if row.people is not None}
+    if len(people) < 2:
+        return []
+    order = [row.metric for row in report.headline("system") or report.headline("segment")]
+    values = {row.metric: row.value for row in report.headline("system")}
+    title = measure_title("system", report.setting.system_measure) if report.setting.system_measure else ""
+    charts = []
+    for metric in order:
+        value = values.get(metric)
+        note = f"{title} {value:.3f}" if value is not None else ""
+        charts.append(
+            system_chart(metric, people, {row.system: row.score for row in rows if row.metric == metric}, note)
+        )
+    return charts

@@ -1,0 +1,144 @@
+"""Metrics on many sets: one table, flat rows for programs, and a page with a figure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from trubleu._version import __version__
+from trubleu.judge.ratings.results import RatingsSetting, measure_title
+from trubleu.judge.ratings.sets import RegretRow, SetValueRow
+from trubleu.judge.wmt.results import NoteRow
+from trubleu.render.charts import regret_chart, strip, table_grid, ticks, value_text
+from trubleu.render.explanation_page import content_policy, load_page_templates, page_script, report_style
+from trubleu.render.judge_ratings import described, with_verdict
+from trubleu.render.tables import FOR_PROGRAMS, Column, Estimate, Table, record_table, render_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from trubleu.judge.ratings.sets import SetsReport
+
+_ROWS: Final[dict[str, type[Any]]] = {
+    "regrets": RegretRow,
+    "values": SetValueRow,
+    "settings": RatingsSetting,
+    "notes": NoteRow,
+}
+
+
+def render_sets(report: SetsReport, format: str = "text", digits: int = 3) -> str:  # noqa: A002
+    """Return a report in one of the formats of `trubleu.render.tables.render_tables`.
+
+    Parameters
+    ----------
+    report
+        What `judge_sets` returns.
+    format
+        ``text``, ``markdown`` and ``latex`` have the verdict, distances from the best, and a row for each set and
+        level. ``json`` and ``csv`` have flat rows, as `SetsReport.to_dict`.
+    digits
+        Decimals for people.
+    """
+    if format in FOR_PROGRAMS:
+        return render_tables([record_table(name, _ROWS[name], rows) for name, rows in report.parts().items()], format)
+    return with_verdict([report.verdict], format) + render_tables(
+        [regret_table(report), value_table(report)], format, digits, notes=tuple(sets_notes(report))
+    )
+
+
+def regret_table(report: SetsReport) -> Table:
+    """Return how far each metric is from the best."""
+    return Table(
+        "Distance from the best metric",
+        [
+            Column("metric"),
+            Column("mean", kind="number"),
+            Column("worst", kind="number"),
+            Column("where"),
+            Column("best", "times best", "count"),
+            Column("not_worse", "not significantly worse", "count"),
+            Column("columns", "of", "count"),
+        ],
+        [(row.metric, row.mean, row.worst, row.where, row.best, row.not_worse, row.columns) for row in report.regrets],
+        name="regrets",
+    )
+
+
+def value_table(report: SetsReport) -> Table:
+    """Return a row for each set and level, and a column for each metric."""
+    metrics = [row.metric for row in report.regrets]
+    cells = {(row.set, row.level, row.metric): Estimate(row.value, mark="*" * row.not_worse) for row in report.values}
+    return Table(
+        "Agreement with people",
+        [
+            Column("set"),
+            Column("level"),
+            Column("measure"),
+            *(Column(f"of {metric}", metric, "number") for metric in metrics),
+        ],
+        [
+            (name, level, measure_title(level, measure), *(cells.get((name, level, metric)) for metric in metrics))
+            for name, level, measure in report.columns()
+        ],
+        name="values",
+    )
+
+
+def sets_notes(report: SetsReport) -> Iterator[str]:
+    """Yield what was judged and how, one sentence each."""
+    yield from report.notes
+    yield from (described(each) for each in report.reports.values())
+    signatures = {(row.metric, row.signature) for each in report.reports.values() for row in each.signatures}
+    yield from (f"{metric}: {signature}" for metric, signature in sorted(signatures))
+
+
+def render_sets_page(report: SetsReport, digits: int = 3) -> str:
+    """Return a report as one self-contained HTML page.
+
+    Raises
+    ------
+    MissingExtraError
+        If Jinja2 is not installed.
+    """
+    style, script = report_style(), page_script()
+    scale = ticks(0.0, max(row.worst for row in report.regrets), 10)
+    ends = (scale[0], scale[-1])
+    by_metric = {
+        regret.metric: {
+            f"{row.set}, {row.level}": row.regret
+            for row in report.values
+            if row.metric == regret.metric and row.regret is not None
+        }
+        for regret in report.regrets
+    }
+    return (
+        load_page_templates()
+        .get_template("sets.html.j2")
+        .render(
+            title="Metrics on many sets",
+            verdict=report.verdict,
+            regrets=[
+                {
+                    "number": number,
+                    "metric": row.metric,
+                    "mean": f"{row.mean:.{digits}f}",
+                    "worst": f"{row.worst:.{digits}f}",
+                    "where": row.where,
+                    "best": f"{row.best} of {row.columns}",
+                    "not_worse": f"{row.not_worse} of {row.columns}",
+                    "strip": strip(row.mean, 0.0, row.worst, ends),
+                }
+                for number, row in enumerate(report.regrets, 1)
+            ],
+            ends=[value_text(end) for end in ends],
+            chart_of=regret_chart(
+                "Distance from the best", by_metric, {row.metric: row.mean for row in report.regrets}
+            ),
+            values=table_grid(value_table(report), digits, "agreement with people", 3),
+            how=[*sets_notes(report)],
+            style=style,
+            script=script,
+            policy=content_policy(style, script),
+            version=__version__,
+        )
+    )

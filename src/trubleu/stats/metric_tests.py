@@ -1,0 +1,555 @@
+"""Whether one metric agrees better with people than another: permutations, the bootstrap, clusters of metrics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+
+from trubleu.errors import UsageError, nearest
+from trubleu.stats import checks
+from trubleu.stats.meta_evaluation import (
+    COEFFICIENTS,
+    GROUPINGS,
+    GroupMeans,
+    OutputPairs,
+    SystemDifferences,
+    coefficient_means,
+    coefficients,
+    pairwise_accuracy,
+    random_bits,
+    random_signs,
+    soft_pairwise_accuracy,
+    system_means,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from trubleu.stats.meta_evaluation import Coefficient, Grouping
+
+Test: TypeAlias = Literal[
+    "perm-both", "perm-input", "perm-system", "bootstrap-segments", "bootstrap-systems", "bootstrap-both"
+]
+"""How metrics are compared: by swapping entries, items or systems, or by drawing items, systems or both."""
+
+TESTS: Final[tuple[Test, ...]] = get_args(Test)
+
+ACCURACY: Final = "acc-eq"
+CALIBRATED: Final = "acc-eq-calibrated"
+SEGMENT_MEASURES: Final = (
+    CALIBRATED,
+    ACCURACY,
+    *(f"{coefficient}-{grouping}" for grouping in GROUPINGS for coefficient in COEFFICIENTS),
+)
+"""Measures of single outputs."""
+
+SOFT: Final = "soft-pairwise-accuracy"
+PAIRWISE: Final = "pairwise-accuracy"
+SYSTEM_MEASURES: Final = (SOFT, PAIRWISE, "pearson", "spearman", "kendall")
+"""Measures of systems."""
+
+EQUAL: Final = 1e-12
+"""Differences closer than this are the same but for rounding."""
+
+AT_ONCE: Final = 4_000_000
+"""Numbers (32 MB) that are swapped at a time."""
+
+SIGN_TRIALS: Final = 1000
+"""Random signs behind the p-values of soft pairwise accuracy."""
+
+Advance: TypeAlias = "Callable[[int], object]"
+
+
+class Differences(NamedTuple):
+    """What became of the difference between each two metrics in every trial.
+
+    Attributes
+    ----------
+    observed
+        ``float64[pairs]``, the first metric's value less the second's.
+    p
+        Two-sided p-values, ``float64[pairs]``: (b + 1)/(n + 1), 1 for equals.
+    spread
+        The standard deviation of the difference over the trials, ``float64[pairs]``.
+    """
+
+    observed: NDArray[np.float64]
+    p: NDArray[np.float64]
+    spread: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class MetaEvaluation:
+    """Ratings and the scores of metrics, from which all measures and tests follow.
+
+    Attributes
+    ----------
+    people
+        ``float64[systems, items]``, NaN where nobody rated; None if people ranked pairs.
+    scores
+        ``float64[metrics, systems, items]``, higher is better, finite wherever somebody rated. NaN elsewhere is fine.
+    ranked
+        The pairs that people ranked.
+    seed
+        Of the random signs of soft pairwise accuracy.
+    """
+
+    people: NDArray[np.float64] | None
+    scores: NDArray[np.float64]
+    ranked: OutputPairs | None = None
+    seed: int = 12345
+
+    def __post_init__(self) -> None:
+        if self.people is not None:
+            object.__setattr__(self, "scores", np.where(np.isfinite(self.people), self.scores, 0.0))
+
+    @cached_property
+    def pairs(self) -> OutputPairs:
+        """All pairs of outputs that people ranked, or of rated outputs of one item."""
+        return self.ranked or OutputPairs.of_scores(self._rated(), self.scores)
+
+    @cached_property
+    def epsilon(self) -> NDArray[np.float64]:
+        """The calibrated tie threshold of each metric."""
+        return self.pairs.calibrated()
+
+    @cached_property
+    def signs(self) -> NDArray[np.float64]:
+        """Random signs of the items."""
+        return random_signs(SIGN_TRIALS, self.scores.shape[-1], self.seed)
+
+    def values(self, level: str, measure: str) -> GroupMeans:
+        """Return a measure of each metric, NaN where it is undefined, and over how many groups it is a mean."""
+        if level == "segment" and measure in (ACCURACY, CALIBRATED):
+            epsilon = self.epsilon if measure == CALIBRATED else None
+            return GroupMeans(self.pairs.accuracy(epsilon), np.full(len(self.scores), self.pairs.items()))
+        people = self._rated()
+        if level == "segment":
+            return coefficient_means(people, self.scores, *split_measure(measure))
+        return GroupMeans(self._of_systems(measure), np.ones(len(self.scores), dtype=np.int64))
+
+    def _rated(self) -> NDArray[np.float64]:
+        if self.people is None:
+            raise UsageError("ranked pairs have no scores to correlate with; they give acc-eq and acc-eq-calibrated")
+        return self.people
+
+    def _of_systems(self, measure: str) -> NDArray[np.float64]:
+        people = self._rated()
+        if measure == SOFT:
+            return soft_pairwise_accuracy(people, self.scores, self.signs)
+        return _systems_agree(measure, *system_means(people, self.scores))
+
+    def differences(
+        self, level: str, measure: str, test: Test, *, trials: int, seed: int, advance: Advance = lambda _: None
+    ) -> Differences:
+        """Compare all pairs of metrics, in the order of `metric_pairs`.
+
+        Parameters
+        ----------
+        level
+            ``segment`` or ``system``.
+        measure
+            One of `SEGMENT_MEASURES` or `SYSTEM_MEASURES`.
+        test
+            ``perm-both`` swaps standardised scores of two metrics entry by entry (for acc-eq-calibrated, pairs of
+            outputs, each metric with its own threshold), ``perm-input`` by item and ``perm-system`` by system.
+            ``bootstrap-segments`` draws items, ``bootstrap-systems`` systems and ``bootstrap-both`` both.
+        trials
+            How many times.
+        seed
+            Of all draws.
+        advance
+            Called with the number of trials done since the last call.
+
+        References
+        ----------
+        Deutsch, D., Dror, R. & Roth, D. (2021). A statistical analysis of summarization evaluation metrics using
+        resampling methods. TACL 9, 1132–1146.
+
+        Examples
+        --------
+        >>> people = np.arange(12.0).reshape(3, 4)
+        >>> both = MetaEvaluation(people, np.stack([people, people]))
+        >>> both.differences("segment", "pearson-pooled", "perm-both", trials=9, seed=1).p.tolist()
+        [1.0]
+        """
+        check_test(level, measure, test)
+        checks.at_least_one(trials, "trials")
+        checks.seed_range(seed)
+        values = self._compared(level, measure)
+        a, b = metric_pairs(len(values))
+        observed = values[a] - values[b]
+        if test.startswith("bootstrap"):
+            drawn = self.replicates(level, measure, test.removeprefix("bootstrap-"), trials, seed, advance)
+            return _from_replicates(observed, drawn[:, a] - drawn[:, b])
+        extreme = np.zeros(len(a), dtype=np.int64)
+        total, squares = np.zeros(len(a)), np.zeros(len(a))
+        for null in self._nulls(level, measure, test, trials, seed):
+            # A swap that leaves a measure undefined counts as extreme.
+            extreme += np.count_nonzero(~(np.abs(null) < np.abs(observed) - EQUAL), axis=0)
+            total += np.nansum(null, axis=0)
+            squares += np.nansum(null * null, axis=0)
+            advance(len(null))
+        spread = np.sqrt(np.maximum(squares / trials - (total / trials) ** 2, 0.0))
+        return Differences(observed, (extreme + 1) / (trials + 1), spread)
+
+    def _compared(self, level: str, measure: str) -> NDArray[np.float64]:
+        """Return what tests go by: the values, but soft pairwise accuracy by the normal distribution."""
+        if level == "system" and measure == SOFT:
+            systems = SystemDifferences(self._rated())
+            return np.array([systems.accuracy(*systems.sums(each)) for each in self.scores])
+        return self.values(level, measure).value
+
+    def _nulls(self, level: str, measure: str, test: Test, trials: int, seed: int) -> Iterator[NDArray[np.float64]]:
+        """Yield differences of all pairs under random swaps, ``float64[some trials, pairs]``."""
+        a, b = metric_pairs(len(self.scores))
+        source = np.random.PCG64(seed)
+        if test == "perm-input" and level == "segment" and (by_item := self._by_item(measure)) is not None:
+            yield from _swapped_items(by_item, a, b, trials, source)
+            return
+        if measure == CALIBRATED or self.people is None:
+            yield from self._swapped_pairs(a, b, measure, trials, source)
+            return
+        tables = standardised(self.people, self.scores)
+        size = tables[0].size
+        made: Callable[[NDArray[np.bool_]], NDArray[np.float64]]
+        if level == "system" and measure == SOFT:
+            made = (_SoftInputSwaps if test == "perm-input" else _SoftSwaps)(self.people, tables, a, b)
+        elif level == "system":
+            made = _SystemSwaps(measure, self.people, tables, a, b)
+        elif measure == "pearson-pooled":
+            made = _PearsonSwaps(self.people, tables, a, b)
+        else:
+            made = _Swaps(measure, self.people, tables, a, b)
+            size *= 2 * len(a)
+        step = max(1, AT_ONCE // size)
+        for first in range(0, trials, step):
+            yield made(_swap_masks(source, min(step, trials - first), tables.shape[1:], test))
+
+    def _swapped_pairs(
+        self, a: NDArray[np.intp], b: NDArray[np.intp], measure: str, trials: int, source: np.random.PCG64
+    ) -> Iterator[NDArray[np.float64]]:
+        pairs = self.pairs
+        right = pairs.right(self.epsilon if measure == CALIBRATED else np.zeros(len(pairs.scores))).astype(np.int8)
+        shares = (right[a] - right[b]) * pairs.weights()
+        step = max(1, AT_ONCE // shares.shape[1])
+        for first in range(0, trials, step):
+            bits = random_bits(source, min(step, trials - first), shares.shape[1])
+            yield shares.sum(axis=1) - 2.0 * (bits.astype(np.float64) @ shares.T)
+
+    def replicates(
+        self, level: str, measure: str, draw: str, resamples: int, seed: int, advance: Advance = lambda _: None
+    ) -> NDArray[np.float64]:
+        """Return the measure of each metric in every replicate of the bootstrap, ``float64[resamples, metrics]``.
+
+        A replicate draws items, systems or both; all outputs of a drawn item, or system, enter together. Tie thresholds
+        stay those of the data.
+
+        Parameters
+        ----------
+        level, measure
+            As in `differences`.
+        draw
+            ``segments``, ``systems`` or ``both``.
+        resamples
+            How many.
+        seed
+            Of all draws.
+        advance
+            Called with the number of replicates done since the last call.
+        """
+        systems, items = self.scores.shape[1:]
+        random = np.random.default_rng(seed)
+        if draw == "segments" and level == "segment" and (by_item := self._by_item(measure)) is not None:
+            defined = np.isfinite(by_item)
+            filled = np.where(defined, by_item, 0.0).T
+            found = []
+            for _ in range(resamples):
+                counts = np.bincount(random.integers(items, size=items), minlength=items).astype(np.float64)
+                there = counts @ defined.T
+                found.append(np.where(there > 0, (counts @ filled) / np.maximum(there, 1.0), np.nan))
+                advance(1)
+            return np.stack(found)
+        people = self._rated()
+        found = []
+        for _ in range(resamples):
+            rows = random.integers(systems, size=systems) if draw != "segments" else np.arange(systems)
+            columns = random.integers(items, size=items) if draw != "systems" else np.arange(items)
+            drawn = MetaEvaluation(people[rows][:, columns], self.scores[:, rows][:, :, columns], seed=self.seed)
+            if measure == CALIBRATED:
+                found.append(drawn.pairs.accuracy(self.epsilon))
+            else:
+                found.append(drawn._compared(level, measure))
+            advance(1)
+        return np.stack(found)
+
+    def _by_item(self, measure: str) -> NDArray[np.float64] | None:
+        """Return a measure that is a mean over items for each of them, ``float64[metrics, items]``, else None."""
+        items = self.scores.shape[-1]
+        if measure in (ACCURACY, CALIBRATED):
+            right = self.pairs.right(self.epsilon if measure == CALIBRATED else np.zeros(len(self.scores)))
+            count = np.bincount(self.pairs.item, minlength=items)
+            sums = np.stack([np.bincount(self.pairs.item, each, minlength=items) for each in right])
+            return np.where(count > 0, sums / np.maximum(count, 1), np.nan)
+        coefficient, grouping = split_measure(measure)
+        if grouping != "item":
+            return None
+        return coefficients(self._rated(), self.scores, coefficient, "item")
+
+
+def metric_pairs(metrics: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the first and the second metric of every pair."""
+    a, b = np.triu_indices(metrics, 1)
+    return a, b
+
+
+def split_measure(measure: str) -> tuple[Coefficient, Grouping]:
+    """Return the coefficient and the grouping in the name of a segment-level measure.
+
+    Examples
+    --------
+    >>> split_measure("kendall-c-item")
+    ('kendall-c', 'item')
+    """
+    coefficient, _, grouping = measure.rpartition("-")
+    return coefficient, grouping  # type: ignore[return-value] # names are checked before
+
+
+def check_test(level: str, measure: str, test: str) -> None:
+    """Refuse a measure or a test that does not exist, or that do not go together."""
+    known = SEGMENT_MEASURES if level == "segment" else SYSTEM_MEASURES
+    if measure not in known:
+        raise UsageError(f"there is no {level}-level measure {measure!r}; {nearest(measure, known)}")
+    if test not in TESTS:
+        raise UsageError(f"there is no test {test!r}; {nearest(test, TESTS)}")
+    if measure == CALIBRATED and test == "perm-system":
+        raise UsageError(
+            "perm-system cannot compare acc-eq-calibrated, whose tie threshold belongs to one metric; "
+            "take perm-both, perm-input or another measure"
+        )
+
+
+def standardised(people: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return scores of rated outputs with mean 0 and variance 1 for each metric, and 0 elsewhere."""
+    there = np.isfinite(people)
+    n = max(int(there.sum()), 1)
+    clean = np.where(there, scores, 0.0)
+    less = np.where(there, clean - clean.sum(axis=(1, 2), keepdims=True) / n, 0.0)
+    deviation = np.sqrt((less * less).sum(axis=(1, 2), keepdims=True) / n)
+    # Rounded: equal scores stay equal after the division.
+    return np.asarray(np.round(less / np.where(deviation > 0.0, deviation, 1.0), 12))
+
+
+def clusters(values: Sequence[float], worse: NDArray[np.bool_]) -> list[int]:
+    """Return the cluster of each metric, as the metrics task of WMT prints them; 1 is the best.
+
+    From the best metric down, one that is significantly worse than any of the current cluster begins the next one.
+
+    Parameters
+    ----------
+    values
+        A measure of each metric.
+    worse
+        ``bool[metrics, metrics]``: whether the metric of a column is significantly worse than that of a row.
+
+    Examples
+    --------
+    >>> worse = np.zeros((3, 3), dtype=bool)
+    >>> worse[1, 0] = True
+    >>> clusters([0.1, 0.5, 0.3], worse)
+    [2, 1, 1]
+    """
+    order = sorted(range(len(values)), key=lambda metric: -values[metric])
+    found = [0] * len(values)
+    begin, cluster = 0, 1
+    for place, metric in enumerate(order):
+        if any(worse[other, metric] for other in order[begin:place]):
+            begin, cluster = place, cluster + 1
+        found[metric] = cluster
+    return found
+
+
+def _from_replicates(observed: NDArray[np.float64], drawn: NDArray[np.float64]) -> Differences:
+    """Return what the centred paired bootstrap says; replicates in which a difference is undefined are left out."""
+    defined = np.isfinite(drawn)
+    n = defined.sum(axis=0)
+    mean = np.where(defined, drawn, 0.0).sum(axis=0) / np.maximum(n, 1)
+    less = np.where(defined, drawn - mean, 0.0)
+    extreme = (defined & (np.abs(less) >= np.abs(observed) - EQUAL)).sum(axis=0)
+    p = np.where(n > 0, (extreme + 1) / (n + 1), np.nan)
+    return Differences(observed, p, np.sqrt((less * less).sum(axis=0) / np.maximum(n, 1)))
+
+
+def _swapped_items(
+    by_item: NDArray[np.float64], a: NDArray[np.intp], b: NDArray[np.intp], trials: int, source: np.random.PCG64
+) -> Iterator[NDArray[np.float64]]:
+    """Yield differences of means over items whose values are swapped, ``float64[some trials, pairs]``."""
+    defined = np.isfinite(by_item)
+    features = np.ascontiguousarray(np.concatenate([np.where(defined, by_item, 0.0), defined]).T)
+    whole = features.sum(axis=0).reshape(2, -1)
+    step = max(1, AT_ONCE // features.size)
+    for first in range(0, trials, step):
+        bits = random_bits(source, min(step, trials - first), len(features)).astype(np.float64)
+        swapped = (bits @ features).reshape(len(bits), 2, -1)
+        moved = swapped[:, :, b] - swapped[:, :, a]
+        x, y = whole[:, a] + moved, whole[:, b] - moved
+        with np.errstate(invalid="ignore"):
+            yield x[:, 0] / x[:, 1] - y[:, 0] / y[:, 1]
+
+
+def _swap_masks(source: np.random.PCG64, trials: int, shape: tuple[int, ...], test: Test) -> NDArray[np.bool_]:
+    """Return ``bool[trials, systems, items]``: whose scores are swapped."""
+    systems, items = shape
+    if test == "perm-input":
+        return np.broadcast_to(random_bits(source, trials, items)[:, None, :], (trials, systems, items))
+    if test == "perm-system":
+        return np.broadcast_to(random_bits(source, trials, systems)[:, :, None], (trials, systems, items))
+    return random_bits(source, trials, systems * items).reshape(trials, systems, items)
+
+
+def _systems_agree(measure: str, people: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a measure of scores of systems: ``[..., systems]`` to ``[...]``."""
+    if measure == PAIRWISE:
+        return pairwise_accuracy(people, scores)
+    flat = scores.reshape(-1, len(people), 1)
+    found = coefficient_means(people[:, None], flat, measure, "pooled")  # type: ignore[arg-type] # a coefficient
+    return found.value.reshape(scores.shape[:-1])
+
+
+@dataclass(frozen=True, slots=True)
+class _Swaps:
+    """Any segment-level measure of swapped tables, computed anew for each."""
+
+    measure: str
+    people: NDArray[np.float64]
+    tables: NDArray[np.float64]
+    a: NDArray[np.intp]
+    b: NDArray[np.intp]
+
+    def __call__(self, masks: NDArray[np.bool_]) -> NDArray[np.float64]:
+        first, second = self.tables[self.a], self.tables[self.b]
+        swapped = masks[:, None]
+        found = [self._values(np.where(swapped, second, first)), self._values(np.where(swapped, first, second))]
+        return found[0] - found[1]
+
+    def _values(self, tables: NDArray[np.float64]) -> NDArray[np.float64]:
+        flat = tables.reshape(-1, *tables.shape[2:])
+        if self.measure == ACCURACY:
+            found = OutputPairs.of_scores(self.people, flat).accuracy()
+        else:
+            found = coefficient_means(self.people, flat, *split_measure(self.measure)).value
+        return found.reshape(tables.shape[:2])
+
+
+class _PearsonSwaps:
+    """Pearson's r of pooled outputs, whose sums of swapped scores follow from those of each metric."""
+
+    def __init__(
+        self, people: NDArray[np.float64], tables: NDArray[np.float64], a: NDArray[np.intp], b: NDArray[np.intp]
+    ) -> None:
+        there = np.isfinite(people)
+        self._n = int(there.sum())
+        less = np.where(there, people - people[there].mean(), 0.0)
+        self._spread = float((less * less).sum())
+        # Of each metric: its scores, their squares and their products with the ratings.
+        features = np.stack([tables, tables * tables, tables * less])
+        self._features = np.ascontiguousarray(features.reshape(3 * len(tables), -1).T)
+        self._a, self._b = a, b
+
+    def __call__(self, masks: NDArray[np.bool_]) -> NDArray[np.float64]:
+        swapped = (masks.reshape(len(masks), -1).astype(np.float64) @ self._features).reshape(len(masks), 3, -1)
+        whole = self._features.sum(axis=0).reshape(3, -1)
+        a, b = self._a, self._b
+        moved = swapped[:, :, b] - swapped[:, :, a]
+        return self._r(whole[:, a] + moved) - self._r(whole[:, b] - moved)
+
+    def _r(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        total, squares, products = sums[:, 0], sums[:, 1], sums[:, 2]
+        variance = squares - total * total / self._n
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(variance > EQUAL * self._n, products / np.sqrt(variance * self._spread), np.nan)
+
+
+class _SystemSwaps:
+    """Measures of systems, whose means of swapped scores follow from those of each metric."""
+
+    def __init__(
+        self,
+        measure: str,
+        people: NDArray[np.float64],
+        tables: NDArray[np.float64],
+        a: NDArray[np.intp],
+        b: NDArray[np.intp],
+    ) -> None:
+        self._measure = measure
+        self._people, self._whole = system_means(people, tables)
+        self._count = np.maximum(np.isfinite(people).sum(axis=1), 1)
+        self._tables = np.ascontiguousarray(tables.transpose(1, 2, 0))
+        self._a, self._b = a, b
+
+    def __call__(self, masks: NDArray[np.bool_]) -> NDArray[np.float64]:
+        by_system = masks.transpose(1, 0, 2).astype(np.float64) @ self._tables  # systems, trials, metrics
+        swapped = by_system.transpose(1, 2, 0) / self._count
+        moved = swapped[:, self._b] - swapped[:, self._a]
+        first = _systems_agree(self._measure, self._people, self._whole[self._a] + moved)
+        return first - _systems_agree(self._measure, self._people, self._whole[self._b] - moved)
+
+
+class _SoftInputSwaps:
+    """Soft pairwise accuracy where whole items are swapped: its sums follow from those of each metric."""
+
+    def __init__(
+        self, people: NDArray[np.float64], tables: NDArray[np.float64], a: NDArray[np.intp], b: NDArray[np.intp]
+    ) -> None:
+        self._systems = SystemDifferences(people)
+        differences = self._systems.of(tables)
+        features = np.stack([differences, differences * differences])
+        self._shape = features.shape[:-1]  # sums and squares, metrics, pairs of systems
+        self._features = np.ascontiguousarray(features.reshape(-1, features.shape[-1]).T)
+        self._whole = features.sum(axis=-1)
+        self._a, self._b = a, b
+
+    def __call__(self, masks: NDArray[np.bool_]) -> NDArray[np.float64]:
+        swapped = (masks[:, 0].astype(np.float64) @ self._features).reshape(-1, *self._shape)
+        found = np.empty((len(masks), len(self._a)))
+        for number, (a, b) in enumerate(zip(self._a.tolist(), self._b.tolist(), strict=True)):
+            moved = swapped[:, :, b] - swapped[:, :, a]
+            first, second = self._whole[:, a] + moved, self._whole[:, b] - moved
+            accuracy = self._systems.accuracy
+            found[:, number] = accuracy(first[:, 0], first[:, 1]) - accuracy(second[:, 0], second[:, 1])
+        return found
+
+
+class _SoftSwaps:
+    """Soft pairwise accuracy of swapped tables, computed anew for each."""
+
+    def __init__(
+        self, people: NDArray[np.float64], tables: NDArray[np.float64], a: NDArray[np.intp], b: NDArray[np.intp]
+    ) -> None:
+        self._there = np.isfinite(people).astype(np.float64)
+        self._systems = SystemDifferences(people)
+        self._pairs = np.triu_indices(len(people), 1)
+        self._tables = tables
+        self._a, self._b = a, b
+
+    def __call__(self, masks: NDArray[np.bool_]) -> NDArray[np.float64]:
+        first, second = self._tables[self._a], self._tables[self._b]
+        found = [
+            self._values(np.where(mask, second, first)) - self._values(np.where(mask, first, second)) for mask in masks
+        ]
+        return np.stack(found)
+
+    def _values(self, tables: NDArray[np.float64]) -> NDArray[np.float64]:
+        first, second = self._pairs
+        # Sums over the items that both systems have.
+        sums = tables @ self._there.T
+        squares = (tables * tables) @ self._there.T
+        products = tables @ tables.transpose(0, 2, 1)
+        total = sums[:, first, second] - sums[:, second, first]
+        spread = squares[:, first, second] + squares[:, second, first] - 2.0 * products[:, first, second]
+        return self._systems.accuracy(total, np.where(spread > EQUAL * squares.max(), spread, 0.0))

@@ -1,0 +1,207 @@
+"""``trubleu judge ratings`` and ``judge sets``: from files to a verdict, every format, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from trubleu.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Run = Callable[..., tuple[int, str, str]]
+
+TEXTS = ["a dog runs in the park", "the cat sleeps on the mat", "it rains in the north today", "we went home by bus"]
+FAST = ("--resamples", "20", "--trials", "50", "-m", "chrf", "-m", "bleu-2")
+
+
+def task(systems: int = 5, items: int = 12) -> list[dict[str, object]]:
+    """Systems that keep fewer and fewer words, and people who see it."""
+    rows: list[dict[str, object]] = []
+    for item in range(items):
+        words = TEXTS[item % 4].split()
+        for system in range(systems):
+            kept = words[: len(words) - system]
+            human = len(kept) - (item + system) % 3 * 0.5
+            rows.append(
+                {
+                    "id": f"{item}|{system}",
+                    "system": f"S{system}",
+                    "seg": str(item),
+                    "output": " ".join(kept),
+                    "refs": [" ".join(words)],
+                    "human": human,
+                }
+            )
+    return rows
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        try:
+            code = main([*arguments])
+        except SystemExit as stop:  # argparse leaves this way
+            code = int(stop.code or 0)
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    for name, rows in (("good", task()), ("small", task(systems=3, items=10))):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        assert call("import", "tasks", f"{name}.jsonl", "--out", name)[0] == 0
+    return call
+
+
+def test_a_set_is_judged_and_the_verdict_comes_first(run: Run) -> None:
+    code, out, _ = run("judge", "ratings", "good", *FAST)
+    assert code == 0
+    lines = out.splitlines()
+    assert "agrees best with people on single outputs: acc*_eq ." in lines[0]
+    assert "agrees best with people on systems: soft pairwise accuracy" in lines[1]
+    assert "Segment level: acc*_eq" in out
+    assert "good: 5 systems, 12 items, 60 outputs, 60 ratings (overall) by 1 rater" in out
+    assert "Kendall τ-c by item" in out
+
+
+@pytest.mark.parametrize("name", ["json", "csv", "markdown", "latex"])
+def test_every_format(run: Run, name: str) -> None:
+    code, out, _ = run("judge", "ratings", "good", *FAST, "--format", name)
+    assert code == 0
+    if name == "json":
+        found = json.loads(out)
+        assert [row["level"] for row in found["verdicts"]] == ["segment", "system"]
+        assert {row["metric"] for row in found["measures"]} == {"chrf", "bleu-2"}
+        assert found["setting"][0]["test"] == "perm-input"
+    elif name == "csv":
+        rows = list(csv.DictReader(io.StringIO(out)))
+        assert {row["table"] for row in rows} >= {"measures", "differences", "setting"}
+    elif name == "markdown":
+        assert "| cluster | metric |" in out.replace("|  |", "")
+    else:
+        assert out.startswith("% ")
+        assert r"\begin{tabular}" in out
+
+
+def test_a_page(run: Run, tmp_path: Path) -> None:
+    assert run("judge", "ratings", "good", *FAST, "--format", "html", "--out", "page.html")[0] == 0
+    page = (tmp_path / "page.html").read_text()
+    assert "agrees best with people on single outputs" in page
+    assert page.count("<figure") == 2
+    assert page.count("</script>") == 1
+    assert 'class="strip"' in page
+
+
+def test_ratings_with_outputs_or_with_scores(run: Run, tmp_path: Path) -> None:
+    code, out, _ = run(
+        "judge", "ratings", "good/ratings.csv", "--refs", "good/references.jsonl", "--aspect", "overall",
+        *(f"good/outputs/S{system}.jsonl" for system in range(5)), *FAST, "--format", "json",
+    )  # fmt: skip
+    assert code == 0
+    whole = json.loads(run("judge", "ratings", "good", *FAST, "--format", "json")[1])
+    assert json.loads(out)["measures"] == whole["measures"]
+    rows = ["metric,system,segment,score"]
+    for line in (tmp_path / "good.jsonl").read_text().splitlines():
+        row = json.loads(line)
+        rows.append(f"errors,{row['system']},{row['seg']},{-len(row['output'].split())}")
+    (tmp_path / "scores.csv").write_text("\n".join(rows) + "\n")
+    given = (
+        "judge",
+        "ratings",
+        "good/ratings.csv",
+        "--aspect",
+        "overall",
+        "--scores",
+        "scores.csv",
+        "--resamples",
+        "9",
+    )
+    code, out, _ = run(*given, "--lower-is-better", "errors", "--format", "json")
+    assert code == 0
+    [pooled] = [row for row in json.loads(out)["measures"] if row["measure"] == "pearson-pooled"]
+    assert pooled["value"] > 0.8
+
+
+def test_some_systems_of_a_set(run: Run) -> None:
+    code, out, _ = run("judge", "ratings", "good", "S0", "S1", "S2", *FAST, "--quiet")
+    assert code == 0
+    assert "the system level needs 5 systems, and there are 3" in out
+
+
+def test_rankings_are_known_by_their_columns(run: Run, tmp_path: Path) -> None:
+    header = "srclang,trglang,srcIndex,segmentId,judgeID,system1Id,system1rank,system2Id,system2rank,rankingID"
+    rows = [f"deu,eng,{n},{n},ann,S0,1,S1,2,{n}" for n in range(1, 5)]
+    (tmp_path / "rankings.csv").write_text("\n".join([header, *rows]) + "\n")
+    (tmp_path / "ref.txt").write_text("\n".join(TEXTS) + "\n")
+    (tmp_path / "S0.txt").write_text("\n".join(TEXTS) + "\n")
+    (tmp_path / "S1.txt").write_text("\n".join(text[:9] for text in TEXTS) + "\n")
+    code, out, _ = run(
+        "judge", "ratings", "rankings.csv", "--ref", "ref.txt", "S0.txt", "S1.txt", *FAST, "--format", "json", "--quiet"
+    )
+    assert code == 0
+    found = json.loads(out)
+    assert found["setting"][0]["kind"] == "rankings"
+    assert {row["value"] for row in found["measures"]} == {1.0}
+
+
+@pytest.mark.parametrize("name", ["text", "json", "csv", "markdown", "latex", "html"])
+def test_many_sets(run: Run, name: str) -> None:
+    code, out, _ = run("judge", "sets", "first=good", "small", *FAST, "--format", name, "--quiet")
+    assert code == 0
+    if name == "json":
+        found = json.loads(out)
+        assert {(row["set"], row["level"]) for row in found["values"]} == {
+            ("first", "segment"), ("first", "system"), ("small", "segment"),
+        }  # fmt: skip
+        assert {row["columns"] for row in found["regrets"]} == {3}
+    elif name == "text":
+        assert "is closest to the best over 2 sets" in out.splitlines()[0]
+        assert "Distance from the best metric" in out
+    elif name == "html":
+        assert out.count("<figure") == 1
+    else:
+        assert "first" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("ratings",), "there is nothing to judge by; give a set made by trubleu import, or a file of ratings"),
+        (("ratings", "good", "--segment-measure", "pearson"), "there is no segment-level measure 'pearson'; did you"),
+        (("ratings", "good", "--system-measure", "tau"), "there is no system-level measure 'tau'"),
+        (("ratings", "good", "--test", "perm"), "there is no test 'perm'; did you mean"),
+        (("ratings", "good", "--test", "perm-system"), "perm-system cannot compare acc-eq-calibrated"),
+        (("ratings", "good", "--trials", "0"), "trials must be 1 or more, not 0"),
+        (("ratings", "small", "--system-measure", "kendall"), "kendall needs 5 systems and there are 3; leave it out"),
+        (("ratings", "good/ratings.csv", "--aspect", "overall"), "there are no outputs to score; name the"),
+        (("ratings", "good", "--lower-is-better", "x"), "--lower-is-better changes nothing without --scores"),
+        (("ratings", "nowhere.csv", "--scores", "x.csv"), "nowhere.csv"),
+        (("ratings", "good", "S9"), "S9 is neither a system of good nor a file of outputs"),
+        (("sets", "good.jsonl"), "good.jsonl is not a set; make one with trubleu import"),
+        (("sets", "good", "good"), "two sets are named good; name them with NAME=SET"),
+        (("sets", "good", "--metric", "blue"), "there is no metric 'blue'"),
+    ],
+)  # fmt: skip
+def test_what_is_refused_is_said_in_one_sentence(run: Run, arguments: tuple[str, ...], message: str) -> None:
+    code, out, err = run("judge", *arguments)
+    assert code == 2
+    assert out == ""
+    last = err.strip().splitlines()[-1]
+    assert last.startswith("trubleu: ")
+    assert message in last
+
+
+def test_names_are_escaped_on_pages(run: Run, tmp_path: Path) -> None:
+    rows = [{**row, "system": f"{row['system']}&<b>x"} for row in task()]
+    (tmp_path / "nasty.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert run("import", "tasks", "nasty.jsonl", "--out", "nasty")[0] == 0
+    code, out, _ = run("judge", "ratings", "nasty", *FAST, "--format", "html", "--quiet")
+    assert code == 0
+    assert "<b>" not in out

@@ -1,0 +1,213 @@
+"""Permutations and the bootstrap between metrics, against restatements and data where the truth is known."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trubleu.errors import UsageError
+from trubleu.stats import permutation_of_metrics
+from trubleu.stats.meta_evaluation import OutputPairs
+from trubleu.stats.metric_tests import (
+    CALIBRATED,
+    SEGMENT_MEASURES,
+    SOFT,
+    SYSTEM_MEASURES,
+    TESTS,
+    MetaEvaluation,
+    _swap_masks,
+    clusters,
+    metric_pairs,
+    standardised,
+)
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from numpy.typing import NDArray
+
+    from trubleu.stats.metric_tests import Test
+
+
+def example(seed: int, metrics: int = 3, systems: int = 6, items: int = 30, gaps: float = 0.1) -> MetaEvaluation:
+    """Return metrics of growing noise."""
+    random = np.random.default_rng(seed)
+    people = random.integers(1, 6, (systems, items)) + random.normal(size=(systems, 1))
+    noise = np.arange(1, metrics + 1)[:, None, None]
+    scores = people + noise * random.normal(size=(metrics, systems, items))
+    people[random.random(people.shape) < gaps] = np.nan
+    return MetaEvaluation(people, scores)
+
+
+MEASURES = [("segment", each) for each in SEGMENT_MEASURES] + [("system", each) for each in SYSTEM_MEASURES]
+
+
+@pytest.mark.parametrize(("level", "measure"), [of for of in MEASURES if of[1] != CALIBRATED])  # that is below
+@pytest.mark.parametrize("test", TESTS[:3])
+def test_fast_permutations_are_the_plain_ones(level: str, measure: str, test: Test) -> None:
+    """Swapped tables are looked at as if they were data, with the same bits."""
+    data = example(1)
+    assert data.people is not None
+    tables = standardised(data.people, data.scores)
+    whole = MetaEvaluation(data.people, tables)
+    masks = _swap_masks(np.random.PCG64(7), 12, tables.shape[1:], test)
+    values = whole._compared(level, measure)
+    wanted = []
+    for a, b in zip(*(each.tolist() for each in metric_pairs(3)), strict=True):
+        nulls = []
+        for mask in masks:
+            pair = np.stack([np.where(mask, tables[b], tables[a]), np.where(mask, tables[a], tables[b])])
+            x, y = MetaEvaluation(data.people, pair)._compared(level, measure)
+            nulls.append(abs(x - y))
+        wanted.append((sum(null >= abs(values[a] - values[b]) - 1e-9 for null in nulls) + 1) / 13)
+    found = data.differences(level, measure, test, trials=12, seed=7)
+    assert found.p.tolist() == pytest.approx(wanted)
+    assert found.observed.tolist() == pytest.approx(
+        [values[0] - values[1], values[0] - values[2], values[1] - values[2]]
+    )
+
+
+@pytest.mark.parametrize("test", ["perm-both", "perm-input"])
+def test_calibrated_accuracy_swaps_pairs_or_items(test: Test) -> None:
+    data = example(2, metrics=2, systems=3, items=4, gaps=0.0)
+    right = data.pairs.right(data.epsilon)
+    share = data.pairs.weights() * (right[0].astype(int) - right[1].astype(int))
+    blocks = share if test == "perm-both" else np.bincount(data.pairs.item, share)
+    nulls = [abs(float(np.dot(signs, blocks))) for signs in product((1, -1), repeat=len(blocks))]
+    exact = sum(null >= abs(float(share.sum())) - 1e-12 for null in nulls) / len(nulls)
+    found = data.differences("segment", CALIBRATED, test, trials=4000, seed=1)
+    assert found.p[0] == pytest.approx(exact, abs=0.04)
+    assert found.spread[0] == pytest.approx(math.sqrt(float((blocks**2).sum())), rel=0.1)
+
+
+@pytest.mark.parametrize(("level", "measure"), MEASURES)
+@pytest.mark.parametrize("test", TESTS)
+def test_equal_metrics_are_not_told_apart(level: str, measure: str, test: Test) -> None:
+    if measure == CALIBRATED and test == "perm-system":
+        return
+    data = example(3, metrics=1)
+    twice = MetaEvaluation(data.people, np.concatenate([data.scores, data.scores * 2 + 1]))
+    found = twice.differences(level, measure, test, trials=10, seed=1)
+    assert found.p.tolist() == [1.0]
+    assert abs(found.observed[0]) < 1e-9
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 1000), st.sampled_from(MEASURES), st.sampled_from(TESTS))
+def test_p_values_are_shares(seed: int, of: tuple[str, str], test: Test) -> None:
+    if of[1] == CALIBRATED and test == "perm-system":
+        return
+    found = example(seed, systems=5, items=6).differences(*of, test, trials=20, seed=seed)
+    assert all(1 / 21 - 1e-12 <= p <= 1 or math.isnan(p) for p in found.p.tolist())
+
+
+@pytest.mark.parametrize("draw", ["segments", "systems", "both"])
+@pytest.mark.parametrize("measure", [CALIBRATED, "acc-eq", "kendall-item", "pearson-pooled"])
+def test_a_replicate_is_the_measure_of_drawn_data(draw: str, measure: str) -> None:
+    data = example(4)
+    assert data.people is not None
+    found = data.replicates("segment", measure, draw, 3, 11)
+    random = np.random.default_rng(11)
+    systems, items = data.people.shape
+    for replicate in found:
+        rows = random.integers(systems, size=systems) if draw != "segments" else np.arange(systems)
+        columns = random.integers(items, size=items) if draw != "systems" else np.arange(items)
+        part = MetaEvaluation(data.people[rows][:, columns], data.scores[:, rows][:, :, columns])
+        wanted = part.pairs.accuracy(data.epsilon) if measure == CALIBRATED else part.values("segment", measure).value
+        assert replicate.tolist() == pytest.approx(wanted.tolist())
+
+
+def test_ranked_pairs_have_accuracies_only() -> None:
+    item = np.array([0, 0, 1])
+    ranked = OutputPairs(item, np.array([1, 0, -1], dtype=np.int8), np.array([[0.5, 0.1, -1.0], [0.5, 0.1, 1.0]]))
+    data = MetaEvaluation(None, np.zeros((2, 2, 2)), ranked)
+    assert data.values("segment", "acc-eq").value.tolist() == [0.75, 0.25]
+    assert data.values("segment", CALIBRATED).value.tolist() == [1.0, 0.5]
+    assert data.epsilon.tolist() == [0.1, 0.1]
+    for test in ("perm-both", "perm-input", "bootstrap-segments"):
+        assert 0 < data.differences("segment", CALIBRATED, test, trials=50, seed=1).p[0] <= 1
+    with pytest.raises(UsageError, match="ranked pairs have no scores"):
+        data.values("segment", "pearson-item")
+
+
+def test_permutation_of_metrics_says_the_same() -> None:
+    data = example(6, metrics=2, gaps=0.0)
+    assert data.people is not None
+    flat = [each.ravel() for each in (*data.scores, data.people)]
+    old = permutation_of_metrics(*flat, trials=2000)
+    found = data.differences("segment", "pearson-pooled", "perm-both", trials=2000, seed=5)
+    assert found.observed[0] == pytest.approx(old.difference)
+    assert found.p[0] == pytest.approx(old.p, abs=0.03)
+
+
+def test_perm_both_of_mt_metrics_eval(mt_metrics_eval: ModuleType) -> None:
+    random = np.random.default_rng(8)
+    people = random.integers(0, 4, (5, 30)).astype(float)
+    scores = people + random.normal(size=(2, 5, 30)) * np.array([1.5, 2.0])[:, None, None]
+    peers = [mt_metrics_eval.Correlation(5, people.ravel().tolist(), each.ravel().tolist()) for each in scores]
+    data = MetaEvaluation(people, scores)
+    settings_of_peer = mt_metrics_eval.PermutationSigDiffParams(block_size=2000)
+    np.random.seed(1)  # noqa: NPY002 - the peer draws from it
+    for measure, function, average, extra in (
+        ("pearson-pooled", mt_metrics_eval.scipy.stats.pearsonr, "none", {}),
+        ("kendall-item", mt_metrics_eval.KendallVariants, "item", {"variant": "b"}),
+    ):
+        p, delta, _, _ = mt_metrics_eval.PermutationSigDiff(
+            peers[1], peers[0], function, average, 1000, settings_of_peer, **extra
+        )
+        found = data.differences("segment", measure, "perm-both", trials=2000, seed=1)
+        assert found.observed[0] == pytest.approx(delta, abs=1e-9)
+        assert found.p[0] / 2 == pytest.approx(p, abs=0.04)  # which is one-sided
+    p, delta, _ = mt_metrics_eval.PairwisePermutationSigDiff(
+        peers[1], peers[0], "acc23", "item", 400, settings_of_peer
+    )[:3]
+    found = data.differences("segment", CALIBRATED, "perm-both", trials=2000, seed=1)
+    assert found.observed[0] == pytest.approx(delta, abs=1e-9)
+    assert found.p[0] / 2 == pytest.approx(p, abs=0.06)
+
+
+def test_clusters_begin_where_somebody_is_significantly_worse() -> None:
+    worse = np.zeros((4, 4), dtype=bool)
+    worse[0, 2] = worse[0, 3] = True
+    assert clusters([0.9, 0.8, 0.7, 0.6], worse) == [1, 1, 2, 2]
+    worse[2, 3] = True
+    assert clusters([0.9, 0.8, 0.7, 0.6], worse) == [1, 1, 2, 3]
+    assert clusters([0.1], np.zeros((1, 1), dtype=bool)) == [1]
+
+
+@pytest.mark.parametrize(
+    ("level", "measure", "test", "message"),
+    [
+        ("segment", "pearson", "perm-both", "no segment-level measure 'pearson'"),
+        ("system", "acc-eq", "perm-both", "no system-level measure 'acc-eq'"),
+        ("segment", "acc-eq", "perm", "no test 'perm'"),
+        ("segment", CALIBRATED, "perm-system", "perm-system cannot compare acc-eq-calibrated"),
+    ],
+)
+def test_what_does_not_exist_is_refused(level: str, measure: str, test: Test, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        example(1).differences(level, measure, test, trials=10, seed=1)
+
+
+def _null_rate(measure: str, level: str, test: Test, worlds: int) -> float:
+    rejected = 0
+    for seed in range(worlds):
+        random = np.random.default_rng(seed)
+        people = random.normal(size=(6, 40)) + random.normal(size=(1, 40))
+        scores: NDArray[np.float64] = people + 2 * random.normal(size=(2, 6, 40)) + random.normal(size=(2, 1, 40))
+        p = MetaEvaluation(people, scores).differences(level, measure, test, trials=99, seed=seed).p[0]
+        rejected += p <= 0.1
+    return rejected / worlds
+
+
+def test_swapping_items_keeps_the_level_and_swapping_pairs_does_not() -> None:
+    # An output takes part in several pairs, so pairs are not independent of each other.
+    assert 0.04 < _null_rate(CALIBRATED, "segment", "perm-input", 200) < 0.17
+    assert _null_rate(CALIBRATED, "segment", "perm-both", 200) > 0.17
+    assert 0.04 < _null_rate(SOFT, "system", "perm-input", 100) < 0.2
