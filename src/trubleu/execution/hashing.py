@@ -33,7 +33,7 @@ _COUNTED_WITH: Final = (
 
 @cache
 def sources_digest() -> str:
-    """Return a hash of this package's sources, including its word lists, which tells two states of one version apart."""
+    """Return a hash of this package's sources, with its word lists, which tells two states of one version apart."""
     from trubleu.native import kernels
 
     folder = Path(__file__).parents[1]
