@@ -16,6 +16,7 @@ from trubleu.cli.options import (
     sampling_of,
     write_output,
 )
+from trubleu.errors import UsageError
 
 if TYPE_CHECKING:
     from trubleu.data import References
@@ -67,7 +68,6 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Compare and print."""
-    from trubleu.errors import UsageError
     from trubleu.execution.progress import Bars
     from trubleu.explain.difference import compare_systems
 
@@ -111,7 +111,6 @@ def run(options: argparse.Namespace) -> None:
 def _columns(options: argparse.Namespace, references: References) -> dict[str, list[Value]]:
     """Read the values that ``--by`` names."""
     from trubleu.data import read_segment_values
-    from trubleu.errors import UsageError
 
     columns: dict[str, list[Value]] = {}
     for argument in options.by:

@@ -6,6 +6,8 @@ import argparse
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from trubleu.errors import UsageError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -48,7 +50,6 @@ def run(options: argparse.Namespace) -> None:
     import sys
 
     from trubleu.cli import build_parser
-    from trubleu.errors import UsageError
     from trubleu.optional_deps import needed
 
     if options.files:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, Final
 
+from trubleu.errors import DataError, MissingExtraError, UsageError, some
+from trubleu.files.paths import is_remote, is_standard
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
@@ -97,7 +100,6 @@ def run(options: argparse.Namespace) -> None:
     from pathlib import Path
     from shlex import quote
 
-    from trubleu.errors import MissingExtraError, UsageError, some
     from trubleu.files.writer import locked
 
     def show(line: str) -> None:
@@ -148,8 +150,6 @@ def make_folder(name: str) -> Path:
     """
     from pathlib import Path
 
-    from trubleu.errors import DataError, UsageError, some
-    from trubleu.files.paths import is_remote, is_standard
     from trubleu.files.writer import LOCK
 
     if is_standard(name) or is_remote(name):

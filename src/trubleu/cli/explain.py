@@ -14,6 +14,7 @@ from trubleu.cli.options import (
     read_corpus,
     write_output,
 )
+from trubleu.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -81,7 +82,6 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _check_choice(options: argparse.Namespace) -> None:
-    from trubleu.errors import UsageError
 
     given = [name for name in ("segment", "worst", "differ") if getattr(options, name) is not None]
     if len(given) != 1:
@@ -96,7 +96,6 @@ def _check_choice(options: argparse.Namespace) -> None:
 
 
 def _one_metric(options: argparse.Namespace) -> Metric:
-    from trubleu.errors import UsageError
     from trubleu.explain.segment import check_explainable
 
     if len(options.metric) != 1:
@@ -109,7 +108,6 @@ def _one_metric(options: argparse.Namespace) -> Metric:
 def _choose(
     options: argparse.Namespace, metric: Metric, references: References, outputs: Mapping[str, Sequence[str]]
 ) -> list[int]:
-    from trubleu.errors import DataError
     from trubleu.explain.segment import find_segment, most_different, worst
 
     places: list[int]

@@ -15,6 +15,8 @@ from trubleu.cli.options import (
     resumable,
     write_output,
 )
+from trubleu.errors import UsageError, counted
+from trubleu.files.paths import format_to_write
 
 if TYPE_CHECKING:
     from trubleu.mining import Index
@@ -114,9 +116,7 @@ def run(options: argparse.Namespace) -> None:
     import sys
     from contextlib import ExitStack
 
-    from trubleu.errors import UsageError
     from trubleu.execution.progress import Bars
-    from trubleu.files.paths import format_to_write
     from trubleu.files.writer import check_writable
     from trubleu.mining import Index
     from trubleu.mining.candidate_files import check_seeds_storable
@@ -163,7 +163,6 @@ def run(options: argparse.Namespace) -> None:
 
 def look(options: argparse.Namespace) -> None:
     """Print what a search finds."""
-    from trubleu.errors import UsageError, counted
     from trubleu.mining import Index
     from trubleu.render.mining import candidate_tables
     from trubleu.render.tables import FOR_PROGRAMS, render_tables
@@ -240,7 +239,6 @@ def _nothing(index: Index, message: str, response: str | None, chosen: dict[str,
 
 def _keep_index(index: str, target: str) -> None:
     """Refuse to write a file, or to keep files, in the folder of the index, where every file is its own."""
-    from trubleu.errors import UsageError
     from trubleu.files import paths
 
     if target == "-":
@@ -364,7 +362,6 @@ def _add_resume(group: argparse._ArgumentGroup) -> None:
 
 def index(options: argparse.Namespace) -> None:
     """Index a corpus, and say what was made."""
-    from trubleu.errors import UsageError
     from trubleu.execution.progress import Bars
     from trubleu.mining import Index
     from trubleu.mining.index_builder import corpus_source
@@ -401,7 +398,6 @@ def index(options: argparse.Namespace) -> None:
 
 def add(options: argparse.Namespace) -> None:
     """Add to an index, and say what it is now."""
-    from trubleu.errors import UsageError
     from trubleu.execution.progress import Bars
     from trubleu.mining import Index
     from trubleu.mining.index_builder import corpus_source
@@ -431,7 +427,6 @@ def add(options: argparse.Namespace) -> None:
 
 def info(options: argparse.Namespace) -> None:
     """Print what an index holds."""
-    from trubleu.errors import UsageError
     from trubleu.execution.progress import Bars
     from trubleu.mining import Index
     from trubleu.render.mining import index_tables

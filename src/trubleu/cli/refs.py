@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from trubleu.cli.options import add_output_options, check_output, keep_inputs, write_output
+from trubleu.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from trubleu.data import References
@@ -106,7 +107,6 @@ def check(options: argparse.Namespace) -> None:
 
 def convert(options: argparse.Namespace) -> None:
     """Read references and write them in another format."""
-    from trubleu.errors import UsageError
     from trubleu.files.writer import check_writable
 
     if not options.files:
@@ -125,7 +125,6 @@ def _above(references: References, least: float) -> References:
     """Return all segments with those of their references that weigh enough, as the conditions of judge choose them."""
     import numpy as np
 
-    from trubleu.errors import DataError
     from trubleu.judge.pairs.conditions import SEED_ORIGIN, Condition, Shelf
 
     if references.weights is None:
@@ -142,7 +141,6 @@ def _above(references: References, least: float) -> References:
 
 def prepare(options: argparse.Namespace) -> None:
     """Read references, tokenise them and write the result."""
-    from trubleu.errors import UsageError
     from trubleu.execution.progress import Bars
     from trubleu.files.writer import check_writable
     from trubleu.text import tokenizer
@@ -163,7 +161,6 @@ def prepare(options: argparse.Namespace) -> None:
 def _read(options: argparse.Namespace, files: list[str]) -> References:
     """Read references from one file, or from plain ones side by side."""
     from trubleu.data import References
-    from trubleu.errors import UsageError
 
     if options.weight and not options.ref:
         raise UsageError("--weight goes with --ref; a single file holds its weights itself")

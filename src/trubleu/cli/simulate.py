@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.cli.options import add_output_options, check_output, write_output
+from trubleu.errors import UsageError, counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -62,7 +63,6 @@ def world(options: argparse.Namespace) -> None:
     """Write a made-up world."""
     import sys
 
-    from trubleu.errors import UsageError
     from trubleu.execution.progress import Bars
     from trubleu.simulate import World, write_world
     from trubleu.simulate.world import SYSTEMS
@@ -103,7 +103,6 @@ def read_systems(given: Sequence[str], *, need_names: bool) -> dict[str, str]:
     >>> read_systems(["a=skill:0.8", "parrot"], need_names=True)
     {'a': 'skill:0.8', 'parrot': 'parrot'}
     """
-    from trubleu.errors import UsageError
 
     systems: dict[str, str] = {}
     for each in given:
@@ -121,7 +120,6 @@ def read_systems(given: Sequence[str], *, need_names: bool) -> dict[str, str]:
 def _told(written: WrittenWorld, systems: dict[str, str]) -> str:
     import shlex
 
-    from trubleu.errors import counted
     from trubleu.render.studies import world_table
     from trubleu.render.tables import render_tables
 
@@ -348,7 +346,6 @@ def run_coverage(options: argparse.Namespace) -> None:
 
 def run_order(options: argparse.Namespace) -> None:
     """Compare the order of systems with the true one."""
-    from trubleu.errors import UsageError
     from trubleu.execution.progress import Bars
     from trubleu.render.studies import render_order
     from trubleu.simulate.studies import order_study
@@ -366,7 +363,6 @@ def run_order(options: argparse.Namespace) -> None:
 
 def _checked(options: argparse.Namespace) -> list[int]:
     """Refuse, before any work is done, what could not be printed or makes no study; return the sizes of test sets."""
-    from trubleu.errors import UsageError
     from trubleu.simulate.studies.conditions import check_numbers
     from trubleu.simulate.studies.pool import check_whole
     from trubleu.stats.checks import at_least_one, confidence_level
@@ -395,7 +391,6 @@ def _systems(options: argparse.Namespace) -> dict[str, str]:
 
 def _scored(options: argparse.Namespace, systems: Mapping[str, str], bars: Bars) -> tuple[Pool, Sequence[Scored]]:
     """Make the pool, let people rate its candidates, and score it under all conditions."""
-    from trubleu.errors import UsageError
     from trubleu.simulate import World
     from trubleu.simulate.raters import Habits
     from trubleu.simulate.studies import draw_ratings, make_conditions, make_pool, score_pool
@@ -439,7 +434,6 @@ def _scored(options: argparse.Namespace, systems: Mapping[str, str], bars: Bars)
 
 def _numbers(name: str, written: str, words: Mapping[str, int] | None = None) -> list[int]:
     """Read whole numbers with commas between them."""
-    from trubleu.errors import UsageError
 
     numbers = []
     for part in written.split(","):
@@ -513,7 +507,6 @@ def _add_triples(commands: argparse._SubParsersAction[Any]) -> None:
 
 def triples(options: argparse.Namespace) -> None:
     """Write made-up triples."""
-    from trubleu.errors import UsageError
     from trubleu.execution.progress import Bars
     from trubleu.simulate import TripleSimulation
 

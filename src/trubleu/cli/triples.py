@@ -6,6 +6,8 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from trubleu.cli.options import FORMATS, keep_inputs
+from trubleu.errors import UsageError
+from trubleu.files.paths import check_standard_input_once, format_to_write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -201,7 +203,6 @@ def split(options: argparse.Namespace) -> None:
     from trubleu.data.triples import distinct_triples
     from trubleu.data.weights import FIVE_POINTS
     from trubleu.execution.progress import Bars
-    from trubleu.files.paths import check_standard_input_once
 
     targets = [options.dev_out, options.test_out]
     _check(options, "split", "TRIPLES", targets)
@@ -225,8 +226,6 @@ def split(options: argparse.Namespace) -> None:
 
 def _check(options: argparse.Namespace, command: str, what: str, targets: Sequence[str]) -> None:
     """Refuse what could not be read or written, before any work is done."""
-    from trubleu.errors import UsageError
-    from trubleu.files.paths import format_to_write
     from trubleu.files.writer import check_writable
 
     if not options.files:

@@ -15,6 +15,7 @@ from trubleu.cli.options import (
     resumable,
     write_output,
 )
+from trubleu.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,7 +98,6 @@ def train(options: argparse.Namespace) -> None:
     """Train, and say what was made."""
     import sys
 
-    from trubleu.errors import UsageError
     from trubleu.execution import engine
     from trubleu.execution.progress import Bars
     from trubleu.render.tables import render_tables
@@ -144,7 +144,6 @@ def train(options: argparse.Namespace) -> None:
 
 def _numbers(option: str, written: str) -> tuple[int, ...]:
     """Read whole numbers separated by commas, and ranges such as 1-3."""
-    from trubleu.errors import UsageError
 
     numbers: list[int] = []
     for part in written.split(","):
@@ -275,7 +274,6 @@ def info(options: argparse.Namespace) -> None:
 
 def find_nearest(options: argparse.Namespace) -> None:
     """Print an n-gram's neighbours."""
-    from trubleu.errors import UsageError
     from trubleu.render.tables import render_tables
     from trubleu.render.vectors import neighbours_table
     from trubleu.vectors import Composed, ListedSource, nearest
@@ -294,7 +292,6 @@ def find_nearest(options: argparse.Namespace) -> None:
 
 def compare(options: argparse.Namespace) -> None:
     """Print cosines."""
-    from trubleu.errors import UsageError
     from trubleu.render.tables import render_tables
     from trubleu.render.vectors import similarities_table
     from trubleu.vectors import similarity
@@ -335,7 +332,6 @@ def convert(options: argparse.Namespace) -> None:
 
 
 def _arguments(options: argparse.Namespace, command: str, wanted: str, count: int | None = None) -> list[str]:
-    from trubleu.errors import UsageError
 
     given: list[str] = options.files
     if not given or (count is not None and len(given) != count):
@@ -351,7 +347,6 @@ def _opened(options: argparse.Namespace, path: str) -> VectorSource:
 
 
 def _listed(options: argparse.Namespace) -> Sequence[str]:
-    from trubleu.errors import DataError
     from trubleu.files.lines import read_text_lines
 
     phrases = [phrase for line in read_text_lines(options.among) if (phrase := _spaced(line))]

@@ -123,6 +123,9 @@ class Metric(ABC):
     needs_source: ClassVar[bool] = False
     only_counting: ClassVar[tuple[str, ...]] = ()
 
+    def __post_init__(self) -> None:  # noqa: B027 - most have nothing to check
+        """Check the options; metrics that declare theirs as the fields of a dataclass share them by inheritance."""
+
     @property
     def learns(self) -> bool:
         """Whether the row of a segment depends on the references of other segments, too."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from trubleu.vectors import AnySource
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class Bleu2Vec(Metric):
     """Corpus-level BLEU in which an n-gram that is not in the reference counts as much as what is most similar there.
 
@@ -108,69 +109,67 @@ class Bleu2Vec(Metric):
     """
 
     uses_weights: ClassVar[bool] = False
-    only_counting: ClassVar[tuple[str, ...]] = ("matching",)
+    only_counting: ClassVar[tuple[str, ...]] = ("matching", "vectors")
     family: ClassVar[str] = "bleu2vec"
 
-    def __init__(
-        self,
-        order: int = 3,
-        *,
-        vectors: AnySource = "ready",
-        tokenize: Spec | None = None,
-        lowercase: bool = False,
-        smoothing: str = LIN_OCH,
-        smoothing_value: float | None = None,
-        effective_order: bool = False,
-        reference_length: str = "closest",
-        similarity: str = "raw",
-        oov: Unknown = UNKNOWN,
-        negative: str = "clamp",
-        recall: bool = False,
-        definition: str = "paper",
-    ) -> None:
-        self.order = check_order(order)
-        self.recall = check_flag("recall", recall)
-        self.definition = check_choice("definition", definition, ("paper", "release2017"))
-        self.smoothing, self.smoothing_value = check_soft_smoothing(smoothing, smoothing_value)
-        self.effective_order = check_flag("effective_order", effective_order)
-        self.negative, self.negative_floor = parse_negative(negative)
-        kind, shift = parse_similarity(similarity)
-        self.oov = parse_oov(oov)
-        source = as_source(vectors)
-        if self.oov == COMPOSED:
-            source = Composed(source)
-        check_orders(source, order)
-        release = definition == "release2017"
+    order: int = field(default=3, kw_only=False)
+    vectors: AnySource = "ready"
+    tokenize: Spec | None = None
+    lowercase: bool = False
+    smoothing: str = LIN_OCH
+    smoothing_value: float | None = None
+    effective_order: bool = False
+    reference_length: str = "closest"
+    similarity: str = "raw"
+    oov: Unknown = UNKNOWN
+    negative: str = "clamp"
+    recall: bool = False
+    definition: str = "paper"
+
+    def __post_init__(self) -> None:
+        """Check the options, and open the vectors."""
+        super().__post_init__()
+        check_order(self.order)
+        check_flag("recall", self.recall)
+        check_choice("definition", self.definition, ("paper", "release2017"))
+        self.smoothing, self.smoothing_value = check_soft_smoothing(self.smoothing, self.smoothing_value)
+        check_flag("effective_order", self.effective_order)
+        self.negative, self.negative_floor = parse_negative(self.negative)
+        kind, shift = parse_similarity(self.similarity)
+        self.oov = parse_oov(self.oov)
+        self.vectors = source = Composed(as_source(self.vectors)) if self.oov == COMPOSED else as_source(self.vectors)
+        check_orders(source, self.order)
+        release = self.definition == "release2017"
         if release:
-            self._check_release(reference_length, similarity)
+            self._check_release()
         check_effective_order(self.smoothing, self.effective_order)
         default: Spec = word_tokenize if release else "13a"
         self.matching = SoftMatching(
-            tokenizer=tokenizer(default if tokenize is None else tokenize),
-            lowercase=check_flag("lowercase", lowercase),
-            order=order,
+            tokenizer=tokenizer(default if self.tokenize is None else self.tokenize),
+            lowercase=check_flag("lowercase", self.lowercase),
+            order=self.order,
             vectors=soft_vectors(source),
             similarity=kind,
             shift=shift,
             unknown=UNKNOWN if isinstance(self.oov, str) else self.oov,
             rule="plain",
-            reference_length=check_choice("reference_length", reference_length, REFERENCE_LENGTHS),
+            reference_length=check_choice("reference_length", self.reference_length, REFERENCE_LENGTHS),
             release=release,
         )
 
-    def _check_release(self, reference_length: str, similarity: str) -> None:
-        settled: dict[str, tuple[object, object]] = {
-            "order": (self.order, RELEASE_ORDER),
-            "recall": (self.recall, False),
-            "smoothing": (self.smoothing, LIN_OCH),
-            "effective_order": (self.effective_order, False),
-            "negative": (self.negative, "clamp"),
-            "oov": (self.oov, UNKNOWN),
-            "reference_length": (reference_length, "closest"),
-            "similarity": (similarity, "raw"),
+    def _check_release(self) -> None:
+        settled: dict[str, object] = {
+            "order": RELEASE_ORDER,
+            "recall": False,
+            "smoothing": LIN_OCH,
+            "effective_order": False,
+            "negative": "clamp",
+            "oov": UNKNOWN,
+            "reference_length": "closest",
+            "similarity": "raw",
         }
-        for option, (value, only) in settled.items():
-            if value != only:
+        for option, only in settled.items():
+            if getattr(self, option) != only:
                 raise UsageError(f"definition=release2017 settles {option}; leave it out")
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -11,8 +11,7 @@ from trubleu.data import PreparedReferences
 from trubleu.errors import UsageError
 from trubleu.metrics.base import AnyReferences, Progress, as_references, check_choice
 from trubleu.metrics.bleu2vec.bleu2vec import Bleu2Vec
-from trubleu.metrics.bleu2vec.options import LIN_OCH, UNKNOWN, Unknown
-from trubleu.metrics.dbleu import WeightPolicy
+from trubleu.metrics.dbleu import WeightedMetric
 from trubleu.signature import Signature, make_signature, number_text
 
 if TYPE_CHECKING:
@@ -20,13 +19,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from trubleu.data import References
     from trubleu.metrics.bleu2vec.alignment import Rule
-    from trubleu.text.tokenizers import Spec
-    from trubleu.vectors import AnySource
 
 
-class DeltaBleu2Vec(Bleu2Vec):
+@dataclass(kw_only=True, eq=False, repr=False)
+class DeltaBleu2Vec(WeightedMetric, Bleu2Vec):
     """Corpus-level ΔBLEU with near misses: references carry weights from −1 to +1, and similar n-grams count too.
 
     Each reference is aligned with the output as in `Bleu2Vec`, with similarities of at least 0. An n-gram that some
@@ -57,49 +54,21 @@ recall
     93.33
     """
 
-    uses_weights: ClassVar[bool] = True
     family: ClassVar[str] = "dbleu2vec"
 
-    def __init__(
-        self,
-        order: int = 3,
-        *,
-        vectors: AnySource = "ready",
-        tokenize: Spec | None = None,
-        lowercase: bool = False,
-        smoothing: str = LIN_OCH,
-        smoothing_value: float | None = None,
-        effective_order: bool = False,
-        reference_length: str = "closest",
-        similarity: str = "clamp",
-        oov: Unknown = UNKNOWN,
-        negative: str = "clamp",
-        recall: bool = False,
-        credit: str = "earn",
-        length_references: str = "all",
-        no_positive: str = "error",
-        unrated_as: float | None = None,
-    ) -> None:
-        super().__init__(
-            order,
-            vectors=vectors,
-            tokenize=tokenize,
-            lowercase=lowercase,
-            smoothing=smoothing,
-            smoothing_value=smoothing_value,
-            effective_order=effective_order,
-            reference_length=reference_length,
-            similarity=similarity,
-            oov=oov,
-            negative=negative,
-            recall=recall,
-        )
+    similarity: str = "clamp"
+    definition: str = field(default="paper", init=False)
+    credit: str = "earn"
+    length_references: str = "all"
+
+    def __post_init__(self) -> None:
+        """Check the options, and open the vectors."""
+        super().__post_init__()
         if self.matching.similarity == "raw":
             raise UsageError("similarity=raw does not go with weights; use clamp or shift:S")
-        rule: Rule = check_choice("credit", credit, ("earn", "nearest", "max"))  # type: ignore[assignment]
-        check_choice("length_references", length_references, ("all", "positive"))
-        self.policy = WeightPolicy.checked(no_positive, unrated_as)
-        self.matching = replace(self.matching, rule=rule, positive_lengths=length_references == "positive")
+        rule: Rule = check_choice("credit", self.credit, ("earn", "nearest", "max"))  # type: ignore[assignment]
+        check_choice("length_references", self.length_references, ("all", "positive"))
+        self.matching = replace(self.matching, rule=rule, positive_lengths=self.length_references == "positive")
 
     def statistics(
         self,
@@ -134,17 +103,13 @@ recall
         plain = f"{self.name.removeprefix('d')} with similarity={similarity}"
         return f"{plain} where there is one reference" if matching.rule == "max" else plain
 
-    def skipped(self, references: References | PreparedReferences) -> NDArray[np.int64]:
-        """Return the segments that have no reference of positive weight."""
-        return self.policy.weights(references)[1]
-
     def signature(self, references: AnyReferences | None = None) -> Signature:
         """Return how a number is made."""
         added = make_signature(
             "",
             credit=self.matching.rule,
-            lenrefs="positive" if self.matching.positive_lengths else "all",
-            nopos=self.policy.no_positive,
-            unrated=None if self.policy.unrated_as is None else float(self.policy.unrated_as),
+            lenrefs=self.length_references,
+            nopos=self.no_positive,
+            unrated=None if self.unrated_as is None else float(self.unrated_as),
         )
         return super().signature(references).extended(**dict(added.pairs))
