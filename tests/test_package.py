@@ -556,7 +556,7 @@ WITHOUT_FCNTL = """
 import sys
 
 sys.modules["fcntl"] = None  # as where there is none, such as on Windows
-import trubleu.demo.runner, trubleu.files.remote, trubleu.mining, trubleu.rating
+import trubleu.cli.demo, trubleu.files.remote, trubleu.mining, trubleu.rating
 from trubleu.cli import main
 from trubleu.files.writer import locked
 
