@@ -6,7 +6,6 @@ the lines before it. A compressed file can only be read from its start, so range
 
 from __future__ import annotations
 
-import hashlib
 from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from itertools import chain, pairwise
@@ -15,10 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 from trubleu.data.corpus_files import (
     OUTPUT_FIELDS,
     REFERENCE_FIELDS,
-    changed,
-    check_readable,
     counted_columns,
-    file_blocks,
     forget_copies,
     has_weights,
     json_has_weights,
@@ -34,9 +30,10 @@ from trubleu.data.references import References
 from trubleu.errors import DataError, counted
 from trubleu.files import paths as places
 from trubleu.files.jsonl import is_json_name
-from trubleu.files.lines import after_line, byte_blocks, line_blocks, lines_of_blocks, newlines_in
+from trubleu.files.lines import byte_blocks, decode_lines, line_blocks, lines_of_blocks, own_lines
 from trubleu.files.parquet import PARQUET_MAGIC
 from trubleu.files.paths import is_standard, name_of
+from trubleu.files.ranges import digest_of
 from trubleu.files.tables import is_table_name
 
 if TYPE_CHECKING:
@@ -79,70 +76,36 @@ class Span:
             If they cannot be read, or are no longer all there.
         """
         found = 0
-        for rows in self._rows(fields):
+        for rows in self._records(fields) if self.form == "parquet" else self._lines():
             found += len(rows)
             yield rows
         if found != self.count:
-            raise changed(self.file)
+            raise self.file.changed()
 
     def digest(self) -> bytes:
         """Return what differs if the rows do."""
-        found = hashlib.blake2b(digest_size=32)
-        if self.form == "parquet":
-            for rows in self._rows(()):
-                found.update(repr([row.record for row in rows]).encode("utf-8", "surrogatepass"))
-            return found.digest()
-        for block in self._lines():
-            found.update(block)
-        return found.digest()
+        if self.form != "parquet":
+            return digest_of(self._own())
+        records = (repr([row.record for row in rows]) for rows in self._records(()))
+        return digest_of((0, text.encode("utf-8", "surrogatepass")) for text in records)
 
     def content(self) -> bytes:
         """Return the lines as they are."""
-        return b"".join(self._lines())
+        return b"".join(block for _, block in self._own())
 
-    def _lines(self) -> Iterator[bytes]:
-        blocks = self._own_blocks()
-        next(blocks)
-        yield from blocks  # type: ignore[misc]
+    def _records(self, fields: Sequence[str]) -> Iterator[list[Any]]:
+        self.file.check_unchanged()
+        return parquet_rows(self.file.path, self.file.name, fields, self.first, self.count)
 
-    def _rows(self, fields: Sequence[str]) -> Iterator[list[Any]]:
-        name = self.file.name
-        if self.form == "parquet":
-            check_readable(self.file)
-            yield from parquet_rows(self.file.path, name, fields, self.first, self.count)
-            return
-        blocks = self._own_blocks()
-        offset = next(blocks)
+    def _lines(self) -> Iterator[list[Any]]:
         number = self.first
-        for lines in lines_of_blocks(blocks, name, offset=offset, number=number):  # type: ignore[arg-type]
-            yield lines if self.form == "text" else json_rows(lines, name, number)
+        for lines in lines_of_blocks(self._own(), self.file.name, decode_lines, number):
+            yield lines if self.form == "text" else json_rows(lines, self.file.name, number)
             number += len(lines)
 
-    def _own_blocks(self) -> Iterator[int | bytes]:
-        """Yield the byte at which the lines begin, and then what is theirs and nothing of their neighbours'."""
-        skip, left, offset = self.skip, self.count, self.byte
-        begun = False
-        for block in file_blocks(self.file, self.byte, None, packed=self.packed):
-            rest = block
-            if skip:
-                newlines = newlines_in(block)
-                if newlines < skip:
-                    skip -= newlines
-                    offset += len(block)
-                    continue
-                cut = after_line(block, skip)
-                rest, skip, offset = block[cut:], 0, offset + cut
-            if not begun:
-                begun = True
-                yield offset
-            newlines = newlines_in(rest)
-            if newlines >= left:
-                yield rest[: after_line(rest, left)]
-                return
-            left -= newlines
-            yield rest
-        if not begun:
-            yield offset
+    def _own(self) -> Iterator[tuple[int, bytes]]:
+        blocks = self.file.blocks(self.byte, packed=self.packed)
+        return own_lines(blocks, self.byte, self.skip, self.count, self.file.changed)
 
 
 @dataclass(frozen=True, slots=True)

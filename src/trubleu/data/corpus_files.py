@@ -11,25 +11,25 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, groupby
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from trubleu.data.outputs import is_output_record
 from trubleu.data.reference_files import WANTED, SegmentCollector, id_field, is_references_record, text_field
-from trubleu.errors import BadPartitionsError, ChangedError, DataError, UsageError, counted, shown, some
-from trubleu.files import paths
+from trubleu.errors import BadPartitionsError, DataError, UsageError, shown, some
+from trubleu.files import paths, ranges
 from trubleu.files import paths as places
 from trubleu.files.compression import is_packed
 from trubleu.files.jsonl import is_json_name, parse_object
-from trubleu.files.lines import BOM, LinePieces, newlines_in, open_bytes
+from trubleu.files.lines import LinePieces, open_bytes
 from trubleu.files.parquet import PARQUET_MAGIC, damage_named, scan_parquet
 from trubleu.files.paths import base_name, format_of, is_standard, name_of, unreadable
+from trubleu.files.ranges import LineCount, LineIndex, SourceFile, State, count_lines, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
-    from typing import BinaryIO
+    from pathlib import Path
 
     from trubleu.data.reference_files import Columns
     from trubleu.files.paths import PathLike
@@ -236,15 +236,6 @@ def _copy(path: str, name: str) -> Path:
         raise DataError(unreadable(name, error)) from error
 
 
-State = tuple[int | str, ...]
-"""What differs once a file was written to."""
-
-BLOCK: Final = 2**20
-"""Bytes of a block, the lines of which are counted together."""
-
-BLOCKS_A_PIECE: Final = 64
-"""Blocks that are counted in one go."""
-
 _WITHOUT_RANGES: Final = "put it into a file, or give single files without --engine"
 
 Mapped = Callable[[str, Callable[[Any, None], Any], Sequence[Any]], Iterable[tuple[Any, Any]]]
@@ -257,28 +248,16 @@ def mapped_here(_stage: str, function: Callable[[Any, None], Any], things: Seque
 
 
 @dataclass(frozen=True, slots=True)
-class NamedFile:
+class NamedFile(SourceFile):
     """A file of a column.
 
     Attributes
     ----------
-    path
-        Where it is read from.
-    name
-        What messages call it.
     role
         What the column is.
-    state
-        How it was when it was looked at; whoever reads it later must find it like that.
     """
 
-    path: str
-    name: str
     role: Role = "references"
-    state: State | None = None
-
-    def __str__(self) -> str:
-        return self.name
 
 
 class Look(NamedTuple):
@@ -307,13 +286,13 @@ def files_of(path: PathLike, role: Role = "references") -> list[NamedFile]:
         raise DataError(f"- (standard input) cannot be cut into ranges; {_WITHOUT_RANGES}")
     try:
         if not places.is_folder(path):
-            return [NamedFile(_reachable(path, name), name, role)]
+            return [NamedFile(_reachable(path, name), name, role=role)]
         found = places.files_below(path)
     except OSError as error:
         raise DataError(unreadable(name, error)) from error
     if not found:
         raise DataError(f"{name} is a folder without files; put the parts of a column there, or name a file")
-    return [NamedFile(_reachable(each, each), each, role) for each in found]
+    return [NamedFile(_reachable(each, each), each, role=role) for each in found]
 
 
 def _reachable(path: PathLike, name: str) -> str:
@@ -338,39 +317,10 @@ def look_at(file: NamedFile, _state: None = None) -> Look:
     try:
         packed = is_packed(places.first_bytes(file.path, 4))
         size = places.byte_size(file.path)
-        state = _state_of(file.path)
+        state = state_of(file.path)
     except OSError as error:
         raise DataError(unreadable(file.name, error)) from error
     return Look(form_of_file(file.path, file.name, file.role, packed=packed), packed, size, state)
-
-
-def check_unchanged(file: NamedFile) -> None:
-    """Refuse a file that was written to since it was looked at: what was counted no longer holds.
-
-    Raises
-    ------
-    DataError
-        If it was.
-    OSError
-        If it is not there or may not be seen.
-    """
-    if file.state is not None and _state_of(file.path) != file.state:
-        raise changed(file)
-
-
-def changed(file: NamedFile) -> ChangedError:
-    """Return the error about a file that was written to."""
-    return ChangedError(
-        f"{file.name} changed while it was read; do not write to it meanwhile, and begin again "
-        "(copies on several machines must have one time, as rsync -t gives them)"
-    )
-
-
-def _state_of(path: str) -> State:
-    if places.is_remote(path):
-        return (places.modified(path),)
-    found = Path(path).stat()
-    return found.st_size, found.st_mtime_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,42 +346,25 @@ class Piece:
         return self.file.name if self.size is None else f"{self.file.name} from byte {self.start}"
 
 
-class Count(NamedTuple):
-    """What is in a piece."""
-
-    rows: list[int]
-    """Of each block: ends of lines."""
-    unended: bool
-    """Whether the piece ends, but not with a new line."""
-
-
 def pieces(file: NamedFile, look: Look) -> list[Piece]:
     """Cut a file into pieces."""
     if look.form is None:
         return []
     if look.packed or look.form == "parquet":
         return [Piece(file, look.form, 0, None)]
-    step = BLOCK * BLOCKS_A_PIECE
-    return [Piece(file, look.form, start, min(step, look.size - start)) for start in range(0, look.size, step)]
+    return [Piece(file, look.form, start, size) for start, size in ranges.pieces(look.size)]
 
 
-def count_rows(piece: Piece, _state: None = None) -> Count:
+def count_rows(piece: Piece, _state: None = None) -> LineCount:
     """Count the rows of a piece, block by block."""
     if piece.form == "parquet":
-        check_readable(piece.file)
+        piece.file.check_unchanged()
         forget_copies(but=[piece.file.path])
-        return Count([parquet_height(piece.file.path, piece.file.name)], unended=False)
-    newlines: list[int] = []
-    last = b"\n"
-    for number, block in enumerate(file_blocks(piece.file, piece.start, piece.size, packed=piece.size is None)):
-        newlines.append(newlines_in(block))
-        # A file with nothing but a byte order mark has no line.
-        text = block if piece.start or number else block.removeprefix(BOM)
-        last = text[-1:] or last
-    return Count([sum(newlines)] if piece.size is None else newlines, last != b"\n")
+        return LineCount((parquet_height(piece.file.path, piece.file.name),))
+    return count_lines(piece.file, piece.start, piece.size, packed=piece.size is None)
 
 
-class CountedFile:
+class CountedFile(LineIndex):
     """A file whose rows were counted.
 
     Parameters
@@ -440,27 +373,12 @@ class CountedFile:
         The file, and what it is.
     counts
         What was counted in each of its `pieces`.
-
-    Attributes
-    ----------
-    rows
-        How many rows it has.
     """
 
-    def __init__(self, file: NamedFile, look: Look, counts: Sequence[Count]) -> None:
+    def __init__(self, file: NamedFile, look: Look, counts: Sequence[LineCount]) -> None:
+        super().__init__(counts, whole=look.packed or look.form == "parquet")
         self.file = file
         self.look = look
-        newlines = [rows for count in counts for rows in count.rows]
-        self._before = np.array([0, *accumulate(newlines)])
-        self.rows = sum(newlines) + (bool(counts) and counts[-1].unended)
-
-    def begin(self, row: int) -> tuple[int, int]:
-        """Return from which byte on a row is found, and how many ends of lines come before it there."""
-        if self.look.packed or self.look.form == "parquet":
-            return 0, row
-        # The block with the end of the line before.
-        block = max(0, int(np.searchsorted(self._before, row, side="left")) - 1)
-        return block * BLOCK, row - int(self._before[block])
 
 
 class CountedColumn:
@@ -534,39 +452,3 @@ def _seen(looks: Iterable[tuple[NamedFile, Look]]) -> Iterator[tuple[NamedFile, 
         if len(error.partitions) > 1:
             raise
         raise DataError(next(iter(error.partitions.values()))) from error
-
-
-def file_blocks(file: NamedFile, start: int, size: int | None, *, packed: bool) -> Iterator[bytes]:
-    """Yield some of a file in blocks, all that follows if there is no size; decompressed if it is compressed."""
-    if packed:
-        with open_bytes(file.path, file.name) as content:
-            check_unchanged(file)
-            yield from iter(lambda: content.read(BLOCK), b"")
-        return
-    try:
-        with places.open_binary(file.path) as stream:
-            check_unchanged(file)  # once it is open, when systems of files in a network have asked how it is
-            stream.seek(start)
-            yield from _limited(stream, file.name, size)
-    except OSError as error:
-        raise DataError(unreadable(file.name, error)) from error
-
-
-def check_readable(file: NamedFile) -> None:
-    """Refuse what cannot be found, or is not as it was looked at (see `check_unchanged`)."""
-    try:
-        check_unchanged(file)
-    except OSError as error:
-        raise DataError(unreadable(file.name, error)) from error
-
-
-def _limited(stream: BinaryIO, name: str, size: int | None) -> Iterator[bytes]:
-    left = size
-    while left is None or left > 0:
-        block = stream.read(BLOCK if left is None else min(BLOCK, left))
-        if not block:
-            if left is not None:
-                raise ChangedError(f"{name} became {counted(left, 'byte')} shorter while it was read; begin again")
-            return
-        left = None if left is None else left - len(block)
-        yield block
