@@ -359,8 +359,7 @@ def run_order(options: argparse.Namespace) -> None:
 
 def _checked(options: argparse.Namespace) -> list[int]:
     """Refuse, before any work is done, what could not be printed or makes no study; return the sizes of test sets."""
-    from trubleu.simulate.studies.conditions import check_numbers
-    from trubleu.simulate.studies.pool import check_whole
+    from trubleu.simulate.studies.pool import check_numbers, check_whole
     from trubleu.stats.checks import at_least_one, confidence_level
 
     if options.files:

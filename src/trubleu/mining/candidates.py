@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from trubleu.mining.bm25 import Bm25
     from trubleu.mining.index import Index
     from trubleu.mining.index_builder import Corpus
-    from trubleu.mining.top_k import FoundTriple
+    from trubleu.mining.search import FoundTriple
 
 
 def seed_source(seeds: Corpus, *, columns: str | None = None, skip_bad: bool = False) -> TripleSource:

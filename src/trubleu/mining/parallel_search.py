@@ -4,7 +4,7 @@ First every group counts how many of its triples have each word of the seeds, wh
 of the whole index. Then groups are searched, in rounds. The first round is one group; each later one is seven times as
 many as were searched before it, and is told the worst score that each seed has kept so far, so that a worker passes
 over most rows as a search from shard to shard would. Seeds are cut into chunks where a round has few groups. None of
-this changes a result (see `trubleu.mining.top_k`), and all of it follows from the index and the number of seeds, so
+this changes a result (see `trubleu.mining.search`), and all of it follows from the index and the number of seeds, so
 that work that was kept is found again whatever the engine.
 """
 
@@ -23,10 +23,21 @@ from trubleu.execution.cache import Cache
 from trubleu.execution.hashing import code_digest
 from trubleu.execution.local import InThisProcess
 from trubleu.files import paths
-from trubleu.mining.search import Hits, Queries, Scoring, by_word, search, search_shards, word_frequencies
+from trubleu.mining.search import (
+    Best,
+    FoundHits,
+    FoundTriple,
+    Hits,
+    Queries,
+    Scoring,
+    by_word,
+    search,
+    search_shards,
+    with_texts,
+    word_frequencies,
+)
 from trubleu.mining.shard import MOST_TRIPLES
 from trubleu.mining.shard_cache import OpenShards
-from trubleu.mining.top_k import Best, FoundHits, FoundTriple, with_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
