@@ -16,8 +16,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from trubleu.data import LineStream
-from trubleu.data.corpus import LineRange, line_ranges
-from trubleu.data.corpus_files import CountedColumn, count_rows, counted_columns, files_of, look_at, pieces
+from trubleu.data.corpus import (
+    CountedColumn,
+    LineRange,
+    count_rows,
+    counted_columns,
+    files_of,
+    line_ranges,
+    look_at,
+    pieces,
+)
 from trubleu.errors import ChangedError, DataError
 from trubleu.files import ranges as file_ranges
 from trubleu.files.lines import read_text_lines
@@ -25,7 +33,7 @@ from trubleu.files.lines import read_text_lines
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from trubleu.data.corpus_files import Role
+    from trubleu.data.corpus import Role
     from trubleu.files.paths import PathLike
 
 
@@ -190,7 +198,7 @@ def test_pipes_are_refused(tmp_path: Path) -> None:
 
 def test_what_stands_behind_standard_input_is_named(tmp_path: Path) -> None:
     (tmp_path / "f").write_text("a\nb\n")
-    code = "from trubleu.data.corpus_files import files_of; print(files_of('/dev/stdin')[0].path)"
+    code = "from trubleu.data.corpus import files_of; print(files_of('/dev/stdin')[0].path)"
     with (tmp_path / "f").open() as stream:
         found = subprocess.run([sys.executable, "-c", code], stdin=stream, capture_output=True, text=True, check=True)
     assert found.stdout == f"{tmp_path / 'f'}\n"

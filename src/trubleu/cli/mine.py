@@ -116,8 +116,7 @@ def run(options: argparse.Namespace) -> None:
     from trubleu.execution.progress import Bars
     from trubleu.files.writer import check_writable
     from trubleu.mining import Index
-    from trubleu.mining.candidate_files import check_seeds_storable
-    from trubleu.mining.candidates import seed_source, seed_triples
+    from trubleu.mining.candidates import check_seeds_storable, seed_source, seed_triples
     from trubleu.optional_deps import polars_module
     from trubleu.render.mining import summary_table
     from trubleu.render.tables import render_tables
@@ -354,8 +353,7 @@ def index(options: argparse.Namespace) -> None:
     """Index a corpus, and say what was made."""
     from trubleu.execution.progress import Bars
     from trubleu.mining import Index
-    from trubleu.mining.index_builder import corpus_source
-    from trubleu.mining.index_folder import check_outside
+    from trubleu.mining.index_builder import check_outside, corpus_source
     from trubleu.mining.manifest import read_stop_words
     from trubleu.mining.shard import MOST_TRIPLES
 
@@ -390,8 +388,7 @@ def add(options: argparse.Namespace) -> None:
     """Add to an index, and say what it is now."""
     from trubleu.execution.progress import Bars
     from trubleu.mining import Index
-    from trubleu.mining.index_builder import corpus_source
-    from trubleu.mining.index_folder import check_outside
+    from trubleu.mining.index_builder import check_outside, corpus_source
 
     if len(options.files) < 2:
         raise UsageError("mine add needs INDEX MORE: an index, and files of triples or folders of them")

@@ -72,7 +72,7 @@ class SourceFile:
     def changed(self) -> ChangedError:
         """Return the error about a file that was written to."""
         return ChangedError(
-            f"{self.name} changed while it was read; do not write to it meanwhile, and begin again "
+            f"{self.name} changed while it was read; do not write to it meanwhile, and start again "
             "(copies on several machines must have one time, as rsync -t gives them)"
         )
 
@@ -117,7 +117,7 @@ class SourceFile:
 
 def shorter(name: str) -> ChangedError:
     """Return the error about a file that lost its end."""
-    return ChangedError(f"{name} became shorter while it was read; do not write to it meanwhile, and begin again")
+    return ChangedError(f"{name} became shorter while it was read; do not write to it meanwhile, and start again")
 
 
 def state_of(path: str) -> State:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from trubleu._version import __version__
 from trubleu.data import References
-from trubleu.data.corpus import PART, LineRange
-from trubleu.data.corpus_files import mapped_here
+from trubleu.data.corpus import PART, LineRange, mapped_here
 from trubleu.errors import BadPartitionsError, DataError, UsageError, some
 from trubleu.execution.cache import Cache, Packed
 from trubleu.execution.captured_warnings import HeldWarnings
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import LineStream
-    from trubleu.data.corpus_files import Mapped
+    from trubleu.data.corpus import Mapped
     from trubleu.execution import Engine
     from trubleu.execution.progress import Steps
     from trubleu.files.paths import PathLike
@@ -137,7 +136,7 @@ def read_segment_scores(folder: PathLike) -> Iterator[SegmentRow]:
     for number, line in enumerate(lines_of_parts(folder), 1):
         record: dict[str, Any] = parse_object(line, f"{folder}, row {number}")
         if record.keys() != _FIELDS:
-            raise DataError(f"{folder}, row {number}: this is no score of a segment; name a folder of --segments-to")
+            raise DataError(f"{folder}, row {number}: this is not a segment score; name a folder of --segments-to")
         yield SegmentRow(**record)
 
 
