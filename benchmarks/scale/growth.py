@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Final
 from benchmarks.scale import merging, mining_engines, scoring
 from benchmarks.scale.store import Results, size, sizes
 from benchmarks.scale.tables import compared, markdown
-from trubleu.data import corpus_files, triple_ranges
-from trubleu.mining.parallel_search import GROWTH, SEEDS_AT_ONCE, seed_cuts
+from trubleu.data import corpus, triple_ranges
+from trubleu.files import ranges
+from trubleu.mining.search import GROWTH, SEEDS_AT_ONCE, seed_cuts
 from trubleu.mining.shard import MOST_TRIPLES
 from trubleu.scoring.partitions import LARGEST
 
@@ -35,8 +36,8 @@ LARGEST_ROWS: Final = {scoring.WHAT: LARGEST, mining_engines.INDEX: MOST_TRIPLES
 """Rows of a partition where there are very many."""
 
 COUNTING: Final = {
-    corpus_files.count_rows.__qualname__: corpus_files.BLOCK * corpus_files.BLOCKS_A_PIECE,
-    triple_ranges.look.__qualname__: triple_ranges.BLOCK * triple_ranges.BLOCKS_A_STRETCH,
+    corpus.count_rows.__qualname__: ranges.BLOCK * ranges.BLOCKS_A_PIECE,
+    triple_ranges.look.__qualname__: ranges.BLOCK * ranges.BLOCKS_A_PIECE,
 }
 """Bytes of a partition of those passes that count lines."""
 

@@ -8,7 +8,8 @@ import pytest
 
 from tests.mining.example import files, triples, write
 from trubleu.execution import engine
-from trubleu.mining import Index, parallel_search
+from trubleu.mining import Index
+from trubleu.mining import search as search_module
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,8 +22,8 @@ pytestmark = pytest.mark.filterwarnings("default:::ray")
 def test_candidates_are_those_of_one_process(
     connected: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parallel_search, "GROUP_TRIPLES", 20)
-    monkeypatch.setattr(parallel_search, "LEAST_SEEDS", 5)
+    monkeypatch.setattr(search_module, "GROUP_TRIPLES", 20)
+    monkeypatch.setattr(search_module, "LEAST_SEEDS", 5)
     index = Index.build(tmp_path / "chat.index", triples(100), shard_triples=10)
     seeds = triples(10, seed=2)
     told: list[int] = []

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trubleu.data import DialogueFiles, Ratings, References, SegmentScores, read_outputs, read_triples
-from trubleu.data.corpus_files import json_rows
+from trubleu.data.corpus import json_rows
 from trubleu.errors import DataError
 from trubleu.files.jsonl import parse_json
 from trubleu.files.lines import read_text_lines

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from trubleu.data import References, Triple, read_triples, write_triples
-from trubleu.data.corpus_files import parquet_height
+from trubleu.data.corpus import parquet_height
 from trubleu.errors import DataError
 from trubleu.files.parquet import read_parquet, write_parquet
 

@@ -24,7 +24,7 @@ from trubleu.execution.cache import Cache
 from trubleu.files.writer import locked
 from trubleu.mining import Index
 from trubleu.mining.checksummed_json import SealedKind, read_sealed, write_sealed
-from trubleu.mining.index_folder import Journal
+from trubleu.mining.index_builder import Journal
 from trubleu.mining.manifest import Manifest
 
 if TYPE_CHECKING:

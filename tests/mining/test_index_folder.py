@@ -11,7 +11,7 @@ import pytest
 from tests.mining.example import files, plain, rows, triples, write
 from trubleu.errors import DataError
 from trubleu.files import paths
-from trubleu.mining import Index, index_builder, index_folder, shard_builder
+from trubleu.mining import Index, index_builder, shard_builder
 from trubleu.mining.manifest import Manifest
 
 if TYPE_CHECKING:
@@ -36,8 +36,7 @@ class Failure:
 
         patch.setattr(Manifest, "write", write_and_count)
         patch.setattr(paths, "remove", self.before(paths.remove))
-        for module in (index_builder, index_folder):
-            patch.setattr(module, "remove_leftovers", self.before(index_folder.remove_leftovers))
+        patch.setattr(index_builder, "remove_leftovers", self.before(index_builder.remove_leftovers))
 
     def before(self, usual: Callable[..., None]) -> Callable[..., None]:
         def called(*given: Any, **options: Any) -> None:

@@ -19,10 +19,10 @@ from trubleu.errors import BadPartitionsError, DataError, TrubleuWarning
 from trubleu.execution import engine
 from trubleu.execution.cache import KIND
 from trubleu.files.arrays import ArrayFile
-from trubleu.mining import Index, parallel_search
+from trubleu.mining import Index
+from trubleu.mining import search as search_module
 from trubleu.mining.manifest import ListedShard
-from trubleu.mining.parallel_search import seed_cuts, shard_groups
-from trubleu.mining.search import Queries, Scoring, search_shards
+from trubleu.mining.search import Queries, Scoring, search_shards, seed_cuts, shard_groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,10 +47,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut even a small search into groups, rounds and chunks."""
-    monkeypatch.setattr(parallel_search, "GROUP_TRIPLES", 20)
-    monkeypatch.setattr(parallel_search, "LEAST_SEEDS", 2)
-    monkeypatch.setattr(parallel_search, "GROWTH", 3)
-    monkeypatch.setattr(parallel_search, "PARTS", 8)
+    monkeypatch.setattr(search_module, "GROUP_TRIPLES", 20)
+    monkeypatch.setattr(search_module, "LEAST_SEEDS", 2)
+    monkeypatch.setattr(search_module, "GROWTH", 3)
+    monkeypatch.setattr(search_module, "PARTS", 8)
 
 
 SEEDS = [*triples(9, seed=7), Triple("unknown", (), "nobody says so", "yes no!")]
@@ -94,7 +94,7 @@ def test_warnings_are_the_same_on_an_engine(folder: Path) -> None:
 def test_lots_of_seeds_go_through_one_after_the_other(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     index = Index.open(folder)
     expected = mined(index)
-    monkeypatch.setattr(parallel_search, "SEEDS_AT_ONCE", 3)
+    monkeypatch.setattr(search_module, "SEEDS_AT_ONCE", 3)
     assert mined(index) == expected
     with engine("local") as here:
         assert mined(index, engine=here) == expected
@@ -111,7 +111,7 @@ def searched(monkeypatch: pytest.MonkeyPatch, small_parts: None) -> list[int]:
             rows.append(options["first_row"])
         return search(*arguments, **options)
 
-    monkeypatch.setattr(parallel_search, "search_shards", noted)
+    monkeypatch.setattr(search_module, "search_shards", noted)
     return rows
 
 
@@ -162,7 +162,7 @@ def test_what_other_code_found_is_found_again(
     index = Index.open(folder)
     expected = mined(index, keep=tmp_path)
     parts = len(searched)
-    monkeypatch.setattr(parallel_search, "code_digest", lambda: "other code")
+    monkeypatch.setattr(search_module, "code_digest", lambda: "other code")
     assert mined(index, keep=tmp_path) == expected
     assert len(searched) == 2 * parts
 
@@ -171,7 +171,7 @@ def test_what_is_kept_depends_on_the_floors() -> None:
     (part,) = shard_groups("chat.index", list(listed([1])), 1)
     queries = Queries.of_texts(["a"], ["b"], tokenize="none", lowercase=False)
     contents = {
-        b"".join(parallel_search._Search(Scoring((), 1), (queries,), (np.array([floor]),), None).content(part))
+        b"".join(search_module._Search(Scoring((), 1), (queries,), (np.array([floor]),), None).content(part))
         for floor in (0.0, 1.0)
     }
     assert len(contents) == 2
@@ -265,7 +265,7 @@ def listed(sizes: list[int]) -> Iterator[ListedShard]:
 def test_groups_are_all_shards_in_order(sizes: list[int], most: int, together: int) -> None:
     shards = list(listed(sizes))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parallel_search, "GROUP_SHARDS", together)
+        patch.setattr(search_module, "GROUP_SHARDS", together)
         groups = shard_groups("chat.index", shards, most)
     assert [shard for group in groups for shard in group.shards] == shards
     row = 0
@@ -287,13 +287,13 @@ def test_chunks_are_all_seeds_and_of_like_size(seeds: int, groups: int) -> None:
     assert (cuts[0], cuts[-1]) == (0, seeds)
     assert max(sizes) - min(sizes) <= 1
     assert min(sizes) >= 1
-    assert max(sizes) <= parallel_search.MOST_SEEDS
-    assert len(sizes) == 1 or min(sizes) >= parallel_search.LEAST_SEEDS
+    assert max(sizes) <= search_module.MOST_SEEDS
+    assert len(sizes) == 1 or min(sizes) >= search_module.LEAST_SEEDS
 
 
 def test_parts_are_named_by_files_and_seeds() -> None:
     (part,) = shard_groups("chat.index", list(listed([1, 1])), 5)
     assert str(part) == "chat.index: shard-00000.tbx to shard-00001.tbx"
-    one = parallel_search.SearchPart("chat.index", part.shards[1:], 1, 0, (250, 500))
+    one = search_module.SearchPart("chat.index", part.shards[1:], 1, 0, (250, 500))
     assert str(one) == "chat.index: shard-00001.tbx, seeds 251 to 500"
     assert one.searches == 250

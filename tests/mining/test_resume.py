@@ -11,6 +11,7 @@ import pytest
 from tests.mining.example import files, interrupted, plain, rows, triples, write
 from trubleu.data import Triple, TripleFiles, triple_ranges
 from trubleu.errors import CountedWarning, DataError, UsageError
+from trubleu.files import ranges
 from trubleu.files.lines import LineReader, opened
 from trubleu.mining import Index, manifest, shard, shard_builder
 from trubleu.mining.shard_builder import Made
@@ -31,7 +32,7 @@ def line(number: int) -> str:
 def test_rows_that_moved_though_no_byte_of_theirs_did(
     tmp_path: Path, joined: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(triple_ranges, "BLOCK", 4 * len(line(0)))
+    monkeypatch.setattr(ranges, "BLOCK", 4 * len(line(0)))
     corpus = tmp_path / "c.jsonl"
     good = "".join(map(line, range(40)))
     # A line end more or less in the first block, which stays as long as it is, so that all rows behind it move by one.

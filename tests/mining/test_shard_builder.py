@@ -19,6 +19,8 @@ from tests.mining.example import files, plain, rows, shards, triples, write
 from trubleu.data import Triple, triple_ranges
 from trubleu.errors import BadPartitionsError, CountedWarning, DataError, TrubleuWarning, UsageError
 from trubleu.execution import Engine, engine
+from trubleu.files import ranges
+from trubleu.files.ranges import SourceFile
 from trubleu.mining import Index, shard_builder
 from trubleu.mining.shard_builder import Made
 
@@ -124,8 +126,8 @@ def test_shards_are_cut_by_rows(tmp_path_factory: pytest.TempPathFactory, data: 
         path.write_text("".join("\n" if k == "blank line" else line for k, line in zip(found, lines, strict=True)))
         corpus.append(path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(triple_ranges, "BLOCK", data.draw(st.integers(1, 200), label="bytes of a block"))
-        patch.setattr(triple_ranges, "BLOCKS_A_STRETCH", data.draw(st.integers(1, 3)))
+        patch.setattr(ranges, "BLOCK", data.draw(st.integers(1, 200), label="bytes of a block"))
+        patch.setattr(ranges, "BLOCKS_A_PIECE", data.draw(st.integers(1, 3)))
         patch.setattr(shard_builder, "BATCH", data.draw(st.integers(1, 5)))
         index = Index.build(folder / "x", corpus, shard_triples=most, skip_bad=True)
     assert sizes(index) == [size for size in expected if size]
@@ -235,17 +237,17 @@ def test_a_damaged_file_is_named_and_can_be_left_out(tmp_path: Path, kind: str, 
 def test_of_a_file_with_a_stretch_that_cannot_be_read_nothing_is_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(triple_ranges, "BLOCK", 1000)
-    monkeypatch.setattr(triple_ranges, "BLOCKS_A_STRETCH", 1)
+    monkeypatch.setattr(ranges, "BLOCK", 1000)
+    monkeypatch.setattr(ranges, "BLOCKS_A_PIECE", 1)
     a, b, c = (write(tmp_path / f"{name}.jsonl", triples(count)) for name, count in (("a", 5), ("b", 300), ("c", 4)))
-    usual = triple_ranges._blocks
+    usual = SourceFile.blocks
 
-    def blocks(stretch: triple_ranges.Stretch) -> Iterator[bytes]:
-        if stretch.path == str(b) and stretch.start in (3000, 5000):
-            raise DataError(f"{stretch.name} cannot be read: Input/output error")
-        return usual(stretch)
+    def blocks(self: SourceFile, start: int = 0, size: int | None = None, *, packed: bool = False) -> Iterator[bytes]:
+        if self.path == str(b) and start in (3000, 5000):
+            raise DataError(f"{self.name} cannot be read: Input/output error")
+        return usual(self, start, size, packed=packed)
 
-    monkeypatch.setattr(triple_ranges, "_blocks", blocks)
+    monkeypatch.setattr(SourceFile, "blocks", blocks)
     with pytest.raises(BadPartitionsError, match=r"b\.jsonl cannot be read: Input/output error; 9 triples are kept"):
         Index.build(tmp_path / "x", [a, b, c])
     with pytest.warns(TrubleuWarning) as warned:
@@ -281,8 +283,8 @@ def test_equal_files_of_a_part_that_is_taken_apart(tmp_path: Path, two: Engine) 
 
 
 def test_small_files_are_looked_at_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(triple_ranges, "BLOCK", 10)
-    monkeypatch.setattr(triple_ranges, "BLOCKS_A_STRETCH", 2)
+    monkeypatch.setattr(ranges, "BLOCK", 10)
+    monkeypatch.setattr(ranges, "BLOCKS_A_PIECE", 2)
     monkeypatch.setattr(triple_ranges, "FILES_AT_ONCE", 3)
     sizes = [0, 8, 9, 4, 0, 0, 0, 45, 3, 20, 20]
     todo = triple_ranges.stretches([(f"{n}.jsonl", size) for n, size in enumerate(sizes)], columns=None, skip_bad=False)

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from tests.mining.shards import shards_of
 from tests.oracles.mining import Found, Row, mined
 from trubleu.mining.bm25 import Bm25
-from trubleu.mining.search import Queries, Scoring, search, search_shards, word_frequencies
-from trubleu.mining.top_k import Best, with_texts
+from trubleu.mining.search import Best, Queries, Scoring, search, search_shards, with_texts, word_frequencies
 from trubleu.native import kernels
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ import pytest
 from tests.scoring.corpora import make_metrics
 from trubleu.cli import main
 from trubleu.data import LineStream
-from trubleu.data.corpus import line_ranges
-from trubleu.data.corpus_files import counted_columns, parquet_height
+from trubleu.data.corpus import counted_columns, line_ranges, parquet_height
 from trubleu.errors import ChangedError, DataError
 from trubleu.execution import engine
 from trubleu.files import remote

@@ -18,8 +18,7 @@ from trubleu.errors import UsageError
 from trubleu.mining import Index
 from trubleu.simulate import World, responder
 from trubleu.simulate.grammar import all_sentences, tokens
-from trubleu.simulate.lexicon import concepts, general, topics
-from trubleu.simulate.phrases import FIT, MESSAGES, RESPONSES
+from trubleu.simulate.lexicon import PHRASES, concepts, general, topics
 from trubleu.simulate.reader import read
 
 if TYPE_CHECKING:
@@ -83,10 +82,10 @@ def test_no_two_acts_are_shown_by_the_same_words() -> None:
 
 
 def test_every_message_can_be_answered() -> None:
-    assert len(MESSAGES) >= 8
-    assert set(FIT) == set(MESSAGES)
-    for asked, fits in FIT.items():
-        assert set(fits) <= {*RESPONSES, ""}, asked
+    assert len(PHRASES.messages) >= 8
+    assert set(PHRASES.fit) == set(PHRASES.messages)
+    for asked, fits in PHRASES.fit.items():
+        assert set(fits) <= {*PHRASES.responses, ""}, asked
         assert max(fits.values()) == 1, asked
 
 

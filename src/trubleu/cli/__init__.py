@@ -82,10 +82,10 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that says what is wrong in one sentence, without printing the usage first."""
+    """A parser without abbreviations that says what is wrong in one sentence, without printing the usage first."""
 
     def __init__(self, **settings: Any) -> None:
-        super().__init__(**{**settings, "formatter_class": HelpFormatter})
+        super().__init__(**{**settings, "allow_abbrev": False, "formatter_class": HelpFormatter})
 
     def error(self, message: str) -> NoReturn:
         """Leave with exit code 2."""
@@ -110,7 +110,6 @@ def build_parser() -> argparse.ArgumentParser:
         prog="trubleu",
         description="Score generated text against references, collect ratings, and measure how far metrics agree with "
         "people.",
-        allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"trubleu {__version__}")
     commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)

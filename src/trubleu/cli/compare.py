@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Any
 
 from trubleu.cli.explain import corpus_and_metric
@@ -16,8 +15,11 @@ from trubleu.cli.options import (
     sampling_of,
     write_output,
 )
+from trubleu.errors import UsageError
 
 if TYPE_CHECKING:
+    import argparse
+
     from trubleu.data import References
     from trubleu.data.segment_values import Value
 
@@ -40,8 +42,6 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         description="Compare two or more systems: scores, intervals, paired tests, and the segments, kinds of segments "
         "and n-grams in which they differ most.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.set_defaults(run=run)
     add_corpus_options(parser, "compare")
@@ -68,7 +68,6 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Compare and print."""
-    from trubleu.errors import UsageError
     from trubleu.execution.progress import Bars
     from trubleu.explain.difference import compare_systems
 
@@ -112,7 +111,6 @@ def run(options: argparse.Namespace) -> None:
 def _columns(options: argparse.Namespace, references: References) -> dict[str, list[Value]]:
     """Read the values that ``--by`` names."""
     from trubleu.data import read_segment_values
-    from trubleu.errors import UsageError
 
     columns: dict[str, list[Value]] = {}
     for argument in options.by:

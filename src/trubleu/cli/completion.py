@@ -6,6 +6,8 @@ import argparse
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from trubleu.errors import UsageError
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -36,8 +38,6 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         help="print a completion script for your shell",
         description="Print a script that lets your shell complete commands, options, files and metric names.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.set_defaults(run=run, files=[])
     parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))
@@ -48,7 +48,6 @@ def run(options: argparse.Namespace) -> None:
     import sys
 
     from trubleu.cli import build_parser
-    from trubleu.errors import UsageError
     from trubleu.optional_deps import needed
 
     if options.files:

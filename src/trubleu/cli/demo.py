@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Any, Final
 
+from trubleu.errors import DataError, MissingExtraError, UsageError, some
+from trubleu.files.paths import is_remote, is_standard
+
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
@@ -71,8 +74,6 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         description="Generate conversations, mine references, let simulated raters rate them, score five systems, "
         "judge the metrics and write a report, in about a minute. Each command is printed before it runs.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.set_defaults(run=run, files=[])
     parser.add_argument(
@@ -101,7 +102,6 @@ def run(options: argparse.Namespace) -> None:
     from pathlib import Path
     from shlex import quote
 
-    from trubleu.errors import MissingExtraError, UsageError, some
     from trubleu.files.writer import locked
 
     def show(line: str) -> None:
@@ -152,8 +152,6 @@ def make_folder(name: str) -> Path:
     """
     from pathlib import Path
 
-    from trubleu.errors import DataError, UsageError, some
-    from trubleu.files.paths import is_remote, is_standard
     from trubleu.files.writer import LOCK
 
     if is_standard(name) or is_remote(name):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Any
 
 from trubleu.cli.options import (
@@ -14,8 +13,10 @@ from trubleu.cli.options import (
     read_corpus,
     write_output,
 )
+from trubleu.errors import DataError, UsageError
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Mapping, Sequence
 
     from trubleu.data import References
@@ -46,8 +47,6 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         help="show how outputs got their scores",
         description="Show which words or n-grams matched which reference, their weights, and how the score follows.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.set_defaults(run=run)
     which = parser.add_argument_group("segments (one of these)")
@@ -82,7 +81,6 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _check_choice(options: argparse.Namespace) -> None:
-    from trubleu.errors import UsageError
 
     given = [name for name in ("segment", "worst", "differ") if getattr(options, name) is not None]
     if len(given) != 1:
@@ -97,7 +95,6 @@ def _check_choice(options: argparse.Namespace) -> None:
 
 
 def _one_metric(options: argparse.Namespace) -> Metric:
-    from trubleu.errors import UsageError
     from trubleu.explain.segment import check_explainable
 
     if len(options.metric) != 1:
@@ -110,7 +107,6 @@ def _one_metric(options: argparse.Namespace) -> Metric:
 def _choose(
     options: argparse.Namespace, metric: Metric, references: References, outputs: Mapping[str, Sequence[str]]
 ) -> list[int]:
-    from trubleu.errors import DataError
     from trubleu.explain.segment import find_segment, most_different, worst
 
     places: list[int]

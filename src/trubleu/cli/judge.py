@@ -52,7 +52,6 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         "judge",
         help="measure how well metrics agree with people",
         description="Measure how well metrics agree with people, how sure that is, and whether one is better.",
-        allow_abbrev=False,
     )
     protocols = parser.add_subparsers(title="protocols", dest="protocol", metavar="PROTOCOL", required=True)
     add_ratings_parser(protocols)
@@ -68,8 +67,6 @@ def add_pairs_parser(protocols: argparse._SubParsersAction[Any]) -> None:
         help="units of segments, pairs of systems, rated outputs: the protocol of the ΔBLEU paper",
         description="Hold differences between systems' scores against differences between their ratings.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.set_defaults(run=run_pairs)
     add_corpus_options(parser, "judge pairs", without=["no_positive", "scale"])
@@ -307,8 +304,6 @@ def add_wmt_parser(protocols: argparse._SubParsersAction[Any]) -> None:
         help="official scores of systems, ranked pairs, direct assessments: the protocol of WMT's metrics tasks",
         description="Correlate metrics with people as the metrics tasks of WMT do. What is not given is not computed.",
         epilog=WMT_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.set_defaults(run=run_wmt)
     add_corpus_options(parser, "judge wmt", systems="*", without=["no_positive", "scale", "columns", "only_common"])

@@ -52,8 +52,6 @@ def add_ratings_parser(protocols: argparse._SubParsersAction[Any]) -> None:
         help="ratings or rankings of outputs: segment and system level, by the measures that the field uses today",
         description="Hold metrics against ratings or rankings of outputs. What there is, is found out from the data.",
         epilog=RATINGS_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.set_defaults(run=run_ratings, set_name=None)
     add_corpus_options(parser, "judge ratings", systems="*", without=["no_positive", "scale", "only_common"])
@@ -85,8 +83,6 @@ def add_sets_parser(protocols: argparse._SubParsersAction[Any]) -> None:
         help="the same metrics on many sets: how far each is from the best",
         description="Judge metrics on many sets, as judge ratings does, and put them side by side.",
         epilog=SETS_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.set_defaults(run=run_sets, metrics_of="judge ratings", weight=None, source=None)
     parser.add_argument("files", nargs="+", metavar="[NAME=]SET", help="a set made by trubleu import")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.cli.options import (
@@ -15,8 +14,12 @@ from trubleu.cli.options import (
     resumable,
     write_output,
 )
+from trubleu.errors import UsageError, counted
+from trubleu.files.paths import format_to_write
 
 if TYPE_CHECKING:
+    import argparse
+
     from trubleu.mining import Index
 
 
@@ -43,8 +46,6 @@ def add_run_parser(commands: argparse._SubParsersAction[Any]) -> None:
         "and which are similar to the seed's response. Add the seed's own response and its message. The output is a "
         "file of unrated references.",
         epilog=RUN_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.set_defaults(run=run)
     parser.add_argument("files", nargs="*", metavar="INDEX", help="an index, made by mine index")
@@ -84,8 +85,6 @@ def add_search_parser(commands: argparse._SubParsersAction[Any]) -> None:
         description="Print what would be mined for a message and a response; without a response, the triples with the "
         "most similar messages.",
         epilog=SEARCH_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.set_defaults(run=look)
     parser.add_argument("files", nargs="*", metavar="INDEX MESSAGE", help="an index, and a message as one argument")
@@ -131,13 +130,10 @@ def run(options: argparse.Namespace) -> None:
     import sys
     from contextlib import ExitStack
 
-    from trubleu.errors import UsageError
     from trubleu.execution.progress import Bars
-    from trubleu.files.paths import format_to_write
     from trubleu.files.writer import check_writable
     from trubleu.mining import Index
-    from trubleu.mining.candidate_files import check_seeds_storable
-    from trubleu.mining.candidates import seed_source, seed_triples
+    from trubleu.mining.candidates import check_seeds_storable, seed_source, seed_triples
     from trubleu.optional_deps import polars_module
     from trubleu.render.mining import summary_table
     from trubleu.render.tables import render_tables
@@ -180,7 +176,6 @@ def run(options: argparse.Namespace) -> None:
 
 def look(options: argparse.Namespace) -> None:
     """Print what a search finds."""
-    from trubleu.errors import UsageError, counted
     from trubleu.mining import Index
     from trubleu.render.mining import candidate_tables
     from trubleu.render.tables import FOR_PROGRAMS, render_tables
@@ -257,7 +252,6 @@ def _nothing(index: Index, message: str, response: str | None, chosen: dict[str,
 
 def _keep_index(index: str, target: str) -> None:
     """Refuse to write a file, or to keep files, in the folder of the index, where every file is its own."""
-    from trubleu.errors import UsageError
     from trubleu.files import paths
 
     if target == "-":
@@ -291,8 +285,6 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         help="mine candidate references from conversations",
         description="Index conversations and mine candidate references from them.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     inner = parser.add_subparsers(title="commands", dest="mine_command", metavar="COMMAND", required=True)
     _add_index(inner)
@@ -308,8 +300,6 @@ def _add_index(commands: argparse._SubParsersAction[Any]) -> None:
         help="index a corpus of triples",
         description="Index a corpus of triples. Memory does not grow with the corpus.",
         epilog=INDEX_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.set_defaults(run=index)
     parser.add_argument("files", nargs="*", metavar="CORPUS", help="files of triples, or folders of them")
@@ -336,8 +326,6 @@ def _add_add(commands: argparse._SubParsersAction[Any]) -> None:
         help="add more triples to an index",
         description="Add more triples to an index. It can be searched meanwhile.",
         epilog=INDEX_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.set_defaults(run=add)
     parser.add_argument("files", nargs="*", metavar="INDEX MORE", help="an index, then files of triples or folders")
@@ -351,7 +339,6 @@ def _add_info(commands: argparse._SubParsersAction[Any]) -> None:
         "info",
         help="describe an index",
         description="Describe what an index contains and how it was made; with --check, verify all checksums.",
-        allow_abbrev=False,
     )
     parser.set_defaults(run=info)
     parser.add_argument("files", nargs="*", metavar="INDEX", help="an index")
@@ -381,11 +368,9 @@ def _add_resume(group: argparse._ArgumentGroup) -> None:
 
 def index(options: argparse.Namespace) -> None:
     """Index a corpus, and say what was made."""
-    from trubleu.errors import UsageError
     from trubleu.execution.progress import Bars
     from trubleu.mining import Index
-    from trubleu.mining.index_builder import corpus_source
-    from trubleu.mining.index_folder import check_outside
+    from trubleu.mining.index_builder import check_outside, corpus_source
     from trubleu.mining.manifest import read_stop_words
     from trubleu.mining.shard import MOST_TRIPLES
 
@@ -418,11 +403,9 @@ def index(options: argparse.Namespace) -> None:
 
 def add(options: argparse.Namespace) -> None:
     """Add to an index, and say what it is now."""
-    from trubleu.errors import UsageError
     from trubleu.execution.progress import Bars
     from trubleu.mining import Index
-    from trubleu.mining.index_builder import corpus_source
-    from trubleu.mining.index_folder import check_outside
+    from trubleu.mining.index_builder import check_outside, corpus_source
 
     if len(options.files) < 2:
         raise UsageError("mine add needs INDEX MORE: an index, and files of triples or folders of them")
@@ -448,7 +431,6 @@ def add(options: argparse.Namespace) -> None:
 
 def info(options: argparse.Namespace) -> None:
     """Print what an index holds."""
-    from trubleu.errors import UsageError
     from trubleu.execution.progress import Bars
     from trubleu.mining import Index
     from trubleu.render.mining import index_tables

@@ -6,6 +6,8 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
+from trubleu.errors import TrubleuWarning, UsageError, nearest, shown
+from trubleu.files.paths import base_name, check_standard_input_once, name_of, same_file
 from trubleu.metrics.defaults import default_metrics, default_text
 
 if TYPE_CHECKING:
@@ -69,7 +71,6 @@ def add_output_options(
 
 def check_output(options: argparse.Namespace) -> None:
     """Refuse what could not be printed or written, before any work is done."""
-    from trubleu.errors import UsageError
     from trubleu.files.writer import check_writable
 
     if not 0 <= options.digits <= MOST_DIGITS:
@@ -81,8 +82,6 @@ def check_output(options: argparse.Namespace) -> None:
 def keep_inputs(options: argparse.Namespace, target: str) -> None:
     """Refuse to write over a file that the command reads."""
     from trubleu.data import parse_system
-    from trubleu.errors import UsageError
-    from trubleu.files.paths import same_file
 
     # In some commands one of the names is a number instead.
     given = [value for name in READ if isinstance(value := getattr(options, name, None), str | list)]
@@ -139,7 +138,6 @@ def add_cache_options(group: argparse._ArgumentGroup) -> None:
 @contextmanager
 def resumable(options: argparse.Namespace) -> Iterator[Cache]:
     """Give the cache that was asked for, and say afterwards how much of it was used."""
-    from trubleu.errors import UsageError
     from trubleu.execution.cache import Cache
 
     if options.resume is None:
@@ -342,8 +340,6 @@ def take_set(options: argparse.Namespace) -> None:
     """
     from os.path import exists, isdir
 
-    from trubleu.errors import UsageError, nearest
-
     given = [*options.systems, *(options.ref or ())]
     folders = [argument for argument in given if isdir(argument)]  # noqa: PTH112 - it may be too long
     if not folders:
@@ -373,7 +369,6 @@ def take_set(options: argparse.Namespace) -> None:
 
 
 def _take_scale(options: argparse.Namespace, scales: Mapping[str, tuple[int, int]]) -> None:
-    from trubleu.errors import UsageError
 
     judged = [aspect for aspect in options.aspect or scales if aspect in scales]
     if options.scale is not None or not judged:
@@ -391,9 +386,7 @@ def read_corpus(options: argparse.Namespace) -> tuple[References, Mapping[str, S
     from trubleu.data.outputs import read_common
     from trubleu.data.reference_files import RATING_TITLES, REFERENCE_TITLES
     from trubleu.data.weights import parse_scale
-    from trubleu.errors import UsageError
     from trubleu.files.lines import read_text_lines
-    from trubleu.files.paths import name_of
 
     files, weights, sources, _ = corpus_files(options)
     scale = getattr(options, "reference_scale", None)
@@ -417,7 +410,6 @@ def read_corpus(options: argparse.Namespace) -> tuple[References, Mapping[str, S
 
 def columns_of(options: argparse.Namespace, path: str, fields: Iterable[str]) -> dict[str, str] | None:
     """Return what ``--columns`` says of one file's fields, None if that is nothing."""
-    from trubleu.files.paths import name_of
     from trubleu.files.tables import is_table_name, table_titles
 
     if not options.columns or not is_table_name(name_of(path)):
@@ -433,8 +425,6 @@ def _check_columns(options: argparse.Namespace) -> None:
     from trubleu.data.outputs import OUTPUT_TITLES
     from trubleu.data.rating_files import TITLES
     from trubleu.data.reference_files import RATING_TITLES, REFERENCE_TITLES
-    from trubleu.errors import UsageError, nearest, shown
-    from trubleu.files.paths import name_of
     from trubleu.files.tables import is_table_name, table_titles
 
     ratings = getattr(options, "ratings", None)
@@ -456,8 +446,6 @@ def _check_columns(options: argparse.Namespace) -> None:
 def corpus_files(options: argparse.Namespace) -> tuple[list[str], list[str], list[str], dict[str, str]]:
     """Return the files of references, weights and sources, and those of outputs by system."""
     from trubleu.data import name_systems
-    from trubleu.errors import UsageError
-    from trubleu.files.paths import check_standard_input_once
 
     if options.refs is not None and options.ref is not None:
         raise UsageError("--refs and --ref both name references; give one of the two")
@@ -485,9 +473,6 @@ def _warn_of_swapped(references: Sequence[str], outputs: Sequence[str]) -> None:
     import re
     import warnings
 
-    from trubleu.errors import TrubleuWarning
-    from trubleu.files.paths import base_name
-
     def like(pattern: str, paths: Sequence[str]) -> bool:
         return all(re.search(pattern, base_name(path).lower()) for path in paths)
 
@@ -511,7 +496,6 @@ def choose_metric(options: argparse.Namespace, *, weighted: bool) -> None:
 
 def build_metrics(options: argparse.Namespace) -> dict[str, Metric]:
     """Make the metrics; options that were given for all go to those that have them."""
-    from trubleu.errors import UsageError
     from trubleu.metrics.registry import metrics_by_name
 
     settings = metric_settings(options)
@@ -531,7 +515,6 @@ def build_metrics(options: argparse.Namespace) -> dict[str, Metric]:
 
 def metric_settings(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
     """Return what the metrics are called and the options of each."""
-    from trubleu.errors import UsageError
     from trubleu.metrics.registry import parse
 
     # By identity: 0 is a value, though it equals False.

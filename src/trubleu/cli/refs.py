@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Any
 
 from trubleu.cli.options import add_output_options, check_output, keep_inputs, write_output
+from trubleu.errors import DataError, UsageError
 
 if TYPE_CHECKING:
+    import argparse
+
     from trubleu.data import References
 
 EPILOG = """\
@@ -27,8 +29,6 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         help="check, convert or prepare references",
         description="Check references, convert them to another format, or prepare them for repeated scoring.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     inner = parser.add_subparsers(title="commands", dest="refs_command", metavar="COMMAND", required=True)
     _add_check(inner)
@@ -42,7 +42,6 @@ def _add_check(commands: argparse._SubParsersAction[Any]) -> None:
         help="count references and weights, and report possible problems",
         description="Count segments, references and weights, and report segments without a positive weight and "
         "references that are unrated, repeated or empty. The exit code is 0 even if there are problems.",
-        allow_abbrev=False,
     )
     parser.set_defaults(run=check)
     _add_input(parser, "FILE", "references: JSON lines, a table, Parquet, one per line, or a prepared file")
@@ -55,7 +54,6 @@ def _add_convert(commands: argparse._SubParsersAction[Any]) -> None:
         help="write references in another format",
         description="Write references in the format given by the name of the second file: .jsonl (optionally with .gz "
         "or .zst) or .parquet. Ids, contexts, messages, texts, weights and origins are kept; ratings become weights.",
-        allow_abbrev=False,
     )
     parser.set_defaults(run=convert)
     _add_input(parser, "FILE", "the references (unless --ref is given), and the file to write")
@@ -73,7 +71,6 @@ def _add_prepare(commands: argparse._SubParsersAction[Any]) -> None:
         help="tokenise references once, for repeated scoring",
         description="Tokenise references once and write them to a file for trubleu score --refs. The file opens "
         "instantly, and scoring with several references is several times as fast.",
-        allow_abbrev=False,
     )
     parser.set_defaults(run=prepare)
     _add_input(parser, "FILE", "the references, unless --ref is given")
@@ -106,7 +103,6 @@ def check(options: argparse.Namespace) -> None:
 
 def convert(options: argparse.Namespace) -> None:
     """Read references and write them in another format."""
-    from trubleu.errors import UsageError
     from trubleu.files.writer import check_writable
 
     if not options.files:
@@ -125,7 +121,6 @@ def _above(references: References, least: float) -> References:
     """Return all segments with those of their references that weigh enough, as the conditions of judge choose them."""
     import numpy as np
 
-    from trubleu.errors import DataError
     from trubleu.judge.pairs.conditions import SEED_ORIGIN, Condition, Shelf
 
     if references.weights is None:
@@ -142,7 +137,6 @@ def _above(references: References, least: float) -> References:
 
 def prepare(options: argparse.Namespace) -> None:
     """Read references, tokenise them and write the result."""
-    from trubleu.errors import UsageError
     from trubleu.execution.progress import Bars
     from trubleu.files.writer import check_writable
     from trubleu.text import tokenizer
@@ -163,7 +157,6 @@ def prepare(options: argparse.Namespace) -> None:
 def _read(options: argparse.Namespace, files: list[str]) -> References:
     """Read references from one file, or from plain ones side by side."""
     from trubleu.data import References
-    from trubleu.errors import UsageError
 
     if options.weight and not options.ref:
         raise UsageError("--weight goes with --ref; a single file holds its weights itself")

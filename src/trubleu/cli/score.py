@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,8 +22,11 @@ from trubleu.cli.options import (
     sampling_of,
     write_output,
 )
+from trubleu.errors import DataError, UsageError
+from trubleu.files.paths import absolute, exists, name_of
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Mapping
 
     from trubleu.execution import Engine
@@ -54,7 +56,6 @@ def add_list_option(parser: argparse._ArgumentGroup) -> None:
 def metric_list(options: argparse.Namespace) -> str:
     """Return the list as ``--format`` says."""
     from trubleu.cli import build_parser
-    from trubleu.errors import UsageError
     from trubleu.render import render_tables
     from trubleu.render.metrics import metric_table, option_table
 
@@ -87,8 +88,6 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         help="score systems against references",
         description="Score one or more systems against references, with intervals and tests.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.set_defaults(run=run)
     add_list_option(add_corpus_options(parser, "score", systems="*"))
@@ -136,7 +135,6 @@ def add_engine_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Score and print."""
-    from trubleu.errors import UsageError
     from trubleu.execution.progress import Bars
     from trubleu.render.scores import render_scores
 
@@ -211,9 +209,7 @@ def _score_ranges(
     """Score files range by range, so that they need not fit into memory."""
     from trubleu.data import LineStream
     from trubleu.data.reference_files import check_plain
-    from trubleu.errors import DataError, UsageError
     from trubleu.execution.output_parts import prepare_folder
-    from trubleu.files.paths import name_of
     from trubleu.files.tables import is_table_name
     from trubleu.metrics.registry import metrics_by_name
     from trubleu.scoring.partitions import counted_on, score_files
@@ -252,7 +248,7 @@ def _score_whole(options: argparse.Namespace, sampling: Sampling, bars: Bars) ->
     """Score what is read as a whole."""
     from dataclasses import replace
 
-    from trubleu.scoring.segment_files import segments_folder, write_report_segments
+    from trubleu.scoring.partitions import segments_folder, write_report_segments
     from trubleu.scoring.systems import score_systems
 
     references, outputs = read_corpus(options)
@@ -279,7 +275,6 @@ def _score_whole(options: argparse.Namespace, sampling: Sampling, bars: Bars) ->
 
 def _for_others(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """Return options of metrics with paths as workers in another folder or on another machine find them."""
-    from trubleu.files.paths import absolute, exists
     from trubleu.vectors.source import READY
 
     def found(option: str, value: Any) -> Any:

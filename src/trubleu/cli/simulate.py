@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.cli.options import add_output_options, check_output, write_output
+from trubleu.errors import UsageError, counted
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Mapping, Sequence
 
     from trubleu.execution.progress import Bars
@@ -39,8 +40,6 @@ def add_world_parser(commands: argparse._SubParsersAction[Any]) -> None:
         description="Generate a world in which the quality of every response is known: a corpus to mine, conversations "
         "to test on, the answers of systems of chosen quality, and the true quality of each answer.",
         epilog=WORLD_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.set_defaults(run=world, files=[])
     parser.add_argument("folder", metavar="FOLDER", help="a new folder")
@@ -66,7 +65,6 @@ def world(options: argparse.Namespace) -> None:
     """Write a made-up world."""
     import sys
 
-    from trubleu.errors import UsageError
     from trubleu.execution.progress import Bars
     from trubleu.simulate import World, write_world
     from trubleu.simulate.world import SYSTEMS
@@ -107,7 +105,6 @@ def read_systems(given: Sequence[str], *, need_names: bool) -> dict[str, str]:
     >>> read_systems(["a=skill:0.8", "parrot"], need_names=True)
     {'a': 'skill:0.8', 'parrot': 'parrot'}
     """
-    from trubleu.errors import UsageError
 
     systems: dict[str, str] = {}
     for each in given:
@@ -125,7 +122,6 @@ def read_systems(given: Sequence[str], *, need_names: bool) -> dict[str, str]:
 def _told(written: WrittenWorld, systems: dict[str, str]) -> str:
     import shlex
 
-    from trubleu.errors import counted
     from trubleu.render.studies import world_table
     from trubleu.render.tables import render_tables
 
@@ -238,8 +234,6 @@ def _parser(
         help=about,
         description=description,
         epilog=epilog,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.set_defaults(files=[])
     return parser
@@ -367,7 +361,6 @@ def run_coverage(options: argparse.Namespace) -> None:
 
 def run_order(options: argparse.Namespace) -> None:
     """Compare the order of systems with the true one."""
-    from trubleu.errors import UsageError
     from trubleu.execution.progress import Bars
     from trubleu.render.studies import render_order
     from trubleu.simulate.studies import order_study
@@ -385,9 +378,7 @@ def run_order(options: argparse.Namespace) -> None:
 
 def _checked(options: argparse.Namespace) -> list[int]:
     """Refuse, before any work is done, what could not be printed or makes no study; return the sizes of test sets."""
-    from trubleu.errors import UsageError
-    from trubleu.simulate.studies.conditions import check_numbers
-    from trubleu.simulate.studies.pool import check_whole
+    from trubleu.simulate.studies.pool import check_numbers, check_whole
     from trubleu.stats.checks import at_least_one, confidence_level
 
     if options.files:
@@ -414,7 +405,6 @@ def _systems(options: argparse.Namespace) -> dict[str, str]:
 
 def _scored(options: argparse.Namespace, systems: Mapping[str, str], bars: Bars) -> tuple[Pool, Sequence[Scored]]:
     """Make the pool, let people rate its candidates, and score it under all conditions."""
-    from trubleu.errors import UsageError
     from trubleu.simulate import World
     from trubleu.simulate.raters import Habits
     from trubleu.simulate.studies import draw_ratings, make_conditions, make_pool, score_pool
@@ -458,7 +448,6 @@ def _scored(options: argparse.Namespace, systems: Mapping[str, str], bars: Bars)
 
 def _numbers(name: str, written: str, words: Mapping[str, int] | None = None) -> list[int]:
     """Read whole numbers with commas between them."""
-    from trubleu.errors import UsageError
 
     numbers = []
     for part in written.split(","):
@@ -486,8 +475,6 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         help="generate made-up data, and plan studies with it",
         description="Generate made-up data of any size from a seed, for rehearsals, planning and benchmarks.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     inner = parser.add_subparsers(title="commands", dest="simulate_command", metavar="COMMAND", required=True)
     add_world_parser(inner)
@@ -502,8 +489,6 @@ def _add_triples(commands: argparse._SubParsersAction[Any]) -> None:
         description="Make up conversations: words with Zipf's frequencies, topics, stock phrases, duplicates and "
         "near-duplicates. The first thousand triples are the same however many are asked for.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.set_defaults(run=triples, files=[])
     parser.add_argument("--n", type=int, required=True, metavar="N", help="number of triples")
@@ -538,7 +523,6 @@ def _add_triples(commands: argparse._SubParsersAction[Any]) -> None:
 
 def triples(options: argparse.Namespace) -> None:
     """Write made-up triples."""
-    from trubleu.errors import UsageError
     from trubleu.execution.progress import Bars
     from trubleu.simulate import TripleSimulation
 

@@ -6,6 +6,8 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from trubleu.cli.options import FORMATS, keep_inputs
+from trubleu.errors import UsageError
+from trubleu.files.paths import check_standard_input_once, format_to_write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,8 +55,6 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         description="Cut conversations into triples (context, message, response), sample seeds from a corpus of them, "
         "and split highly rated seeds into dev and test.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     inner = parser.add_subparsers(title="commands", dest="triples_command", metavar="COMMAND", required=True)
     _add_make(inner)
@@ -70,8 +70,6 @@ def _add_make(commands: argparse._SubParsersAction[Any]) -> None:
         'and earlier turns are its context. Each line is a conversation: an object {"id": ..., "turns": [...]}, or '
         "text with a separator between turns.",
         epilog=MAKE_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.set_defaults(run=make)
     parser.add_argument("files", nargs="*", metavar="DIALOGUES", help="JSON lines or text, one conversation per line")
@@ -100,8 +98,6 @@ def _add_sample(commands: argparse._SubParsersAction[Any]) -> None:
         description="Sample triples at random, without replacement, in one pass over a corpus of any size. They keep "
         "the order of the corpus. The sample depends on the seed and that order, not on how files are split.",
         epilog=SAMPLE_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.set_defaults(run=sample)
     parser.add_argument("files", nargs="*", metavar="CORPUS", help=_TRIPLES)
@@ -118,8 +114,6 @@ def _add_split(commands: argparse._SubParsersAction[Any]) -> None:
         description="Keep triples with a high mean rating, and split them at random into dev and test. Either both "
         "files are written or none. Means are compared as exact fractions.",
         epilog=SPLIT_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.set_defaults(run=split)
     parser.add_argument("files", nargs="*", metavar="TRIPLES", help=_TRIPLES)
@@ -200,7 +194,6 @@ def split(options: argparse.Namespace) -> None:
     from trubleu.data.triples import distinct_triples
     from trubleu.data.weights import FIVE_POINTS
     from trubleu.execution.progress import Bars
-    from trubleu.files.paths import check_standard_input_once
 
     targets = [options.dev_out, options.test_out]
     _check(options, "split", "TRIPLES", targets)
@@ -224,8 +217,6 @@ def split(options: argparse.Namespace) -> None:
 
 def _check(options: argparse.Namespace, command: str, what: str, targets: Sequence[str]) -> None:
     """Refuse what could not be read or written, before any work is done."""
-    from trubleu.errors import UsageError
-    from trubleu.files.paths import format_to_write
     from trubleu.files.writer import check_writable
 
     if not options.files:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,8 +14,10 @@ from trubleu.cli.options import (
     resumable,
     write_output,
 )
+from trubleu.errors import DataError, UsageError
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
     from trubleu.vectors import VectorSource
@@ -41,8 +42,6 @@ def add_train_parser(commands: argparse._SubParsersAction[Any]) -> None:
         help="train vectors of words and n-grams on text",
         description="Train vectors of words and n-grams on text with one sentence per line.",
         epilog=TRAIN_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.set_defaults(run=train)
     parser.add_argument("files", nargs="*", metavar="CORPUS", help="text, one sentence per line; may be compressed")
@@ -106,7 +105,6 @@ def train(options: argparse.Namespace) -> None:
     """Train, and say what was made."""
     import sys
 
-    from trubleu.errors import UsageError
     from trubleu.execution import engine
     from trubleu.execution.progress import Bars
     from trubleu.render.tables import render_tables
@@ -153,7 +151,6 @@ def train(options: argparse.Namespace) -> None:
 
 def _numbers(option: str, written: str) -> tuple[int, ...]:
     """Read whole numbers separated by commas, and ranges such as 1-3."""
-    from trubleu.errors import UsageError
 
     numbers: list[int] = []
     for part in written.split(","):
@@ -185,8 +182,6 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         help="train, inspect, query and convert n-gram vectors",
         description="Train, inspect, query and convert vectors of words and n-grams.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     inner = parser.add_subparsers(title="commands", dest="vectors_command", metavar="COMMAND", required=True)
     add_train_parser(inner)
@@ -201,7 +196,6 @@ def _add_info(commands: argparse._SubParsersAction[Any]) -> None:
         "info",
         help="describe a file of vectors",
         description="Show the number of n-grams per order, their dimensions, and how they were made.",
-        allow_abbrev=False,
     )
     parser.set_defaults(run=info)
     parser.add_argument("files", nargs="*", metavar="SOURCE", help=SOURCE)
@@ -213,7 +207,6 @@ def _add_nearest(commands: argparse._SubParsersAction[Any]) -> None:
         "nearest",
         help="find the n-grams most similar to a phrase",
         description="Find the n-grams whose vectors have the largest cosines with that of a phrase.",
-        allow_abbrev=False,
     )
     parser.set_defaults(run=find_nearest)
     parser.add_argument("files", nargs="*", metavar="SOURCE PHRASE", help=f"{SOURCE}; then a phrase as one argument")
@@ -231,7 +224,6 @@ def _add_similarity(commands: argparse._SubParsersAction[Any]) -> None:
         "similarity",
         help="print the cosine of two n-grams",
         description="Print the cosine of two n-grams, or of several pairs of them.",
-        allow_abbrev=False,
     )
     parser.set_defaults(run=compare)
     parser.add_argument(
@@ -255,7 +247,6 @@ def _add_convert(commands: argparse._SubParsersAction[Any]) -> None:
         help="convert vectors to another format",
         description="Convert vectors to a store, or to word2vec's text or binary format, where _ joins the words of an "
         "n-gram and a word's own _ is escaped with a backslash.",
-        allow_abbrev=False,
     )
     parser.set_defaults(run=convert)
     parser.add_argument("files", nargs="*", metavar="SOURCE TARGET", help=f"{SOURCE}; then the file to write")
@@ -287,7 +278,6 @@ def info(options: argparse.Namespace) -> None:
 
 def find_nearest(options: argparse.Namespace) -> None:
     """Print an n-gram's neighbours."""
-    from trubleu.errors import UsageError
     from trubleu.render.tables import render_tables
     from trubleu.render.vectors import neighbours_table
     from trubleu.vectors import Composed, ListedSource, nearest
@@ -306,7 +296,6 @@ def find_nearest(options: argparse.Namespace) -> None:
 
 def compare(options: argparse.Namespace) -> None:
     """Print cosines."""
-    from trubleu.errors import UsageError
     from trubleu.render.tables import render_tables
     from trubleu.render.vectors import similarities_table
     from trubleu.vectors import similarity
@@ -347,7 +336,6 @@ def convert(options: argparse.Namespace) -> None:
 
 
 def _arguments(options: argparse.Namespace, command: str, wanted: str, count: int | None = None) -> list[str]:
-    from trubleu.errors import UsageError
 
     given: list[str] = options.files
     if not given or (count is not None and len(given) != count):
@@ -363,7 +351,6 @@ def _opened(options: argparse.Namespace, path: str) -> VectorSource:
 
 
 def _listed(options: argparse.Namespace) -> Sequence[str]:
-    from trubleu.errors import DataError
     from trubleu.files.lines import read_text_lines
 
     phrases = [phrase for line in read_text_lines(options.among) if (phrase := _spaced(line))]

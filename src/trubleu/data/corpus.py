@@ -6,44 +6,471 @@ the lines before it. A compressed file can only be read from its start, so range
 
 from __future__ import annotations
 
-import hashlib
+import json
+import os
 from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from itertools import accumulate, chain, groupby, pairwise
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
-from trubleu.data.corpus_files import (
-    OUTPUT_FIELDS,
-    REFERENCE_FIELDS,
-    changed,
-    check_readable,
-    counted_columns,
-    file_blocks,
-    forget_copies,
-    has_weights,
-    json_has_weights,
-    json_rows,
-    mapped_here,
-    parquet_rows,
-    segments_of,
-    texts_of,
-)
+import numpy as np
+
 from trubleu.data.outputs import is_output_record
-from trubleu.data.reference_files import check_length, is_references_record, parallel_columns
+from trubleu.data.reference_files import (
+    WANTED,
+    SegmentCollector,
+    check_length,
+    id_field,
+    is_references_record,
+    parallel_columns,
+    text_field,
+)
 from trubleu.data.references import References
-from trubleu.errors import DataError, counted
+from trubleu.errors import BadPartitionsError, DataError, UsageError, counted, shown, some
 from trubleu.files import paths as places
-from trubleu.files.jsonl import is_json_name
-from trubleu.files.lines import after_line, byte_blocks, line_blocks, lines_of_blocks, newlines_in
-from trubleu.files.parquet import PARQUET_MAGIC
-from trubleu.files.paths import is_standard, name_of
+from trubleu.files import ranges
+from trubleu.files.compression import is_packed
+from trubleu.files.jsonl import is_json_name, parse_object
+from trubleu.files.lines import (
+    LinePieces,
+    byte_blocks,
+    decode_lines,
+    line_blocks,
+    lines_of_blocks,
+    open_bytes,
+    own_lines,
+)
+from trubleu.files.parquet import PARQUET_MAGIC, damage_named, scan_parquet
+from trubleu.files.paths import base_name, format_of, is_standard, name_of, unreadable
+from trubleu.files.ranges import LineCount, LineIndex, SourceFile, State, count_lines, digest_of, state_of
 from trubleu.files.tables import is_table_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping
+    from pathlib import Path
 
-    from trubleu.data.corpus_files import CountedColumn, Form, Mapped, NamedFile, Role
+    from trubleu.data.reference_files import Columns
     from trubleu.files.paths import PathLike
+
+
+Form: TypeAlias = Literal["text", "jsonl", "parquet"]
+"""What the rows of a file are."""
+
+Role: TypeAlias = Literal["references", "outputs", "text"]
+"""What a file holds; weights and messages are text whatever they look like."""
+
+REFERENCE_FIELDS: Final = WANTED
+OUTPUT_FIELDS: Final = ("id", "text")
+"""What is looked at in records of references, and in those of outputs."""
+
+SLICE: Final = 1 << 14
+"""Rows of a Parquet file that are decoded at once."""
+
+_copied: set[str] = set()  # addresses of tables of which this process has copies
+
+_HEAD: Final = 64
+_BLOCK: Final = 1 << 16
+
+
+class Row(NamedTuple):
+    """A record, where it is, and the id that it has if it does not say one."""
+
+    place: str
+    default_id: str
+    record: dict[str, Any]
+
+
+def form_of_file(path: str, name: str, role: Role, *, packed: bool) -> Form | None:
+    """Find out what the rows of a file are, from its name and its beginning; None if it is empty.
+
+    The same as when whole files are read.
+
+    Raises
+    ------
+    DataError
+        If they are nothing that could be cut into ranges.
+    """
+    with open_bytes(path, name) as stream:
+        head = stream.read(_HEAD)
+        if (format_of(name) == "parquet" and role != "text") or head.startswith(PARQUET_MAGIC):
+            if packed:
+                raise DataError(f"{name} is a Parquet file that was compressed again; unpack it")
+            return "parquet"
+        if role == "text":
+            return "text" if head else None
+        if b"\0" in head:
+            raise DataError(
+                f"{name} is neither text nor Parquet; prepared references are read as a whole, so give single files "
+                "without --engine, or the file that they were made from"
+            )
+        if is_json_name(name):
+            return "jsonl"
+        if not head:
+            return None
+        pieces, block = LinePieces(name), head
+        while b"\n" not in block:
+            pieces.add(block, 0)
+            if not (block := stream.read(_BLOCK)):
+                break
+    # Only the first line: wrong bytes elsewhere are the business of whoever reads them.
+    first = pieces.joined(block.partition(b"\n")[0]).decode("utf-8-sig", "replace")
+    is_record = is_references_record if role == "references" else is_output_record
+    return "jsonl" if is_record(first) else "text"
+
+
+def json_rows(lines: Sequence[str], name: str, before: int) -> list[Row]:
+    """Return the records of some lines, so many having gone before.
+
+    Raises
+    ------
+    DataError
+        If a line is no object, or blank: which record comes with which is then no longer known.
+    """
+    rows = []
+    for number, line in enumerate(lines, before + 1):
+        place = f"{name}:{number}"
+        if not line or line.isspace():
+            raise DataError(f"{place} is blank, but here every line must hold one record; remove blank lines")
+        rows.append(Row(place, base_name(place), parse_object(line, place)))
+    return rows
+
+
+def parquet_height(path: str, name: str) -> int:
+    """Return how many rows a Parquet file has."""
+    copy = _copy(path, name)
+    with damage_named(name) as polars:
+        return int(scan_parquet(copy, name).select(polars.len()).collect().item())
+
+
+def parquet_rows(path: str, name: str, fields: Sequence[str], first: int, count: int) -> Iterator[list[Row]]:
+    """Yield some rows of a Parquet file with those of the fields that are there, all if none are named, in slices.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read, or its rows are not what fields are asked of.
+    """
+    copy = _copy(path, name)
+    with damage_named(name):
+        lazy = scan_parquet(copy, name)
+        there = list(lazy.collect_schema())
+        needed = "references" if fields == REFERENCE_FIELDS else "text"
+        if fields and needed not in there:
+            long = "; with one row per reference, give single files without --engine, or have one row per segment with "
+            hint = f"{long}trubleu refs convert" if needed == "references" and "text" in there else ""
+            raise DataError(f"{name}: the column {needed} must be there; columns found: {some(there) or 'none'}{hint}")
+        wanted = lazy.select([field for field in there if field in fields or not fields])
+        for begin in range(first, first + count, SLICE):
+            frame = wanted.slice(begin, min(SLICE, first + count - begin)).collect()
+            yield [
+                Row(f"{name}: row {number}", base_name(f"{name}:{number}"), record)
+                for number, record in enumerate(frame.iter_rows(named=True), begin + 1)
+            ]
+
+
+def segments_of(rows: Sequence[Row], source: str, *, weighted: bool) -> Columns:
+    """Lay records of references flat; ``weighted`` says whether the corpus has weights at all.
+
+    Raises
+    ------
+    DataError
+        If a record cannot be used.
+    UsageError
+        If there is a weight where there should be none.
+    """
+    collector = SegmentCollector(source)
+    for row in rows:
+        collector.add(row.record, row.place, row.default_id)
+    columns = collector.columns()
+    if columns.weights is None and weighted:
+        return columns._replace(weights=np.full(len(columns.texts), np.nan))
+    if columns.weights is not None and not weighted:
+        first = next(row for row in rows if has_weights(row.record))
+        raise UsageError(
+            f"{first.place} has weights, but the first segments of {source} have none; give those null for a weight, "
+            "or read the file as a whole, without --engine"
+        )
+    return columns
+
+
+def has_weights(record: object) -> bool:
+    """Return whether a record of references, whatever else is wrong with it, has a weight or ratings, be they null."""
+    items = record.get("references") if isinstance(record, dict) else None
+    return isinstance(items, list) and any(
+        isinstance(item, dict) and not {"weight", "ratings"}.isdisjoint(item) for item in items
+    )
+
+
+def json_has_weights(line: bytes) -> bool:
+    """Return the same of a line that may hold such a record; what is wrong with it is said when it is read."""
+    try:
+        return has_weights(json.loads(line))
+    except (ValueError, RecursionError):
+        return False
+
+
+def texts_of(rows: Sequence[Row], ids: Sequence[str], source: str, *, form: Form) -> list[str]:
+    """Return the texts of records of outputs, which must come in the order of the references' ids.
+
+    A table without a column of ids is in order.
+
+    Raises
+    ------
+    DataError
+        If a record cannot be used.
+    UsageError
+        If an id is not that of the references' record in its place.
+    """
+    for row, identity in zip(rows, ids, strict=True):
+        if form == "parquet" and "id" not in row.record:
+            break
+        found = id_field(row.record, row.place)
+        if found is None:
+            raise DataError(f"{row.place}: the field id is missing; outputs are joined with references by id")
+        if found != identity:
+            raise UsageError(
+                f"{row.place} has the id {shown(found)} where {source} has {shown(identity)}: files that are cut into "
+                "ranges must have their records in the same order; sort both, or give whole files without --engine, "
+                "whose records may come in any order"
+            )
+    return [text_field(row.record, "text", row.place) for row in rows]
+
+
+def forget_copies(but: Collection[str]) -> None:
+    """Remove copies of tables elsewhere that this process has made and no longer needs: all but some."""
+    for address in _copied - set(but):
+        from trubleu.files.remote import forget
+
+        forget(address)
+        _copied.remove(address)
+
+
+def _copy(path: str, name: str) -> Path:
+    if places.is_remote(path):
+        _copied.add(path)
+    try:
+        return places.local_copy(path)
+    except OSError as error:
+        raise DataError(unreadable(name, error)) from error
+
+
+_WITHOUT_RANGES: Final = "put it into a file, or give single files without --engine"
+
+Mapped = Callable[[str, Callable[[Any, None], Any], Sequence[Any]], Iterable[tuple[Any, Any]]]
+"""Calls a function for each of some things, wherever that is done, and yields both, in order; a stage has a name."""
+
+
+def mapped_here(_stage: str, function: Callable[[Any, None], Any], things: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+    """Call a function for each of some things, one after the other."""
+    return ((thing, function(thing, None)) for thing in things)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedFile(SourceFile):
+    """A file of a column.
+
+    Attributes
+    ----------
+    role
+        What the column is.
+    """
+
+    role: Role = "references"
+
+
+class Look(NamedTuple):
+    """What a look at a file tells."""
+
+    form: Form | None
+    """What a row is; None if there is nothing in the file."""
+    packed: bool
+    """Whether it is compressed."""
+    size: int
+    """In bytes, as it is."""
+    state: State
+    """How it is now."""
+
+
+def files_of(path: PathLike, role: Role = "references") -> list[NamedFile]:
+    """Return a file, or the files of a folder in the order of their names.
+
+    Raises
+    ------
+    DataError
+        If the folder has no files, or cannot be listed, or a file is a pipe.
+    """
+    name = name_of(path)
+    if is_standard(path):
+        raise DataError(f"- (standard input) cannot be cut into ranges; {_WITHOUT_RANGES}")
+    try:
+        if not places.is_folder(path):
+            return [NamedFile(_reachable(path, name), name, role=role)]
+        found = places.files_below(path)
+    except OSError as error:
+        raise DataError(unreadable(name, error)) from error
+    if not found:
+        raise DataError(f"{name} is a folder without files; put the parts of a column there, or name a file")
+    return [NamedFile(_reachable(each, each), each, role=role) for each in found]
+
+
+def _reachable(path: PathLike, name: str) -> str:
+    """Return where others, who need not have this process' standard input, find a file."""
+    whole = places.absolute(path)
+    if places.is_remote(path):
+        return whole
+    if places.exists(whole) and not places.is_file(whole):
+        raise DataError(f"{name} is a pipe, which cannot be cut into ranges; {_WITHOUT_RANGES}")
+    # Behind /dev/stdin may be a file, but in each process another one.
+    return os.path.realpath(whole) if whole.startswith(("/dev/", "/proc/")) else whole
+
+
+def look_at(file: NamedFile, _state: None = None) -> Look:
+    """Find out what a file holds.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read.
+    """
+    try:
+        packed = is_packed(places.first_bytes(file.path, 4))
+        size = places.byte_size(file.path)
+        state = state_of(file.path)
+    except OSError as error:
+        raise DataError(unreadable(file.name, error)) from error
+    return Look(form_of_file(file.path, file.name, file.role, packed=packed), packed, size, state)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some blocks of a file, to be counted; a compressed file and a Parquet file are one piece, of a single block.
+
+    Attributes
+    ----------
+    file
+        The file.
+    form
+        What its rows are.
+    start, size
+        Which bytes of it; no size for one that is a single block.
+    """
+
+    file: NamedFile
+    form: Form
+    start: int
+    size: int | None
+
+    def __str__(self) -> str:
+        return self.file.name if self.size is None else f"{self.file.name} from byte {self.start}"
+
+
+def pieces(file: NamedFile, look: Look) -> list[Piece]:
+    """Cut a file into pieces."""
+    if look.form is None:
+        return []
+    if look.packed or look.form == "parquet":
+        return [Piece(file, look.form, 0, None)]
+    return [Piece(file, look.form, start, size) for start, size in ranges.pieces(look.size)]
+
+
+def count_rows(piece: Piece, _state: None = None) -> LineCount:
+    """Count the rows of a piece, block by block."""
+    if piece.form == "parquet":
+        piece.file.check_unchanged()
+        forget_copies(but=[piece.file.path])
+        return LineCount((parquet_height(piece.file.path, piece.file.name),))
+    return count_lines(piece.file, piece.start, piece.size, packed=piece.size is None)
+
+
+class CountedFile(LineIndex):
+    """A file whose rows were counted.
+
+    Parameters
+    ----------
+    file, look
+        The file, and what it is.
+    counts
+        What was counted in each of its `pieces`.
+    """
+
+    def __init__(self, file: NamedFile, look: Look, counts: Sequence[LineCount]) -> None:
+        super().__init__(counts, whole=look.packed or look.form == "parquet")
+        self.file = file
+        self.look = look
+
+
+class CountedColumn:
+    """A column whose rows were counted.
+
+    Parameters
+    ----------
+    name
+        What it is called in messages.
+    files
+        Its files, one after the other.
+
+    Attributes
+    ----------
+    form
+        What its rows are; text if there are none.
+    rows
+        How many rows it has.
+    starts
+        The number of the first row of each file.
+    packed
+        Whether some file is compressed.
+
+    Raises
+    ------
+    DataError
+        If files are of different forms.
+    """
+
+    def __init__(self, name: str, files: Sequence[CountedFile]) -> None:
+        self.name = name
+        self.files = files
+        *self.starts, self.rows = accumulate((file.rows for file in files), initial=0)
+        self.packed = any(file.look.packed for file in files)
+        forms = {form: file.file.name for file in files if (form := file.look.form) is not None}
+        if len(forms) > 1:
+            raise DataError(f"the files of {name} do not hold the same: {some(forms.values())}; give them one form")
+        self.form: Form = next(iter(forms), "text")
+
+
+def counted_columns(
+    paths: Sequence[PathLike], mapped: Mapped = mapped_here, roles: Sequence[Role] = ()
+) -> list[CountedColumn]:
+    """Count the rows of all files of some columns, which are of references if nothing is said.
+
+    Raises
+    ------
+    DataError
+        If a file cannot be used.
+    """
+    roles = roles or ["references"] * len(paths)
+    given = [(name_of(path), role) for path, role in zip(paths, roles, strict=True)]
+    files = {key: files_of(path, key[1]) for key, path in zip(given, paths, strict=True)}
+    every = list(dict.fromkeys(file for each in files.values() for file in each))
+    looks = dict(_seen(mapped("look at files", look_at, every)))
+    seen = {file: replace(file, state=looks[file].state) for file in every}
+    cut = [piece for file in every for piece in pieces(seen[file], looks[file])]
+    counts = mapped("count lines", count_rows, cut)
+    found = {file: [count for _, count in group] for file, group in groupby(counts, key=lambda each: each[0].file)}
+    columns = {
+        key: CountedColumn(key[0], [CountedFile(seen[file], looks[file], found.get(seen[file], [])) for file in each])
+        for key, each in files.items()
+    }
+    return [columns[key] for key in given]
+
+
+def _seen(looks: Iterable[tuple[NamedFile, Look]]) -> Iterator[tuple[NamedFile, Look]]:
+    try:
+        yield from looks
+    except BadPartitionsError as error:
+        if len(error.partitions) > 1:
+            raise
+        raise DataError(next(iter(error.partitions.values()))) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,70 +506,36 @@ class Span:
             If they cannot be read, or are no longer all there.
         """
         found = 0
-        for rows in self._rows(fields):
+        for rows in self._records(fields) if self.form == "parquet" else self._lines():
             found += len(rows)
             yield rows
         if found != self.count:
-            raise changed(self.file)
+            raise self.file.changed()
 
     def digest(self) -> bytes:
         """Return what differs if the rows do."""
-        found = hashlib.blake2b(digest_size=32)
-        if self.form == "parquet":
-            for rows in self._rows(()):
-                found.update(repr([row.record for row in rows]).encode("utf-8", "surrogatepass"))
-            return found.digest()
-        for block in self._lines():
-            found.update(block)
-        return found.digest()
+        if self.form != "parquet":
+            return digest_of(self._own())
+        records = (repr([row.record for row in rows]) for rows in self._records(()))
+        return digest_of((0, text.encode("utf-8", "surrogatepass")) for text in records)
 
     def content(self) -> bytes:
         """Return the lines as they are."""
-        return b"".join(self._lines())
+        return b"".join(block for _, block in self._own())
 
-    def _lines(self) -> Iterator[bytes]:
-        blocks = self._own_blocks()
-        next(blocks)
-        yield from blocks  # type: ignore[misc]
+    def _records(self, fields: Sequence[str]) -> Iterator[list[Any]]:
+        self.file.check_unchanged()
+        return parquet_rows(self.file.path, self.file.name, fields, self.first, self.count)
 
-    def _rows(self, fields: Sequence[str]) -> Iterator[list[Any]]:
-        name = self.file.name
-        if self.form == "parquet":
-            check_readable(self.file)
-            yield from parquet_rows(self.file.path, name, fields, self.first, self.count)
-            return
-        blocks = self._own_blocks()
-        offset = next(blocks)
+    def _lines(self) -> Iterator[list[Any]]:
         number = self.first
-        for lines in lines_of_blocks(blocks, name, offset=offset, number=number):  # type: ignore[arg-type]
-            yield lines if self.form == "text" else json_rows(lines, name, number)
+        for lines in lines_of_blocks(self._own(), self.file.name, decode_lines, number):
+            yield lines if self.form == "text" else json_rows(lines, self.file.name, number)
             number += len(lines)
 
-    def _own_blocks(self) -> Iterator[int | bytes]:
-        """Yield the byte at which the lines begin, and then what is theirs and nothing of their neighbours'."""
-        skip, left, offset = self.skip, self.count, self.byte
-        begun = False
-        for block in file_blocks(self.file, self.byte, None, packed=self.packed):
-            rest = block
-            if skip:
-                newlines = newlines_in(block)
-                if newlines < skip:
-                    skip -= newlines
-                    offset += len(block)
-                    continue
-                cut = after_line(block, skip)
-                rest, skip, offset = block[cut:], 0, offset + cut
-            if not begun:
-                begun = True
-                yield offset
-            newlines = newlines_in(rest)
-            if newlines >= left:
-                yield rest[: after_line(rest, left)]
-                return
-            left -= newlines
-            yield rest
-        if not begun:
-            yield offset
+    def _own(self) -> Iterator[tuple[int, bytes]]:
+        blocks = self.file.blocks(self.byte, packed=self.packed)
+        return own_lines(blocks, self.byte, self.skip, self.count, self.file.changed)
 
 
 @dataclass(frozen=True, slots=True)

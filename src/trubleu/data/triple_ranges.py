@@ -6,13 +6,9 @@ read only from their beginning anyway.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import TYPE_CHECKING, Final
-
-import numpy as np
 
 from trubleu.data.triple_formats import (
     LOOKED_AT,
@@ -25,12 +21,13 @@ from trubleu.data.triple_formats import (
     go_over_to,
     table_batches,
 )
-from trubleu.errors import ChangedError, DataError, some
+from trubleu.errors import DataError, some
+from trubleu.files import ranges
 from trubleu.files.compression import is_packed
-from trubleu.files.lines import BOM, LineReader, newlines_in, opened, size_of
+from trubleu.files.lines import LineReader, opened, size_of
 from trubleu.files.parquet import PARQUET_MAGIC
 from trubleu.files.paths import absolute, first_bytes, format_of, labels, open_binary, unreadable
-from trubleu.native import kernels
+from trubleu.files.ranges import LineCount, LineIndex, SourceFile, count_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -249,12 +246,6 @@ def _is_plain_parquet(path: str) -> bool:
     return first_bytes(path, len(PARQUET_MAGIC)) == PARQUET_MAGIC
 
 
-BLOCK: Final = 4 * 2**20
-"""Bytes of a block, the lines of which are counted together."""
-
-BLOCKS_A_STRETCH: Final = 16
-"""Blocks that are looked at in one go."""
-
 FILES_AT_ONCE: Final = 256
 """Small files that are looked at in one go, if they are not larger together than a stretch."""
 
@@ -310,10 +301,8 @@ class Look:
 
     Attributes
     ----------
-    newlines, checksums
-        Of each block.
-    unended
-        Whether it ends, but not with a new line.
+    lines
+        How many there are in each block.
     form, rows
         What the file is, and how many rows it says it has; both of a first stretch only. No form stands for a file that
         can be read only from its beginning.
@@ -321,9 +310,7 @@ class Look:
         Why the file cannot be read with these options, if so.
     """
 
-    newlines: tuple[int, ...]
-    checksums: tuple[int, ...]
-    unended: bool
+    lines: LineCount
     form: Form | None = None
     rows: int | None = None
     refusal: str = ""
@@ -331,18 +318,17 @@ class Look:
 
 def stretches(files: Sequence[tuple[str, int]], *, columns: tuple[str, ...] | None, skip_bad: bool) -> list[Stretch]:
     """Cut files, given as they are called with their sizes, into stretches; an empty file is one, too."""
-    step = BLOCK * BLOCKS_A_STRETCH
     called = labels([name for name, _ in files])
     return [
-        Stretch(number, absolute(name), name, start, min(step, size - start), size, columns, skip_bad, called[number])
+        Stretch(number, absolute(name), name, start, some_of_it, size, columns, skip_bad, called[number])
         for number, (name, size) in enumerate(files)
-        for start in range(0, size or 1, step)
+        for start, some_of_it in ranges.pieces(size)
     ]
 
 
 def together(found: Iterable[Stretch]) -> list[Stretches]:
     """Put stretches that follow each other together where they are whole files, and small ones."""
-    step = BLOCK * BLOCKS_A_STRETCH
+    step = ranges.BLOCK * ranges.BLOCKS_A_PIECE
     groups: list[list[Stretch]] = []
     room = 0  # bytes that fit into the last group
     for stretch in found:
@@ -367,37 +353,15 @@ def look(stretches: Stretches, _state: None = None) -> tuple[Look, ...]:
 
 
 def _look(stretch: Stretch) -> Look:
-    newlines, checksums = [], []
-    last = b"\n"
-    for number, block in enumerate(_blocks(stretch)):
-        newlines.append(newlines_in(block))
-        checksums.append(kernels.checksum(np.frombuffer(block, np.uint8)))
-        # A file with nothing but a byte order mark has no line.
-        text = block if stretch.start or number else block.removeprefix(BOM)
-        last = text[-1:] or last
-    found = tuple(newlines), tuple(checksums), last != b"\n"
+    found = count_lines(SourceFile(stretch.path, stretch.name), stretch.start, stretch.size)
     if stretch.start:
-        return Look(*found)
+        return Look(found)
     go_over_to(stretch.path)
     try:
         known = form_of(stretch.path, stretch.name, stretch.columns, lenient=stretch.lenient)
     except LayoutError as error:
-        return Look(*found, refusal=str(error))
-    return Look(*found) if known is None else Look(*found, *known)
-
-
-def _blocks(stretch: Stretch) -> Iterator[bytes]:
-    try:
-        with open_binary(stretch.path) as stream:
-            stream.seek(stretch.start)
-            for first in range(0, stretch.size, BLOCK):
-                wanted = min(BLOCK, stretch.size - first)
-                block = stream.read(wanted)
-                if len(block) < wanted:
-                    raise ChangedError(f"{stretch.name} became shorter while it was read; do not write to it meanwhile")
-                yield block
-    except OSError as error:
-        raise DataError(unreadable(stretch.name, error)) from error
+        return Look(found, refusal=str(error))
+    return Look(found) if known is None else Look(found, *known)
 
 
 class SurveyedFile:
@@ -421,14 +385,12 @@ class SurveyedFile:
     def __init__(self, looks: Sequence[tuple[Stretch, Look]]) -> None:
         self._stretch, first = looks[0]
         self._form = first.form
-        self._lines = first.form is not None and not first.form.parquet
-        self._before = [0, *accumulate(count for _, each in looks for count in each.newlines)]
-        self._checksums = [checksum for _, each in looks for checksum in each.checksums]
+        self._index = LineIndex([each.lines for _, each in looks], whole=first.form is None or first.form.parquet)
         self.number = self._stretch.file
         self.size = self._stretch.whole
         self.rows: int | None = None
         if first.form is not None:
-            self.rows = self._before[-1] + looks[-1][1].unended if first.rows is None else first.rows
+            self.rows = self._index.rows if first.rows is None else first.rows
 
     def whole(self) -> TripleRange:
         """Return all rows without counting them."""
@@ -438,17 +400,10 @@ class SurveyedFile:
     def some(self, first: int, count: int) -> TripleRange:
         """Return some rows of a file whose rows are known."""
         where, rows = self._stretch, self.rows or 1
-        # The block in which the row before ends.
-        block = max(0, bisect_left(self._before, first) - 1) if self._lines else 0
-        skip = first - self._before[block] if self._lines else 0
+        begin, skip = (0, 0) if self._form is None or self._form.parquet else self._index.begin(first)
         size = self.size * (first + count) // rows - self.size * first // rows
-        begin = block * BLOCK
         return TripleRange(where.file, where.path, where.name, first, count, begin, skip, self._form, size, where.label)
 
     def content(self, part: TripleRange) -> list[int]:
         """Return numbers that differ if rows of this file do; at least if they, or rows close to them, do."""
-        if not self._lines or part.count is None:
-            return self._checksums
-        end = bisect_left(self._before, part.first + part.count)
-        # Where a line of the range ends is in the last of these blocks.
-        return self._checksums[part.byte // BLOCK : end]
+        return self._index.content(part.first, part.count)

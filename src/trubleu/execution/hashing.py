@@ -33,12 +33,12 @@ _COUNTED_WITH: Final = (
 
 @cache
 def sources_digest() -> str:
-    """Return a hash of this package's sources, Python and C++, which tells two states of one version apart."""
+    """Return a hash of this package's sources, with its word lists, which tells two states of one version apart."""
     from trubleu.native import kernels
 
     folder = Path(__file__).parents[1]
     digest = hashlib.blake2b(kernels.sources.encode(), digest_size=16)
-    for path in sorted(folder.rglob("*.py")):
+    for path in sorted([*folder.rglob("*.py"), *folder.rglob("*.toml")]):
         content = path.read_bytes()
         digest.update(f"{path.relative_to(folder).as_posix()}\n{len(content)}\n".encode())
         digest.update(content)

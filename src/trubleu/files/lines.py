@@ -11,7 +11,7 @@ import codecs
 import sys
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 
 import numpy as np
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import io
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+Text = TypeVar("Text", str, "str | None")
 
 MAX_LINE = "TRUBLEU_MAX_LINE"
 _MEGABYTES = 64  # of the longest line, with its end in another block than its beginning
@@ -93,25 +94,87 @@ def line_blocks(path: PathLike) -> Iterator[list[str]]:
 
 def split_lines(stream: BinaryIO, name: str, *, keep_ends: bool = False) -> Iterator[list[str]]:
     """Yield the lines of an open file as `line_blocks` does; with ``keep_ends``, each with its end."""
-    return lines_of_blocks(iter(partial(stream.read, _BLOCK), b""), name, keep_ends=keep_ends)
+    blocks = ((0, block) for block in iter(partial(stream.read, _BLOCK), b""))
+    return lines_of_blocks(blocks, name, partial(decode_lines, keep_ends=keep_ends))
 
 
 def lines_of_blocks(
-    blocks: Iterable[bytes], name: str, *, offset: int = 0, number: int = 0, keep_ends: bool = False
-) -> Iterator[list[str]]:
-    """Yield the lines of blocks that begin so many bytes and lines into a file."""
+    blocks: Iterable[tuple[int, bytes]],
+    name: str,
+    decode: Callable[[bytes, str, int, int], list[Text]],
+    number: int = 0,
+) -> Iterator[list[Text]]:
+    """Yield the lines of blocks, decoded, of which the first comes with the byte of the file at which it begins.
+
+    Parameters
+    ----------
+    blocks
+        Bytes that follow each other, each with where they begin; only that of the first is looked at.
+    name
+        What messages call the file.
+    decode
+        Makes lines of bytes, as `decode_lines`.
+    number
+        How many lines of the file come before.
+    """
     pieces = LinePieces(name)
-    for block in blocks:
+    offset: int | None = None
+    for start, block in blocks:
+        offset = start if offset is None else offset
         cut = block.rfind(b"\n") + 1
         if cut:
             data = pieces.joined(block[:cut])
-            lines = decode_lines(data, name, offset, number, keep_ends)
+            lines = decode(data, name, offset, number)
             offset += len(data)
             number += len(lines)
             yield lines
         pieces.add(block[cut:], number)
     if last := pieces.joined(b""):
-        yield decode_lines(last, name, offset, number, keep_ends)
+        yield decode(last, name, offset or 0, number)
+
+
+def own_lines(
+    blocks: Iterable[bytes], offset: int, skip: int, count: int | None, short: Callable[[], Exception]
+) -> Iterator[tuple[int, bytes]]:
+    """Yield the bytes of some lines and nothing of their neighbours', each time with where these bytes begin.
+
+    Parameters
+    ----------
+    blocks
+        The file from some byte on.
+    offset
+        That byte.
+    skip
+        How many lines come before, which are neither decoded nor split.
+    count
+        How many lines there are, all that follow if None. What comes after them is not looked at.
+    short
+        Makes the error for a file that has fewer lines.
+    """
+    left, last = count, b"\n"
+    if left == 0:
+        return
+    for block in blocks:
+        last = block[-1:]
+        own = block
+        if skip:
+            ends = newlines_in(block)
+            own = block[after_line(block, skip) :] if ends >= skip else b""
+            skip -= min(ends, skip)
+            offset += len(block) - len(own)
+            if not own:
+                continue
+        if left is not None:
+            ends = newlines_in(own)
+            if ends >= left:
+                yield offset, own[: after_line(own, left)]
+                return
+            left -= ends
+        yield offset, own
+        offset += len(own)
+    unended = last != b"\n"
+    if skip > unended or (left or 0) > (unended and not skip):
+        raise short()
 
 
 class LinePieces:
@@ -143,7 +206,7 @@ class LinePieces:
         return data
 
 
-def decode_lines(data: bytes, name: str, offset: int, number: int, keep_ends: bool) -> list[str]:
+def decode_lines(data: bytes, name: str, offset: int, number: int, keep_ends: bool = False) -> list[str]:
     """Split whole lines of bytes; ``offset`` and ``number`` are the bytes and lines before them."""
     start = len(BOM) if offset == 0 and data.startswith(BOM) else 0
     try:
@@ -299,7 +362,7 @@ class LineReader:
                 break
             pieces.add(block, self._number)
         head, _, _ = b"".join(self._ready).partition(b"\n")
-        lines = self._decoded(head, 0, 0)
+        lines = self._decoded(head, self._name, 0, 0)
         return (lines[0] if lines else None) or ""
 
     def head(self, count: int) -> list[str]:
@@ -345,41 +408,13 @@ class LineReader:
             yield waiting[begin:]
 
     def _lines(self, passed: int, left: int | None) -> Iterator[list[Line]]:
-        if left == 0:
-            return
-        offset, number = self._offset, self._number + passed
-        pieces = LinePieces(self._name)
-        last = b"\n"
-        for block in self._blocks():
-            last = block[-1:]
-            rest = block
-            if passed:
-                ends = newlines_in(block)
-                at = after_line(block, passed) if ends >= passed else len(block)
-                passed -= min(ends, passed)
-                offset += at
-                rest = block[at:]
-                if not rest:
-                    continue
-            if left is not None and newlines_in(rest) >= left:
-                yield self._decoded(pieces.joined(rest[: after_line(rest, left)]), offset, number)
-                return
-            cut = rest.rfind(b"\n") + 1
-            if cut:
-                data = pieces.joined(rest[:cut])
-                lines = self._decoded(data, offset, number)
-                offset += len(data)
-                number += len(lines)
-                left = None if left is None else left - len(lines)
-                yield lines
-            pieces.add(rest[cut:], number)
-        end = pieces.joined(b"")
-        if passed > (last != b"\n") or (left is not None and left > bool(end)):
-            raise DataError(
-                f"{self._name} has fewer rows than have been read from it before; it must have changed, so start again"
-            )
-        if end:
-            yield self._decoded(end, offset, number)
+        own = own_lines(self._blocks(), self._offset, passed, left, self._short)
+        return lines_of_blocks(own, self._name, self._decoded, self._number + passed)
+
+    def _short(self) -> DataError:
+        return DataError(
+            f"{self._name} has fewer rows than have been read from it before; it must have changed, so start again"
+        )
 
     def _blocks(self) -> Iterator[bytes]:
         yield from self._ready
@@ -392,16 +427,16 @@ class LineReader:
         self.taken += len(block)
         return block
 
-    def _decoded(self, data: bytes, offset: int, number: int) -> list[Line]:
+    def _decoded(self, data: bytes, name: str, offset: int, number: int) -> list[Line]:
         try:
-            return list(decode_lines(data, self._name, offset, number, keep_ends=False))
+            return list(decode_lines(data, name, offset, number))
         except DataError:
             if not self._lenient:
                 raise
         lines: list[Line] = []
         for line in data.removesuffix(b"\n").split(b"\n"):
             try:
-                lines += decode_lines(line, self._name, offset, number, keep_ends=False) or [""]
+                lines += decode_lines(line, name, offset, number) or [""]
             except DataError:
                 lines.append(None)
             offset += len(line) + 1

@@ -126,6 +126,9 @@ class Metric(ABC):
     among_outputs: ClassVar[bool] = False
     only_counting: ClassVar[tuple[str, ...]] = ()
 
+    def __post_init__(self) -> None:  # noqa: B027 - most have nothing to check
+        """Check the options; metrics that declare theirs as the fields of a dataclass share them by inheritance."""
+
     @property
     def learns(self) -> bool:
         """Whether the row of a segment depends on the references of other segments, too."""

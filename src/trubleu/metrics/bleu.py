@@ -8,36 +8,29 @@ weighted total over the plain total. For BLEU that is 1, and the formula is sacr
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
 from trubleu.errors import DataError
 from trubleu.metrics.base import (
-    REFERENCE_LENGTHS,
     AnyReferences,
-    Metric,
     Progress,
     Result,
     as_references,
-    check_choice,
     check_flag,
-    check_order,
     check_smoothing,
     reference_number,
     smoothing_text,
 )
-from trubleu.metrics.matching import Matching, of_order
+from trubleu.metrics.matching import NgramMetric
 from trubleu.signature import Signature, make_signature
 from trubleu.stats import total
-from trubleu.text import tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
-
-    from trubleu.text.tokenizers import Spec
 
 
 class Counts(NamedTuple):
@@ -195,7 +188,23 @@ def bleu_result(name: str, counts: Counts, parts: BleuParts, segments: int, sign
     )
 
 
-class Bleu(Metric):
+@dataclass(kw_only=True, eq=False, repr=False)
+class BleuOptions(NgramMetric):
+    """The options of metrics that are BLEU, or made of it; `Bleu` says what they are."""
+
+    smoothing: str = "exp"
+    smoothing_value: float | None = None
+    effective_order: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        super().__post_init__()
+        self.smoothing, self.smoothing_value = check_smoothing(self.smoothing, self.smoothing_value)
+        check_flag("effective_order", self.effective_order)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Bleu(BleuOptions):
     """Corpus-level BLEU: every reference is as good as any other, and a near miss is a miss.
 
     Parameters
@@ -223,30 +232,7 @@ class Bleu(Metric):
     100.0
     """
 
-    uses_weights: ClassVar[bool] = False
-
-    def __init__(
-        self,
-        order: int = 4,
-        *,
-        tokenize: Spec = "13a",
-        lowercase: bool = False,
-        smoothing: str = "exp",
-        smoothing_value: float | None = None,
-        effective_order: bool = False,
-        reference_length: str = "closest",
-    ) -> None:
-        self.order = check_order(order)
-        self.name = f"bleu-{order}"
-        self.smoothing, self.smoothing_value = check_smoothing(smoothing, smoothing_value)
-        self.effective_order = check_flag("effective_order", effective_order)
-        self.matching = Matching(
-            tokenizer=tokenizer(tokenize),
-            lowercase=check_flag("lowercase", lowercase),
-            order=order,
-            credit="counts",
-            reference_length=check_choice("reference_length", reference_length, REFERENCE_LENGTHS),
-        )
+    family: ClassVar[str] = "bleu"
 
     def statistics(
         self,
@@ -258,10 +244,6 @@ class Bleu(Metric):
     ) -> NDArray[np.float64]:
         """Return lengths of hypothesis and reference, clipped matches by order and n-grams by order."""
         return self.matching.statistics(outputs, as_references(references, outputs), None, threads, progress)
-
-    def with_order(self, order: int) -> Self:
-        """Return the same metric for n-grams of up to another length."""
-        return of_order(self, order)
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return BLEU on 0 to 100 for each row of summed statistics."""

@@ -12,8 +12,9 @@ import numpy as np
 from trubleu.data import PreparedReferences, References
 from trubleu.data.weights import weight_problem
 from trubleu.errors import CountedWarning, DataError, UsageError, some
-from trubleu.metrics.base import AnyReferences, Progress, as_references, check_choice
+from trubleu.metrics.base import AnyReferences, Metric, Progress, as_references, check_choice
 from trubleu.metrics.bleu import Bleu, BleuParts, Counts, bleu
+from trubleu.metrics.matching import NgramMetric
 from trubleu.signature import number_text
 
 if TYPE_CHECKING:
@@ -21,9 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from trubleu.metrics.matching import Matching
     from trubleu.signature import Signature
-    from trubleu.text.tokenizers import Spec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +104,70 @@ ROUNDING: Final = 1e-12
 """A sum of matches up to this share of the total is 0 but for rounding, and counts as 0."""
 
 
-class DeltaBleu(Bleu):
+@dataclass(kw_only=True, eq=False, repr=False)
+class WeightedMetric(Metric):
+    """A metric of weighted references, to be derived from before the metric whose references it weighs.
+
+    Parameters
+    ----------
+    no_positive
+        ``error`` if a segment has no reference of positive weight, or ``skip`` to leave such segments out.
+    unrated_as
+        The weight of references that are not rated yet; without it they are an error.
+    """
+
+    uses_weights: ClassVar[bool] = True
+
+    no_positive: str = "error"
+    unrated_as: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        super().__post_init__()
+        self.policy = WeightPolicy.checked(self.no_positive, self.unrated_as)
+
+    def skipped(self, references: References | PreparedReferences) -> NDArray[np.int64]:
+        """Return the segments that have no reference of positive weight."""
+        return self.policy.weights(references)[1]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class WeightedNgrams(WeightedMetric, NgramMetric):
+    """A metric whose n-grams earn the weights of references: ΔBLEU, also of sentences.
+
+    Parameters
+    ----------
+    definition
+        ``paper``, or ``fork2019``: the largest weight times the largest clipped count, which may come from two
+        different references, with smoothing constants as they are.
+    length_references
+        Which references may set the reference length: ``all``, or ``positive`` ones only.
+    """
+
+    definition: str = "paper"
+    length_references: str = "all"
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        super().__post_init__()
+        check_choice("definition", self.definition, ("paper", "fork2019"))
+        check_choice("length_references", self.length_references, ("all", "positive"))
+        self.matching = replace(
+            self.matching,
+            credit="products" if self.definition == "paper" else "fork2019",
+            positive_lengths=self.length_references == "positive",
+        )
+
+    def signature(self, references: AnyReferences | None = None) -> Signature:
+        """Return how a number is made."""
+        own = super().signature(references)  # type: ignore[safe-super]  # that of the metric behind this one
+        unrated = {} if self.unrated_as is None else {"unrated": float(self.unrated_as)}
+        pairs = {"def": self.definition, "lenrefs": self.length_references, "nopos": self.no_positive}
+        return own.extended(**pairs, zero=ROUNDING, **unrated)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DeltaBleu(WeightedNgrams, Bleu):
     """Corpus-level ΔBLEU: BLEU with references that carry weights from −1 to +1.
 
     An n-gram of the hypothesis earns the largest product of a reference's weight and the clipped count there, over the
@@ -140,38 +202,14 @@ class DeltaBleu(Bleu):
     50.0
     """
 
-    uses_weights: ClassVar[bool] = True
+    family: ClassVar[str] = "dbleu"
 
-    def __init__(
-        self,
-        order: int = 4,
-        *,
-        tokenize: Spec = "13a",
-        lowercase: bool = False,
-        smoothing: str = "exp",
-        smoothing_value: float | None = None,
-        effective_order: bool = False,
-        reference_length: str = "closest",
-        definition: str = "paper",
-        negative: str = "clamp",
-        length_references: str = "all",
-        no_positive: str = "error",
-        unrated_as: float | None = None,
-    ) -> None:
-        super().__init__(
-            order,
-            tokenize=tokenize,
-            lowercase=lowercase,
-            smoothing=smoothing,
-            smoothing_value=smoothing_value,
-            effective_order=effective_order,
-            reference_length=reference_length,
-        )
-        self.name = f"dbleu-{order}"
-        self.definition = check_choice("definition", definition, ("paper", "fork2019"))
-        self.negative, self.negative_floor = parse_negative(negative)
-        self.policy = WeightPolicy.checked(no_positive, unrated_as)
-        self.matching = weighted_matching(self.matching, definition, length_references)
+    negative: str = "clamp"
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        super().__post_init__()
+        self.negative, self.negative_floor = parse_negative(self.negative)
 
     def statistics(
         self,
@@ -192,10 +230,6 @@ class DeltaBleu(Bleu):
         """Say what the metric is if all weights are 1."""
         return "BLEU"
 
-    def skipped(self, references: References | PreparedReferences) -> NDArray[np.int64]:
-        """Return the segments that have no reference of positive weight."""
-        return self.policy.weights(references)[1]
-
     def parts(self, counts: Counts) -> BleuParts:
         """Return scores with their precisions and brevity penalties."""
         scaled = self.definition == "paper"
@@ -206,31 +240,7 @@ class DeltaBleu(Bleu):
     def signature(self, references: AnyReferences | None = None) -> Signature:
         """Return how a number is made."""
         negative = self.negative if self.negative != "floor" else f"floor[{number_text(self.negative_floor)}]"
-        pairs = weighted_pairs(self.definition, self.matching, self.policy)
-        return super().signature(references).extended(**pairs, neg=negative)
-
-
-def weighted_matching(matching: Matching, definition: str, length_references: str) -> Matching:
-    """Return a matching that credits weights."""
-    check_choice("length_references", length_references, ("all", "positive"))
-    return replace(
-        matching,
-        credit="products" if definition == "paper" else "fork2019",
-        positive_lengths=length_references == "positive",
-    )
-
-
-def weighted_pairs(definition: str, matching: Matching, policy: WeightPolicy) -> dict[str, object]:
-    """Return what weights add to a signature."""
-    pairs: dict[str, object] = {
-        "def": definition,
-        "lenrefs": "positive" if matching.positive_lengths else "all",
-        "nopos": policy.no_positive,
-        "zero": ROUNDING,
-    }
-    if policy.unrated_as is not None:
-        pairs["unrated"] = float(policy.unrated_as)
-    return pairs
+        return super().signature(references).extended(neg=negative)
 
 
 def settle_negative(counts: Counts, negative: str, floor: float, scaled: bool) -> NDArray[np.float64]:

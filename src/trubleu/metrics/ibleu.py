@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
 from trubleu.data import PreparedReferences
-from trubleu.metrics.base import AnyReferences, Metric, Progress, Result, as_references, check_share
-from trubleu.metrics.bleu import Bleu
+from trubleu.metrics.base import AnyReferences, Progress, Result, as_references, check_share
+from trubleu.metrics.bleu import Bleu, BleuOptions
 from trubleu.signature import Signature
 from trubleu.stats import total
 
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
-
-    from trubleu.text.tokenizers import Spec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +38,8 @@ class IBleuResult(Result):
         return f"{self.metric} = {self.score:.2f} (BLEU = {self.bleu:.2f} source BLEU = {self.source_bleu:.2f})"
 
 
-class IBleu(Metric):
+@dataclass(kw_only=True, eq=False, repr=False)
+class IBleu(BleuOptions):
     """Corpus-level iBLEU for paraphrases and responses: BLEU with the references, less BLEU with the source.
 
     The score is α · BLEU(output, references) − (1 − α) · BLEU(output, source), so that repeating the source does not
@@ -67,35 +65,16 @@ class IBleu(Metric):
     -10.0
     """
 
-    uses_weights: ClassVar[bool] = False
-
     needs_source: ClassVar[bool] = True
+    family: ClassVar[str] = "ibleu"
 
-    def __init__(
-        self,
-        order: int = 4,
-        *,
-        tokenize: Spec = "13a",
-        lowercase: bool = False,
-        smoothing: str = "exp",
-        smoothing_value: float | None = None,
-        effective_order: bool = False,
-        reference_length: str = "closest",
-        alpha: float = 0.9,
-    ) -> None:
-        self.bleu = Bleu(
-            order,
-            tokenize=tokenize,
-            lowercase=lowercase,
-            smoothing=smoothing,
-            smoothing_value=smoothing_value,
-            effective_order=effective_order,
-            reference_length=reference_length,
-        )
-        self.name = f"ibleu-{order}"
-        self.alpha = check_share("alpha", alpha)
-        # Whoever prepares references for several metrics looks for this.
-        self.matching = self.bleu.matching
+    alpha: float = 0.9
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        super().__post_init__()
+        self.bleu = Bleu(**{option.name: getattr(self, option.name) for option in fields(BleuOptions)})
+        self.alpha = check_share("alpha", self.alpha)
 
     def statistics(
         self,
@@ -119,10 +98,8 @@ class IBleu(Metric):
 
     def with_order(self, order: int) -> Self:
         """Return the same metric for n-grams of up to another length."""
-        other = copy(self)
+        other = super().with_order(order)
         other.bleu = self.bleu.with_order(order)
-        other.name = f"ibleu-{order}"
-        other.matching = other.bleu.matching
         return other
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:

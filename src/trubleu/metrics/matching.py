@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import warnings
 from copy import copy
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, Protocol, Self, TypeVar
 
 import numpy as np
 
 from trubleu.data import PreparedReferences, References
 from trubleu.data.prepared import SLICE, kernel_texts
 from trubleu.errors import CountedWarning, DataError, TrubleuWarning
-from trubleu.metrics.base import Progress, check_order
+from trubleu.metrics.base import (
+    REFERENCE_LENGTHS,
+    Metric,
+    Progress,
+    check_choice,
+    check_flag,
+    check_order,
+)
 from trubleu.native import kernels, resolve_threads
+from trubleu.text import tokenizer
 from trubleu.text.unspaced import many_unsplit
 
 if TYPE_CHECKING:
@@ -22,6 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.text import Tokenizer
+    from trubleu.text.tokenizers import Spec
 
 
 Credit = Literal["counts", "products", "fork2019"]
@@ -37,14 +46,7 @@ class _Ordered(Protocol):
     order: int
 
 
-class _Matching(_Ordered, Protocol):
-    """One that leaves counting to the kernels."""
-
-    matching: Matching
-
-
 OrderedMetric = TypeVar("OrderedMetric", bound=_Ordered)
-MatchingMetric = TypeVar("MatchingMetric", bound=_Matching)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,11 +116,47 @@ def copy_of_order(metric: OrderedMetric, order: int) -> OrderedMetric:
     return other
 
 
-def of_order(metric: MatchingMetric, order: int) -> MatchingMetric:
-    """Return a copy of a metric that counts n-grams of up to another length."""
-    other = copy_of_order(metric, order)
-    other.matching = replace(metric.matching, order=order)
-    return other
+@dataclass(kw_only=True, eq=False, repr=False)
+class NgramMetric(Metric):
+    """A metric whose statistics come from n-grams that outputs and references share.
+
+    Parameters
+    ----------
+    order
+        The longest n-grams, from 1 to 9.
+    tokenize
+        A tokenizer's name (see `trubleu.text.names`), or a callable from a text to tokens.
+    lowercase
+        Lower-case all texts first.
+    reference_length
+        Which reference sets the length of a segment: ``closest`` (ties to the shorter), ``shortest``, ``longest`` or
+        ``average``.
+    """
+
+    uses_weights: ClassVar[bool] = False
+    family: ClassVar[str]
+
+    order: int = field(default=4, kw_only=False)
+    tokenize: Spec = "13a"
+    lowercase: bool = False
+    reference_length: str = "closest"
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        self.name = f"{self.family}-{check_order(self.order)}"
+        self.matching = Matching(
+            tokenizer=tokenizer(self.tokenize),
+            lowercase=check_flag("lowercase", self.lowercase),
+            order=self.order,
+            credit="counts",
+            reference_length=check_choice("reference_length", self.reference_length, REFERENCE_LENGTHS),
+        )
+
+    def with_order(self, order: int) -> Self:
+        """Return the same metric for n-grams of up to another length."""
+        other = copy_of_order(self, order)
+        other.matching = replace(self.matching, order=order)
+        return other
 
 
 def check_texts(outputs: tuple[object, ...]) -> None:

@@ -2,39 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from trubleu.metrics.base import (
-    REFERENCE_LENGTHS,
-    AnyReferences,
-    Metric,
-    Progress,
-    as_references,
-    check_choice,
-    check_flag,
-    check_order,
-    reference_number,
-)
+from trubleu.metrics.base import AnyReferences, Progress, as_references, check_choice, reference_number
 from trubleu.metrics.bleu import BleuParts, Counts, bleu, smoothed_sentence_bleu
-from trubleu.metrics.dbleu import WeightPolicy, settle_negative, weighted_matching, weighted_pairs
-from trubleu.metrics.matching import Matching, of_order
+from trubleu.metrics.dbleu import WeightedNgrams, settle_negative
+from trubleu.metrics.matching import NgramMetric
 from trubleu.signature import Signature, make_signature
-from trubleu.text import tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from trubleu.data import PreparedReferences, References
-    from trubleu.text.tokenizers import Spec
-
 VARIANTS: Final = ("lin-och", "nakov", "nakov-all", "sacrebleu")
 
 
-class SentenceBleu(Metric):
+@dataclass(kw_only=True, eq=False, repr=False)
+class SentenceBleu(NgramMetric):
     """Sentence-level BLEU, averaged over segments.
 
     An order for which the hypothesis has no n-grams is left out, so that smoothing cannot make it a perfect one.
@@ -54,27 +42,14 @@ class SentenceBleu(Metric):
     75.0
     """
 
-    uses_weights: ClassVar[bool] = False
+    family: ClassVar[str] = "sbleu"
 
-    def __init__(
-        self,
-        order: int = 4,
-        *,
-        tokenize: Spec = "13a",
-        lowercase: bool = False,
-        variant: str = "lin-och",
-        reference_length: str = "closest",
-    ) -> None:
-        self.order = check_order(order)
-        self.name = f"sbleu-{order}"
-        self.variant = check_choice("variant", variant, VARIANTS)
-        self.matching = Matching(
-            tokenizer=tokenizer(tokenize),
-            lowercase=check_flag("lowercase", lowercase),
-            order=order,
-            credit="counts",
-            reference_length=check_choice("reference_length", reference_length, REFERENCE_LENGTHS),
-        )
+    variant: str = "lin-och"
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        super().__post_init__()
+        check_choice("variant", self.variant, VARIANTS)
 
     def statistics(
         self,
@@ -95,10 +70,6 @@ class SentenceBleu(Metric):
         first_smoothed = 0 if self.variant == "nakov-all" else 1
         return smoothed_sentence_bleu(counts, first_smoothed, 0.0 if self.variant == "lin-och" else 1.0)
 
-    def with_order(self, order: int) -> Self:
-        """Return the same metric for n-grams of up to another length."""
-        return of_order(self, order)
-
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the mean for each row of summed statistics; 0 without a segment."""
         sums, counts = statistics[..., 0], statistics[..., 1]
@@ -116,7 +87,8 @@ class SentenceBleu(Metric):
         )
 
 
-class SentenceDeltaBleu(SentenceBleu):
+@dataclass(kw_only=True, eq=False, repr=False)
+class SentenceDeltaBleu(WeightedNgrams, SentenceBleu):
     """Sentence-level ΔBLEU, averaged over segments.
 
     A sentence whose matches of an order sum to less than 0 counts 0 matches of that order.
@@ -136,28 +108,7 @@ class SentenceDeltaBleu(SentenceBleu):
     50.0
     """
 
-    uses_weights: ClassVar[bool] = True
-
-    def __init__(
-        self,
-        order: int = 4,
-        *,
-        tokenize: Spec = "13a",
-        lowercase: bool = False,
-        variant: str = "lin-och",
-        reference_length: str = "closest",
-        definition: str = "paper",
-        length_references: str = "all",
-        no_positive: str = "error",
-        unrated_as: float | None = None,
-    ) -> None:
-        super().__init__(
-            order, tokenize=tokenize, lowercase=lowercase, variant=variant, reference_length=reference_length
-        )
-        self.name = f"sdbleu-{order}"
-        self.definition = check_choice("definition", definition, ("paper", "fork2019"))
-        self.policy = WeightPolicy.checked(no_positive, unrated_as)
-        self.matching = weighted_matching(self.matching, definition, length_references)
+    family: ClassVar[str] = "sdbleu"
 
     def statistics(
         self,
@@ -186,11 +137,3 @@ class SentenceDeltaBleu(SentenceBleu):
     def without_weights(self) -> str:
         """Say what the metric is if all weights are 1."""
         return "sBLEU"
-
-    def skipped(self, references: References | PreparedReferences) -> NDArray[np.int64]:
-        """Return the segments that have no reference of positive weight."""
-        return self.policy.weights(references)[1]
-
-    def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return how a number is made."""
-        return super().signature(references).extended(**weighted_pairs(self.definition, self.matching, self.policy))

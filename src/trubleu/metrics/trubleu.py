@@ -24,7 +24,7 @@ from trubleu.metrics.base import (
     whole_references,
 )
 from trubleu.metrics.bleu2vec.alignment import WORTH_THREADS, slices
-from trubleu.metrics.bleu2vec.options import ENOUGH_WORDS, warn_of_texts
+from trubleu.metrics.bleu2vec.bleu2vec import ENOUGH_WORDS, warn_of_texts
 from trubleu.metrics.bleu2vec.vectors import NOTHING, HeldWords, soft_vectors
 from trubleu.metrics.corpus_weights import Counted, LearningMetric, NgramCounts
 from trubleu.metrics.dbleu import WeightPolicy

@@ -16,7 +16,7 @@ from trubleu.mining.bm25 import Bm25
 from trubleu.mining.candidates import ALPHA, EPSILON, TOP, Ranking, mine_candidates, search_index, seed_source
 from trubleu.mining.index_builder import Reading, add_to_index, build_index, check_there
 from trubleu.mining.manifest import Manifest, checked_options, fingerprint
-from trubleu.mining.parallel_search import Where
+from trubleu.mining.search import Where
 from trubleu.mining.shard import MOST_TRIPLES, Shard, combined
 from trubleu.mining.shard_cache import ShardsOnDemand
 

@@ -8,44 +8,501 @@ after how many interruptions, the index has the same bytes.
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from contextlib import closing, contextmanager, suppress
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property, partial
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Final, TypeAlias
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, TypeGuard
 
 from trubleu.data.triple_files import TripleFiles
+from trubleu.data.triple_ranges import Stretches, SurveyedFile, look, stretches, together
 from trubleu.data.triples import Triple, TripleList
-from trubleu.errors import CountedWarning, DataError, TrubleuError, UsageError, counted, some
+from trubleu.errors import (
+    BadPartitionsError,
+    CountedWarning,
+    DataError,
+    TrubleuError,
+    TrubleuWarning,
+    UsageError,
+    counted,
+    some,
+)
 from trubleu.execution import engine
 from trubleu.execution.cache import Cache
+from trubleu.execution.local import InThisProcess
 from trubleu.files import paths
 from trubleu.files.jsonl import kind_of
-from trubleu.files.paths import name_of, unreadable
-from trubleu.files.writer import locked
-from trubleu.mining.index_folder import (
-    JOURNAL,
-    Journal,
-    check_ours,
-    check_outside,
-    finished_triples,
-    make_folder,
-    remove_all,
-    remove_leftovers,
+from trubleu.files.paths import absolute, joined, name_of, unreadable
+from trubleu.files.writer import LOCK, locked
+from trubleu.mining.checksummed_json import SealedKind, altered, read_sealed, write_sealed
+from trubleu.mining.manifest import MANIFEST, SHARD_NAME, IndexOptions, Manifest, Source, part_number, texts
+from trubleu.mining.shard_builder import (
+    RECORD_NAME,
+    Cutter,
+    Made,
+    Planner,
+    ShardMaker,
+    Step,
+    check_listed,
+    tokenizer_of,
 )
-from trubleu.mining.manifest import MANIFEST, IndexOptions, Manifest, Source, part_number
-from trubleu.mining.parallel_build import are_files, made_here, made_of_files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from trubleu.data.triples import TripleSource
     from trubleu.execution import Engine
     from trubleu.files.paths import PathLike
-    from trubleu.mining.shard_builder import Made
+
+
+JOURNAL: Final = "building.json"
+KIND: Final = SealedKind(what="a journal of indexing", version=3, remedy="begin again with --no-cache")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Journal:
+    """What a build or an addition is made of. What of it is finished, records of shards say.
+
+    Attributes
+    ----------
+    base
+        The checksum of the manifest that is added to; empty while there is none. As soon as the manifest is another
+        one, the work is done.
+    options
+        What the index is made with.
+    columns
+        What the columns of a source are, if that was said.
+    sources
+        The files, as they were given.
+    """
+
+    base: str
+    options: IndexOptions
+    columns: str | None
+    sources: tuple[str, ...]
+
+    def write(self, folder: PathLike, key: bytes) -> None:
+        """Write it in place of the one before.
+
+        Raises
+        ------
+        DataError
+            If it cannot be written; the one before stays.
+        """
+        write_sealed(joined(folder, JOURNAL), KIND, asdict(self), key)
+
+    @classmethod
+    def read(cls, folder: PathLike, key: bytes) -> Self:
+        """Read the journal in an index's folder.
+
+        Raises
+        ------
+        DataError
+            If it is not what was written.
+        """
+        path = joined(folder, JOURNAL)
+        found, _ = read_sealed(path, KIND, key)
+        try:
+            found["options"] = IndexOptions.of(found["options"])
+            found["sources"] = texts(found["sources"])
+            journal = cls(**found)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            raise altered(path, KIND, "it has fields that cannot be") from None
+        if type(journal.base) is not str or not isinstance(journal.columns, str | None):
+            raise altered(path, KIND, "it has fields that cannot be")
+        return journal
+
+    def check_same(self, now: Journal, way_out: str) -> None:
+        """Refuse to go on with other options or other files.
+
+        Parameters
+        ----------
+        now
+            What is asked for.
+        way_out
+            What else could be done, to end a message with.
+
+        Raises
+        ------
+        UsageError
+            If something differs; the message says what.
+        """
+        before, given = _options(self), _options(now)
+        for name, value in given.items():
+            if value != before[name]:
+                began, goes_on = _typed(name, before[name]), _typed(name, value)
+                raise UsageError(
+                    f"the work began {began} and would go on {'with others' if goes_on == began else goes_on}; "
+                    f"continue with the same options, or {way_out}"
+                )
+        if self.sources != now.sources:
+            raise UsageError(
+                f"the work began with the files {some(self.sources, 3)} and not with {some(now.sources, 3)}; "
+                f"continue with the same files in the same order, or {way_out}"
+            )
+
+
+def _options(journal: Journal) -> dict[str, Any]:
+    return {**asdict(journal.options), "columns": journal.columns}
+
+
+def _typed(name: str, value: Any) -> str:
+    """Say with which option, as it is typed, the work began or goes on."""
+    if name == "lowercase":
+        return f"{'without' if value else 'with'} --keep-case"
+    option = "--tokenize" if name == "tokenizer" else f"--{name.replace('_', '-')}"
+    if value is None or value == ():
+        return f"without {option}"
+    return f"with {counted(len(value), 'word')} in {option}" if name == "stop_words" else f"with {option} {value}"
+
+
+_TEMPORARY: Final = re.compile(r"\.trubleu-[0-9a-f]{16}\.tmp")  # as `atomic_writer` names what is not whole yet
+
+
+def make_folder(path: str) -> bool:
+    """Make a folder unless it is there, and return whether it was made.
+
+    Raises
+    ------
+    DataError
+        If it cannot be made.
+    """
+    try:
+        if paths.is_file(path):
+            raise DataError(f"{path} is a file, but an index is a folder; choose another name")
+        there = paths.exists(path)
+        paths.make_folder(path)
+    except FileNotFoundError as error:
+        folder = paths.parent(path)
+        raise DataError(f"{path} cannot be made: there is no folder {folder}; create it first") from error
+    except OSError as error:
+        raise DataError(f"{path} cannot be made: {error.strerror or error}") from error
+    return not there
+
+
+def check_outside(path: str, corpus: object) -> None:
+    """Refuse an index inside a folder that it is made from, where its own files would be taken for the corpus.
+
+    Raises
+    ------
+    UsageError
+        If it lies or would lie there.
+    """
+    given = corpus if isinstance(corpus, list | tuple) else [corpus]
+    for folder in (os.fspath(item) for item in given if isinstance(item, str | os.PathLike)):
+        if _lies_in(path, folder):
+            if paths.exists(path):
+                raise UsageError(
+                    f"{path} lies in {folder}, which is the corpus; move it elsewhere, or give the files one by one"
+                )
+            raise UsageError(f"{path} would lie in {folder}, which is the corpus; choose another place")
+
+
+def _lies_in(path: str, folder: str) -> bool:
+    if paths.is_remote(path) != paths.is_remote(folder) or folder == "-":
+        return False
+    inner, outer = PurePath(paths.identity(path)), PurePath(paths.identity(folder))
+    return inner.is_relative_to(outer) and paths.is_folder(folder)
+
+
+def check_ours(path: str) -> None:
+    """Refuse a folder that holds anything else than what an earlier attempt left there.
+
+    Raises
+    ------
+    UsageError
+        If it does.
+    """
+    if strange := sorted(name for name in _names(path) if not _is_ours(name)):
+        raise UsageError(f"{path} holds something else ({some(strange, 3)}); choose another folder for the index")
+
+
+def remove_leftovers(path: str, listed: Collection[str], *, finished: bool = False) -> None:
+    """Remove files that never became whole, shards that are not listed, and records of what is finished.
+
+    Parameters
+    ----------
+    path
+        The index.
+    listed
+        The names of its shards.
+    finished
+        Whether whatever was finished, to be gone on with, stays.
+    """
+    for name in _names(path):
+        ours = RECORD_NAME.fullmatch(name) or (SHARD_NAME.fullmatch(name) and name not in listed)
+        if _TEMPORARY.fullmatch(name) or (ours and not finished):
+            with suppress(OSError):  # what stays does no harm
+                paths.remove(paths.joined(path, name))
+
+
+def remove_all(path: str, *, made: bool) -> None:
+    """Remove what a build left that came to nothing, and the folder too if the build had made it."""
+    remove_leftovers(path, ())
+    paths.remove(paths.joined(path, JOURNAL))
+    if made and not paths.is_remote(path):
+        Path(path, LOCK).unlink(missing_ok=True)
+        with suppress(OSError):  # somebody else has put something there
+            Path(path).rmdir()
+
+
+def finished_triples(path: str, key: bytes) -> int:
+    """Return how many triples are in shards that were finished before the index is."""
+    found = 0
+    for name in _names(path):
+        if RECORD_NAME.fullmatch(name):
+            with suppress(DataError):
+                found += Made.read(paths.joined(path, name), key).count
+    return found
+
+
+def _names(path: str) -> list[str]:
+    """Return what a folder holds; of hidden files at addresses, those that are ours."""
+    try:
+        if not paths.is_remote(path):
+            return [item.name for item in Path(path).iterdir()]
+        names = [file.removeprefix(path.rstrip("/") + "/") for file in paths.files_below(path, hidden=True)]
+        return [name for name in names if _TEMPORARY.fullmatch(name) or not name.startswith((".", "_"))]
+    except FileNotFoundError:  # where there are no folders, one is there as soon as a file is
+        return []
+
+
+def _is_ours(name: str) -> bool:
+    known = (MANIFEST, JOURNAL, LOCK)
+    return name in known or any(kind.fullmatch(name) for kind in (SHARD_NAME, RECORD_NAME, _TEMPORARY))
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from trubleu.data.triple_ranges import Look, Stretch
+    from trubleu.data.triples import TripleSource
+    from trubleu.execution import Engine
+    from trubleu.mining.shard_builder import Part
+
+    Told = Callable[[int], object] | None
+
+LOOKING: Final = 16
+"""To look at files takes about this part of the time that it takes to index them."""
+
+SHOWN: Final = 5
+"""How many parts that were left out a warning names."""
+
+
+def are_files(source: TripleSource) -> TypeGuard[TripleFiles]:
+    """Return whether a source can be read again, in pieces and by others; triples from Python and pipes cannot."""
+    return isinstance(source, TripleFiles) and source.total is not None
+
+
+def made_here(
+    folder: str, source: TripleSource, options: IndexOptions, number: int, engine: Engine, progress: Told
+) -> list[Made]:
+    """Go through a source that can be read only once, and return what came of it.
+
+    Raises
+    ------
+    UsageError
+        If others were to do it.
+    DataError
+        If a row cannot be used, or a shard cannot be written.
+    """
+    if not isinstance(engine, InThisProcess):
+        raise UsageError(
+            f"{some(source.files, 3) or 'triples from Python'} can be read only once and only here, so no engine "
+            "can help; write the triples to files first, or leave the engine out"
+        )
+    cutter = Cutter(folder, options, tokenizer_of(options), part=number)
+
+    def steps() -> Iterator[Step]:
+        file, end, bad, empty = -1, 0, 0, 0
+        for batch in source.batches(size=cutter.room, contexts=False, progress=progress):
+            rows = batch.end - (end if batch.file == file else 0)
+            yield Step(batch, rows, source.bad - bad, source.empty - empty)
+            file, end, bad, empty = batch.file, batch.end, source.bad, source.empty
+
+    try:
+        return list(cutter.cut(steps()))
+    except UsageError as error:
+        raise DataError(str(error)) from error
+
+
+def made_of_files(
+    folder: str,
+    source: TripleFiles,
+    options: IndexOptions,
+    number: int,
+    engine: Engine,
+    progress: Told,
+    key: bytes,
+    count: Callable[[int, int], object],
+) -> list[Made]:
+    """Let an engine make shards of files, and return what came of them, in the order of the corpus.
+
+    What an earlier build finished, by records that the key seals, is not made again; ``count`` is told how many shards
+    that are, and how many there are.
+
+    Raises
+    ------
+    DataError
+        If something cannot be read or used, or a shard cannot be written.
+    EngineError
+        If the engine's workers fail.
+    """
+    spread = _Spread(folder, source, options, engine, progress, key, count)
+    return spread.made(Planner(spread.surveyed(), options, first=number, columns=source.columns))
+
+
+class _Spread:
+    def __init__(
+        self,
+        folder: str,
+        source: TripleFiles,
+        options: IndexOptions,
+        engine: Engine,
+        progress: Told,
+        key: bytes,
+        count: Callable[[int, int], object],
+    ) -> None:
+        self._folder = folder
+        self._count = count
+        self._source = source
+        self._engine = engine
+        self._bad: dict[str, str] = {}  # files that cannot be used, with what is the matter
+        self._told = _Progress(progress, source.total or 0)
+        self._maker = ShardMaker(
+            folder=absolute(folder),
+            options=options,
+            skip_bad=source.skip_bad,
+            columns=source.columns,
+            key=key,
+            tell=self._told.within if isinstance(engine, InThisProcess) else None,
+        )
+
+    def surveyed(self) -> list[SurveyedFile]:
+        """Look at all files, and return those that can be used."""
+        source = self._source
+        sizes = [(file, size or 0) for file, size in zip(source.files, source.sizes, strict=True)]
+        todo = stretches(sizes, columns=source.columns, skip_bad=source.skip_bad)
+        looks: dict[Stretch, Look] = {}
+        bad = self._looked(together(todo), looks)
+        if bad:  # one of several files may be
+            alone = [Stretches((stretch,)) for stretch in todo if stretch not in looks and str(stretch) not in bad]
+            bad |= self._looked(alone, looks) if alone else {}
+        files: list[list[Stretch]] = [[] for _ in sizes]
+        for stretch in todo:
+            files[stretch.file].append(stretch)
+            if stretch not in looks:
+                self._bad.setdefault(stretch.name, bad[str(stretch)])
+            elif looks[stretch].refusal:
+                raise DataError(looks[stretch].refusal)
+        whole = (file for file in files if file[0].name not in self._bad)
+        return [SurveyedFile([(stretch, looks[stretch]) for stretch in file]) for file in whole]
+
+    def _looked(self, todo: Sequence[Stretches], looks: dict[Stretch, Look]) -> dict[str, str]:
+        """Look at stretches, and return what is the matter with those that cannot be read."""
+        try:
+            with closing(self._engine.map(look, todo, progress=self._told.looked)) as results:
+                for found, seen in results:
+                    looks.update(zip(found.each, seen, strict=True))
+        except BadPartitionsError as error:
+            return dict(error.partitions)
+        return {}
+
+    def made(self, planner: Planner) -> list[Made]:
+        """Make all parts."""
+        parts = planner.parts()
+        made, error = self._mapped(parts)
+        if error is not None and self._source.skip_bad:
+            # What is bad of a part may be one of many files.
+            again = {part.key: planner.apart(part) for part in parts if part.key not in made and len(part.ranges) > 1}
+            if again:
+                parts = [each for part in parts for each in again.get(part.key, [part])]
+                more, error = self._mapped([part for part in parts if part.key not in made])
+                made |= more
+        self._leave_out(error, len(parts))
+        self._told.close()
+        return [each for part in parts for each in made.get(part.key, ())]
+
+    def _mapped(self, parts: Sequence[Part]) -> tuple[dict[str, tuple[Made, ...]], BadPartitionsError | None]:
+        found: dict[str, tuple[Made, ...]] = {}
+        state = partial(tokenizer_of, self._maker.options)
+        mapped = self._engine.map(self._maker, parts, state=state, progress=self._told.finished)
+        try:
+            with closing(mapped):  # whatever happens, nobody works on when this is left
+                for part, (made, reused) in mapped:
+                    self._count(reused, len(made))
+                    for shard in (each.shard for each in made if each.shard is not None):
+                        check_listed(self._folder, shard, "workers must see the same folder under the same path")
+                    found[part.key] = made
+        except BadPartitionsError as error:
+            return found, error
+        except UsageError as error:  # what cannot be written
+            raise DataError(str(error)) from error
+        return found, None
+
+    def _leave_out(self, error: BadPartitionsError | None, count: int) -> None:
+        """Say what cannot be used, or that it is left out; of a file with a stretch that cannot be read, all is."""
+        parts = {} if error is None else error.partitions
+        bad = {**self._bad, **parts}
+        if bad and not self._source.skip_bad:
+            if len(bad) == 1:
+                (message,) = bad.values()
+                raise BadPartitionsError(message, bad) from error
+            if error is not None and not self._bad:
+                raise error
+            raise BadPartitionsError(
+                f"{counted(len(bad), 'part')} of the corpus cannot be used: {_said(bad)}", bad
+            ) from error
+        if self._bad:
+            what = f"{len(self._bad)} of {counted(len(self._source.files), 'file')}"
+            warnings.warn(f"left out {what} altogether: {_said(self._bad)}", TrubleuWarning, stacklevel=8)
+        if parts:
+            what = f"{len(parts)} of {counted(count, 'part')} of the corpus"
+            warnings.warn(f"left out {what}: {_said(parts)}", TrubleuWarning, stacklevel=8)
+
+
+def _said(bad: dict[str, str]) -> str:
+    return some([f"{name} ({message})" for name, message in bad.items()], SHOWN)
+
+
+class _Progress:
+    """Turns what is told of parts, finished ones and the one that is worked on here, into bytes of the corpus."""
+
+    def __init__(self, progress: Told, total: int) -> None:
+        self._progress = progress
+        self._left = total
+        self._within = 0
+
+    def looked(self, found: Stretches) -> None:
+        """Note that stretches of files were looked at."""
+        self._tell(found.size // LOOKING)
+
+    def within(self, size: int) -> None:
+        """Note how many bytes of a part have been read."""
+        now = size - size // LOOKING
+        self._tell(max(0, now - self._within))
+        self._within = max(self._within, now)
+
+    def finished(self, part: Part) -> None:
+        """Note that a part is finished."""
+        self.within(part.size)
+        self._within = 0
+
+    def close(self) -> None:
+        """Note that all is done."""
+        self._tell(self._left)
+
+    def _tell(self, more: int) -> None:
+        more = min(more, self._left)
+        self._left -= more
+        if self._progress is not None and more:
+            self._progress(more)
+
 
 Corpus: TypeAlias = "PathLike | Iterable[PathLike] | Iterable[Triple] | TripleSource"
 """What people give: files or folders of triples, or triples."""

@@ -8,8 +8,7 @@ from functools import cache
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, Final
 
-from trubleu.simulate import phrases
-from trubleu.simulate.lexicon import concepts
+from trubleu.simulate.lexicon import PHRASES, concepts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -37,7 +36,7 @@ DOING: Final = "VDG"
 """The letters of doings, by the form they take."""
 
 _TOKEN: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-_CONTRACTED: Final = {short: full.split() for full, short in reversed(phrases.CONTRACTIONS.items())}
+_CONTRACTED: Final = {short: full.split() for full, short in reversed(PHRASES.contractions.items())}
 _STEEPNESS: Final = 0.3  # of the frequencies of sentences, in the order in which they are written
 
 
@@ -82,7 +81,7 @@ class Sentence:
     @property
     def refers(self) -> bool:
         """Whether a word of it may stand for what was spoken of before."""
-        return not phrases.REFERRING.isdisjoint(self.labels)
+        return not PHRASES.referring.isdisjoint(self.labels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +118,7 @@ def up_to(weights: Iterable[float]) -> tuple[float, ...]:
 @cache
 def messages() -> dict[str, Choice]:
     """Return the sentences of every act of messages."""
-    return {act: _choice(act, lines) for act, lines in phrases.MESSAGES.items()}
+    return {act: _choice(act, lines) for act, lines in PHRASES.messages.items()}
 
 
 @cache
@@ -128,31 +127,31 @@ def responses() -> dict[str, dict[Kind | None, Choice]]:
 
     Where an act has no sentences of a sort, it has all there are.
     """
-    return {act: _by_focus(act, lines) for act, lines in phrases.RESPONSES.items()}
+    return {act: _by_focus(act, lines) for act, lines in PHRASES.responses.items()}
 
 
 @cache
 def details() -> dict[Kind | None, Choice]:
     """Return the sentences that just tell something, by what they are about."""
-    return _by_focus("", phrases.DETAILS)
+    return _by_focus("", PHRASES.details)
 
 
 @cache
 def greetings() -> Choice:
     """Return first turns of no topic."""
-    return _choice("", phrases.GREETINGS)
+    return _choice("", PHRASES.greetings)
 
 
 @cache
 def openers() -> Choice:
     """Return what may stand before a sentence."""
-    return _choice("", phrases.OPENERS)
+    return _choice("", PHRASES.openers)
 
 
 @cache
 def tails() -> Choice:
     """Return what may stand after a sentence."""
-    return _choice("", phrases.TAILS)
+    return _choice("", PHRASES.tails)
 
 
 def all_sentences() -> Iterator[Sentence]:
@@ -196,7 +195,7 @@ def entries() -> dict[tuple[str, ...], Entry]:
     for sentence in all_sentences():
         for cue in sentence.cues:
             found[cue] = Entry(act=sentence.act)
-    for filler in (*phrases.OPENERS, *phrases.TAILS):
+    for filler in (*PHRASES.openers, *PHRASES.tails):
         words = tuple(tokens(filler.replace("{N}", "")))
         if words:
             found.setdefault(words, Entry())
@@ -253,7 +252,7 @@ def _written(line: str) -> Iterator[str]:
         whole = " ".join("".join(chosen).replace("[ ", "[").replace(" ]", "]").split())
         yield whole
         together = whole
-        for full, short in phrases.CONTRACTIONS.items():
+        for full, short in PHRASES.contractions.items():
             if full != "i have":  # which is often no auxiliary
                 together = re.sub(rf"\b{full}\b(?!\]? ?[.,!?\]])", short, together)
         yield together

@@ -8,7 +8,8 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from trubleu.simulate import grammar, phrases
+from trubleu.simulate import grammar
+from trubleu.simulate.lexicon import PHRASES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -218,7 +219,7 @@ def _read(words: tuple[str, ...]) -> Reading:
         acts.add("be dull")
     topics = Counter(concept.topic for concept in found if concept.topic is not None)
     topic = topics.most_common(1)[0][0] if topics else None
-    refers = any(label[0] in phrases.REFERRING for label in labels)
+    refers = any(label[0] in PHRASES.referring for label in labels)
     sentences = whole_sentences(labels)
     return Reading(
         words,
@@ -275,16 +276,16 @@ def fit(message: Reading, act: str) -> float:
 
 
 def _fit(asked: str, act: str) -> float:
-    if act in phrases.MESSAGES:  # such as to ask for an opinion, which goes on with what was told, but is no answer
-        return 0.1 if asked in phrases.ASKING or act == asked else 0.5
-    return phrases.FIT.get(asked, {}).get(act, _UNFIT)
+    if act in PHRASES.messages:  # such as to ask for an opinion, which goes on with what was told, but is no answer
+        return 0.1 if asked in PHRASES.asking or act == asked else 0.5
+    return PHRASES.fit.get(asked, {}).get(act, _UNFIT)
 
 
 def _meant(asked: Reading, answered: Reading) -> float:
     """Return how good it is what a response says, whatever its form."""
     acts = sorted(answered.acts) or [""]  # sorted, so that floats are summed in one order in every process
     fitting = sum(fit(asked, act) for act in acts) / len(acts)
-    dull = _DULL_ANSWER if asked.acts & phrases.ASKING else _DULL_REMARK
+    dull = _DULL_ANSWER if asked.acts & PHRASES.asking else _DULL_REMARK
     topical = [concept for concept in answered.concepts if concept.topic is not None]
     if not topical:
         if answered.acts == {"be dull"}:

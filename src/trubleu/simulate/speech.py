@@ -10,7 +10,8 @@ from itertools import product
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from trubleu.simulate import grammar, lexicon, phrases
+from trubleu.simulate import grammar, lexicon
+from trubleu.simulate.lexicon import PHRASES
 from trubleu.simulate.reader import spans
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Speaker:
         scene = self.scene()
         if message.topic is not None:
             scene.topic = message.topic
-        acts = sorted(act for act in message.acts if act in phrases.MESSAGES)
+        acts = sorted(act for act in message.acts if act in PHRASES.messages)
         if acts:
             scene.act = acts[0]
         for concept in reversed(message.concepts):
@@ -224,13 +225,13 @@ def _zipf(count: int) -> tuple[float, ...]:
     return grammar.up_to(rank**-_ZIPF for rank in range(1, count + 1))
 
 
-_MESSAGE_ACTS: Final = tuple(phrases.MESSAGES)
-_RESPONSE_ACTS: Final = tuple(act for act in phrases.RESPONSES if act != "be dull")
+_MESSAGE_ACTS: Final = tuple(PHRASES.messages)
+_RESPONSE_ACTS: Final = tuple(act for act in PHRASES.responses if act != "be dull")
 _FITTING: Final = {
-    asked: tuple(act for act in _RESPONSE_ACTS if fits.get(act, 0) >= _FITS_WELL) for asked, fits in phrases.FIT.items()
+    asked: tuple(act for act in _RESPONSE_ACTS if fits.get(act, 0) >= _FITS_WELL) for asked, fits in PHRASES.fit.items()
 }
 _UNFITTING: Final = {
-    asked: tuple(act for act in _RESPONSE_ACTS if fits.get(act, 0) < 0.5) for asked, fits in phrases.FIT.items()
+    asked: tuple(act for act in _RESPONSE_ACTS if fits.get(act, 0) < 0.5) for asked, fits in PHRASES.fit.items()
 }
 
 

@@ -14,7 +14,7 @@ from tests.oracles import bleu2vec as oracle
 from tests.oracles.bleu2vec_worlds import Nothing, World
 from trubleu.errors import DataError, UsageError
 from trubleu.metrics import Bleu2Vec
-from trubleu.metrics.bleu2vec import options as soft_release
+from trubleu.metrics.bleu2vec import bleu2vec as soft_release
 
 texts = st.lists(st.sampled_from("abcde"), max_size=7).map(" ".join)
 spoken = st.lists(st.sampled_from("abcde"), min_size=1, max_size=7).map(" ".join)
@@ -118,7 +118,7 @@ def test_what_it_settles() -> None:
     assert same is not None
     assert same.signature() == metric.signature()
     assert str(metric.signature()).rpartition("|")[0] == (
-        "bleu2vec-3|case:mixed|tok:trubleu.metrics.bleu2vec.options.word_tokenize|vec:nothing|def:release2017"
+        "bleu2vec-3|case:mixed|tok:trubleu.metrics.bleu2vec.bleu2vec.word_tokenize|vec:nothing|def:release2017"
     )
 
 

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trubleu.errors import DataError
+from trubleu.files import ranges as file_ranges
 from trubleu.files.lines import read_text_lines
 from trubleu.vectors.training import text_ranges as module
 from trubleu.vectors.training.text_ranges import TextRange, text_ranges
@@ -42,7 +43,7 @@ def test_every_line_is_in_one_range(
     path.write_bytes((start + text).encode())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "RANGE", size)
-        patch.setattr(module, "_BLOCK", block)
+        patch.setattr(file_ranges, "BLOCK", block)
         ranges = text_ranges([path])
         assert [each.number for each in ranges] == list(range(len(ranges)))
         assert lines_of(ranges) == read_text_lines(path)

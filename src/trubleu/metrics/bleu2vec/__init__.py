@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from trubleu.metrics.bleu2vec.bleu2vec import Bleu2Vec
-from trubleu.metrics.bleu2vec.dbleu2vec import DeltaBleu2Vec
+from trubleu.metrics.bleu2vec.bleu2vec import Bleu2Vec, DeltaBleu2Vec
 
 __all__ = ["Bleu2Vec", "DeltaBleu2Vec"]

@@ -1,16 +1,21 @@
-"""bleu2vec (Tättar & Fishel 2017): n-grams that are not equal count by their similarity."""
+"""bleu2vec (Tättar & Fishel 2017), and ΔBLEU with near misses: n-grams that are not equal count by their similarity."""
 
 from __future__ import annotations
 
+import math
+import warnings
+from collections.abc import Mapping
 from copy import copy
-from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, Self
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 import numpy as np
 
-from trubleu.errors import DataError, UsageError
+from trubleu.data import PreparedReferences
+from trubleu.errors import DataError, TrubleuError, TrubleuWarning, UsageError
 from trubleu.metrics.base import (
     REFERENCE_LENGTHS,
+    SMOOTHING_VALUES,
     AnyReferences,
     Metric,
     Progress,
@@ -18,31 +23,23 @@ from trubleu.metrics.base import (
     check_choice,
     check_flag,
     check_order,
+    check_smoothing,
     reference_number,
     smoothing_text,
 )
-from trubleu.metrics.bleu import BleuParts, BleuResult, Counts, bleu, bleu_result, smoothed_sentence_bleu
-from trubleu.metrics.bleu2vec.alignment import SoftMatching
-from trubleu.metrics.bleu2vec.options import (
-    COMPOSED,
-    LIN_OCH,
-    UNKNOWN,
-    Unknown,
-    check_effective_order,
-    check_orders,
-    check_soft_smoothing,
-    holds_order,
-    parse_oov,
-    parse_similarity,
-    release_parts,
-    warn_of_orders,
-    warn_of_texts,
-    warn_of_unknown,
-    word_tokenize,
+from trubleu.metrics.bleu import (
+    BleuParts,
+    BleuResult,
+    Counts,
+    bleu,
+    bleu_result,
+    brevity_penalty,
+    smoothed_sentence_bleu,
 )
-from trubleu.metrics.bleu2vec.options import ORDER as RELEASE_ORDER
+from trubleu.metrics.bleu2vec.alignment import SoftMatching
 from trubleu.metrics.bleu2vec.vectors import soft_vectors
-from trubleu.metrics.dbleu import ROUNDING, parse_negative, settle_negative
+from trubleu.metrics.dbleu import ROUNDING, WeightedMetric, parse_negative, settle_negative
+from trubleu.optional_deps import needed
 from trubleu.signature import Signature, make_signature, number_text
 from trubleu.stats import total
 from trubleu.text import tokenizer
@@ -53,11 +50,187 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from trubleu.data import PreparedReferences, References
+    from trubleu.data import References
+    from trubleu.metrics.bleu2vec.alignment import Rule
     from trubleu.text.tokenizers import Spec
-    from trubleu.vectors import AnySource
+    from trubleu.vectors import AnySource, VectorSource
 
 
+UNKNOWN: Final = 0.001
+"""The similarity of a pair of which one has no vector, as released."""
+
+COMPOSED: Final = "composed"
+LIN_OCH: Final = "lin-och"
+USUAL_ORDER: Final = 3
+"""The longest n-grams that vectors usually hold."""
+
+ENOUGH_WORDS: Final = 20
+"""Different words from which on it means something that most have no vector."""
+
+Unknown = str | float
+"""A number, also as it is written, or ``composed``."""
+
+
+def check_soft_smoothing(smoothing: str, value: float | None) -> tuple[str, float | None]:
+    """Return the kind of smoothing and its value."""
+    if smoothing == LIN_OCH:
+        if value is not None:
+            raise UsageError(f"smoothing={LIN_OCH} takes no value; leave smoothing_value out, or use floor or add-k")
+        return smoothing, None
+    check_choice("smoothing", smoothing, (LIN_OCH, *SMOOTHING_VALUES))
+    return check_smoothing(smoothing, value)
+
+
+def check_effective_order(smoothing: str, effective_order: bool) -> None:
+    """Refuse to leave out orders that are left out anyway."""
+    if effective_order and smoothing == LIN_OCH:
+        raise UsageError(
+            f"effective_order does not go with smoothing={LIN_OCH}, which leaves out orders without n-grams anyway; "
+            "leave it out, use another smoothing, or give it to other metrics only, as in bleu-4[effective_order=true]"
+        )
+
+
+def parse_similarity(similarity: str) -> tuple[str, float]:
+    """Split ``raw``, ``clamp`` or ``shift:S`` into the kind and its number.
+
+    Examples
+    --------
+    >>> parse_similarity("shift:0.3"), parse_similarity("raw")
+    (('shift', 0.3), ('raw', 0.0))
+    """
+    kind, separator, number = str(similarity).partition(":")
+    if kind in ("raw", "clamp") and not separator:
+        return kind, 0.0
+    if kind == "shift" and separator:
+        try:
+            value = float(number)
+        except ValueError:
+            value = math.nan
+        if 0 <= value < 1:
+            return kind, value
+    raise UsageError(f"similarity={similarity} is not known; it is raw, clamp or shift:S with S from 0 to below 1")
+
+
+def parse_oov(oov: Unknown) -> Unknown:
+    """Return ``composed`` or a number from 0 to 1.
+
+    Examples
+    --------
+    >>> parse_oov("composed"), parse_oov("0.01")
+    ('composed', 0.01)
+    """
+    if oov == COMPOSED:
+        return COMPOSED
+    try:
+        value = math.nan if isinstance(oov, bool) else float(oov)
+    except (TypeError, ValueError):
+        value = math.nan
+    if not 0 <= value <= 1:
+        raise UsageError(f"oov={oov} is not known; it is a number from 0 to 1, or {COMPOSED}")
+    return value
+
+
+def holds_order(source: VectorSource, order: int) -> bool:
+    """Return whether n-grams of a length can be scored with vectors: usual ones can, though most may be unknown."""
+    return source.orders is None or order <= USUAL_ORDER or order in source.orders
+
+
+def check_orders(source: VectorSource, order: int) -> None:
+    """Refuse n-grams longer than usual that the vectors do not hold."""
+    if not holds_order(source, order):
+        raise UsageError(
+            f"{source.name} has no n-grams of {order} words; use an order of at most {USUAL_ORDER}, other vectors, "
+            f"or oov={COMPOSED}"
+        )
+
+
+def warn_of_texts(source: VectorSource, tokenizer_name: str, lowercase: bool) -> None:
+    """Say it if the vectors are known to be made from texts that were tokenized or cased differently."""
+    made = getattr(source.source if isinstance(source, Composed) else source, "options", None)
+    if not isinstance(made, Mapping):
+        return
+    differs = []
+    theirs = made.get("tokenize")
+    # Texts that are tokenized already may have been so in any way.
+    if isinstance(theirs, str) and "none" not in (theirs, tokenizer_name) and _full_name(theirs) != tokenizer_name:
+        differs.append(f"tokenize={theirs}, not {tokenizer_name}")
+    case = made.get("lowercase")
+    if case is not None and bool(case) != lowercase:
+        differs.append("lowercase" if case else "case kept, not lowercase")
+    if differs:
+        what = (
+            f"{source.name} was trained on texts with {' and '.join(differs)}, so that words may have no vector; "
+            "score with the same options, or use other vectors"
+        )
+        warnings.warn(what, TrubleuWarning, stacklevel=4)
+
+
+def _full_name(name: str) -> str:
+    try:
+        return tokenizer(name).name
+    except TrubleuError:  # not known here, or not installed
+        return name
+
+
+def warn_of_unknown(source: VectorSource, words: int, unknown: int) -> None:
+    """Say it if most words that were looked up have no vector."""
+    if words >= ENOUGH_WORDS and 2 * unknown > words and (source.orders is None or 1 in source.orders):
+        what = (
+            f"more than half of the words that were looked up have no vector in {source.name}; "
+            "check tokenizer, case and language"
+        )
+        warnings.warn(what, TrubleuWarning, stacklevel=4)
+
+
+def warn_of_orders(source: VectorSource, order: int) -> None:
+    """Say it if the vectors hold no n-grams of some length."""
+    missing = [] if source.orders is None else [n for n in range(1, order + 1) if n not in source.orders]
+    if missing:
+        what = (
+            f"{source.name} has no n-grams of {' and '.join(map(str, missing))} words, of which only exact matches "
+            f"count; use other vectors, or oov={COMPOSED}"
+        )
+        warnings.warn(what, TrubleuWarning, stacklevel=4)
+
+
+RELEASE_ORDER: Final = 3
+RELEASE_WEIGHTS: Final = np.array([0.33, 0.34, 0.33])
+
+
+def word_tokenize(text: str) -> list[str]:
+    """Tokenize a text as NLTK does, for which its sentence splitter must be on this machine.
+
+    Raises
+    ------
+    MissingExtraError
+        If NLTK is not installed.
+    DataError
+        If its sentence splitter is not there.
+    """
+    nltk = needed("nltk", "definition=release2017", "nltk")
+    try:
+        tokens: list[str] = nltk.word_tokenize(text)
+    except LookupError as error:
+        raise DataError(
+            "NLTK's sentence splitter is not on this machine; get it with: python -m nltk.downloader punkt_tab, "
+            "or name another tokenizer"
+        ) from error
+    return tokens
+
+
+def release_parts(counts: Counts) -> BleuParts:
+    """Return scores as released: from the first order on whose matches are not above 0, orders are left out."""
+    matches, totals = counts.matches, counts.totals
+    precisions = np.divide(matches, totals, out=np.zeros_like(matches), where=totals != 0)
+    used: NDArray[np.bool_] = np.logical_and.accumulate(precisions > 0, axis=-1)
+    logs = np.where(used, np.log(np.where(used, precisions, 1.0)), 0.0)
+    penalty = brevity_penalty(counts.hypothesis_length, counts.reference_length)
+    score = 100.0 * penalty * np.exp((RELEASE_WEIGHTS * logs).sum(axis=-1))
+    score = np.where(matches[..., 0] == 0, 0.0, score)
+    return BleuParts(score, 100.0 * precisions, penalty, matches, totals, used)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
 class Bleu2Vec(Metric):
     """Corpus-level BLEU in which an n-gram that is not in the reference counts as much as what is most similar there.
 
@@ -108,69 +281,67 @@ class Bleu2Vec(Metric):
     """
 
     uses_weights: ClassVar[bool] = False
-    only_counting: ClassVar[tuple[str, ...]] = ("matching",)
+    only_counting: ClassVar[tuple[str, ...]] = ("matching", "vectors")
     family: ClassVar[str] = "bleu2vec"
 
-    def __init__(
-        self,
-        order: int = 3,
-        *,
-        vectors: AnySource = "ready",
-        tokenize: Spec | None = None,
-        lowercase: bool = False,
-        smoothing: str = LIN_OCH,
-        smoothing_value: float | None = None,
-        effective_order: bool = False,
-        reference_length: str = "closest",
-        similarity: str = "raw",
-        oov: Unknown = UNKNOWN,
-        negative: str = "clamp",
-        recall: bool = False,
-        definition: str = "paper",
-    ) -> None:
-        self.order = check_order(order)
-        self.recall = check_flag("recall", recall)
-        self.definition = check_choice("definition", definition, ("paper", "release2017"))
-        self.smoothing, self.smoothing_value = check_soft_smoothing(smoothing, smoothing_value)
-        self.effective_order = check_flag("effective_order", effective_order)
-        self.negative, self.negative_floor = parse_negative(negative)
-        kind, shift = parse_similarity(similarity)
-        self.oov = parse_oov(oov)
-        source = as_source(vectors)
-        if self.oov == COMPOSED:
-            source = Composed(source)
-        check_orders(source, order)
-        release = definition == "release2017"
+    order: int = field(default=3, kw_only=False)
+    vectors: AnySource = "ready"
+    tokenize: Spec | None = None
+    lowercase: bool = False
+    smoothing: str = LIN_OCH
+    smoothing_value: float | None = None
+    effective_order: bool = False
+    reference_length: str = "closest"
+    similarity: str = "raw"
+    oov: Unknown = UNKNOWN
+    negative: str = "clamp"
+    recall: bool = False
+    definition: str = "paper"
+
+    def __post_init__(self) -> None:
+        """Check the options, and open the vectors."""
+        super().__post_init__()
+        check_order(self.order)
+        check_flag("recall", self.recall)
+        check_choice("definition", self.definition, ("paper", "release2017"))
+        self.smoothing, self.smoothing_value = check_soft_smoothing(self.smoothing, self.smoothing_value)
+        check_flag("effective_order", self.effective_order)
+        self.negative, self.negative_floor = parse_negative(self.negative)
+        kind, shift = parse_similarity(self.similarity)
+        self.oov = parse_oov(self.oov)
+        self.vectors = source = Composed(as_source(self.vectors)) if self.oov == COMPOSED else as_source(self.vectors)
+        check_orders(source, self.order)
+        release = self.definition == "release2017"
         if release:
-            self._check_release(reference_length, similarity)
+            self._check_release()
         check_effective_order(self.smoothing, self.effective_order)
         default: Spec = word_tokenize if release else "13a"
         self.matching = SoftMatching(
-            tokenizer=tokenizer(default if tokenize is None else tokenize),
-            lowercase=check_flag("lowercase", lowercase),
-            order=order,
+            tokenizer=tokenizer(default if self.tokenize is None else self.tokenize),
+            lowercase=check_flag("lowercase", self.lowercase),
+            order=self.order,
             vectors=soft_vectors(source),
             similarity=kind,
             shift=shift,
             unknown=UNKNOWN if isinstance(self.oov, str) else self.oov,
             rule="plain",
-            reference_length=check_choice("reference_length", reference_length, REFERENCE_LENGTHS),
+            reference_length=check_choice("reference_length", self.reference_length, REFERENCE_LENGTHS),
             release=release,
         )
 
-    def _check_release(self, reference_length: str, similarity: str) -> None:
-        settled: dict[str, tuple[object, object]] = {
-            "order": (self.order, RELEASE_ORDER),
-            "recall": (self.recall, False),
-            "smoothing": (self.smoothing, LIN_OCH),
-            "effective_order": (self.effective_order, False),
-            "negative": (self.negative, "clamp"),
-            "oov": (self.oov, UNKNOWN),
-            "reference_length": (reference_length, "closest"),
-            "similarity": (similarity, "raw"),
+    def _check_release(self) -> None:
+        settled: dict[str, object] = {
+            "order": RELEASE_ORDER,
+            "recall": False,
+            "smoothing": LIN_OCH,
+            "effective_order": False,
+            "negative": "clamp",
+            "oov": UNKNOWN,
+            "reference_length": "closest",
+            "similarity": "raw",
         }
-        for option, (value, only) in settled.items():
-            if value != only:
+        for option, only in settled.items():
+            if getattr(self, option) != only:
                 raise UsageError(f"definition=release2017 settles {option}; leave it out")
 
     @property
@@ -307,3 +478,96 @@ class Bleu2Vec(Metric):
             **{"def": self.definition},
         )
         return common.extended(**dict(rest.pairs))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class DeltaBleu2Vec(WeightedMetric, Bleu2Vec):
+    """Corpus-level ΔBLEU with near misses: references carry weights from −1 to +1, and similar n-grams count too.
+
+    Each reference is aligned with the output as in `Bleu2Vec`, with similarities of at least 0. An n-gram that some
+    references hold earns the largest product of such a reference's weight and the sum over the n-gram's occurrences
+    there. What an n-gram earns that no reference holds is said by ``credit``. With all similarities 0 this is ΔBLEU.
+
+    Parameters
+    ----------
+    order, vectors, tokenize, lowercase, smoothing, smoothing_value, effective_order, reference_length, oov, negative, \
+recall
+        As for `Bleu2Vec`; smoothing constants are multiplied by the mean best weight.
+    similarity
+        ``clamp`` or ``shift:S``.
+    credit
+        ``earn``: the largest product, but not less than 0, so that near misses can earn and only exact matches cost.
+        ``nearest``: the reference with the largest sum decides, even if its weight is below 0. ``max``: the largest
+        product over all references with something similar, also for n-grams that some reference holds.
+    length_references, no_positive, unrated_as
+        As for `DeltaBleu`.
+
+    Examples
+    --------
+    >>> from trubleu import References
+    >>> references = References.from_lists([["it was great", "it was awful"]], [[1.0, -0.5]])
+    >>> vectors = (["great", "good", "awful"], [[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])
+    >>> metric = DeltaBleu2Vec(1, vectors=vectors)
+    >>> round(metric.corpus(["it was good"], references).score, 2)
+    93.33
+    """
+
+    family: ClassVar[str] = "dbleu2vec"
+
+    similarity: str = "clamp"
+    definition: str = field(default="paper", init=False)
+    credit: str = "earn"
+    length_references: str = "all"
+
+    def __post_init__(self) -> None:
+        """Check the options, and open the vectors."""
+        super().__post_init__()
+        if self.matching.similarity == "raw":
+            raise UsageError("similarity=raw does not go with weights; use clamp or shift:S")
+        rule: Rule = check_choice("credit", self.credit, ("earn", "nearest", "max"))  # type: ignore[assignment]
+        check_choice("length_references", self.length_references, ("all", "positive"))
+        self.matching = replace(self.matching, rule=rule, positive_lengths=self.length_references == "positive")
+
+    def statistics(
+        self,
+        outputs: Sequence[str],
+        references: AnyReferences,
+        *,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> NDArray[np.float64]:
+        """Return lengths, signed weighted similarities and totals; zeros for a skipped segment."""
+        references = as_references(references, outputs)
+        weights, skipped = self.policy.weights(references)
+        rows = self._rows(outputs, references, weights, threads, progress)
+        if self.recall:
+            whole = references.references if isinstance(references, PreparedReferences) else references
+            best = np.maximum.reduceat(weights, whole.offsets[:-1]) if len(rows) else np.zeros(0)
+            counts = self._reference_ngrams(rows)
+            rows = np.hstack([rows, best[:, None] * counts, counts])
+        rows[skipped] = 0.0
+        return rows
+
+    def without_weights(self) -> str:
+        """Say what the metric is if all weights are 1.
+
+        Examples
+        --------
+        >>> DeltaBleu2Vec(2, vectors=(["cat"], [[1.0]]), recall=True).without_weights()
+        'bleu2vec-f-2 with similarity=clamp'
+        """
+        matching = self.matching
+        similarity = f"shift:{number_text(matching.shift)}" if matching.similarity == "shift" else matching.similarity
+        plain = f"{self.name.removeprefix('d')} with similarity={similarity}"
+        return f"{plain} where there is one reference" if matching.rule == "max" else plain
+
+    def signature(self, references: AnyReferences | None = None) -> Signature:
+        """Return how a number is made."""
+        added = make_signature(
+            "",
+            credit=self.matching.rule,
+            lenrefs=self.length_references,
+            nopos=self.no_positive,
+            unrated=None if self.unrated_as is None else float(self.unrated_as),
+        )
+        return super().signature(references).extended(**dict(added.pairs))

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from trubleu.execution.progress import no_steps
-from trubleu.simulate.studies.conditions import check_numbers
-from trubleu.simulate.studies.draws import Share, draw_test_set, resampling_seed
-from trubleu.simulate.studies.pool import check_whole
+from trubleu.simulate.studies.pool import Share, check_numbers, check_whole, draw_test_set, resampling_seed
 from trubleu.stats import bootstrap_interval, total
 
 if TYPE_CHECKING:
@@ -19,8 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.execution.progress import Steps
-    from trubleu.simulate.studies.conditions import Scored
-    from trubleu.simulate.studies.pool import Pool
+    from trubleu.simulate.studies.pool import Pool, Scored
     from trubleu.stats import Interval
 
 

@@ -10,9 +10,7 @@ import numpy as np
 
 from trubleu.errors import UsageError
 from trubleu.execution.progress import no_steps
-from trubleu.simulate.studies.conditions import check_numbers
-from trubleu.simulate.studies.draws import Mean, Share, draw_test_set
-from trubleu.simulate.studies.pool import check_whole
+from trubleu.simulate.studies.pool import Mean, Share, check_numbers, check_whole, draw_test_set
 from trubleu.stats import rank_correlations, total
 
 if TYPE_CHECKING:
@@ -21,8 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.execution.progress import Steps
-    from trubleu.simulate.studies.conditions import Scored
-    from trubleu.simulate.studies.pool import Pool
+    from trubleu.simulate.studies.pool import Pool, Scored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,18 +1,21 @@
-"""The population that test sets are drawn from: segments with candidates, simulated ratings, outputs, and the truth."""
+"""What studies draw from: segments with candidates, ratings, outputs and the truth; test sets; what is varied."""
 
 from __future__ import annotations
 
+import math
 import tempfile
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
 from trubleu.data import References
-from trubleu.errors import DataError, UsageError, counted
+from trubleu.errors import CountedWarning, DataError, UsageError, counted
 from trubleu.execution.progress import no_steps
+from trubleu.metrics.registry import parse
 from trubleu.mining import Index
 from trubleu.simulate.raters import Habits, simulated_raters
 from trubleu.simulate.responders import responder
@@ -23,8 +26,91 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.execution.progress import Steps
+    from trubleu.metrics import Metric
     from trubleu.mining import Candidates
     from trubleu.simulate.world import World
+
+
+class Draw(NamedTuple):
+    """One made test set.
+
+    Attributes
+    ----------
+    rows
+        Which segments of the pool it has; one may come more than once, as the pool stands for endlessly many.
+    swapped
+        For each of them, whether two systems exchange their outputs where there shall be no difference between them.
+    """
+
+    rows: NDArray[np.int64]
+    swapped: NDArray[np.bool_]
+
+
+def draw_test_set(pool: int, segments: int, *, number: int, seed: int) -> Draw:
+    """Draw a test set; the same number and seed give the same one, whatever is scored on it.
+
+    Parameters
+    ----------
+    pool
+        How many segments there are to draw from.
+    segments
+        How many to draw.
+    number
+        Which test set of this size it is.
+    seed
+        Of all of them.
+
+    Examples
+    --------
+    >>> draw = draw_test_set(10, 4, number=0, seed=1)
+    >>> len(draw.rows), bool((draw.rows < 10).all())
+    (4, True)
+    """
+    generator = np.random.default_rng([seed, 2, segments, number])
+    return Draw(generator.integers(0, pool, segments), generator.integers(0, 2, segments).astype(bool))
+
+
+def resampling_seed(number: int, seed: int) -> int:
+    """Return the seed of the resampling of one test set, different from that of every other."""
+    return (seed * 1_000_003 + number) % 2**64
+
+
+class Share(NamedTuple):
+    """A share of independent trials, with its standard error √(p(1 − p)/n).
+
+    Examples
+    --------
+    >>> Share.of(90, 100)
+    Share(value=0.9, error=0.03)
+    """
+
+    value: float
+    error: float
+
+    @classmethod
+    def of(cls, hits: int, trials: int) -> Share:
+        """Return the share of hits."""
+        share = hits / trials
+        return cls(share, math.sqrt(share * (1.0 - share) / trials))
+
+
+class Mean(NamedTuple):
+    """A mean of independent trials, with its standard error; the error of a single trial is not known.
+
+    Examples
+    --------
+    >>> Mean.of(np.array([1.0, 3.0]))
+    Mean(value=2.0, error=1.0)
+    """
+
+    value: float
+    error: float | None
+
+    @classmethod
+    def of(cls, values: NDArray[np.float64]) -> Mean:
+        """Return the mean of values."""
+        error = float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else None
+        return cls(float(values.mean()), error)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -318,3 +404,148 @@ def weights_of(ratings: NDArray[np.int64], raters: int) -> NDArray[np.float64]:
     sums = ratings[:, :raters].sum(axis=1)
     weights: NDArray[np.float64] = (sums - 3 * raters) / (2 * raters)
     return weights
+
+
+MOST_REFERENCES: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One way to score.
+
+    Attributes
+    ----------
+    name
+        The metric as it was written.
+    metric
+        The metric.
+    references
+        How many references a segment has at most.
+    raters
+        How many people rated each; None if the metric takes no weights.
+    """
+
+    name: str
+    metric: Metric
+    references: int
+    raters: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """The statistics of every system on the whole pool under one condition.
+
+    Attributes
+    ----------
+    condition
+        The condition.
+    rows
+        ``float64[segments, k]`` for each system.
+    left_out
+        The share of segments that no reference of positive weight is left for; their rows are 0.
+    """
+
+    condition: Condition
+    rows: Mapping[str, NDArray[np.float64]]
+    left_out: float
+
+    def score(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return scores of which the higher is the better, whatever the metric."""
+        scores = self.condition.metric.score(sums)
+        return scores if self.condition.metric.higher_is_better else -scores
+
+
+def make_conditions(metrics: Sequence[str], references: Sequence[int], raters: Sequence[int]) -> tuple[Condition, ...]:
+    """Combine metrics, numbers of references and, for metrics with weights, numbers of raters.
+
+    Parameters
+    ----------
+    metrics
+        As ``-m`` takes them.
+    references, raters
+        Numbers, none twice.
+
+    Raises
+    ------
+    UsageError
+        If something is given twice, out of range, or cannot be studied by drawing rows.
+
+    Examples
+    --------
+    >>> for each in make_conditions(["bleu-2", "dbleu-2"], [1, 5], [3]):
+    ...     print(each.name, each.references, each.raters)
+    bleu-2 1 None
+    bleu-2 5 None
+    dbleu-2 1 3
+    dbleu-2 5 3
+    """
+    for what, numbers, most in (("references", references, MOST_REFERENCES), ("raters", raters, MOST_RATERS)):
+        check_numbers(what, numbers, 1, most)
+    if len(set(metrics)) != len(metrics) or not metrics:
+        raise UsageError("give at least one metric, and none of them twice")
+    made = [
+        Condition(name, built, number, people)
+        for name, built in ((name, _built(name)) for name in metrics)
+        for number in references
+        for people in (raters if built.uses_weights else [None])
+    ]
+    return tuple(made)
+
+
+def check_numbers(what: str, numbers: Sequence[int], least: int, most: int = 10_000_000) -> None:
+    """Refuse a list of numbers that is empty, has one twice or one out of range."""
+    for number in numbers:
+        check_whole(what, number, least, most)
+    if len(set(numbers)) != len(numbers) or not numbers:
+        raise UsageError(f"{what} must be one number or several different ones, separated by commas")
+
+
+def _built(name: str) -> Metric:
+    spec = parse(name)
+    # What a user does whose study left a segment without a good reference; nobody can be asked here.
+    metric = spec.build(**({"no_positive": "skip"} if spec.accepts("no_positive") else {}))
+    if metric.learns:
+        raise UsageError(
+            f"{name} learns from the references of all segments, so a test set is more than the sum of its segments; "
+            "leave it out"
+        )
+    return metric
+
+
+def score_pool(
+    pool: Pool,
+    conditions: Sequence[Condition],
+    ratings: NDArray[np.int64],
+    *,
+    threads: int | None = None,
+    steps: Steps = no_steps,
+) -> tuple[Scored, ...]:
+    """Compute the statistics of all systems under all conditions, once: a test set is some of their rows.
+
+    Parameters
+    ----------
+    pool
+        The segments.
+    conditions
+        Ways to score.
+    ratings
+        As `draw_ratings` returns them, for at least as many raters as the conditions have.
+    threads
+        How many threads to use; None for all cores if there is enough to do.
+    steps
+        Told of how far it is.
+    """
+    told = steps("scoring", len(conditions) * len(pool.outputs))
+    made = []
+    for condition in conditions:
+        weights = None if condition.raters is None else weights_of(ratings, condition.raters)
+        references = pool.first(condition.references, weights)
+        rows = {}
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "segments in .* without a reference of positive", CountedWarning)
+            for system, outputs in pool.outputs.items():
+                rows[system] = condition.metric.statistics(outputs, references, threads=threads)
+                told(1)
+            left_out = len(condition.metric.skipped(references)) / len(pool)
+        made.append(Scored(condition, rows, left_out))
+    return tuple(made)

@@ -9,9 +9,7 @@ import numpy as np
 
 from trubleu.errors import UsageError
 from trubleu.execution.progress import no_steps
-from trubleu.simulate.studies.conditions import check_numbers
-from trubleu.simulate.studies.draws import Share, draw_test_set, resampling_seed
-from trubleu.simulate.studies.pool import check_whole
+from trubleu.simulate.studies.pool import Share, check_numbers, check_whole, draw_test_set, resampling_seed
 from trubleu.stats import paired_bootstrap, paired_randomisation, total
 
 if TYPE_CHECKING:
@@ -20,8 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.execution.progress import Steps
-    from trubleu.simulate.studies.conditions import Scored
-    from trubleu.simulate.studies.pool import Pool
+    from trubleu.simulate.studies.pool import Pool, Scored
     from trubleu.stats import PairedTest, TestName
 
 LEVEL: Final = 0.05

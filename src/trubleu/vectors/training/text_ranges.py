@@ -7,27 +7,23 @@ its reader to find. A compressed file is one range, since it can only be read fr
 from __future__ import annotations
 
 import hashlib
-from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from trubleu.errors import ChangedError, DataError
+from trubleu.errors import DataError
 from trubleu.files import paths as places
 from trubleu.files.compression import is_packed
-from trubleu.files.lines import lines_of_blocks, open_bytes
+from trubleu.files.lines import decode_lines, lines_of_blocks
 from trubleu.files.paths import is_standard, name_of, unreadable
+from trubleu.files.ranges import SourceFile, count_lines, digest_of, shorter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from typing import BinaryIO
 
     from trubleu.files.paths import PathLike
 
 RANGE: Final = 1 << 25
 """Bytes of a range: some tenths of a second of work, to be lost with a worker or done again after Ctrl-C."""
-
-_BLOCK: Final = 1 << 22  # bytes read at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,35 +84,19 @@ class TextRange:
 
     def digest(self) -> str:
         """Return what differs if the lines do."""
-        found = hashlib.blake2b(digest_size=32)
-        for _, block in self._blocks():
-            found.update(block)
-        return found.hexdigest()
+        return digest_of(self._blocks()).hex()
 
     def _lines(self, told: Callable[[bytes], object], name: str, number: int) -> Iterator[list[str]]:
-        blocks = self._blocks()
-        start, block = next(blocks, (0, b""))
+        def heard() -> Iterator[tuple[int, bytes]]:
+            for start, block in self._blocks():
+                told(block)
+                yield start, block
 
-        def heard() -> Iterator[bytes]:
-            told(block)
-            yield block
-            for _, more in blocks:
-                told(more)
-                yield more
-
-        return lines_of_blocks(heard(), name, offset=start, number=number)
+        return lines_of_blocks(heard(), name, decode_lines, number)
 
     def _lines_before(self) -> int:
-        before = 0
         start, _ = next(self._blocks(), (0, b""))
-        with _opened(self.path, self.name) as stream:
-            while start:
-                block = stream.read(min(_BLOCK, start))
-                if not block:
-                    raise self._shorter()
-                before += block.count(b"\n")
-                start -= len(block)
-        return before
+        return sum(count_lines(SourceFile(self.path, self.name), 0, start).newlines)
 
     def _blocks(self) -> Iterator[tuple[int, bytes]]:
         """Yield the bytes of the lines, each block with the byte at which it begins."""
@@ -125,44 +105,26 @@ class TextRange:
             return
         at = max(self.first - 1, 0)
         inside = self.first == 0
-        with _opened(self.path, self.name) as stream:
-            stream.seek(at)
-            while block := stream.read(_BLOCK):
-                start, at = at, at + len(block)
-                if not inside:
-                    # The line before ends here, or has not ended yet.
-                    cut = block.find(b"\n") + 1
-                    inside = cut > 0
-                    if (start + cut if inside else at) >= self.end:
-                        return
-                    block, start = block[cut:], start + cut
-                    if not inside:
-                        continue
-                if at >= self.end and (last := block.find(b"\n", max(self.end - 1 - start, 0))) >= 0:
-                    yield start, block[: last + 1]
+        for block in SourceFile(self.path, self.name).blocks(at):
+            start, at = at, at + len(block)
+            if not inside:
+                # The line before ends here, or has not ended yet.
+                cut = block.find(b"\n") + 1
+                inside = cut > 0
+                if (start + cut if inside else at) >= self.end:
                     return
-                yield start, block
+                block, start = block[cut:], start + cut
+                if not inside:
+                    continue
+            if at >= self.end and (last := block.find(b"\n", max(self.end - 1 - start, 0))) >= 0:
+                yield start, block[: last + 1]
+                return
+            yield start, block
         if at < self.end:
-            raise self._shorter()
-
-    def _shorter(self) -> ChangedError:
-        return ChangedError(f"{self.name} became shorter while it was read; do not write to it meanwhile")
+            raise shorter(self.name)
 
     def _all_blocks(self) -> Iterator[tuple[int, bytes]]:
-        at = 0
-        with open_bytes(self.path, self.name) as stream:
-            for block in iter(partial(stream.read, _BLOCK), b""):
-                yield at, block
-                at += len(block)
-
-
-@contextmanager
-def _opened(path: str, name: str) -> Iterator[BinaryIO]:
-    try:
-        with places.open_binary(path) as stream:
-            yield stream
-    except OSError as error:
-        raise DataError(unreadable(name, error)) from error
+        return ((0, block) for block in SourceFile(self.path, self.name).blocks(packed=True))
 
 
 def text_ranges(paths: Sequence[PathLike]) -> list[TextRange]:
