@@ -74,9 +74,10 @@ examples:
   trubleu score --refs refs.jsonl sysA.txt B=sysB.txt -m bleu-4 -m 'dbleu-2[tokenize=chat]' --ci --test --baseline sysA
 
 metrics: trubleu-N (N from 1 to 9, 3 if left out), bleu-N, sbleu-N, dbleu-N, sdbleu-N, ibleu-N, cider-N, cider-d-N,
-lebleu-N (4 if left out), nist-N (5 if left out), chrf, chrf++, meteor, ter; with near misses bleu2vec-N, bleu2vec-f-N,
-dbleu2vec-N, dbleu2vec-f-N (3 if left out); or your own as package.module:Class. Options of one metric stand in brackets
-behind its name; several metrics may follow one -m. What each of them is for: trubleu score --list-metrics.
+lebleu-N, self-bleu-N (4 if left out), nist-N (5 if left out), rouge-N, rouge-l, rouge-lsum, distinct-N, chrf, chrf++,
+meteor, ter; with near misses bleu2vec-N, bleu2vec-f-N, dbleu2vec-N, dbleu2vec-f-N (3 if left out); or your own as
+package.module:Class. Options of one metric stand in brackets behind its name; several metrics may follow one -m. What
+each of them is for: trubleu score --list-metrics.
 """
 
 
