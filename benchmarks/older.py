@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from benchmarks.cases import Bench
     from benchmarks.data import Corpus
+    from benchmarks.peers import Streams
 
 PLAIN_SAMPLE: Final = 5
 """Segments that a plain statement of LeBLEU scores; its time is scaled up."""
@@ -149,7 +150,8 @@ def ter(bench: Bench) -> Iterator[Row]:
     """Score by TER beside sacreBLEU, which takes a sample."""
     for corpus in (bench.b, bench.a):
         sample = corpus.head(PEER_SAMPLE)
-        theirs = partial(TER().corpus_score, sample.systems[0], sample.streams)
+        streams: Streams = sample.streams
+        theirs = partial(TER().corpus_score, sample.systems[0], streams)
         check_equal(trubleu.corpus_score(sample.systems[0], sample.references, "ter").score, theirs().score)
         yield _sampled(bench, "ter", corpus, sample, "sacreBLEU", theirs, 30.0)
 
