@@ -21,6 +21,7 @@ PEERS: Final[dict[str, tuple[str, Collection[str] | None]]] = {
     "tantivy": ("'tantivy>=0.24'", ("mining-index", "mining-search")),
     "fastchrf": ("'fastchrf>=0.2'", ("characters",)),
     "pycocoevalcap": ("pycocoevalcap", ("older",)),
+    "rouge_score": ("'rouge-score>=0.1.2'", ("older",)),
 }
 """Packages that ours is compared with: how pip installs them, and the benchmarks that need them; None for all."""
 

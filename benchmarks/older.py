@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from functools import partial
 from importlib import import_module
+from itertools import pairwise, product
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from nltk.stem.porter import PorterStemmer
+from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 from nltk.translate.meteor_score import meteor_score
 from nltk.translate.nist_score import corpus_nist
+from sacrebleu.metrics.ter import TER
 
 import trubleu
 from benchmarks.rows import Row, check_equal
@@ -21,17 +24,29 @@ if TYPE_CHECKING:
 
     from benchmarks.cases import Bench
     from benchmarks.data import Corpus
+    from benchmarks.peers import Streams
 
 PLAIN_SAMPLE: Final = 5
 """Segments that a plain statement of LeBLEU scores; its time is scaled up."""
 
+LEBLEU_BAR: Final = 5_700.0
+"""Five times the ratio that edit distances by rapidfuzz reached."""
+
+PEER_SAMPLE: Final = 200
+"""Segments that rouge-score and sacreBLEU's TER score; their time is scaled up."""
+
+ROUGE: Final = {"rouge-1": "rouge1", "rouge-2": "rouge2", "rouge-l": "rougeL", "rouge-lsum": "rougeLsum"}
+
 
 def older(bench: Bench) -> Iterator[Row]:
-    """Score by NIST, CIDEr-D, METEOR and LeBLEU from strings."""
+    """Score by NIST, CIDEr-D, METEOR, LeBLEU, TER, ROUGE and for diversity from strings."""
     yield from nist(bench)
     yield from cider(bench)
     yield from meteor(bench)
     yield from lebleu(bench)
+    yield from ter(bench)
+    yield from rouge(bench)
+    yield from diversity(bench)
 
 
 def nist(bench: Bench) -> Iterator[Row]:
@@ -101,6 +116,7 @@ def lebleu(bench: Bench) -> Iterator[Row]:
         peer="a plain statement",
         ours_seconds=best(lambda: _score("lebleu", corpus), bench.runs(3)),
         peer_seconds=seconds,
+        bar=LEBLEU_BAR,
         note=f"peer measured on {len(sample)} segments, times {scale:g}",
     )
 
@@ -128,6 +144,86 @@ def _similarity(a: str, b: str) -> float:
             row.append(min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (letter != other)))
     longer = max(len(a), len(b))
     return (longer - row[-1]) / longer
+
+
+def ter(bench: Bench) -> Iterator[Row]:
+    """Score by TER beside sacreBLEU, which takes a sample."""
+    for corpus in (bench.b, bench.a):
+        sample = corpus.head(PEER_SAMPLE)
+        streams: Streams = sample.streams
+        theirs = partial(TER().corpus_score, sample.systems[0], streams)
+        check_equal(trubleu.corpus_score(sample.systems[0], sample.references, "ter").score, theirs().score)
+        yield _sampled(bench, "ter", corpus, sample, "sacreBLEU", theirs, 30.0)
+
+
+def rouge(bench: Bench) -> Iterator[Row]:
+    """Score by ROUGE, with and without stems, beside rouge-score, which takes a sample."""
+    scorers = import_module("rouge_score.rouge_scorer")
+    for corpus in (bench.b, bench.a):
+        sample = corpus.head(PEER_SAMPLE)
+        for name, stem in product(ROUGE, (False, True)):
+            scorer = scorers.RougeScorer([ROUGE[name]], use_stemmer=stem)
+
+            def theirs(scorer: Any = scorer, name: str = name, sample: Corpus = sample) -> float:
+                pairs = zip(sample.systems[0], sample.references, strict=True)
+                return 100 * float(
+                    np.mean([scorer.score_multi(row, text)[ROUGE[name]].fmeasure for text, row in pairs])
+                )
+
+            metric = f"{name}[stem=true]" if stem else name
+            check_equal(trubleu.corpus_score(sample.systems[0], sample.references, metric).score, theirs())
+            yield _sampled(bench, metric, corpus, sample, "rouge-score", theirs, 50.0)
+
+
+def diversity(bench: Bench) -> Iterator[Row]:
+    """Score by distinct-2 beside a set of pairs, and by self-BLEU beside NLTK, which scores a few."""
+    corpus = bench.b
+    outputs = [text.split() for text in corpus.systems[0]]
+
+    def pairs() -> float:
+        found = [pair for words in outputs for pair in pairwise(words)]
+        return 100 * len(set(found)) / len(found)
+
+    check_equal(_score("distinct-2", corpus), pairs())
+    yield Row(
+        name="distinct-2",
+        data=corpus.name,
+        peer="a set of pairs",
+        ours_seconds=best(lambda: _score("distinct-2", corpus), bench.runs(10)),
+        peer_seconds=best(pairs, bench.runs(3)),
+        note="given tokens",
+    )
+    smoothing = SmoothingFunction().method1
+
+    def theirs(count: int = 10) -> None:
+        for i in range(count):
+            sentence_bleu(outputs[:i] + outputs[i + 1 :], outputs[i], smoothing_function=smoothing)
+
+    yield Row(
+        name="self-bleu-4",
+        data=corpus.name,
+        peer="NLTK",
+        ours_seconds=best(lambda: _score("self-bleu-4", corpus), bench.runs(10)),
+        peer_seconds=best(theirs, 1) * len(outputs) / 10,
+        note=f"given tokens; peer measured on 10 outputs, times {len(outputs) / 10:g}",
+    )
+
+
+def _sampled(
+    bench: Bench, metric: str, corpus: Corpus, sample: Corpus, peer: str, theirs: Callable[[], Any], bar: float
+) -> Row:
+    scale = len(corpus) / len(sample)
+    return Row(
+        name=metric,
+        data=corpus.name,
+        peer=peer,
+        ours_seconds=best(
+            lambda: trubleu.corpus_score(corpus.systems[0], corpus.references, metric, threads=1), bench.runs(10)
+        ),
+        peer_seconds=best(theirs, bench.runs(2)) * scale,
+        bar=bar,
+        note=f"peer measured on {len(sample)} segments, times {scale:g}",
+    )
 
 
 def _score(metric: str, corpus: Corpus) -> float:

@@ -74,7 +74,7 @@ def versions() -> str:
     import trubleu
 
     others = []
-    for name in ("sacrebleu", "nltk", "pycocoevalcap", "numpy", "scipy", "bm25s", "tantivy"):
+    for name in ("sacrebleu", "nltk", "pycocoevalcap", "rouge-score", "numpy", "scipy", "bm25s", "tantivy"):
         with suppress(PackageNotFoundError):  # only some benchmarks need it
             others.append(f"{name} {version(name)}")
     return f"trubleu {trubleu.__version__}, {', '.join(others)}, Python {platform.python_version()}"

