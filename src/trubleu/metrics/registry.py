@@ -46,19 +46,19 @@ ENTRIES: Final[dict[str, Entry]] = {
     "trubleu": Entry(
         "trubleu.metrics.trubleu", "TruBleu", True, "recommended: any task, rated references or not", extra="ready"
     ),
-    "bleu": Entry("trubleu.metrics.bleu", "Bleu", True, "the usual score of systems; sacreBLEU's"),
-    "sbleu": Entry("trubleu.metrics.sbleu", "SentenceBleu", True, "single segments: the mean of their BLEU"),
-    "dbleu": Entry("trubleu.metrics.dbleu", "DeltaBleu", True, "ΔBLEU: systems against rated references"),
-    "sdbleu": Entry("trubleu.metrics.sbleu", "SentenceDeltaBleu", True, "single segments: the mean of their ΔBLEU"),
-    "ibleu": Entry("trubleu.metrics.ibleu", "IBleu", True, "paraphrases: BLEU, less what was copied"),
-    "nist": Entry("trubleu.metrics.nist", "Nist", True, "translations: rare n-grams count more"),
-    "cider": Entry("trubleu.metrics.cider", "Cider", True, "image captions: what references agree on"),
-    "cider-d": Entry("trubleu.metrics.cider", "CiderD", True, "the usual CIDEr: repeating does not pay"),
+    "bleu": Entry("trubleu.metrics.bleu", "Bleu", True, "the usual corpus score; equals sacreBLEU"),
+    "sbleu": Entry("trubleu.metrics.sbleu", "SentenceBleu", True, "single segments: mean sentence-level BLEU"),
+    "dbleu": Entry("trubleu.metrics.dbleu", "DeltaBleu", True, "ΔBLEU: BLEU with rated references"),
+    "sdbleu": Entry("trubleu.metrics.sbleu", "SentenceDeltaBleu", True, "single segments: mean sentence-level ΔBLEU"),
+    "ibleu": Entry("trubleu.metrics.ibleu", "IBleu", True, "paraphrases: BLEU minus source overlap"),
+    "nist": Entry("trubleu.metrics.nist", "Nist", True, "translation: rare n-grams count more"),
+    "cider": Entry("trubleu.metrics.cider", "Cider", True, "image captions: tf-idf similarity"),
+    "cider-d": Entry("trubleu.metrics.cider", "CiderD", True, "the usual CIDEr, robust to repetition"),
     "bleu2vec": Entry(
         "trubleu.metrics.bleu2vec",
         "Bleu2Vec",
         True,
-        "BLEU in which similar words count in part",
+        "BLEU with partial credit for near misses",
         extra="ready",
     ),
     "bleu2vec-f": Entry(
@@ -73,7 +73,7 @@ ENTRIES: Final[dict[str, Entry]] = {
         "trubleu.metrics.bleu2vec",
         "DeltaBleu2Vec",
         True,
-        "ΔBLEU in which similar words count in part",
+        "ΔBLEU with partial credit for near misses",
         extra="ready",
     ),
     "dbleu2vec-f": Entry(
@@ -84,23 +84,23 @@ ENTRIES: Final[dict[str, Entry]] = {
         {"recall": True},
         "ready",
     ),
-    "chrf": Entry("trubleu.metrics.chrf", "ChrF", False, "many word forms: n-grams of characters"),
-    "chrf++": Entry("trubleu.metrics.chrf", "ChrF", False, "chrF with words and pairs of words", {"word_order": 2}),
+    "chrf": Entry("trubleu.metrics.chrf", "ChrF", False, "rich morphology: character n-grams"),
+    "chrf++": Entry("trubleu.metrics.chrf", "ChrF", False, "chrF with words and word bigrams", {"word_order": 2}),
     "lebleu": Entry(
         "trubleu.metrics.lebleu",
         "LeBleu",
         True,
-        "compounds, many forms: BLEU by spelling",
+        "rich morphology: BLEU by spelling",
         extra="lebleu",
     ),
     "meteor": Entry(
         "trubleu.metrics.meteor",
         "Meteor",
         False,
-        "segments in English: words, stems, meaning",
+        "English segments: words, stems, synonyms",
         extra="meteor",
     ),
-    "ter": Entry("trubleu.metrics.ter", "Ter", False, "how much an editor would have to change"),
+    "ter": Entry("trubleu.metrics.ter", "Ter", False, "translation edit rate"),
 }
 
 ALIASES: Final = {"chrf2": "chrf", "chrf2++": "chrf++", "sacrebleu": "bleu"}
