@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Any
 
 from trubleu.cli.explain import corpus_and_metric
@@ -18,6 +17,8 @@ from trubleu.cli.options import (
 )
 
 if TYPE_CHECKING:
+    import argparse
+
     from trubleu.data import References
     from trubleu.data.segment_values import Value
 
@@ -40,7 +41,6 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         description="Compare two or more systems: scores, intervals, paired tests, and the segments, kinds of segments "
         "and n-grams in which they differ most.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.set_defaults(run=run)

@@ -36,7 +36,6 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         help="print a completion script for your shell",
         description="Print a script that lets your shell complete commands, options, files and metric names.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.set_defaults(run=run, files=[])

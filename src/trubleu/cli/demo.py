@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
@@ -71,7 +71,6 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         description="Generate conversations, mine references, let simulated raters rate them, score five systems, "
         "judge the metrics and write a report, in about a minute. Each command is printed before it runs.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.set_defaults(run=run, files=[])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Any
 
 from trubleu.cli.options import (
@@ -16,6 +15,7 @@ from trubleu.cli.options import (
 )
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Mapping, Sequence
 
     from trubleu.data import References
@@ -46,7 +46,6 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         help="show how outputs got their scores",
         description="Show which words or n-grams matched which reference, their weights, and how the score follows.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.set_defaults(run=run)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.cli.options import (
@@ -17,6 +16,8 @@ from trubleu.cli.options import (
 )
 
 if TYPE_CHECKING:
+    import argparse
+
     from trubleu.mining import Index
 
 
@@ -43,7 +44,6 @@ def add_run_parser(commands: argparse._SubParsersAction[Any]) -> None:
         "and which are similar to the seed's response. Add the seed's own response and its message. The output is a "
         "file of unrated references.",
         epilog=RUN_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.set_defaults(run=run)
@@ -84,7 +84,6 @@ def add_search_parser(commands: argparse._SubParsersAction[Any]) -> None:
         description="Print what would be mined for a message and a response; without a response, the triples with the "
         "most similar messages.",
         epilog=SEARCH_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.set_defaults(run=look)
@@ -291,7 +290,6 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         help="mine candidate references from conversations",
         description="Index conversations and mine candidate references from them.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     inner = parser.add_subparsers(title="commands", dest="mine_command", metavar="COMMAND", required=True)
@@ -308,7 +306,6 @@ def _add_index(commands: argparse._SubParsersAction[Any]) -> None:
         help="index a corpus of triples",
         description="Index a corpus of triples. Memory does not grow with the corpus.",
         epilog=INDEX_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.set_defaults(run=index)
@@ -336,7 +333,6 @@ def _add_add(commands: argparse._SubParsersAction[Any]) -> None:
         help="add more triples to an index",
         description="Add more triples to an index. It can be searched meanwhile.",
         epilog=INDEX_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.set_defaults(run=add)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.errors import UsageError, counted, some
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Mapping
 
 KINDS: Final = ("dstc7", "mqm", "wmt-da", "summeval", "usr", "tasks")
@@ -33,7 +33,6 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         description="Convert the raw files of published data into a set (outputs, references and ratings) that other "
         "commands can use. Nothing is downloaded.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.set_defaults(run=run, files=[])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Any
 
 from trubleu.cli.options import add_output_options, check_output, keep_inputs, write_output
 
 if TYPE_CHECKING:
+    import argparse
+
     from trubleu.data import References
 
 EPILOG = """\
@@ -27,7 +28,6 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         help="check, convert or prepare references",
         description="Check references, convert them to another format, or prepare them for repeated scoring.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     inner = parser.add_subparsers(title="commands", dest="refs_command", metavar="COMMAND", required=True)

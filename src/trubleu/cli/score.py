@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,6 +24,7 @@ from trubleu.cli.options import (
 )
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Mapping
 
     from trubleu.execution import Engine
@@ -87,7 +87,6 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         help="score systems against references",
         description="Score one or more systems against references, with intervals and tests.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.set_defaults(run=run)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.cli.options import add_output_options, check_output, write_output
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Mapping, Sequence
 
     from trubleu.execution.progress import Bars
@@ -39,7 +39,6 @@ def add_world_parser(commands: argparse._SubParsersAction[Any]) -> None:
         description="Generate a world in which the quality of every response is known: a corpus to mine, conversations "
         "to test on, the answers of systems of chosen quality, and the true quality of each answer.",
         epilog=WORLD_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.set_defaults(run=world, files=[])
@@ -238,7 +237,6 @@ def _parser(
         help=about,
         description=description,
         epilog=epilog,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.set_defaults(files=[])
@@ -486,7 +484,6 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         help="generate made-up data, and plan studies with it",
         description="Generate made-up data of any size from a seed, for rehearsals, planning and benchmarks.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     inner = parser.add_subparsers(title="commands", dest="simulate_command", metavar="COMMAND", required=True)
@@ -502,7 +499,6 @@ def _add_triples(commands: argparse._SubParsersAction[Any]) -> None:
         description="Make up conversations: words with Zipf's frequencies, topics, stock phrases, duplicates and "
         "near-duplicates. The first thousand triples are the same however many are asked for.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.set_defaults(run=triples, files=[])

@@ -53,7 +53,6 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         description="Cut conversations into triples (context, message, response), sample seeds from a corpus of them, "
         "and split highly rated seeds into dev and test.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     inner = parser.add_subparsers(title="commands", dest="triples_command", metavar="COMMAND", required=True)
@@ -70,7 +69,6 @@ def _add_make(commands: argparse._SubParsersAction[Any]) -> None:
         'and earlier turns are its context. Each line is a conversation: an object {"id": ..., "turns": [...]}, or '
         "text with a separator between turns.",
         epilog=MAKE_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.set_defaults(run=make)
@@ -100,7 +98,6 @@ def _add_sample(commands: argparse._SubParsersAction[Any]) -> None:
         description="Sample triples at random, without replacement, in one pass over a corpus of any size. They keep "
         "the order of the corpus. The sample depends on the seed and that order, not on how files are split.",
         epilog=SAMPLE_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.set_defaults(run=sample)
@@ -118,7 +115,6 @@ def _add_split(commands: argparse._SubParsersAction[Any]) -> None:
         description="Keep triples with a high mean rating, and split them at random into dev and test. Either both "
         "files are written or none. Means are compared as exact fractions.",
         epilog=SPLIT_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.set_defaults(run=split)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import re
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,6 +16,7 @@ from trubleu.cli.options import (
 )
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
     from trubleu.vectors import VectorSource
@@ -41,7 +41,6 @@ def add_train_parser(commands: argparse._SubParsersAction[Any]) -> None:
         help="train vectors of words and n-grams on text",
         description="Train vectors of words and n-grams on text with one sentence per line.",
         epilog=TRAIN_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.set_defaults(run=train)
@@ -185,7 +184,6 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         help="train, inspect, query and convert n-gram vectors",
         description="Train, inspect, query and convert vectors of words and n-grams.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     inner = parser.add_subparsers(title="commands", dest="vectors_command", metavar="COMMAND", required=True)
