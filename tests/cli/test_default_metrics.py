@@ -173,10 +173,10 @@ def test_an_option_that_none_of_them_takes(capsys: pytest.CaptureFixture[str]) -
 
 # How to read it
 
-SINGLE = "trubleu: 100 is equality with the reference; near misses count in part (trubleu explain shows how)"
+SINGLE = "trubleu: 100 means equality with the reference; near misses earn partial credit (see trubleu explain)"
 SEVERAL = (
-    "trubleu: near misses count in part (trubleu explain shows how); with several references 100 needs equality with "
-    "all good ones: use it to compare systems"
+    "trubleu: near misses earn partial credit (see trubleu explain); with several references, 100 needs equality with "
+    "all good ones, so use it to compare systems"
 )
 
 

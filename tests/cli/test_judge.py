@@ -155,7 +155,7 @@ def test_references_without_weights_have_no_thresholds(capsys: pytest.CaptureFix
         (["A.txt", "B.txt", "--report", "no/where.html"], "no/where.html"),
         (["A.txt", "B.txt", "--figures", "f", "--figure-format", "bmp"], "bmp"),
         (["A.txt", "B.txt", "--browse", "-5", "--report", "x.html"], "--browse -5 must be 0 or more"),
-        (["A.txt", "B.txt", "--testset", "x"], "--testset has no effect without --scores"),
+        (["A.txt", "B.txt", "--testset", "x"], "--testset changes nothing without --scores"),
         (["A.txt", "B.txt", "--report", "ratings.csv"], "is read by this command and would be lost"),
     ],
 )

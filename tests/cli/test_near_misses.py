@@ -78,7 +78,7 @@ def test_explained(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
             "give it to other metrics only, as in bleu-4[effective_order=true]",
         ),
         (["-m", "bleu2vec-f[recall=false]"], "bleu2vec-f settles recall"),
-        (["-m", "bleu2vec-g"], "is no metric"),
+        (["-m", "bleu2vec-g"], "is not a metric"),
         (["-m", "bleu-4", "--vectors", "words.vec"], "--vectors has no effect"),
         (["-m", "bleu2vec[vectors=words.vec,oov=none]"], "oov=none is not known"),
     ],

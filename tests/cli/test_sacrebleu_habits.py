@@ -68,7 +68,7 @@ def test_a_file_is_a_file_though_a_metric_has_its_name(folder: Path, capsys: pyt
         ("score --ref ref.txt sys.txt -m 'bleu[smooth_method=exp]'", "it is called smoothing= here"),
         ("score --ref ref.txt sys.txt -m bleu blue", "cannot be read|blue"),
         ("score --ref ref.txt ref.txt -i sys.txt", "leave -i out"),
-        ("score --ref ref.txt sys.txt -b --ci", "-b prints scores alone"),
+        ("score --ref ref.txt sys.txt -b --ci", "-b prints only scores"),
         ("score --ref ref.txt sys.txt -m chrf4", "chrf has no order"),
     ],
 )

@@ -327,10 +327,10 @@ class TruBleu(LearningMetric):
 
     def reading(self, nrefs: str | None) -> str | None:
         """Return what 100 means."""
-        parts = "near misses count in part (trubleu explain shows how)"
+        parts = "near misses earn partial credit (see trubleu explain)"
         if nrefs == "1":
-            return f"100 is equality with the reference; {parts}"
-        return f"{parts}; with several references 100 needs equality with all good ones: use it to compare systems"
+            return f"100 means equality with the reference; {parts}"
+        return f"{parts}; with several references, 100 needs equality with all good ones, so use it to compare systems"
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
         """Return how a number is made."""

@@ -30,11 +30,11 @@ _TAKES: Final = {
     "importance": "vector, corpus or none",
     "gamma": "a number from 0 to 1",
     "sigma": "a number above 0",
-    "beta": "a number that is not below 0",
-    "char_order": "a whole number from 1 on",
-    "word_order": "a whole number from 0 on",
-    "stemmer": "porter, another of Snowball's (english, german, …) or none",
-    "synonyms": "none, wordnet, or the folder of one",
+    "beta": "a number, at least 0",
+    "char_order": "an integer, at least 1",
+    "word_order": "an integer, at least 0",
+    "stemmer": "porter, another Snowball stemmer (english, german, …) or none",
+    "synonyms": "none, wordnet, or the folder of a WordNet",
 }
 """What options take that are not true or false."""
 
@@ -43,8 +43,8 @@ _TAKES_HERE: Final = {
     ("dbleu2vec", "smoothing"): "lin-och, exp, floor, add-k or none",
     ("bleu2vec", "definition"): "paper or release2017",
     ("trubleu", "beta"): "a number above 0",
-    ("chrf", "beta"): "a whole number from 1 on",
-    ("chrf++", "beta"): "a whole number from 1 on",
+    ("chrf", "beta"): "an integer, at least 1",
+    ("chrf++", "beta"): "an integer, at least 1",
 }
 """By the metric, without -f."""
 
@@ -71,7 +71,7 @@ def metric_table() -> Table:
             for found in describe()
         ],
         notes=[
-            "N: the longest n-grams if none are asked for; bleu-2 asks for 2, and 1 to 9 are possible",
+            "N: default n-gram order; bleu-2 sets it to 2 (1 to 9)",
             "options of one metric: trubleu score --list-metrics NAME",
         ],
         name="metrics",
@@ -84,9 +84,9 @@ def option_table(name: str) -> Table:
     [found] = describe(name if name in names() else re.sub(r"-\d+$", "", name))
     return Table(
         "",
-        [Column("option"), Column("default", "if left out"), Column("takes", "what it takes")],
+        [Column("option"), Column("default", "default"), Column("takes", "values")],
         [(option, _shown(default), _taken(found.name, option, default)) for option, default in found.options.items()],
-        notes=[f"options stand in brackets: -m '{name}[option=value,…]'"],
+        notes=[f"set options in brackets: -m '{name}[option=value,…]'"],
         name="options",
     )
 
