@@ -146,8 +146,10 @@ class Rater:
         When they were added, and when their identity was erased.
     answered
         How many tasks they have answered, gold items included, practice not.
-    can_undo
-        Whether they have a last answer that can be taken back.
+    last
+        The task whose answer can be taken back, None if there is none.
+    break_at
+        Since when they take a break, None if they do not.
     """
 
     id: int
@@ -162,7 +164,8 @@ class Rater:
     created_at: int
     erased_at: int | None
     answered: int
-    can_undo: bool
+    last: int | None
+    break_at: int | None
 
     @property
     def name(self) -> str:
@@ -213,7 +216,8 @@ def rater_of(row: Row[Any]) -> Rater:
         row.created_at,
         row.erased_at,
         row.answered,
-        row.last is not None,
+        row.last,
+        row.break_at,
     )
 
 
