@@ -119,6 +119,7 @@ def configs(draw: st.DrawFn) -> StudyConfig:
             )
         ),
         completion=Completion(draw(st.none() | FULL_TEXTS), draw(st.none() | st.just("https://example.org/?a=b#c"))),
+        on_complete=draw(st.sampled_from([None, "https://example.org/hook", "notify-send 'it is done'"])),
         most_ratings_per_rater=draw(st.none() | st.integers(1, 10**9)),
         pay=Pay(draw(FULL_TEXTS), draw(NUMBERS), draw(NUMBERS) + 0.5),
         seed=draw(st.integers(0, 2**48)),
@@ -246,6 +247,8 @@ seed: 7
         ),
         (TWO + "practice: [{response: x, accepted: {}}]\n", "practice[1].accepted names no question; write it as {a: "),
         (HEAD + "reasons: [a, a]\n", "study.yaml:3: reasons must be different texts, 9 at most"),
+        (HEAD + "on_complete: 'ftp://x/'\n", "study.yaml:3: on_complete must be an address that begins with https://"),
+        (HEAD + "on_complete: echo 'a\n", "on_complete must be a command whose quotation marks are closed"),
         (HEAD + "comments: maybe\n", "study.yaml:3: comments must be true or false, not 'maybe'"),
         (HEAD + "instructions: '  '\n", "study.yaml:3: instructions must not be empty"),
         (HEAD + "practice: 3\n", "study.yaml:3: practice must be a list, not '3'"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shlex
 from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
@@ -227,8 +228,8 @@ Kind = Literal["response", "pair"]
 
 _TOP = (
     "title", "kind", "raters", "scale", "questions", "weights", "instructions", "consent", "comments", "reasons",
-    "practice", "gold", "minimum_seconds", "lease_minutes", "entry", "completion", "most_ratings_per_rater", "pay",
-    "seed",
+    "practice", "gold", "minimum_seconds", "lease_minutes", "entry", "completion", "on_complete",
+    "most_ratings_per_rater", "pay", "seed",
 )  # fmt: skip
 QUESTIONS = {
     "response": "How good is this response in the conversation?",
@@ -484,6 +485,8 @@ class StudyConfig:
         How long a task is kept for a rater who does not answer.
     entry, completion
         How raters come in, and what they get at the end.
+    on_complete
+        What is told once every item has its ratings: an http or https address, or a command; None for nothing.
     most_ratings_per_rater
         After how many items a rater is done, None for no limit.
     pay
@@ -513,6 +516,7 @@ class StudyConfig:
     lease_minutes: float = 30.0
     entry: Entry = field(default_factory=Entry)
     completion: Completion = field(default_factory=Completion)
+    on_complete: str | None = None
     most_ratings_per_rater: int | None = None
     pay: Pay = field(default_factory=Pay)
     seed: int = 1
@@ -619,6 +623,7 @@ def parse_config(text: str, name: str = "study.yaml", folder: Path | None = None
         lease_minutes=optional(fields, "lease_minutes", lambda value: value.number(0.1, 10080), 30.0),
         entry=optional(fields, "entry", _entry, Entry()),
         completion=optional(fields, "completion", _completion, Completion()),
+        on_complete=optional(fields, "on_complete", _on_complete, None),
         most_ratings_per_rater=optional(fields, "most_ratings_per_rater", lambda value: value.whole(1, 10**9), None),
         pay=optional(fields, "pay", _pay, Pay()),
         seed=optional(fields, "seed", lambda value: value.whole(0, 2**48), 1),
@@ -799,6 +804,17 @@ def _completion(value: Value) -> Completion:
     )
 
 
+def _on_complete(value: Value) -> str:
+    told = value.some_text().strip()
+    if "://" in told.partition(" ")[0] and not is_address(told):
+        value.fail(f"must be an address that begins with https:// or http://, or a command, not {shown(told)}")
+    try:
+        shlex.split(told)
+    except ValueError:
+        value.fail(f"must be a command whose quotation marks are closed, not {shown(told)}")
+    return told
+
+
 def _pay(value: Value) -> Pay:
     fields = value.fields(("currency", "per_hour", "seconds_per_item"))
     usual = Pay()
@@ -922,6 +938,9 @@ def config_text(config: StudyConfig) -> str:
         "completion:",
         f"  code:{_optional(completion.code)}",
         f"  url:{_optional(completion.url)}",
+        "# What is told once every item has its ratings: an address, which gets a POST request with JSON, or a",
+        "# command, which gets the folder of the study as its last argument.",
+        f"on_complete:{_optional(config.on_complete)}",
         "",
         "# For trubleu rate plan.",
         "pay:",

@@ -436,7 +436,8 @@ def simulate(
     _check(raters, at_once, seconds, urls)
     habits = Habits() if habits is None else habits
     people = simulated_raters(raters, habits, seed=seed)
-    new = study.add_raters(raters, labels=[f"{LABEL} {number}" for number in range(1, raters + 1)])
+    before = sum((person.label or "").startswith(f"{LABEL} ") for person in study.raters())
+    new = study.add_raters(raters, labels=[f"{LABEL} {before + number}" for number in range(1, raters + 1)])
     pause = max(seconds, study.config.minimum_seconds)
     points = [question.points for question in study.config.questions]
     shown = _by_what_is_shown((each.item for each in study.items()), seed, quality, points)

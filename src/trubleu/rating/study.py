@@ -377,6 +377,8 @@ class Study:
         ------
         RatersChangedError
             If another number of raters has links.
+        UsageError
+            If two raters would have one label.
         """
         if not 1 <= count <= 100_000:
             raise UsageError(f"the number of raters must be from 1 to 100,000, not {count}")
@@ -389,6 +391,7 @@ class Study:
         def work(connection: Connection) -> list[NewRater]:
             if links is not None:
                 people.check_links(connection, links)
+            people.check_labels(connection, labels)
             return [
                 people.add_rater(
                     connection,

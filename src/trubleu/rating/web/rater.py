@@ -12,6 +12,7 @@ from trubleu.errors import StoreError, UsageError
 from trubleu.rating.config import LONGEST_REASON
 from trubleu.rating.gold import has_ended
 from trubleu.rating.scheduler import LONGEST_NOTE, NoConsentError, TooEarlyError, standing
+from trubleu.rating.web.complete import tell_if_complete
 from trubleu.rating.web.sanitize import visible
 from trubleu.rating.web.security import Refusal, log, not_saved
 from trubleu.rating.web.site import Session, Site, site_of
@@ -192,6 +193,8 @@ def _keep(site: Site, session: Session, given: Answer) -> Response:
     except UsageError as error:
         raise Refusal(409, "This task is no longer there", "Nothing was saved. Go on with the next one.") from error
     has_ended(study, rater)  # now, as they may never come back
+    if outcome.counted and not outcome.repeated:
+        tell_if_complete(study)
     if outcome.practice:
         shown = practised if practised is not None and practised.assignment == given.task else None
         return _feedback(site, session, given, outcome, shown)
