@@ -334,7 +334,7 @@ def test_exports_from_the_page(make: Make, visit: Visit, tmp_path: Path) -> None
         assert got.headers["content-disposition"] == f'attachment; filename="{name}"'
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TrubleuWarning)
-            export_study(study, name.partition(".")[0], tmp_path / name)  # type: ignore[arg-type]
+            export_study(study, name.partition(".")[0], tmp_path / name)
         assert got.content == (tmp_path / name).read_bytes()
     assert visitor.get("/lead/export/secret.key").status_code == 404
     stranger = visit(study)
