@@ -13,7 +13,7 @@ import uvicorn
 
 from tests.browser.conftest import CONTRASTS, TIMEOUT
 from trubleu.rating import Item, Study, StudyConfig
-from trubleu.rating.config import Completion, Entry, Gold, example
+from trubleu.rating.config import Completion, Entry, Gold, Question, example
 from trubleu.rating.web import create_app
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Rater:
         self.page.locator(f"main[data-state={state}]").wait_for()
 
     def task(self, number: int) -> None:
-        self.page.locator("h1", has_text=re.compile(f"^Task {number}$")).wait_for()
+        self.page.locator("h1", has_text=re.compile(f"^Task {number} of ")).wait_for()
 
     def press(self, *keys: str) -> None:
         self.page.wait_for_load_state()
@@ -139,7 +139,7 @@ def opened(browser: Browser) -> Iterator[Open]:
         context.close()
 
 
-def scores(study: Study) -> list[int]:
+def scores(study: Study) -> list[int | None]:
     return [row.score for row in sorted(study.table(), key=lambda row: row.answered_at) if row.role == "item"]
 
 
@@ -149,13 +149,16 @@ def test_with_keys_alone(made: Any, opened: Open) -> None:
     rater = opened(url)
     page = rater.page
     page.goto(f"{url}/r/{study.add_raters(1)[0].token}")
-    for state in ("consent", "instructions"):
-        rater.at(state)
-        for _ in range(5):
-            if rater.focused().startswith("BUTTON"):
-                break
-            page.keyboard.press("Tab")
-        page.keyboard.press("Enter")
+    rater.at("consent")
+    page.keyboard.press("Enter")  # nobody agrees by accident
+    for _ in range(5):
+        if rater.focused().startswith("BUTTON"):
+            break
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    rater.at("instructions")
+    page.wait_for_load_state()
+    page.keyboard.press("Enter")  # starts
     rater.at("task")
     rater.press("5")
     rater.at("feedback")
@@ -166,13 +169,19 @@ def test_with_keys_alone(made: Any, opened: Open) -> None:
     rater.task(2)
     assert page.url == f"{url}/rate"
     assert rater.focused().startswith("H1")  # where a screen reader goes on reading
-    rater.press("c")
+    rater.press("c", "2")  # why: the second reason
     rater.task(3)
     rater.press("2")
     rater.task(4)
     rater.press("u")
     rater.task(3)
-    rater.press("0")
+    rater.press("u")
+    rater.task(2)
+    assert "you said that you cannot judge: The text is incomplete" in page.locator(".earlier").inner_text()
+    rater.press("c", "c")  # without a reason
+    rater.task(3)
+    assert page.locator(":checked").get_attribute("value") == "2"
+    rater.press("c", "Escape", "c", "1")
     rater.task(4)
     rater.press("1")
     rater.task(5)
@@ -185,7 +194,8 @@ def test_with_keys_alone(made: Any, opened: Open) -> None:
     rater.at("done")
     assert "CODE-7" in page.inner_text("main")
     assert scores(study) == [4, 1, 2]
-    assert [row.kind for row in study.log()].count("unable") == 2
+    notes = [row.note for row in study.log() if row.kind == "unable"]
+    assert notes == ["The text is incomplete or unreadable", None, "I cannot follow the conversation"]
     rows = sorted(study.table(), key=lambda row: row.answered_at)
     times = [row.client_milliseconds for row in rows if row.role == "item"]
     assert all(value is not None and SETTLED <= value < 60_000 for value in times[:2])
@@ -198,7 +208,7 @@ def test_keys_for_pairs(made: Any, opened: Open) -> None:
     study, url = made(2, kind="pair")
     rater = opened(url)
     rater.start(study.add_raters(1)[0].token)
-    rater.press("5", "2", "3", "Enter")  # the second choice is changed
+    rater.press("5", "3")  # the second one saves
     rater.task(2)
     first = {row.part: (row.score, row.flipped) for row in study.table()}
     flipped = first[0][1]
@@ -206,7 +216,15 @@ def test_keys_for_pairs(made: Any, opened: Open) -> None:
     rater.press("4", "Enter")  # incomplete: the browser says so
     rater.page.wait_for_timeout(100)
     assert len(study.table()) == 2
-    rater.press("1", "Enter")
+    rater.press("u")
+    rater.task(1)  # with what was chosen, of which one is changed
+    rater.press("1")
+    rater.page.wait_for_timeout(100)
+    assert len(study.table()) == 0
+    assert rater.page.locator(":checked").evaluate_all("all => all.map(one => one.value)") == ["1", "3"]
+    rater.press("Enter")
+    rater.task(2)
+    rater.press("1", "2")
     rater.at("done")
     assert len(study.table()) == 4
     assert rater.problems == []
@@ -258,7 +276,7 @@ def test_a_key_that_is_pressed_twice_answers_one_task(made: Any, opened: Open) -
     rater.press("4")
     rater.task(2)
     rater.page.wait_for_timeout(300)
-    assert rater.page.evaluate("window.pressed") == "Task 2"
+    assert rater.page.evaluate("window.pressed").startswith("Task 2 of")
     assert scores(study) == [4]
 
 
@@ -275,9 +293,92 @@ def test_with_the_mouse_and_without_scripts(made: Any, opened: Open) -> None:
     rater.page.get_by_label("2 bad").check()
     rater.page.get_by_role("button", name="Save and go on").click()
     rater.task(2)
-    rater.page.get_by_role("button", name="Cannot judge").click()
+    rater.page.locator(".unable summary").click()
+    rater.page.get_by_label("Another reason").fill("in Finnish")
+    rater.page.get_by_role("button", name="Send").click()
     rater.task(3)
     assert scores(study) == [2]
+
+
+LABELS = ("not at all", "partly", "fully")
+TWO = (Question("Relevant?", LABELS, "relevance"), Question("Interesting?", (), "interest", False, 11))
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 780), (320, 640)])
+@pytest.mark.parametrize("kind", ["response", "pair"])
+@pytest.mark.parametrize("questions", [(Question(),), TWO], ids=["one", "two"])
+def test_one_tap_answers_and_buttons_stay_where_they_are(
+    kind: str, questions: tuple[Question, ...], width: int, height: int, made: Any, opened: Open
+) -> None:
+    texts = ["short", "long " * 600, "x" * 10_000]
+    items = [Item(f"i{n}", (text, "b")[: 2 if kind == "pair" else 1], message="m") for n, text in enumerate(texts)]
+    study, url = made(items=items, kind=kind, questions=questions)
+    rater = opened(url, width=width)
+    rater.page.set_viewport_size({"width": width, "height": height})
+    rater.start(study.add_raters(1)[0].token)
+    places = []
+    for number in (1, 2, 3):
+        rater.task(number)
+        rater.page.wait_for_timeout(SETTLED)
+        rater.page.evaluate("window.scrollTo(0, 0)")
+        boxes = [one.bounding_box() for one in rater.page.locator(".choice, .answer .button:visible").all()]
+        places.append([box and (round(box["x"]), round(box["y"])) for box in boxes if box][: 3 * len(questions)])
+        for group in rater.page.locator("fieldset").all():
+            assert len(study.table()) == (number - 1) * len(questions) * (2 if kind == "pair" else 1)
+            group.locator(".choice").nth(2).click()
+        rater.page.locator("h1", has_text=re.compile(f"^Task {number} of ")).wait_for(state="detached")
+    # Whatever is said above the texts of one task only may move them, but not their length.
+    assert places[0] == places[1] == places[2]
+    rater.at("done")
+    assert set(scores(study)) == {3}
+    rater.page.get_by_role("button", name="Undo").click()
+    rater.task(3)
+    rater.page.wait_for_timeout(SETTLED)
+    first = rater.page.locator(".choice").nth(0)
+    first.click()
+    if len(study.config.asked.fields) > 1:  # one of several is changed: others may follow
+        rater.page.get_by_role("button", name="Save and go on").click()
+    rater.at("done")
+    assert scores(study).count(1) == 1
+    assert rater.problems == []
+
+
+def test_two_questions_with_keys(made: Any, opened: Open) -> None:
+    study, url = made(4, questions=TWO, comments=True)
+    rater = opened(url)
+    rater.start(study.add_raters(1)[0].token)
+    rater.press("2", "0")  # ten
+    rater.task(2)
+    rater.press("3", "-")  # eleven
+    rater.task(3)
+    rater.press("1", "Enter")  # the second one may be left out
+    rater.task(4)
+    assert sorted((row.question, row.score or 0) for row in study.table()) == [
+        (0, 1), (0, 2), (0, 3), (1, 0), (1, 10), (1, 11),
+    ]  # fmt: skip
+    rater.page.get_by_text("Add a comment").click()
+    rater.page.get_by_label("What should the study know").fill("12 u c")  # these are letters, not keys
+    rater.page.locator("fieldset").nth(0).locator(".choice").nth(0).click()
+    rater.page.locator("fieldset").nth(1).locator(".choice").nth(0).click()
+    rater.page.wait_for_timeout(200)
+    rater.task(4)  # who writes a comment says when it is complete
+    rater.page.get_by_role("button", name="Save and go on").click()
+    rater.at("done")
+    assert [row.note for row in study.log() if row.kind == "answered"] == [None, None, None, "12 u c"]
+    assert rater.problems == []
+
+
+def test_a_break_in_a_browser(made: Any, opened: Open) -> None:
+    study, url = made(2)
+    rater = opened(url)
+    rater.start(study.add_raters(1)[0].token)
+    rater.page.get_by_role("button", name="Take a break").click()
+    rater.at("break")
+    rater.page.goto(f"{url}/rate")
+    rater.at("break")
+    rater.page.wait_for_load_state()
+    rater.page.keyboard.press("Enter")
+    rater.task(1)
 
 
 def test_a_lost_connection_keeps_the_answer(made: Any, opened: Open) -> None:
@@ -435,7 +536,8 @@ def test_every_width_and_colour(kind: str, width: int, scheme: str, made: Any, o
     assert all(size is not None and size["height"] >= 44 for size in sizes)
     dark = rater.page.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
     assert dark is (scheme == "dark")
-    rater.page.locator(".choice input").first.check()
+    rater.page.locator(".choice input").first.focus()
+    rater.page.keyboard.press("Space")
     assert min(rater.contrasts(".choice:has(:checked) .label")) >= 4.5
     rater.page.goto(f"{url}/lead/{study.lead_token}")
     rater.at("lead")

@@ -86,7 +86,7 @@ def test_who_counted_there_counts_here_first(make: Make) -> None:
     first.answer(late, task.assignment, (1,), key=task.client_key, now=10**6)
     second = make(1, raters=1)
     carry(second, first)
-    assert [(row.score, row.counted) for row in sorted(second.table(), key=lambda row: row.score)] == [
+    assert [(row.score, row.counted) for row in sorted(second.table(), key=lambda row: row.score or 0)] == [
         (1, False), (5, True),
     ]  # fmt: skip
 
@@ -220,7 +220,7 @@ def test_pairs_are_found_the_other_way_round(make: Make, same_texts: bool) -> No
         first.answer(rater, task.assignment, (2, 5) if task.flipped else (5, 2), key=task.client_key)
     assert carry(second, first).counted == 6
 
-    def seen(study: Study) -> set[tuple[str, str | None, int, bool]]:
+    def seen(study: Study) -> set[tuple[str, str | None, int | None, bool]]:
         # Whether A stood on the right.
         order = study is second
         return {(row.item.item.segment, row.system, row.score, row.flipped != order) for row in study.table()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +13,7 @@ from trubleu.errors import DataError
 from trubleu.rating import StudyConfig, config_text, default_config_text, parse_config, read_config
 from trubleu.rating.config import (
     PROLIFIC_KEYS,
+    RESERVED,
     Completion,
     Consequence,
     Entry,
@@ -20,7 +22,7 @@ from trubleu.rating.config import (
     Kind,
     Pay,
     Prolific,
-    Scale,
+    Question,
     example,
 )
 
@@ -28,17 +30,23 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HEAD = "title: T\nkind: response\n"
+TWO = HEAD + "questions:\n- {name: a, question: A}\n- {name: b, question: B, points: 2}\n"
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=30)
 FULL_TEXTS = TEXTS.filter(lambda text: text.strip() != "")
+NAMES = st.from_regex(r"[a-zß][a-z0-9 ._-]{0,20}[a-z0-9]", fullmatch=True).filter(lambda name: name not in RESERVED)
 NUMBERS = st.integers(0, 10_000).map(lambda number: number / 1000)
 
 
 @st.composite
-def examples(draw: st.DrawFn, role: str, parts: int) -> tuple[object, ...]:
+def examples(draw: st.DrawFn, role: str, parts: int, points: list[int]) -> tuple[object, ...]:
     made = {}
     for _ in range(draw(st.integers(0, 3))):
-        ranges = tuple(tuple(sorted(draw(st.tuples(st.integers(1, 5), st.integers(1, 5))))) for _ in range(parts))
+        some = [tuple(sorted(draw(st.tuples(st.integers(1, each), st.integers(1, each))))) for each in points]
+        every = len(points) // parts  # questions; of several, all but the first of each text may go without
+        ranges = tuple(
+            span if every == 1 or at % every == 0 or draw(st.booleans()) else None for at, span in enumerate(some)
+        )
         item = example(
             role,  # type: ignore[arg-type]
             tuple(draw(TEXTS) for _ in range(parts)),
@@ -51,9 +59,28 @@ def examples(draw: st.DrawFn, role: str, parts: int) -> tuple[object, ...]:
     return tuple(made.values())
 
 
+def storable(text: str) -> bool:
+    return "\0" not in text
+
+
 @st.composite
-def golds(draw: st.DrawFn, parts: int) -> Gold:
-    items: tuple[Any, ...] = draw(examples("gold", parts))
+def questions(draw: st.DrawFn) -> tuple[Question, ...]:
+    number = draw(st.integers(1, 3))
+    names = draw(st.lists(NAMES, min_size=number, max_size=number, unique=True))
+    made = []
+    for name in names:
+        points = draw(st.integers(2, 11))
+        how_many = draw(st.sampled_from([0, 2, points]))
+        labels = tuple(draw(st.lists(FULL_TEXTS, min_size=how_many, max_size=how_many, unique=True)))
+        made.append(Question(draw(FULL_TEXTS), labels, name, draw(st.booleans()), points))
+    if number == 1 and draw(st.booleans()):
+        made[0] = replace(made[0], name="")
+    return tuple(made)
+
+
+@st.composite
+def golds(draw: st.DrawFn, parts: int, points: list[int]) -> Gold:
+    items: tuple[Any, ...] = draw(examples("gold", parts, points))
     share = draw(st.integers(0, 900)) / 1000
     if not items or not share or draw(st.booleans()):
         return Gold(share, items)
@@ -69,16 +96,21 @@ PROLIFIC = st.sampled_from(
 @st.composite
 def configs(draw: st.DrawFn) -> StudyConfig:
     kind: Kind = draw(st.sampled_from(["response", "pair"]))
+    asked = draw(questions())
+    points = [question.points for question in asked] * (2 if kind == "pair" else 1)
     parts = 2 if kind == "pair" else 1
     return StudyConfig(
         title=draw(FULL_TEXTS.filter(lambda text: "\0" not in text)),
         kind=kind,
         raters=draw(st.integers(1, 1000)),
-        scale=Scale(draw(FULL_TEXTS), tuple(draw(st.lists(FULL_TEXTS, min_size=5, max_size=5, unique=True)))),
+        questions=asked,
+        weights=draw(st.sampled_from(["mean", *(question.name for question in asked if question.name)])),
         instructions=draw(FULL_TEXTS),
         consent=draw(st.none() | FULL_TEXTS),
-        practice=draw(examples("practice", parts)),  # type: ignore[arg-type]
-        gold=draw(golds(parts)),
+        comments=draw(st.booleans()),
+        reasons=tuple(draw(st.lists(FULL_TEXTS.map(str.strip).filter(storable), max_size=9, unique=True))),
+        practice=draw(examples("practice", parts, points)),  # type: ignore[arg-type]
+        gold=draw(golds(parts, points)),
         minimum_seconds=draw(NUMBERS),
         lease_minutes=draw(NUMBERS) + 0.5,
         entry=draw(
@@ -87,6 +119,7 @@ def configs(draw: st.DrawFn) -> StudyConfig:
             )
         ),
         completion=Completion(draw(st.none() | FULL_TEXTS), draw(st.none() | st.just("https://example.org/?a=b#c"))),
+        on_complete=draw(st.sampled_from([None, "https://example.org/hook", "notify-send 'it is done'"])),
         most_ratings_per_rater=draw(st.none() | st.integers(1, 10**9)),
         pay=Pay(draw(FULL_TEXTS), draw(NUMBERS), draw(NUMBERS) + 0.5),
         seed=draw(st.integers(0, 2**48)),
@@ -142,7 +175,7 @@ pay: {currency: EUR, per_hour: 12, seconds_per_item: 30}
 seed: 7
 """
     )
-    assert config.scale == Scale("Well?", ("1", "2", "3", "4", "5"))
+    assert config.questions == (Question("Well?", ("1", "2", "3", "4", "5")),)
     assert config.instructions == "# Read\nthis\n"
     (practice,) = config.practice
     assert (practice.texts, practice.context, practice.message) == (("yes", "no"), ("hi", "ho"), "and?")
@@ -172,9 +205,51 @@ seed: 7
         (HEAD + "raters: 2.5\n", "study.yaml:3: raters must be a whole number from 1 to 1,000, not '2.5'"),
         (HEAD + 'raters: "3"\n', "study.yaml:3: raters must be a whole number from 1 to 1,000, not '3'"),
         (HEAD + "raters: [3]\n", "study.yaml:3: raters must be a whole number from 1 to 1,000, not a list"),
-        (HEAD + "scale:\n  labels: [a, b]\n", "study.yaml:4: scale.labels must be 5 texts from worst to best, not 2"),
-        (HEAD + "scale:\n  labels: [a, b, c, d, d]\n", "study.yaml:4: scale.labels must be five different texts"),
-        (HEAD + "scale: 5\n", "study.yaml:3: scale must have fields (question, labels), not '5'"),
+        (
+            HEAD + "scale:\n  labels: [a]\n",
+            "study.yaml:4: scale.labels must be 2 to 11 texts from worst to best, not 1",
+        ),
+        (HEAD + "scale:\n  labels: []\n", "not 0; for a scale without labels give its points"),
+        (
+            HEAD + "scale:\n  points: 7\n  labels: [a, b, c]\n",
+            "study.yaml:5: scale.labels must be 7 texts from worst to best, or 2 for the worst and the best, not 3",
+        ),
+        (HEAD + "scale: {points: 12}\n", "study.yaml:3: scale.points must be a whole number from 2 to 11, not '12'"),
+        (HEAD + "scale:\n  labels: [a, b, c, d, d]\n", "study.yaml:4: scale.labels must be different texts"),
+        (HEAD + "scale: 5\n", "study.yaml:3: scale must have fields (question, labels, points), not '5'"),
+        (HEAD + "scale: {points: 3}\nquestions: []\n", "study.yaml:4: questions and scale are both given; keep one"),
+        (HEAD + "questions: []\n", "study.yaml:3: questions must be 1 to 12 questions, not 0"),
+        (
+            HEAD + "questions:\n- {name: a, question: A}\n- {name: b}\n",
+            "study.yaml:5: questions[2] has no question; add",
+        ),
+        (
+            HEAD + "questions:\n- {question: A}\n- {name: b, question: B}\n",
+            "study.yaml:4: questions[1] has no name; add",
+        ),
+        (
+            HEAD + "questions:\n- {name: a, question: A}\n- {name: a, question: B}\n",
+            "study.yaml:5: questions[2].name is 'a', as another question is called; choose another one",
+        ),
+        (
+            HEAD + "questions: [{name: mean}]\n",
+            "study.yaml:3: questions[1].name cannot be mean, which means something else in tables of ratings",
+        ),
+        (HEAD + "questions: [{name: 'a,b'}]\n", "questions[1].name must be at most 40 letters, digits, spaces"),
+        (TWO + "weights: c\n", "study.yaml:6: weights must be mean or the name of a question, not 'c'"),
+        (
+            TWO + "practice: [{response: x, accepted: [1, 2]}]\n",
+            "study.yaml:6: practice[1].accepted must say which question each range is for, such as {a: [1, 2]}",
+        ),
+        (
+            TWO + "practice: [{response: x, accepted: {b: [1, 3]}}]\n",
+            "study.yaml:6: practice[1].accepted.b[2] must be a whole number from 1 to 2, not '3'",
+        ),
+        (TWO + "practice: [{response: x, accepted: {}}]\n", "practice[1].accepted names no question; write it as {a: "),
+        (HEAD + "reasons: [a, a]\n", "study.yaml:3: reasons must be different texts, 9 at most"),
+        (HEAD + "on_complete: 'ftp://x/'\n", "study.yaml:3: on_complete must be an address that begins with https://"),
+        (HEAD + "on_complete: echo 'a\n", "on_complete must be a command whose quotation marks are closed"),
+        (HEAD + "comments: maybe\n", "study.yaml:3: comments must be true or false, not 'maybe'"),
         (HEAD + "instructions: '  '\n", "study.yaml:3: instructions must not be empty"),
         (HEAD + "practice: 3\n", "study.yaml:3: practice must be a list, not '3'"),
         (HEAD + "practice:\n- message: a\n", "study.yaml:4: practice[1] has no response; add it"),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 PAIRS = [Item(f"{n}#A:B", (f"a{n}", f"b{n}"), segment=str(n), systems=("A", "B")) for n in range(4)]
 
 
-def scores(study: Study) -> list[tuple[str, int, str, int, bool]]:
+def scores(study: Study) -> list[tuple[str, int, str, int | None, bool]]:
     return [(row.key, row.part, row.rater_name, row.score, row.counted) for row in study.table()]
 
 
@@ -199,8 +199,14 @@ def test_pairs_of_a_table(make: Make, tmp_path: Path) -> None:
     [
         ("", "r.csv is empty; its first line must name the columns item, rater, score"),
         ("item,rater\nk0,ann\n", "r.csv:1: the column score must be there; columns found: item, rater"),
-        ("item,rater,years\nk0,ann,3\n", "r.csv:2, column years: a study knows no aspects; give a column score and no"),
-        ("item,rater,score,aspect\nk0,ann,3,style\n", "r.csv:2: a study knows no aspects; give a column score and no"),
+        (
+            "item,rater,years\nk0,ann,3\n",
+            "r.csv:2, column years: 'years' is no question of this study; give a column score and no",
+        ),
+        (
+            "item,rater,score,aspect\nk0,ann,3,style\n",
+            "r.csv:2: 'style' is no question of this study; give a column score and no",
+        ),
         ("item,score\nk0,3\n", "r.csv:1: the column rater must be there; columns found: item, score"),
         ("item,rater,score\nk0,ann,6\n", "r.csv:2: score must be an integer from 1 to 5, not 6"),
         ("item,rater,score\nk0,ann,3\n\nk1,ann,x\n", "r.csv:4: score must be an integer from 1 to 5, not 'x'"),

@@ -13,10 +13,13 @@ from trubleu.errors import DataError, StoreError
 from trubleu.rating import Study
 from trubleu.rating.audit import audit
 from trubleu.rating.store import Store
+from trubleu.rating.store.database import put_meta
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from sqlalchemy import Connection
 
 
 @pytest.fixture
@@ -62,8 +65,8 @@ def test_everything_comes_along_and_rating_goes_on(older: Path) -> None:
         assert audit(study) == []
     with Study.open(older, sync=True) as study:
         assert sum(row.counted for row in study.table()) == 12
-        study.store.put("schema", "2")  # as it is: hashed like all others
-    assert version(older) == "2"
+        study.store.put("schema", "3")  # as it is: hashed like all others
+    assert version(older) == "3"
 
 
 def test_looking_changes_nothing(older: Path) -> None:
@@ -100,6 +103,68 @@ def test_tables_that_do_not_say_what_the_log_says_stay_as_they_are(older: Path) 
     ):
         Study.open(older)
     assert version(older) == "1"
+
+
+def make_version_2(study: Study) -> None:
+    """Give a study the tables of the second version, as far as they differ from those of today."""
+
+    def work(connection: Connection) -> None:
+        if study.store.dialect == "sqlite":
+            statements = [
+                "DROP INDEX ratings_by_rater",
+                "ALTER TABLE ratings RENAME TO newer",
+                """CREATE TABLE ratings (id INTEGER NOT NULL, item INTEGER NOT NULL, rater INTEGER NOT NULL,
+                part SMALLINT NOT NULL, score SMALLINT NOT NULL, counted BOOLEAN NOT NULL, answered_at BIGINT NOT NULL,
+                client_milliseconds BIGINT, milliseconds BIGINT, PRIMARY KEY (id), UNIQUE (item, rater, part))""",
+                "CREATE INDEX ratings_by_rater ON ratings (rater)",
+                """INSERT INTO ratings SELECT id, item, rater, part, score, counted, answered_at, client_milliseconds,
+                milliseconds FROM newer""",
+                "DROP TABLE newer",
+            ]
+        else:
+            statements = [
+                "ALTER TABLE ratings DROP COLUMN question",  # and the constraint with it
+                "ALTER TABLE ratings ALTER COLUMN score SET NOT NULL",
+                "ALTER TABLE ratings ADD UNIQUE (item, rater, part)",
+            ]
+        statements += [
+            "ALTER TABLE assignments DROP COLUMN before",
+            "ALTER TABLE raters DROP COLUMN break_at",
+            "DELETE FROM meta WHERE key = 'questions'",
+        ]
+        for statement in statements:
+            connection.exec_driver_sql(statement)
+        put_meta(connection, "schema", "2")
+
+    study.store.write(work)
+    study.close()
+
+
+def test_a_study_of_the_second_version_goes_on(make: Callable[..., Study]) -> None:
+    study = make(3, raters=2, kind="pair")
+    first, second = (new.rater.id for new in study.add_raters(2, now=0))
+    for rater in (first, second):
+        task = study.assign(rater, now=0)
+        assert task is not None
+        study.answer(rater, task.assignment, (1, 5), key=task.client_key, now=1)
+    before = [(row.key, row.part, row.rater, row.score, row.counted) for row in study.table()]
+    log = study.log()
+    last = study.rater(first).last
+    make_version_2(study)
+    with Study.open(study.folder) as migrated:
+        assert migrated.store.get("schema") == "3"
+        assert audit(migrated) == []
+        assert [(row.key, row.part, row.rater, row.score, row.counted) for row in migrated.table()] == before
+        assert {row.question for row in migrated.table()} == {0}
+        assert migrated.log() == log
+        undone = migrated.undo(first, now=2)
+        assert undone is not None
+        assert (undone.assignment, undone.earlier and undone.earlier.scores) == (last, (1, 5))
+        for rater in (first, second):
+            while (task := migrated.assign(rater, now=3)) is not None:
+                migrated.answer(rater, task.assignment, (2, 4), key=task.client_key, now=4)
+        assert sum(row.counted for row in migrated.table()) == 12
+        assert audit(migrated) == []
 
 
 def test_another_secret_is_not_overwritten(older: Path) -> None:

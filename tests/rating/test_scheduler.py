@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -20,7 +20,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from trubleu.errors import DataError, TrubleuWarning, UsageError
 from trubleu.rating import Item, NoConsentError, Study, StudyConfig, TooEarlyError, export_study
 from trubleu.rating.audit import audit, faults
-from trubleu.rating.config import Gold, example
+from trubleu.rating.config import Gold, Question, example
+from trubleu.rating.scheduler import Earlier
 from trubleu.rating.secret import draw
 from trubleu.rating.store.schema import assignments, ratings
 from trubleu.rating.store.schema import items as items_table
@@ -80,7 +81,8 @@ class Model:
     answers: list[dict[str, Any]] = field(default_factory=list)  # in the order in which they were given
     excluded: set[int] = field(default_factory=set)
     erased: set[int] = field(default_factory=set)
-    last: dict[int, int | None] = field(default_factory=dict)
+    done: dict[int, list[int]] = field(default_factory=dict)  # what each rater answered and can take back, in order
+    earlier: dict[int, tuple[int, ...] | None] = field(default_factory=dict)  # a task's last answer, as seen
     keys_used: dict[tuple[int, str], tuple[int, bool]] = field(default_factory=dict)
 
     def counted(self, key: str) -> int:
@@ -124,7 +126,7 @@ class Machine(RuleBasedStateMachine):
         self.texts = {item.key: item.texts for item in items}
         self.model = Model(wanted, [item.key for item in items])
         self.people = people(self.study, 3)
-        self.model.last = dict.fromkeys(self.people)
+        self.model.done = {rater: [] for rater in self.people}
         self.now = 0
 
     def teardown(self) -> None:
@@ -145,7 +147,7 @@ class Machine(RuleBasedStateMachine):
     @precondition(lambda self: len(self.people) < 6)
     def add_rater(self) -> None:
         self.people += people(self.study, 1)
-        self.model.last[self.people[-1]] = None
+        self.model.done[self.people[-1]] = []
 
     @rule(number=st.integers(0, 99))
     def assign(self, number: int) -> None:
@@ -203,7 +205,8 @@ class Machine(RuleBasedStateMachine):
         assert (got.repeated, got.counted) == (False, counts)
         model.keys_used[task.rater, key] = (task.id, counts)
         task.state = "unable" if given is None else "answered"
-        model.last[task.rater] = task.id
+        model.done[task.rater].append(task.id)
+        model.earlier[task.id] = given
         if given is not None:
             true_order = given[::-1] if task.flipped else given
             model.answers.append({"item": task.item, "rater": task.rater, "scores": true_order, "counted": counts})
@@ -234,15 +237,17 @@ class Machine(RuleBasedStateMachine):
         again = [one for one in model.tasks if one.rater == rater and one.state == "leased" and one.turn]
         if rater in model.excluded | model.erased:
             assert task is None
-        elif model.last[rater] is None:
+        elif not model.done[rater]:
             assert (task and task.assignment) == (shown_first(again).id if again else None)
         else:
-            taken = next(one for one in model.tasks if one.id == model.last[rater])
+            taken = next(one for one in model.tasks if one.id == model.done[rater][-1])
             assert task is not None
             assert task.assignment == taken.id
+            assert task.earlier is not None
+            assert task.earlier.scores == model.earlier[taken.id]
             model.answers = [one for one in model.answers if (one["item"], one["rater"]) != (taken.item, rater)]
             taken.state, taken.lease, taken.turn = "leased", self.now + 10 * MINUTE, taken.turn + 1
-            model.last[rater] = None
+            model.done[rater].pop()
             model.settle()
             assert task.client_key == f"{taken.id}-{taken.turn}"
 
@@ -272,7 +277,7 @@ class Machine(RuleBasedStateMachine):
         assert self.study.erase(rater, now=self.now).label is None
         if rater not in self.model.erased:
             self.model.erased.add(rater)
-            self.model.last[rater] = None
+            self.model.done[rater] = []
             self.model.give_back(rater)
 
     @rule(number=st.integers(0, 99))
@@ -706,8 +711,140 @@ def test_an_undone_task_that_waits_does_not_keep_a_newer_answer_from_being_undon
     assert undone is not None
     assert undone.assignment == two.assignment
     assert study.table() == []
-    assert not study.rater(rater).can_undo
+    assert study.rater(rater).last is None
     assert audit(study) == []
+
+
+def test_answers_are_taken_back_one_after_the_other(make: Make) -> None:
+    study = make(3, raters=1, kind="pair")
+    (rater,) = people(study, 1)
+    tasks = []
+    for number in range(3):
+        task = study.assign(rater, now=number)
+        assert task is not None
+        tasks.append(task)
+        scores = None if number == 1 else (number + 1, 5)
+        study.answer(rater, task.assignment, scores, key=task.client_key, note=f"note {number}", now=number)
+    for number in (2, 1, 0):
+        last = study.rater(rater).last
+        assert last == tasks[number].assignment
+        for _ in range(2):  # a second click on the same button takes nothing more back
+            undone = study.undo(rater, task=last, now=10)
+            assert undone is not None
+            assert (undone.assignment, undone.answered) == (last, number)
+            assert undone.earlier == Earlier(None if number == 1 else (number + 1, 5), f"note {number}")
+    assert study.rater(rater).last is None
+    assert study.table() == []
+    # What was taken back last comes first, and all of it can be answered anew.
+    for number in range(3):
+        task = study.assign(rater, now=20)
+        assert task is not None
+        assert task.assignment == tasks[number].assignment
+        study.answer(rater, task.assignment, (3, 3), key=task.client_key, now=20)
+    assert study.rater(rater).last == tasks[2].assignment
+    assert audit(study) == []
+
+
+def test_a_break_is_no_part_of_the_time_that_a_task_takes(make: Make) -> None:
+    study = make(2, raters=1, lease_minutes=10)
+    (rater,) = people(study, 1)
+    task = study.assign(rater, now=0)
+    assert task is not None
+    study.take_break(rater, now=1000)
+    study.take_break(rater, now=2000)  # twice is as good as once
+    assert study.rater(rater).break_at == 1000
+    study.come_back(rater, now=9 * MINUTE)
+    study.come_back(rater, now=9 * MINUTE)
+    assert study.rater(rater).break_at is None
+    assert [row.kind for row in study.log()][-2:] == ["break", "back"]
+    study.answer(rater, task.assignment, (4,), key=task.client_key, now=9 * MINUTE + 700)
+    assert study.table()[0].milliseconds == 700
+    study.assign(rater, now=9 * MINUTE + 700)
+    study.take_break(rater, now=10 * MINUTE)
+    study.release(now=30 * MINUTE)  # too long a break: somebody else may have the task
+    study.come_back(rater, now=31 * MINUTE)
+    again = study.assign(rater, now=31 * MINUTE)
+    assert again is not None
+    study.answer(rater, again.assignment, (4,), key=again.client_key, now=31 * MINUTE + 800)
+    assert study.table()[1].milliseconds == 800
+    assert audit(study) == []
+
+
+# Several questions
+
+
+TWO = (
+    Question("Relevant?", ("no", "partly", "yes"), "relevance"),
+    Question("Interesting?", ("dull", "gripping"), "interest", required=False, points=7),
+)
+
+
+@pytest.mark.parametrize("kind", ["response", "pair"])
+def test_every_question_about_every_text_has_its_score(kind: str, make: Make) -> None:
+    study = make(8, raters=1, kind=kind, questions=TWO)
+    (rater,) = people(study, 1)
+    seen = {}
+    while (task := study.assign(rater, now=0)) is not None:
+        given = (1, 7, 3, None)[: 2 * len(task.item.texts)]
+        seen[task.item.key] = (task.flipped, given)
+        study.answer(rater, task.assignment, given, key=task.client_key, now=0)
+    assert {flipped for flipped, _ in seen.values()} == ({False, True} if kind == "pair" else {False})
+    for key, (flipped, given) in seen.items():
+        true_order = (*given[2:], *given[:2]) if flipped else given
+        rows = [(row.part, row.question, row.score, row.first) for row in study.table() if row.key == key]
+        assert rows == [(at // 2, at % 2, score, at == 0) for at, score in enumerate(true_order)]
+        assert all(row.counted for row in study.table())
+    assert [row.scores for row in study.log() if row.kind == "answered"] == [
+        (*given[2:], *given[:2]) if flipped else given for flipped, given in seen.values()
+    ]
+    assert audit(study) == []
+    undone = study.undo(rater, now=1)
+    assert undone is not None
+    assert undone.earlier == Earlier(seen[undone.item.key][1], None)
+    assert audit(study) == []
+
+
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        ((4, 1), "a score for relevance must be a whole number from 1 to 3, not 4"),
+        ((1, 8), "a score for interest must be a whole number from 1 to 7, not 8"),
+        ((None, 2), "the question 'relevance' must be answered"),
+        ((1,), "needs 2 scores, not 1"),
+        ((True, 1), "a score for relevance must be a whole number"),
+    ],
+)
+def test_scores_that_do_not_fit_the_questions_are_refused(scores: Any, message: str, make: Make) -> None:
+    study = make(1, questions=TWO)
+    (rater,) = people(study, 1)
+    task = study.assign(rater, now=0)
+    assert task is not None
+    with pytest.raises(UsageError, match=message):
+        study.answer(rater, task.assignment, scores, key=task.client_key, now=0)
+    assert study.table() == []
+
+
+def test_an_answer_must_say_something(make: Make) -> None:
+    study = make(1, questions=tuple(replace(question, required=False) for question in TWO))
+    (rater,) = people(study, 1)
+    task = study.assign(rater, now=0)
+    assert task is not None
+    with pytest.raises(UsageError, match="no question is answered"):
+        study.answer(rater, task.assignment, (None, None), key=task.client_key, now=0)
+    assert study.answer(rater, task.assignment, (None, 5), key=task.client_key, now=0).counted
+    assert audit(study) == []
+
+
+def test_questions_cannot_be_changed_once_a_study_is_made(make: Make) -> None:
+    study = make(1, questions=TWO)
+    settings = study.folder / "study.yaml"
+    text = settings.read_text()
+    settings.write_text(text.replace("Relevant?", "Is it relevant?").replace("required: true", "required: false"))
+    Study.open(study.folder).close()
+    for old, new in (("points: 7", "points: 9"), ('"relevance"', '"topic"')):
+        settings.write_text(text.replace(old, new))
+        with pytest.raises(DataError, match=r"other questions than the study was made with: relevance \(3 points"):
+            Study.open(study.folder)
 
 
 # Blindness: somebody who knows the code, the settings and a rater's number

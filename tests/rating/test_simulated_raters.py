@@ -136,7 +136,7 @@ def test_the_truth_is_found_again(make: Make) -> None:
     scores = defaultdict(list)
     for row in rows:
         if row.counted:
-            scores[row.key, row.part].append(row.score)
+            scores[row.key, row.part].append(row.score or 0)
     assert {len(each) for each in scores.values()} == {4}
     truth = {(item.key, part): quality for item in items for part, quality in enumerate(true_qualities(item))}
     correlation = spearmanr([fmean(scores[key]) for key in truth], list(truth.values())).statistic

@@ -49,7 +49,7 @@ def some_score(rater: int, text: str) -> int:
 def counted_scores(study: Study) -> dict[tuple[str, int], dict[int, int]]:
     """The scores that count, from the log alone."""
     names = {stored.id: stored for stored in study.items()}
-    state: dict[tuple[int, int], tuple[tuple[int, ...], bool]] = {}
+    state: dict[tuple[int, int], tuple[tuple[int | None, ...], bool]] = {}
     for row in study.log():
         if row.item is None or row.rater is None:
             continue
@@ -64,6 +64,7 @@ def counted_scores(study: Study) -> dict[tuple[str, int], dict[int, int]]:
     for (item, rater), (scores, counted) in state.items():
         if counted and names[item].role == "item":
             for part, score in enumerate(scores):
+                assert score is not None
                 found[names[item].item.key, part][rater] = score
     return found
 

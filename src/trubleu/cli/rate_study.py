@@ -122,7 +122,7 @@ def add_export_parser(commands: argparse._SubParsersAction[Any]) -> None:
         "--out",
         default="-",
         metavar="FILE",
-        help="references: .jsonl or .parquet; ratings and raw: .csv, .tsv, .jsonl or .parquet; mturk-tasks: .csv; "
+        help="references: .jsonl or .parquet; ratings, wide, raw: .csv, .tsv, .jsonl or .parquet; mturk-tasks: .csv; "
         "standard output gets JSON lines (default)",
     )
     parser.add_argument("--labels", action="store_true", help="call raters by their labels instead of by numbers")
@@ -174,6 +174,7 @@ def export(options: argparse.Namespace) -> None:
     rows = {
         "references": f"{counted(made.rows, 'segment')} with {counted(made.items, 'reference')}",
         "ratings": counted(made.rows, "rating"),
+        "wide": counted(made.rows, "answer"),
         "raw": f"{made.rows:,} entries of the log",
         "mturk-tasks": counted(made.rows, "task"),
     }
@@ -296,7 +297,9 @@ def add_links_parser(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("--labels", metavar="FILE", help="what to call them, one a line")
     parser.add_argument("--renew", metavar="RATER", help="give a rater a new link instead; the old one ceases to work")
     parser.add_argument(
-        "--url", default=_LOCAL, metavar="URL", help=f"how people reach the pages of rate serve ({_LOCAL})"
+        "--url",
+        metavar="URL",
+        help=f"how people reach the pages (as rate serve was last started with, else {_LOCAL})",
     )
     parser.add_argument("--out", default="-", metavar="FILE", help="a new .csv file instead of standard output")
 
@@ -340,8 +343,9 @@ def links(options: argparse.Namespace) -> None:
         raise UsageError(f"{options.labels} holds no labels; write one a line")
     if (options.renew is not None) == (options.add is not None or bool(labels)):
         raise UsageError("rate links needs --add N or --labels FILE for new raters, or --renew RATER for a new link")
-    url = check_url(options.url)
+    given = None if options.url is None else check_url(options.url)
     with opened(options.study) as study:
+        url = given or study.store.get("url") or _LOCAL
         if options.renew is None:
             if not study.config.entry.links:
                 raise UsageError(

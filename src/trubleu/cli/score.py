@@ -77,7 +77,8 @@ examples:
 metrics (N from 1 to 9): trubleu-N (default N: 3); bleu-N, sbleu-N, dbleu-N, sdbleu-N, ibleu-N, cider-N, cider-d-N,
 lebleu-N, self-bleu-N (4); nist-N (5); bleu2vec-N, bleu2vec-f-N, dbleu2vec-N, dbleu2vec-f-N (3); rouge-N (1), rouge-l,
 rouge-lsum, distinct-N (2); chrf, chrf++, meteor, ter; your own: package.module:Class. Set options of one metric in
-brackets after its name. One -m may be followed by several metrics. trubleu score --list-metrics shows what each metric is for.
+brackets after its name. One -m may be followed by several metrics. trubleu score --list-metrics shows what each metric
+is for.
 """
 
 

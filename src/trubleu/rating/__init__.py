@@ -1,7 +1,7 @@
 """Rating studies: people say how good texts are, and the ratings become weights or judgements of systems."""
 
 from trubleu.rating.carry import Carried, carry
-from trubleu.rating.config import StudyConfig, config_text, default_config_text, parse_config, read_config
+from trubleu.rating.config import Question, StudyConfig, config_text, default_config_text, parse_config, read_config
 from trubleu.rating.export import Exported, export_study
 from trubleu.rating.import_answers import Imported, import_answers
 from trubleu.rating.import_ratings import ImportedRatings, import_ratings
@@ -24,6 +24,7 @@ __all__ = [
     "NoConsentError",
     "Outcome",
     "Plan",
+    "Question",
     "Rater",
     "RatingRow",
     "StoredItem",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from trubleu.errors import StoreError
 from trubleu.rating.secret import SECRET, mac
 from trubleu.rating.store.queries import ENTRY_COLUMNS, log_row
 from trubleu.rating.store.schema import assignments, items, log, meta, raters, ratings
-from trubleu.rating.store.updates import ITEM, ITEMS, RATER, TIP, chain_of, entry_mac, row_mac
+from trubleu.rating.store.updates import ITEM, ITEMS, QUESTIONS, RATER, TIP, chain_of, entry_mac, row_mac
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from trubleu.rating.store.queries import LogRow
     from trubleu.rating.study import Study
 
-_NEEDED = {"schema", "study", "kind", "identity", "state", "raters", ITEMS, TIP}
+_NEEDED = {"schema", "study", "kind", "identity", "state", "raters", QUESTIONS, ITEMS, TIP}
 
 
 @dataclass(slots=True)
@@ -45,7 +46,9 @@ class Rebuilt:
         Answers to pairs that were shown in reverse order.
     """
 
-    scores: dict[tuple[int, int], tuple[tuple[int, ...], int, int | None, int | None]] = field(default_factory=dict)
+    scores: dict[tuple[int, int], tuple[tuple[int | None, ...], int, int | None, int | None]] = field(
+        default_factory=dict
+    )
     counted: set[tuple[int, int]] = field(default_factory=set)
     unable: set[tuple[int, int]] = field(default_factory=set)
     excluded: set[int] = field(default_factory=set)
@@ -138,7 +141,7 @@ def faults(connection: Connection, store: Store) -> Iterator[str]:
             yield "the log of the study does not end as it should: entries are missing or were added"
         yield from _rows(connection, store, items, "item", ITEM, tips)
         yield from _rows(connection, store, raters, "rater", RATER, tips)
-        yield from _ratings(connection, state)
+        yield from _ratings(connection, state, len(json.loads(settings[QUESTIONS].value)))
         yield from _numbers(connection, state, wanted=int(settings["raters"].value), number=int(settings[ITEMS].value))
         yield from _assignments(connection, state)
         yield from _raters(connection, state)
@@ -207,16 +210,17 @@ def _rows(
         yield f"the log has entries about {kind} {number}, which is not there"
 
 
-def _ratings(connection: Connection, state: Rebuilt) -> Iterable[str]:
+def _ratings(connection: Connection, state: Rebuilt, questions: int) -> Iterable[str]:
     found: defaultdict[tuple[int, int], list[Any]] = defaultdict(list)
-    for row in connection.execute(select(ratings).order_by(ratings.c.part)):
+    for row in connection.execute(select(ratings).order_by(ratings.c.part, ratings.c.question)):
         found[row.item, row.rater].append(row)
     for pair in sorted(found.keys() | state.scores.keys()):
         rows = found.get(pair, [])
         times = {(row.answered_at, row.milliseconds, row.client_milliseconds) for row in rows}
         stored = (tuple(row.score for row in rows), *(each for time in times for each in time)) if rows else None
         said = state.scores.get(pair)
-        if stored != said or [row.part for row in rows] != [*range(len(rows))]:
+        order = [divmod(at, questions) for at in range(len(rows))]
+        if stored != said or [(row.part, row.question) for row in rows] != order:
             yield f"the rating of item {pair[0]} by rater {pair[1]} is {stored}, but the log has {said}"
         if {bool(row.counted) for row in rows} - {pair in state.counted}:
             yield f"the rating of item {pair[0]} by rater {pair[1]} counts in one of table and log only"

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import select
 
 from trubleu.errors import TrubleuWarning, UsageError, some
+from trubleu.rating.config import question_key
 from trubleu.rating.create import found
 from trubleu.rating.insert_answers import TakenAnswer, answers_there, items_by_key, take_answers
 from trubleu.rating.items import Item
 from trubleu.rating.raters import CARRIED, adopt, checksums, keys, note, pseudonym, recall, remember
+from trubleu.rating.scheduler import turned as in_turn
 from trubleu.rating.store.database import add_row, lock_study
 from trubleu.rating.store.schema import assignments, items, raters, ratings
 from trubleu.rating.study import Study
@@ -145,6 +147,11 @@ def _check_kinds(folder: PathLike, config: StudyConfig, other: Study) -> None:
             f"{other.folder} is a study of kind {other.config.kind}, and {folder} of kind {config.kind}; "
             "ratings can be carried over only between studies of one kind"
         )
+    if question_key(config) != question_key(other.config):
+        raise UsageError(
+            f"{other.folder} does not ask the questions of {folder}, with the same names and points; "
+            "ratings can be carried over only between studies that do"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,8 +218,8 @@ def _carry(connection: Connection, config: StudyConfig, other: Study, there: _Th
         if row.item not in same:
             continue
         mine, turned = same[row.item]
-        given = sorted(there.ratings.get((row.item, row.rater), []), key=lambda rating: rating.part, reverse=turned)
-        scores = tuple(rating.score for rating in given) or None
+        given = sorted(there.ratings.get((row.item, row.rater), []), key=lambda each: (each.part, each.question))
+        scores = in_turn(tuple(rating.score for rating in given) or None, config.parts, turned)
         if (mine, people[row.rater]) in before:
             repeated += 1
             different += scores not in (None, before[mine, people[row.rater]])
@@ -228,7 +235,8 @@ def _carry(connection: Connection, config: StudyConfig, other: Study, there: _Th
                 given[0].client_milliseconds if given else None,
             )
         )
-    counted = take_answers(connection, answers, kind="carried", source=other.id, now=now)
+    questions = len(config.questions)
+    counted = take_answers(connection, answers, questions=questions, kind="carried", source=other.id, now=now)
     with_scores = [answer for answer in answers if answer.scores is not None]
     number = len({answer.item for answer in with_scores})
     return _Made(Carried(number, len(with_scores), counted, added, changed, different), len(same), repeated)

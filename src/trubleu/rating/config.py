@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import asdict, dataclass, field
+import shlex
+from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -70,20 +71,24 @@ def check_url(url: str) -> str:
 
 _EXAMPLE = ("context", "message", "response", "responses", "accepted", "feedback")
 
+Ranges = tuple[tuple[int, int] | None, ...]
+"""The lowest and highest right score for each text and question, text by text; None where any will do."""
 
-def read_examples(value: Value, parts: int, role: Role) -> tuple[Item, ...]:
+
+def read_examples(value: Value, asked: Asked, role: Role) -> tuple[Item, ...]:
     """Read a list of practice or gold items from the settings."""
     items: dict[str, Item] = {}
     for entry in value.entries():
-        item = _example(entry, parts, role)
+        item = _example(entry, asked, role)
         if item.key in items:
             entry.fail("is there twice; remove one of them")
         items[item.key] = item
     return tuple(items.values())
 
 
-def _example(value: Value, parts: int, role: Role) -> Item:
+def _example(value: Value, asked: Asked, role: Role) -> Item:
     fields = value.fields(_EXAMPLE if role == "practice" else _EXAMPLE[:-1])
+    parts = asked.parts
     wanted, other = ("responses", "response") if parts == 2 else ("response", "responses")
     if other in fields:
         fields[other].fail(f"does not fit the kind of study; write {wanted}")
@@ -96,27 +101,52 @@ def _example(value: Value, parts: int, role: Role) -> Item:
     nothing: tuple[str, ...] = ()
     context = optional(fields, "context", lambda value: tuple(turn.text() for turn in value.entries()), nothing)
     message = optional(fields, "message", Value.text, None)
-    accepted = optional(fields, "accepted", lambda value: _accepted(value, parts), None)
+    accepted = optional(fields, "accepted", lambda value: _accepted(value, asked), None)
     return example(role, texts, context, message, accepted, optional(fields, "feedback", Value.text, ""))
 
 
-def _accepted(value: Value, parts: int) -> tuple[tuple[int, int], ...]:
-    entries = value.entries()
-    if parts == 2 and all(entry.is_sequence for entry in entries):
-        if len(entries) != parts:
-            value.fail(f"must be one range for each of the {parts} responses, as [[1, 2], [4, 5]]")
-        return tuple(_range(entry) for entry in entries)
-    return (_range(value),) * parts
+def _accepted(value: Value, asked: Asked) -> Ranges:
+    """Read the right scores: a range, or one for each question by name; for two texts, also a list of two of these."""
+    several = len(asked.questions) > 1
+    if asked.parts == 2 and value.is_sequence:
+        entries = value.entries()
+        if all(entry.is_mapping if several else entry.is_sequence for entry in entries):
+            if len(entries) != asked.parts:
+                value.fail(f"must be one for each of the {asked.parts} responses, such as {_sample(asked)}")
+            return tuple(each for entry in entries for each in _ranges(entry, asked))
+    return _ranges(value, asked) * asked.parts
 
 
-def _range(value: Value) -> tuple[int, int]:
+def _ranges(value: Value, asked: Asked) -> Ranges:
+    if len(asked.questions) == 1:
+        return (_range(value, asked.questions[0].points),)
+    if not value.is_mapping:
+        value.fail(f"must say which question each range is for, such as {_sample(asked)}")
+    fields = value.fields(tuple(question.name for question in asked.questions))
+    if not fields:
+        value.fail(f"names no question; write it as {_sample(asked)}")
+    return tuple(
+        _range(fields[question.name], question.points) if question.name in fields else None
+        for question in asked.questions
+    )
+
+
+def _range(value: Value, points: int) -> tuple[int, int]:
     entries = value.entries()
     if len(entries) != 2:
         value.fail("must be the lowest and the highest score, as [1, 2]")
-    low, high = (entry.whole(1, POINTS) for entry in entries)
+    low, high = (entry.whole(1, points) for entry in entries)
     if low > high:
         value.fail(f"must be the lowest and the highest score, but {low} is above {high}")
     return low, high
+
+
+def _sample(asked: Asked) -> str:
+    """Return right scores as somebody would write them."""
+    if len(asked.questions) == 1:
+        return "[1, 2]" if asked.parts == 1 else "[[1, 2], [4, 5]]"
+    one = f"{{{asked.questions[0].name}: [1, 2]}}"
+    return one if asked.parts == 1 else f"[{one}, {one}]"
 
 
 def example(
@@ -124,7 +154,7 @@ def example(
     texts: tuple[str, ...],
     context: tuple[str, ...],
     message: str | None,
-    accepted: tuple[tuple[int, int], ...] | None,
+    accepted: Ranges | None,
     feedback: str = "",
 ) -> Item:
     """Make a gold or practice item, whose key follows from what raters see."""
@@ -132,11 +162,11 @@ def example(
     return Item(f"{role}:{digest}", texts, context, message, accepted=accepted, feedback=feedback, role=role)
 
 
-def read_gold(path: Path, parts: int) -> tuple[Item, ...]:
+def read_gold(path: Path, asked: Asked) -> tuple[Item, ...]:
     """Read gold items from a file of JSON lines."""
     items: dict[str, Item] = {}
     for place, record in parse_objects(iterate_lines(path), str(path)):
-        item = _gold_record(record, place, parts)
+        item = _gold_record(record, place, asked)
         if item.key in items:
             raise DataError(f"{place}: this gold item is there twice; remove one of them")
         items[item.key] = item
@@ -145,8 +175,8 @@ def read_gold(path: Path, parts: int) -> tuple[Item, ...]:
     return tuple(items.values())
 
 
-def _gold_record(record: Mapping[str, Any], place: str, parts: int) -> Item:
-    known = ("id", *_EXAMPLE[:-1])
+def _gold_record(record: Mapping[str, Any], place: str, asked: Asked) -> Item:
+    known, parts = ("id", *_EXAMPLE[:-1]), asked.parts
     if unknown := [name for name in record if name not in known]:
         raise DataError(f"{place}: {shown(unknown[0])} is no field of a gold item; {nearest(unknown[0], known)}")
     if parts == 1:
@@ -156,38 +186,62 @@ def _gold_record(record: Mapping[str, Any], place: str, parts: int) -> Item:
         if type(responses) is not list or len(responses) != parts or any(type(text) is not str for text in responses):
             raise DataError(f"{place}: responses must be an array of {parts} strings, not {kind_of(responses)}")
         texts = tuple(responses)
-    ranges = record.get("accepted")
-    if parts == 1 or (type(ranges) is list and ranges and type(ranges[0]) is not list):
-        ranges = [ranges] * parts
-    if type(ranges) is not list or len(ranges) != parts or not all(map(_is_range, ranges)):
+    accepted = _json_accepted(record.get("accepted"), asked)
+    if accepted is None:
+        points = " or ".join(map(str, sorted({question.points for question in asked.questions})))
+        also = f"; for two responses also {_sample(asked)}" if parts == 2 else ""
+        one = _sample(replace(asked, parts=1))
         raise DataError(
-            f"{place}: accepted must be the lowest and the highest score, from 1 to {POINTS}, as [1, 2]"
-            + ("; for two responses also [[1, 2], [4, 5]]" if parts == 2 else "")
+            f"{place}: accepted must be the lowest and the highest score, from 1 to {points}, as {one}{also}"
         )
-    accepted = tuple((low, high) for low, high in ranges)
     return example("gold", texts, context_field(record, place) or (), optional_text(record, "message", place), accepted)
 
 
-def _is_range(value: object) -> bool:
+def _json_accepted(given: object, asked: Asked) -> Ranges | None:
+    """Return right scores as a line of JSON has them (see `_accepted`), None if they cannot be used."""
+    kind = list if len(asked.questions) == 1 else dict
+    nested = asked.parts > 1 and isinstance(given, list) and all(type(one) is kind for one in given)
+    each = list(given) if nested and isinstance(given, list) else [given] * asked.parts
+    found: list[tuple[int, int] | None] = []
+    for one in each:
+        ranges = {asked.questions[0].name: one} if kind is list else one
+        if type(ranges) is not dict or not ranges or set(ranges) - {question.name for question in asked.questions}:
+            return None
+        for question in asked.questions:
+            value = ranges.get(question.name)
+            if question.name in ranges and not _is_range(value, question.points):
+                return None
+            found.append((value[0], value[1]) if isinstance(value, list) else None)
+    return tuple(found) if len(each) == asked.parts else None
+
+
+def _is_range(value: object, points: int) -> bool:
     return (
         type(value) is list
         and len(value) == 2
         and all(type(score) is int for score in value)
-        and 1 <= value[0] <= value[1] <= POINTS
+        and 1 <= value[0] <= value[1] <= points
     )
 
 
 Kind = Literal["response", "pair"]
 
 _TOP = (
-    "title", "kind", "raters", "scale", "instructions", "consent", "practice", "gold", "minimum_seconds",
-    "lease_minutes", "entry", "completion", "most_ratings_per_rater", "pay", "seed",
+    "title", "kind", "raters", "scale", "questions", "weights", "instructions", "consent", "comments", "reasons",
+    "practice", "gold", "minimum_seconds", "lease_minutes", "entry", "completion", "on_complete",
+    "most_ratings_per_rater", "pay", "seed",
 )  # fmt: skip
 QUESTIONS = {
     "response": "How good is this response in the conversation?",
     "pair": "How good is each of these two responses in the conversation?",
 }
-LABELS: tuple[str, ...] = ("very bad", "bad", "middling", "good", "very good")
+LABELS: tuple[str, ...] = ("very bad", "bad", "okay", "good", "very good")
+LONGEST_REASON, MOST_REASONS = 200, 9
+REASONS: tuple[str, ...] = (
+    "I cannot follow the conversation",
+    "The text is incomplete or unreadable",
+    "I would rather not read this",
+)
 INSTRUCTIONS = {
     "response": """\
 You will see short conversations, each with a possible **response** at its end.
@@ -204,12 +258,80 @@ bad. Spelling, slang and whether you agree do not matter.
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """What raters are asked, and the names of the five answers from worst to best."""
+FEWEST_POINTS, MOST_POINTS = 2, 11
+MOST_QUESTIONS = 12
+MEAN = "mean"
+"""The weights that are the mean of all questions."""
 
-    question: str = ""
+RESERVED = (MEAN, "item", "system", "pair", "rater", "aspect", "score", "seconds", "comment")
+"""What no question can be called: columns of tables of ratings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What raters are asked about a text, and its answers from worst to best.
+
+    Attributes
+    ----------
+    text
+        The question.
+    labels
+        What the answers are called: all of them, the worst and the best, or none.
+    name
+        What results call it, as an aspect; empty in a study with one question that needs no name.
+    required
+        Whether an answer must have it.
+    points
+        How many answers there are, 2 to 11; as many as there are labels if not given.
+
+    Examples
+    --------
+    >>> question = Question("Is it relevant?", ("not at all", "completely"), "relevance", points=7)
+    >>> [question.answer(score) for score in (1, 2, 7)]
+    ['1 – not at all', '2', '7 – completely']
+    """
+
+    text: str = ""
     labels: tuple[str, ...] = LABELS
+    name: str = ""
+    required: bool = True
+    points: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.points:
+            object.__setattr__(self, "points", len(self.labels) or POINTS)
+
+    def label(self, score: int) -> str:
+        """Return what a score is called, empty if it has no name."""
+        if len(self.labels) == self.points:
+            return self.labels[score - 1]
+        return {1: self.labels[0], self.points: self.labels[-1]}.get(score, "") if self.labels else ""
+
+    def answer(self, score: int) -> str:
+        """Return a score with what it is called."""
+        return f"{score} – {label}" if (label := self.label(score)) else str(score)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What an answer consists of: a score for each question about each text.
+
+    Examples
+    --------
+    >>> Asked(2, (Question(),)).fields, Asked(1, (Question(name="a"), Question(name="b"))).fields
+    (('score_1', 'score_2'), ('score_1_1', 'score_1_2'))
+    """
+
+    parts: int
+    questions: tuple[Question, ...]
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """What forms call the scores, text by text."""
+        parts, questions = range(1, self.parts + 1), range(1, len(self.questions) + 1)
+        if len(self.questions) == 1:
+            return tuple(f"score_{part}" for part in parts)
+        return tuple(f"score_{part}_{question}" for part in parts for question in questions)
 
 
 Consequence = Literal["exclude", "stop", "flag"]
@@ -345,8 +467,16 @@ class StudyConfig:
         ``response`` (one text at a time) or ``pair`` (two side by side).
     raters
         How many ratings each item gets.
-    scale, instructions, consent
-        The question with its five labels, and texts in Markdown; no consent is asked for if it is None.
+    questions
+        What is asked about each text; at least one.
+    weights
+        Where weights of references come from: the name of a question, or ``mean`` for the mean of all.
+    instructions, consent
+        Texts in Markdown; no consent is asked for if it is None.
+    comments
+        Whether raters may write a comment with an answer.
+    reasons
+        Why somebody may say that they cannot judge; they can also write another reason.
     practice, gold
         Items before the start, with feedback, and items with a known answer in between.
     minimum_seconds
@@ -355,6 +485,8 @@ class StudyConfig:
         How long a task is kept for a rater who does not answer.
     entry, completion
         How raters come in, and what they get at the end.
+    on_complete
+        What is told once every item has its ratings: an http or https address, or a command; None for nothing.
     most_ratings_per_rater
         After how many items a rater is done, None for no limit.
     pay
@@ -365,30 +497,35 @@ class StudyConfig:
     Examples
     --------
     >>> config = StudyConfig("Good answers", "response")
-    >>> config.raters, config.parts, config.scale.labels[-1]
+    >>> config.raters, config.parts, config.questions[0].labels[-1]
     (5, 1, 'very good')
     """
 
     title: str
     kind: Kind
     raters: int = 5
-    scale: Scale = field(default_factory=Scale)
+    questions: tuple[Question, ...] = (Question(),)
+    weights: str = MEAN
     instructions: str = ""
     consent: str | None = None
+    comments: bool = False
+    reasons: tuple[str, ...] = REASONS
     practice: tuple[Item, ...] = ()
     gold: Gold = field(default_factory=Gold)
     minimum_seconds: float = 0.0
     lease_minutes: float = 30.0
     entry: Entry = field(default_factory=Entry)
     completion: Completion = field(default_factory=Completion)
+    on_complete: str | None = None
     most_ratings_per_rater: int | None = None
     pay: Pay = field(default_factory=Pay)
     seed: int = 1
 
     def __post_init__(self) -> None:
         # Frozen: what depends on the kind is set behind its back, once.
-        if not self.scale.question:
-            object.__setattr__(self, "scale", Scale(QUESTIONS[self.kind], self.scale.labels))
+        if any(not question.text for question in self.questions):
+            asked = tuple(replace(each, text=each.text or QUESTIONS[self.kind]) for each in self.questions)
+            object.__setattr__(self, "questions", asked)
         if not self.instructions:
             object.__setattr__(self, "instructions", INSTRUCTIONS[self.kind])
 
@@ -396,6 +533,16 @@ class StudyConfig:
     def parts(self) -> int:
         """How many texts an item has."""
         return 2 if self.kind == "pair" else 1
+
+    @property
+    def asked(self) -> Asked:
+        """What an answer consists of."""
+        return Asked(self.parts, self.questions)
+
+
+def question_key(config: StudyConfig) -> str:
+    """Return what must stay as it is once people have answered: the names of the questions and their points."""
+    return json.dumps([[question.name, question.points] for question in config.questions])
 
 
 def read_config(path: PathLike) -> StudyConfig:
@@ -453,20 +600,30 @@ def parse_config(text: str, name: str = "study.yaml", folder: Path | None = None
         if required not in fields:
             raise DataError(f"{top.place}: the setting {required} is missing; add it")
     kind = cast("Kind", fields["kind"].choice(("response", "pair")))
-    parts = 2 if kind == "pair" else 1
+    if "scale" in fields and "questions" in fields:
+        fields["questions"].fail("and scale are both given; keep one of them")
+    if "questions" in fields:
+        questions = _questions(fields["questions"], kind)
+    else:
+        questions = (optional(fields, "scale", lambda value: _scale(value, kind), Question(QUESTIONS[kind])),)
+    asked = Asked(2 if kind == "pair" else 1, questions)
     return StudyConfig(
         title=_title(fields["title"]),
         kind=kind,
         raters=optional(fields, "raters", lambda value: value.whole(1, 1000), 5),
-        scale=optional(fields, "scale", lambda value: _scale(value, kind), Scale(QUESTIONS[kind])),
+        questions=questions,
+        weights=optional(fields, "weights", lambda value: _weights(value, questions), MEAN),
         instructions=optional(fields, "instructions", Value.some_text, INSTRUCTIONS[kind]),
         consent=optional(fields, "consent", Value.some_text, None),
-        practice=optional(fields, "practice", lambda value: read_examples(value, parts, "practice"), ()),
-        gold=optional(fields, "gold", lambda value: _gold(value, parts, folder or Path()), Gold()),
+        comments=optional(fields, "comments", Value.truth, False),
+        reasons=optional(fields, "reasons", _reasons, REASONS),
+        practice=optional(fields, "practice", lambda value: read_examples(value, asked, "practice"), ()),
+        gold=optional(fields, "gold", lambda value: _gold(value, asked, folder or Path()), Gold()),
         minimum_seconds=optional(fields, "minimum_seconds", lambda value: value.number(0, 3600), 0.0),
         lease_minutes=optional(fields, "lease_minutes", lambda value: value.number(0.1, 10080), 30.0),
         entry=optional(fields, "entry", _entry, Entry()),
         completion=optional(fields, "completion", _completion, Completion()),
+        on_complete=optional(fields, "on_complete", _on_complete, None),
         most_ratings_per_rater=optional(fields, "most_ratings_per_rater", lambda value: value.whole(1, 10**9), None),
         pay=optional(fields, "pay", _pay, Pay()),
         seed=optional(fields, "seed", lambda value: value.whole(0, 2**48), 1),
@@ -480,16 +637,74 @@ def _title(value: Value) -> str:
     return title
 
 
-def _scale(value: Value, kind: Kind) -> Scale:
-    fields = value.fields(("question", "labels"))
-    labels = LABELS
+def _scale(value: Value, kind: Kind) -> Question:
+    fields = value.fields(("question", "labels", "points"))
+    return Question(optional(fields, "question", Value.some_text, QUESTIONS[kind]), *_answers(fields))
+
+
+def _answers(fields: dict[str, Value]) -> tuple[tuple[str, ...], str, bool, int]:
+    """Read the labels and the points of a question, and what else it has."""
+    points = optional(fields, "points", lambda value: value.whole(FEWEST_POINTS, MOST_POINTS), 0)
+    labels: tuple[str, ...] = () if points else LABELS
     if "labels" in fields:
-        labels = tuple(entry.some_text() for entry in fields["labels"].entries())
-        if len(labels) != POINTS:
-            fields["labels"].fail(f"must be {POINTS} texts from worst to best, not {len(labels)}")
-        if len(set(labels)) != POINTS:
-            fields["labels"].fail("must be five different texts")
-    return Scale(optional(fields, "question", Value.some_text, QUESTIONS[kind]), labels)
+        at = fields["labels"]
+        labels = tuple(entry.some_text() for entry in at.entries())
+        if points and len(labels) not in (0, FEWEST_POINTS, points):
+            ends = f", or {FEWEST_POINTS} for the worst and the best" if points > FEWEST_POINTS else ""
+            at.fail(f"must be {points} texts from worst to best{ends}, not {len(labels)}")
+        if not points and not FEWEST_POINTS <= len(labels) <= MOST_POINTS:
+            at.fail(
+                f"must be {FEWEST_POINTS} to {MOST_POINTS} texts from worst to best, not {len(labels)}; "
+                "for a scale without labels give its points"
+            )
+        if len(set(labels)) != len(labels):
+            at.fail("must be different texts")
+    name = optional(fields, "name", _question_name, "")
+    return labels, name, optional(fields, "required", Value.truth, True), points
+
+
+def _question_name(value: Value) -> str:
+    name = value.some_text().strip()
+    if not re.fullmatch(r"\w[\w .-]{0,39}", name):
+        value.fail(f"must be at most 40 letters, digits, spaces, dots, - and _, not {shown(name)}")
+    if name in RESERVED:
+        value.fail(f"cannot be {name}, which means something else in tables of ratings; choose another one")
+    return name
+
+
+def _questions(value: Value, kind: Kind) -> tuple[Question, ...]:
+    entries = value.entries()
+    if not 1 <= len(entries) <= MOST_QUESTIONS:
+        value.fail(f"must be 1 to {MOST_QUESTIONS} questions, not {len(entries)}")
+    found: dict[str, Question] = {}
+    for entry in entries:
+        fields = entry.fields(("name", "question", "labels", "points", "required"))
+        if len(entries) > 1:
+            for required in ("name", "question"):
+                if required not in fields:
+                    entry.fail(f"has no {required}; add it")
+        question = Question(optional(fields, "question", Value.some_text, QUESTIONS[kind]), *_answers(fields))
+        if question.name in found:
+            fields["name"].fail(f"is {shown(question.name)}, as another question is called; choose another one")
+        found[question.name] = question
+    return tuple(found.values())
+
+
+def _weights(value: Value, questions: tuple[Question, ...]) -> str:
+    name = value.some_text().strip()
+    known = [question.name for question in questions if question.name]
+    if name not in (MEAN, *known):
+        value.fail(f"must be {MEAN} or the name of a question, not {shown(name)}; {nearest(name, (MEAN, *known))}")
+    return name
+
+
+def _reasons(value: Value) -> tuple[str, ...]:
+    reasons = tuple(entry.some_text().strip() for entry in value.entries())
+    if any(len(reason) > LONGEST_REASON or unstorable(reason) for reason in reasons):
+        value.fail(f"must be texts of {LONGEST_REASON} characters at most")
+    if len(set(reasons)) != len(reasons) or len(reasons) > MOST_REASONS:
+        value.fail(f"must be different texts, {MOST_REASONS} at most")
+    return reasons
 
 
 def _entry(value: Value) -> Entry:
@@ -589,6 +804,17 @@ def _completion(value: Value) -> Completion:
     )
 
 
+def _on_complete(value: Value) -> str:
+    told = value.some_text().strip()
+    if "://" in told.partition(" ")[0] and not is_address(told):
+        value.fail(f"must be an address that begins with https:// or http://, or a command, not {shown(told)}")
+    try:
+        shlex.split(told)
+    except ValueError:
+        value.fail(f"must be a command whose quotation marks are closed, not {shown(told)}")
+    return told
+
+
 def _pay(value: Value) -> Pay:
     fields = value.fields(("currency", "per_hour", "seconds_per_item"))
     usual = Pay()
@@ -601,16 +827,16 @@ def _pay(value: Value) -> Pay:
     )
 
 
-def _gold(value: Value, parts: int, folder: Path) -> Gold:
+def _gold(value: Value, asked: Asked, folder: Path) -> Gold:
     fields = value.fields(("share", "items", "file", "rule"))
     if "items" in fields and "file" in fields:
         fields["file"].fail("and gold.items are both given; keep one of them")
     share = optional(fields, "share", lambda value: value.number(0, 0.9), Gold().share)
     name = optional(fields, "file", Value.some_text, None)
     if name is not None:
-        items = read_gold(folder / name, parts)
+        items = read_gold(folder / name, asked)
     else:
-        items = optional(fields, "items", lambda value: read_examples(value, parts, "gold"), ())
+        items = optional(fields, "items", lambda value: read_examples(value, asked, "gold"), ())
     return Gold(share, items, name, optional(fields, "rule", lambda value: _gold_rule(value, len(items), share), None))
 
 
@@ -664,27 +890,31 @@ def config_text(config: StudyConfig) -> str:
         "# How many ratings each item gets. It can be raised later.",
         f"raters: {config.raters}",
         "",
-        "# The question, and its five answers from worst to best.",
-        "scale:",
-        f"  question: {_value(config.scale.question)}",
-        "  labels:",
-        *(f"    - {_value(label)}" for label in config.scale.labels),
+        *_question_lines(config),
         "",
         "# What raters read before they start, in Markdown.",
         *_text("instructions", config.instructions),
         "# What they agree to first, in Markdown; leave it empty if nothing is asked.",
         *(["consent:"] if config.consent is None else _text("consent", config.consent)),
+        "# Whether they may write a comment with an answer; it stays in the log.",
+        f"comments: {_value(config.comments)}",
+        "# Why they may say that they cannot judge; another reason can always be written.",
+        *(["reasons:", *(f"  - {_value(each)}" for each in config.reasons)] if config.reasons else ["reasons: []"]),
         "",
         "# Tasks before the start, with feedback after the answer, such as",
         f"#   - {_value(_EXAMPLES[config.kind] | {'feedback': 'This fits **well**.'})}",
-        *_examples("practice", config.practice, ""),
+        *_examples("practice", config.practice, config.asked, ""),
         "",
         "# Tasks with a known answer, mixed in unseen; they never reach results. Write them here as under practice,",
         "# without feedback, or name a file of JSON lines beside this one: file: gold.jsonl",
         "gold:",
         "  # How many of a rater's tasks they are, from 0 to 0.9; each is used once a rater at most.",
         f"  share: {_value(gold.share)}",
-        *([f"  file: {_value(gold.file)}"] if gold.file is not None else _examples("items", gold.items, "  ")),
+        *(
+            [f"  file: {_value(gold.file)}"]
+            if gold.file is not None
+            else _examples("items", gold.items, config.asked, "  ")
+        ),
         "  # What follows if somebody gets too many wrong: exclude (others rate instead), stop (no more tasks) or flag",
         '  # (you are told), such as {"at_least": 5, "share": 0.7, "then": "exclude"}.',
         f"  rule:{_optional(None if gold.rule is None else asdict(gold.rule))}",
@@ -708,6 +938,9 @@ def config_text(config: StudyConfig) -> str:
         "completion:",
         f"  code:{_optional(completion.code)}",
         f"  url:{_optional(completion.url)}",
+        "# What is told once every item has its ratings: an address, which gets a POST request with JSON, or a",
+        "# command, which gets the folder of the study as its last argument.",
+        f"on_complete:{_optional(config.on_complete)}",
         "",
         "# For trubleu rate plan.",
         "pay:",
@@ -727,9 +960,40 @@ _EXAMPLES: dict[str, dict[str, Any]] = {
 }
 
 
-def gold_lines(items: Iterable[Item]) -> str:
+def _question_lines(config: StudyConfig) -> list[str]:
+    if len(config.questions) == 1 and not config.questions[0].name and config.questions[0].required:
+        (only,) = config.questions
+        return [
+            "# The question, and its answers from worst to best: 2 to 11 labels. With points: 7, only the worst and",
+            "# the best need one, or none. For several questions write questions: instead, a list of",
+            "#   - {name: relevance, question: Is it relevant?, labels: [no, partly, yes], required: true}",
+            "# and weights: NAME (of the question that weights come from) or weights: mean.",
+            "scale:",
+            f"  question: {_value(only.text)}",
+            *_answer_lines(only, "  "),
+        ]
+    lines = ["# The questions about each text, each with its answers from worst to best.", "questions:"]
+    for question in config.questions:
+        head = [f"name: {_value(question.name)}"] if question.name else []
+        head += [f"question: {_value(question.text)}", f"required: {_value(question.required)}"]
+        lines += [f"  {'-' if not at else ' '} {line}" for at, line in enumerate(head)]
+        lines += _answer_lines(question, "    ")
+    lines += [
+        "# Where weights of references come from: the name of a question, or mean for the mean of all.",
+        f"weights: {_value(config.weights)}",
+    ]
+    return lines
+
+
+def _answer_lines(question: Question, indent: str) -> list[str]:
+    points = [] if question.points == len(question.labels) else [f"{indent}points: {question.points}"]
+    labels = [f"{indent}  - {_value(label)}" for label in question.labels]
+    return [*points, *([f"{indent}labels:", *labels] if labels else [])]
+
+
+def gold_lines(items: Iterable[Item], asked: Asked) -> str:
     """Return gold items as the JSON lines that the settings can name."""
-    return "".join(json_line(_record(item)) + "\n" for item in items)
+    return "".join(json_line(_record(item, asked)) + "\n" for item in items)
 
 
 def _value(value: object) -> str:
@@ -783,12 +1047,12 @@ def _text(name: str, text: str) -> list[str]:
     return [f"{name}: {'|' if lines[-1] == '' else '|-'}", *(f"  {line}" if line else "" for line in body)]
 
 
-def _examples(name: str, items: Iterable[Item], indent: str) -> list[str]:
-    entries = [f"{indent}  - {_value(_record(item))}" for item in items]
+def _examples(name: str, items: Iterable[Item], asked: Asked, indent: str) -> list[str]:
+    entries = [f"{indent}  - {_value(_record(item, asked))}" for item in items]
     return [f"{indent}{name}:", *entries] if entries else [f"{indent}{name}: []"]
 
 
-def _record(item: Item) -> dict[str, Any]:
+def _record(item: Item, asked: Asked) -> dict[str, Any]:
     record: dict[str, Any] = {}
     if item.context:
         record["context"] = list(item.context)
@@ -799,8 +1063,17 @@ def _record(item: Item) -> dict[str, Any]:
     else:
         record["responses"] = list(item.texts)
     if item.accepted is not None:
-        ranges = [list(pair) for pair in item.accepted]
+        number = len(asked.questions)
+        each = [item.accepted[at : at + number] for at in range(0, len(item.accepted), number)]
+        ranges = [_written(some, asked) for some in each]
         record["accepted"] = ranges[0] if len(ranges) == 1 else ranges
     if item.feedback:
         record["feedback"] = item.feedback
     return record
+
+
+def _written(ranges: Ranges, asked: Asked) -> object:
+    if len(asked.questions) == 1:
+        return list(ranges[0] or ())
+    named = zip(asked.questions, ranges, strict=True)
+    return {question.name: list(pair) for question, pair in named if pair is not None}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import shutil
@@ -15,7 +16,7 @@ from sqlalchemy.engine import URL
 from trubleu.errors import DataError, StoreError, UsageError, counted
 from trubleu.files.writer import write_private
 from trubleu.rating import raters
-from trubleu.rating.config import StudyConfig, config_text, gold_lines, parse_config
+from trubleu.rating.config import StudyConfig, config_text, gold_lines, parse_config, question_key
 from trubleu.rating.items import check_items
 from trubleu.rating.migrate import migrate
 from trubleu.rating.quota import settle
@@ -24,7 +25,7 @@ from trubleu.rating.scheduler import SHUFFLES
 from trubleu.rating.secret import SECRET, keep_secret, new_secret, read_secret
 from trubleu.rating.store.database import Store, get_meta, lock_study, put_meta, secret_of
 from trubleu.rating.store.schema import SCHEMA, items
-from trubleu.rating.store.updates import ITEM, ITEMS, TIP, row_mac
+from trubleu.rating.store.updates import ITEM, ITEMS, QUESTIONS, TIP, row_mac
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -204,12 +205,14 @@ def open_store(folder: Path, *, copy: bool) -> Store:
     """
     store = Store.open(store_url_of(folder), copy=copy)
     try:
-        if store.version == SCHEMA:
-            store.secret = read_secret(folder)
-        else:
-            store.secret = _older_secret(store, copy=copy)
+        _check_copy(store, copy=copy)
+        if store.version == 1:  # which had it in the store
+            store.secret = _older_secret(store)
             if not copy:
                 keep_secret(folder, store.secret)
+        else:
+            store.secret = read_secret(folder)
+        if store.version != SCHEMA:
             migrate(store)
         store.readonly = copy
     except BaseException:
@@ -218,12 +221,16 @@ def open_store(folder: Path, *, copy: bool) -> Store:
     return store
 
 
-def _older_secret(store: Store, *, copy: bool) -> str:
-    """Return the secret of a study of version 1, which is in its store."""
-    if copy and store.dialect != "sqlite":
+def _check_copy(store: Store, *, copy: bool) -> None:
+    """Refuse to look at tables of an older version that cannot be copied and migrated in memory."""
+    if copy and store.version != SCHEMA and store.dialect != "sqlite":
         raise DataError(
             f"{store.name} has tables of version {store.version}; trubleu rate serve brings them up to date"
         )
+
+
+def _older_secret(store: Store) -> str:
+    """Return the secret of a study of version 1, which is in its store."""
     secret = store.get("secret")
     if not isinstance(secret, str) or not secret:
         raise StoreError(f"{store.name} is damaged: its secret is not there; restore the study from a backup")
@@ -231,18 +238,24 @@ def _older_secret(store: Store, *, copy: bool) -> str:
 
 
 def check_kind(store: Store, config: StudyConfig, folder: Path) -> None:
-    """Refuse settings of another kind than the study was made as."""
+    """Refuse settings of another kind than the study was made as, or with other questions."""
     kind = store.get("kind")
     if kind != config.kind:
         raise DataError(
             f"{folder / SETTINGS} says kind: {config.kind}, but the study was made as {kind}; change it back"
+        )
+    if (made := store.get(QUESTIONS)) != question_key(config):
+        said = ", ".join(f"{name or 'the question'} ({points} points)" for name, points in json.loads(made or "[]"))
+        raise DataError(
+            f"{folder / SETTINGS} has other questions than the study was made with: {said}; change them back, as "
+            "answers are kept by their names, order and points (wording, labels and required may change)"
         )
 
 
 def _write_settings(folder: Path, config: StudyConfig) -> StudyConfig:
     if config.gold.file is not None:
         config = replace(config, gold=replace(config.gold, file=GOLD))
-        (folder / GOLD).write_text(gold_lines(config.gold.items), "utf-8", newline="\n")
+        (folder / GOLD).write_text(gold_lines(config.gold.items, config.asked), "utf-8", newline="\n")
     (folder / SETTINGS).write_text(config_text(config), "utf-8", newline="\n")
     write_private(folder / LEAD, raters.new_token())
     return config
@@ -255,6 +268,7 @@ def _fill(connection: Connection, config: StudyConfig, items: Sequence[Item]) ->
         KEY: secrets.token_urlsafe(32),
         "state": "running",
         "raters": config.raters,
+        QUESTIONS: question_key(config),
         TIP: "",
     }
     for key, value in settings.items():

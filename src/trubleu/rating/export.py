@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
+from sqlalchemy import select
+
 from trubleu.data.ratings import Ratings
 from trubleu.data.reference_files import check_storable
 from trubleu.data.seeds import SEED_SYSTEM
-from trubleu.data.weights import weight_from_ratings
 from trubleu.errors import DataError, TrubleuWarning, UsageError, nearest
 from trubleu.files.delimited import guarded
 from trubleu.files.jsonl import json_line
@@ -22,15 +23,19 @@ from trubleu.files.paths import format_to_write
 from trubleu.files.writer import atomic_writer
 from trubleu.optional_deps import polars_module
 from trubleu.rating import raters as people
+from trubleu.rating.items import POINTS
 from trubleu.rating.raters import pseudonym
 from trubleu.rating.store import queries
+from trubleu.rating.store.schema import log
+from trubleu.rating.weights import text_weight
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
     from trubleu.files.paths import Format, PathLike
+    from trubleu.rating.config import StudyConfig
     from trubleu.rating.items import Item
     from trubleu.rating.raters import Rater
     from trubleu.rating.store.queries import RatingRow, StoredItem
@@ -41,10 +46,12 @@ _TEXTS: Final = ("origin", "source", "source_message")
 _SCORES: Final = ("score", "message", "response")
 
 
-def write_log(path: PathLike, form: Format, columns: Mapping[str, Sequence[Any]]) -> None:
-    """Write a log in one of the formats; cells of CSV and TSV are safe from spreadsheets."""
+def write_columns(
+    path: PathLike, form: Format, columns: Mapping[str, Sequence[Any]], frame: Callable[[Mapping[str, Any]], Any]
+) -> None:
+    """Write columns in one of the formats; cells of CSV and TSV are safe from spreadsheets."""
     if form == "parquet":
-        write_parquet(path, _log_frame(columns))
+        write_parquet(path, frame(columns))
         return
     rows = zip(*columns.values(), strict=True)
     with atomic_writer(path) as stream:
@@ -74,6 +81,13 @@ def _log_frame(columns: Mapping[str, Sequence[Any]]) -> Any:
         "client_milliseconds": polars.Int64,
         "answered_at": polars.Int64, "flipped": polars.Boolean, "note": polars.String,
     }  # fmt: skip
+    return polars.DataFrame(dict(columns), schema=types)
+
+
+def _wide_frame(columns: Mapping[str, Sequence[Any]]) -> Any:
+    polars = polars_module()
+    texts, numbers = ("item", "system", "pair", "rater", "comment"), {"seconds": polars.Float64}
+    types = {name: polars.String if name in texts else numbers.get(name, polars.Int64) for name in columns}
     return polars.DataFrame(dict(columns), schema=types)
 
 
@@ -137,13 +151,14 @@ def _scores(given: object) -> dict[str, float | None] | None:
     return {name: given[name] for name in _SCORES}
 
 
-What: TypeAlias = Literal["references", "ratings", "raw", "mturk-tasks"]
+What: TypeAlias = Literal["references", "ratings", "wide", "raw", "mturk-tasks"]
 
 WHATS: Final[tuple[What, ...]] = get_args(What)
 
 FORMATS: Final[dict[What, tuple[Format, ...]]] = {
     "references": ("jsonl", "parquet"),
     "ratings": ("csv", "tsv", "jsonl", "parquet"),
+    "wide": ("csv", "tsv", "jsonl", "parquet"),
     "raw": ("csv", "tsv", "jsonl", "parquet"),
     "mturk-tasks": ("csv",),
 }
@@ -192,7 +207,8 @@ def export_study(study: Study, what: What, path: PathLike, *, labels: bool = Fal
         The study.
     what
         ``references``: weighted references, as every metric reads them. ``ratings``: one row a rating, as
-        `trubleu.data.Ratings` reads them. ``raw``: the log. ``mturk-tasks``: what is still to be rated, for Mechanical
+        `trubleu.data.Ratings` reads them; a question is an aspect. ``wide``: one row an answer, a column a question,
+        with comments and how long it took. ``raw``: the log. ``mturk-tasks``: what is still to be rated, for Mechanical
         Turk.
     path
         The name tells the format. ``-`` is standard output, which gets JSON lines (tasks: CSV).
@@ -227,23 +243,27 @@ def export_study(study: Study, what: What, path: PathLike, *, labels: bool = Fal
     there = study.store.read(_Contents.of)
     match what:
         case "references":
-            records = _reference_records(there)
+            records = _reference_records(there, study.config)
             write_references(path, form, records)
             rows = len(records)
         case "ratings":
             ratings = _output_ratings(there, study, labels)
             ratings.write(path)
             rows = len(ratings)
+        case "wide":
+            columns = _wide_columns(there, study, labels)
+            write_columns(path, form, columns, _wide_frame)
+            rows = len(columns["item"])
         case "raw":
             columns = log_columns(study, labels=labels)
-            write_log(path, form, columns)
+            write_columns(path, form, columns, _log_frame)
             rows = len(columns["id"])
         case "mturk-tasks":
             from trubleu.rating.mturk import write_tasks
 
             rows = write_tasks(study, path)
     made = _counts(there, rows)
-    if what in ("references", "ratings") and made.short:
+    if what in ("references", "ratings", "wide") and made.short:
         marked = '; they are marked "short"' if what == "references" else ""
         warnings.warn(
             f"items with fewer ratings than asked for: {made.short:,} of {made.items:,}, {made.unrated:,} of them "
@@ -261,16 +281,20 @@ class _Contents:
     items: list[StoredItem]
     given: list[RatingRow]
     raters: list[Rater]
+    comments: dict[tuple[int, int], str]
 
     @classmethod
     def of(cls, connection: Connection) -> _Contents:
         items = [item for item in queries.stored_items(connection) if item.role == "item"]
         given = [row for row in queries.table(connection) if row.role == "item" and row.counted and not row.excluded]
-        return cls(items, given, people.all_raters(connection))
+        # The last answer of a rater to an item is the one that stands.
+        said = select(log.c.item, log.c.rater, log.c.note).where(log.c.kind == "answered").order_by(log.c.id)
+        comments = {(row.item, row.rater): row.note or "" for row in connection.execute(said)}
+        return cls(items, given, people.all_raters(connection), comments)
 
 
 def _counts(there: _Contents, rows: int) -> Exported:
-    number = Counter(row.item.id for row in there.given if row.part == 0)
+    number = Counter(row.item.id for row in there.given if row.first)
     short = [item for item in there.items if number[item.id] < item.wanted]
     return Exported(rows, number.total(), len(there.items), len(short), sum(not number[item.id] for item in short))
 
@@ -281,6 +305,8 @@ def check_export(study: Study, what: What, path: PathLike) -> Format:
         raise UsageError(
             f"{study.folder} compares outputs in pairs, so it has no weights of references; export --as ratings"
         )
+    if what == "mturk-tasks":
+        check_mturk(study.config)
     if what == "mturk-tasks" and str(path) == "-":
         return "csv"
     form = format_to_write(path, FORMATS[what])
@@ -304,13 +330,32 @@ def reference_records(study: Study) -> list[dict[str, Any]]:
     [{'text': 'fine', 'weight': None, 'ratings': [], 'origin': 'seed', 'short': True}]
     >>> study.close()
     """
-    return _reference_records(study.store.read(_Contents.of))
+    return _reference_records(study.store.read(_Contents.of), study.config)
 
 
-def _reference_records(there: _Contents) -> list[dict[str, Any]]:
-    scores: dict[int, list[int]] = defaultdict(list)
+def check_mturk(config: StudyConfig) -> None:
+    """Refuse a study whose answers do not fit the forms of Mechanical Turk.
+
+    Raises
+    ------
+    UsageError
+        If it asks more than one question, or one with other than five answers.
+    """
+    if not _is_plain(config):
+        raise UsageError(
+            "files of Mechanical Turk hold one score from 1 to 5 for each text, but this study asks something else; "
+            "let its workers rate on the study's own pages (entry: mturk: true)"
+        )
+
+
+def _is_plain(config: StudyConfig) -> bool:
+    return [(question.points, question.required) for question in config.questions] == [(POINTS, True)]
+
+
+def _reference_records(there: _Contents, config: StudyConfig) -> list[dict[str, Any]]:
+    scores: dict[int, list[RatingRow]] = defaultdict(list)
     for row in there.given:
-        scores[row.item.id].append(row.score)
+        scores[row.item.id].append(row)
     segments: dict[str, dict[str, Any]] = {}
     for stored in there.items:
         item = stored.item
@@ -321,7 +366,7 @@ def _reference_records(there: _Contents) -> list[dict[str, Any]]:
                 f"two pieces of conversation have the id {segment!r}, so their references cannot be told apart; "
                 "export --as ratings"
             )
-        segments[segment]["references"].append(_reference(item, scores[stored.id], stored.wanted))
+        segments[segment]["references"].append(_reference(item, scores[stored.id], stored.wanted, config))
     return list(segments.values())
 
 
@@ -332,17 +377,21 @@ def _segment(item: Item, name: str) -> dict[str, Any]:
     return record
 
 
-def _reference(item: Item, scores: Sequence[int], wanted: int) -> dict[str, Any]:
+def _reference(item: Item, rows: Sequence[RatingRow], wanted: int, config: StudyConfig) -> dict[str, Any]:
     record: dict[str, Any] = {} if item.reference is None else {"id": item.reference}
-    record |= {
-        "text": item.texts[0],
-        "weight": weight_from_ratings(scores) if scores else None,
-        "ratings": list(scores),
-    }
+    weight = text_weight(config, rows)
+    record |= {"text": item.texts[0], "weight": None if weight is None else float(weight)}
+    if _is_plain(config):
+        record["ratings"] = [row.score for row in rows]
+    else:  # ratings of references are whole numbers from 1 to 5, one a rater
+        names = [question.name or "score" for question in config.questions]
+        record["scores_of_raters"] = {
+            name: [row.score for row in rows if row.question == at] for at, name in enumerate(names)
+        }
     if item.reference is None:  # a triple's own response
         record["origin"] = SEED_SYSTEM
     record |= {name: value for name, value in item.extra.items() if name not in ("short", *record)}
-    if len(scores) < wanted:
+    if sum(row.first for row in rows) < wanted:
         record["short"] = True
     return record
 
@@ -377,15 +426,41 @@ def output_ratings(study: Study, *, labels: bool = False) -> Ratings:
 
 def _output_ratings(there: _Contents, study: Study, labels: bool) -> Ratings:
     names = rater_names(there.raters, study.id, labels=labels)
-    columns: dict[str, Any] = {name: [] for name in ("item", "system", "rater", "score", "pair")}
+    columns: dict[str, Any] = {name: [] for name in ("item", "system", "rater", "score", "pair", "aspect")}
+    questions = study.config.questions
     for row in there.given:
+        if row.score is None:
+            continue
         item = row.item.item
+        columns["aspect"].append(questions[row.question].name or None)
         columns["item"].append(item.segment if item.systems else item.key)
         columns["system"].append(item.systems[row.part] if item.systems else _origin(item))
         columns["rater"].append(names[row.rater])
         columns["score"].append(row.score)
         columns["pair"].append(":".join(item.systems) or None)
-    return Ratings(**columns, source=str(study.folder))
+    scale = (1, max(question.points for question in questions))
+    return Ratings(**columns, scale=scale, source=str(study.folder))
+
+
+def _wide_columns(there: _Contents, study: Study, labels: bool) -> dict[str, list[Any]]:
+    """Return one row an answer to a text: a column for each question, None where it was left out."""
+    names = rater_names(there.raters, study.id, labels=labels)
+    titles = [question.name or "score" for question in study.config.questions]
+    columns: dict[str, list[Any]] = {
+        name: [] for name in ("item", "system", "pair", "rater", *titles, "seconds", "comment")
+    }
+    for row in there.given:
+        if not row.question:
+            item = row.item.item
+            taken = row.client_milliseconds if row.milliseconds is None else row.milliseconds
+            columns["item"].append(item.segment if item.systems else item.key)
+            columns["system"].append(item.systems[row.part] if item.systems else _origin(item))
+            columns["pair"].append(":".join(item.systems) or None)
+            columns["rater"].append(names[row.rater])
+            columns["seconds"].append(None if taken is None else taken / 1000)
+            columns["comment"].append(there.comments.get((row.item.id, row.rater)) or None)
+        columns[titles[row.question]].append(row.score)
+    return columns
 
 
 def _origin(item: Item) -> str:

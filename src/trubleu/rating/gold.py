@@ -28,21 +28,21 @@ class GoldScore(NamedTuple):
 
 
 def gold_scores(connection: Connection, rater: int | None = None) -> dict[int, GoldScore]:
-    """Return the gold scores of all raters who have any, or of one; "cannot judge" is neither right nor wrong."""
+    """Return the gold scores of all raters who have any, or of one; what was left out is neither right nor wrong."""
     query = (
-        select(ratings.c.rater, ratings.c.item, ratings.c.part, ratings.c.score, items.c.key, items.c.payload)
+        select(ratings, items.c.key, items.c.payload)
         .join(items, items.c.id == ratings.c.item)
         .where(items.c.role == "gold")
     )
-    accepted: dict[int, tuple[tuple[int, int], ...] | None] = {}
+    known: dict[int, Item] = {}
     right: dict[tuple[int, int], bool] = {}
     for row in connection.execute(query if rater is None else query.where(ratings.c.rater == rater)):
-        if row.item not in accepted:
-            accepted[row.item] = Item.from_json(row.key, row.payload).accepted
-        if (ranges := accepted[row.item]) is not None:
-            low, high = ranges[row.part]
+        if row.item not in known:
+            known[row.item] = Item.from_json(row.key, row.payload)
+        span = known[row.item].accepted_at(row.part, row.question)
+        if span is not None and row.score is not None:
             pair = (row.rater, row.item)
-            right[pair] = right.get(pair, True) and low <= row.score <= high
+            right[pair] = right.get(pair, True) and span[0] <= row.score <= span[1]
     found: dict[int, GoldScore] = {}
     for (who, _), is_right in right.items():
         before = found.get(who, GoldScore(0, 0))

@@ -13,7 +13,6 @@ from trubleu.rating.carry import Carried
 from trubleu.rating.export import rater_names
 from trubleu.rating.gold import exclude_by_rule
 from trubleu.rating.insert_answers import TakenAnswer, answers_there, items_by_key, take_answers
-from trubleu.rating.items import POINTS
 from trubleu.rating.raters import (
     CARRIED,
     all_raters,
@@ -26,6 +25,7 @@ from trubleu.rating.raters import (
     remember,
     token_hash,
 )
+from trubleu.rating.scheduler import check_scores
 from trubleu.rating.secret import derived_token
 from trubleu.rating.store.database import add_row, get_meta, lock_study, secret_of
 from trubleu.rating.store.schema import raters, ratings
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from trubleu.rating.config import GoldRule
+    from trubleu.rating.config import StudyConfig
     from trubleu.rating.study import Study
 
 
@@ -50,7 +50,7 @@ class Imported:
     rater
         The rater's id outside.
     scores
-        From 1 to 5, one for each text in the item's order.
+        Text by text in the item's order, for each text question by question; None for a question that was left out.
     answered_at
         When, in milliseconds since 1970; None if not known.
     milliseconds
@@ -63,7 +63,7 @@ class Imported:
 
     key: str
     rater: str
-    scores: tuple[int, ...]
+    scores: tuple[int | None, ...]
     answered_at: int | None = None
     milliseconds: int | None = None
     place: str = ""
@@ -112,25 +112,26 @@ def import_answers(
     if platform not in (None, "prolific", "mturk"):
         raise UsageError(f"there is no platform {platform!r}; known: prolific, mturk")
     given = list(answers)
-    parts = study.config.parts
+    config = study.config
+    needed = config.parts * len(config.questions)
     for answer in given:
         check_name(answer.rater, f"{answer.place}: the id of a rater")
-        if len(answer.scores) != parts:
-            raise DataError(f"{answer.place}: there are {len(answer.scores)} scores, but the study has {parts} an item")
-        for score in answer.scores:
-            if type(score) is not int or not 1 <= score <= POINTS:
-                raise DataError(f"{answer.place}: a score must be a whole number from 1 to {POINTS}, not {score!r}")
+        if len(answer.scores) != needed:
+            raise DataError(
+                f"{answer.place}: there are {len(answer.scores)} scores, but the study has {needed} an item"
+            )
+        if problem := check_scores(config, answer.scores):
+            raise DataError(f"{answer.place}: {problem}")
     at = study.now() if now is None else now
-    rule = study.config.gold.rule
-    return study.store.write(lambda connection: _import(connection, given, source, platform, rule, at))
+    return study.store.write(lambda connection: _import(connection, config, given, source, platform, at))
 
 
 def _import(
     connection: Connection,
+    config: StudyConfig,
     given: Sequence[Imported],
     source: str,
     platform: str | None,
-    rule: GoldRule | None,
     now: int,
 ) -> Carried:
     lock_study(connection)
@@ -158,13 +159,16 @@ def _import(
             when = now if answer.answered_at is None else answer.answered_at
             is_gold = answer.key in gold
             answers[pair] = TakenAnswer(*pair, answer.scores, answer.flipped, when, None, answer.milliseconds, is_gold)
-    counted = take_answers(connection, list(answers.values()), kind="imported", source=source, now=now)
-    excluded = exclude_by_rule(connection, rule, met, now=now)
+    number = len(config.questions)
+    taken = list(answers.values())
+    counted = take_answers(connection, taken, questions=number, kind="imported", source=source, now=now)
+    excluded = exclude_by_rule(connection, config.gold.rule, met, now=now)
     if excluded:
-        standing = select(ratings.c.item, ratings.c.rater).where(ratings.c.counted, ratings.c.part == 0)
+        first = (ratings.c.part == 0, ratings.c.question == 0)
+        standing = select(ratings.c.item, ratings.c.rater).where(ratings.c.counted, *first)
         counted = sum((row.item, row.rater) in answers for row in connection.execute(standing))
-    number = len({answer.item for answer in answers.values() if not answer.gold})
-    return Carried(number, len(answers), counted, people.added, different=different, excluded=excluded)
+    rated = len({answer.item for answer in taken if not answer.gold})
+    return Carried(rated, len(answers), counted, people.added, different=different, excluded=excluded)
 
 
 class _People:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from trubleu.data.rating_files import read_ratings
 from trubleu.data.ratings import checked_labels, checked_names, checked_scores
-from trubleu.data.weights import FIVE_POINTS
-from trubleu.errors import DataError, TrubleuWarning, UsageError, counted, nearest, shown
+from trubleu.errors import DataError, TrubleuWarning, UsageError, counted, nearest, shown, some
 from trubleu.files.paths import name_of
+from trubleu.rating.export import check_mturk
 from trubleu.rating.import_answers import Imported, import_answers
 from trubleu.rating.mturk import ANSWER, read_results
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from trubleu.files.paths import PathLike
+    from trubleu.rating.config import Question, StudyConfig
     from trubleu.rating.items import Item
     from trubleu.rating.study import Study
 
@@ -106,6 +107,7 @@ def import_ratings(
         raise UsageError(f"there is no layout {layout!r}; {nearest(str(layout), LAYOUTS)}")
     rejected = blank = 0
     if layout == "mturk":
+        check_mturk(study.config)
         results = read_results(path, parts=study.config.parts, answer=answer)
         answers, rejected, blank = list(results.answers), results.rejected, results.blank
     else:
@@ -143,12 +145,13 @@ def read_table(study: Study, path: PathLike) -> list[Imported]:
     """Read a plain table of ratings (see `import_ratings`)."""
     raw = read_ratings(path, system=_NOBODY)
     place = raw.place
-    for row, aspect in enumerate(raw.columns.get("aspect", ())):
-        if aspect:
-            raise DataError(f"{place(row)}: a study knows no aspects; give a column score and none of aspects")
+    questions = study.config.questions
+    aspects = checked_labels(raw.columns.get("aspect"), "aspect", place) or (None,) * len(raw.columns["item"])
+    asked = [_question(questions, aspect, place(row)) for row, aspect in enumerate(aspects)]
     items = checked_names(raw.columns["item"], "item", place)
     raters = checked_names(raw.columns["rater"], "rater", place)
-    scores = [int(score) for score in checked_scores(raw.columns["score"], FIVE_POINTS, place, kind="an integer")]
+    widest = (1, max(question.points for question in questions))
+    scores = [int(score) for score in checked_scores(raw.columns["score"], widest, place, kind="an integer")]
     if study.config.kind == "response":
         rows = [(items[row], 0, row) for row in range(len(items))]
     else:
@@ -156,7 +159,20 @@ def read_table(study: Study, path: PathLike) -> list[Imported]:
         pairs = checked_labels(raw.columns.get("pair"), "pair", place) or (None,) * len(items)
         by_key = {stored.item.key: stored.item for stored in study.items() if stored.role == "item"}
         rows = [(*_part(by_key, items[row], systems[row], pairs[row], place(row)), row) for row in range(len(items))]
-    return _answers(rows, raters, scores, study.config.parts, place)
+    numbered = [(key, part * len(questions) + asked[row], row) for key, part, row in rows]
+    return _answers(numbered, raters, scores, study.config, place)
+
+
+def _question(questions: Sequence[Question], aspect: str | None, place: str) -> int:
+    """Return which question a row answers."""
+    names = [question.name for question in questions]
+    if aspect is None and len(names) > 1:
+        raise DataError(f"{place}: this names no question; give a column aspect with {some(names)}")
+    if aspect is not None and aspect not in names:
+        known = [name for name in names if name]
+        hint = nearest(aspect, known) if known else "give a column score and none of aspects"
+        raise DataError(f"{place}: {shown(aspect)} is no question of this study; {hint}")
+    return 0 if aspect is None else names.index(aspect)
 
 
 def _part(items: dict[str, Item], item: str, system: str, pair: str | None, place: str) -> tuple[str, int]:
@@ -188,7 +204,7 @@ def _answers(
     rows: Sequence[tuple[str, int, int]],
     raters: Sequence[str],
     scores: Sequence[int],
-    parts: int,
+    config: StudyConfig,
     place: Callable[[int], str],
 ) -> list[Imported]:
     """Put the scores of each rater for each item together."""
@@ -204,11 +220,12 @@ def _answers(
     answers = []
     for (key, rater), mine in found.items():
         first = place(min(mine.values()))
-        if len(mine) != parts:
+        number = len(config.questions)
+        if len({at // number for at in mine}) != config.parts:
             raise DataError(
                 f"{first}: {shown(rater)} has rated only one of the two texts of {shown(key)}; "
                 "add the other, or leave it out"
             )
-        given = tuple(scores[mine[part]] for part in range(parts))
+        given = tuple(scores[mine[at]] if at in mine else None for at in range(config.parts * number))
         answers.append(Imported(key, rater, given, place=first))
     return answers

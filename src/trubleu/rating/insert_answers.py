@@ -28,7 +28,7 @@ class TakenAnswer:
 
     item: int
     rater: int
-    scores: tuple[int, ...] | None
+    scores: tuple[int | None, ...] | None
     flipped: bool
     answered_at: int
     milliseconds: int | None
@@ -42,18 +42,20 @@ def items_by_key(connection: Connection, role: str = "item") -> dict[str, tuple[
     return {row.key: (row.id, Item.from_json(row.key, row.payload)) for row in rows}
 
 
-def answers_there(connection: Connection) -> dict[tuple[int, int], tuple[int, ...] | None]:
+def answers_there(connection: Connection) -> dict[tuple[int, int], tuple[int | None, ...] | None]:
     """Return the scores that raters gave items, by the numbers of both; None where they have the item without one."""
-    there: dict[tuple[int, int], tuple[int, ...] | None] = {
+    there: dict[tuple[int, int], tuple[int | None, ...] | None] = {
         (row.item, row.rater): None for row in connection.execute(select(assignments.c.item, assignments.c.rater))
     }
-    given = select(ratings.c.item, ratings.c.rater, ratings.c.score).order_by(ratings.c.part)
+    given = select(ratings.c.item, ratings.c.rater, ratings.c.score).order_by(ratings.c.part, ratings.c.question)
     for row in connection.execute(given):
         there[row.item, row.rater] = (*(there.get((row.item, row.rater)) or ()), row.score)
     return there
 
 
-def take_answers(connection: Connection, answers: Sequence[TakenAnswer], *, kind: str, source: str, now: int) -> int:
+def take_answers(
+    connection: Connection, answers: Sequence[TakenAnswer], *, questions: int, kind: str, source: str, now: int
+) -> int:
     """Add answers, uncounted at first, then let those count that there is room for; return how many do."""
     if not answers:
         return 0
@@ -79,7 +81,8 @@ def take_answers(connection: Connection, answers: Sequence[TakenAnswer], *, kind
         {
             "item": answer.item,
             "rater": answer.rater,
-            "part": part,
+            "part": at // questions,
+            "question": at % questions,
             "score": score,
             "counted": False,
             "answered_at": answer.answered_at,
@@ -87,7 +90,7 @@ def take_answers(connection: Connection, answers: Sequence[TakenAnswer], *, kind
             "client_milliseconds": answer.client_milliseconds,
         }
         for answer in answers
-        for part, score in enumerate(answer.scores or ())
+        for at, score in enumerate(answer.scores or ())
     ]
     if given:
         connection.execute(ratings.insert(), given)
@@ -117,7 +120,7 @@ def take_answers(connection: Connection, answers: Sequence[TakenAnswer], *, kind
         for some_items in batches(touched)
         for row in connection.execute(
             select(ratings.c.item, ratings.c.rater).where(
-                ratings.c.item.in_(some_items), ratings.c.counted, ratings.c.part == 0
+                ratings.c.item.in_(some_items), ratings.c.counted, ratings.c.part == 0, ratings.c.question == 0
             )
         )
     )

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 Role = Literal["item", "gold", "practice"]
 
-POINTS = 5  # of the scale; weights are defined for five
+POINTS = 5  # of a scale that says nothing else
 _LONGEST_KEY = 2000  # bytes; PostgreSQL's indices take a little more
 
 
@@ -61,7 +61,8 @@ class Item:
     systems
         The names of the two systems of a pair, in the order of the texts.
     accepted
-        For gold and practice items: the lowest and highest score that is right, for each text.
+        For gold and practice items: the lowest and highest score that is right, for each text and question; None for
+        a question to which any answer will do.
     feedback
         For practice items: what the rater is told after answering, as Markdown.
     role
@@ -83,7 +84,7 @@ class Item:
     segment: str = ""
     reference: str | None = None
     systems: tuple[str, ...] = ()
-    accepted: tuple[tuple[int, int], ...] | None = None
+    accepted: tuple[tuple[int, int] | None, ...] | None = None
     feedback: str = ""
     role: Role = "item"
     extra: Mapping[str, Any] = field(default_factory=dict, hash=False)
@@ -92,6 +93,12 @@ class Item:
     def practice(self) -> bool:
         """Whether this is a practice item."""
         return self.role == "practice"
+
+    def accepted_at(self, part: int, question: int) -> tuple[int, int] | None:
+        """Return the right scores of a question about a text, None if any will do."""
+        if self.accepted is None:
+            return None
+        return self.accepted[part * (len(self.accepted) // len(self.texts)) + question]
 
     def same_texts(self, other: Item) -> bool:
         """Return whether raters see the same in another item.
@@ -127,7 +134,7 @@ class Item:
         for name in ("texts", "context", "systems"):
             record[name] = tuple(record.get(name, ()))
         if "accepted" in record:
-            record["accepted"] = tuple((low, high) for low, high in record["accepted"])
+            record["accepted"] = tuple(pair and (pair[0], pair[1]) for pair in record["accepted"])
         return cls(key, **record)
 
 

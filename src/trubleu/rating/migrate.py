@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import bindparam, func, select
 
 from trubleu.rating.audit import check
+from trubleu.rating.config import StudyConfig, question_key
 from trubleu.rating.store.database import lock_study, put_meta
-from trubleu.rating.store.schema import SCHEMA, guard_log, items, log, meta, raters
-from trubleu.rating.store.updates import ENTRY, ITEM, ITEMS, RATER, TIP, chain_of, entry_mac, row_mac
+from trubleu.rating.store.schema import SCHEMA, guard_log, items, log, meta, raters, ratings
+from trubleu.rating.store.updates import ENTRY, ITEM, ITEMS, QUESTIONS, RATER, TIP, chain_of, entry_mac, row_mac
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Table
@@ -24,7 +25,7 @@ _UNGUARD = {
 }
 
 # From 1 to 2: keyed hashes; times are those of the server, beside what browsers say.
-_COLUMNS = (
+_HASHED = (
     *(f"ALTER TABLE {table} ADD COLUMN mac VARCHAR(32)" for table in ("meta", "items", "raters", "log")),
     *(f"ALTER TABLE {table} ADD COLUMN tip VARCHAR(32)" for table in ("items", "raters")),
     "ALTER TABLE assignments RENAME COLUMN created_at TO shown_at",
@@ -32,25 +33,66 @@ _COLUMNS = (
     *(f"ALTER TABLE {table} ADD COLUMN milliseconds BIGINT" for table in ("ratings", "log")),
 )
 
+# From 2 to 3: several questions, of which some may be left out; several answers can be taken back; breaks.
+_STEPS = (
+    "ALTER TABLE assignments ADD COLUMN before BIGINT",
+    "ALTER TABLE raters ADD COLUMN break_at BIGINT",
+)
+_ASKED = (
+    "ALTER TABLE ratings ADD COLUMN question SMALLINT NOT NULL DEFAULT 0",
+    "ALTER TABLE ratings ALTER COLUMN question DROP DEFAULT",
+    "ALTER TABLE ratings ALTER COLUMN score DROP NOT NULL",
+    "ALTER TABLE ratings DROP CONSTRAINT ratings_item_rater_part_key",
+    "ALTER TABLE ratings ADD UNIQUE (item, rater, part, question)",
+)
+_KEPT = "id, item, rater, part, score, counted, answered_at, client_milliseconds, milliseconds"
+
 
 def migrate(store: Store) -> None:
-    """Bring the tables of a study from version 1 to version 2; what one server does, others find done.
+    """Bring the tables of a study up to date, from any version; what one server does, others find done.
 
     Raises
     ------
     StoreError
         If the tables do not say what the log says, or the database fails; then nothing was changed.
     """
-    store.write(lambda connection: _from_1_to_2(connection, store))
+    store.write(lambda connection: _migrate(connection, store))
     store.version = SCHEMA
 
 
-def _from_1_to_2(connection: Connection, store: Store) -> None:
+def _migrate(connection: Connection, store: Store) -> None:
     lock_study(connection)
-    if connection.execute(select(meta.c.value).where(meta.c.key == "schema")).scalar() == str(SCHEMA):
+    version = connection.execute(select(meta.c.value).where(meta.c.key == "schema")).scalar()
+    if version == str(SCHEMA):
         return
-    for statement in (*_UNGUARD[store.dialect], *_COLUMNS):
+    if version == "1":
+        for statement in (*_UNGUARD[store.dialect], *_HASHED):
+            connection.exec_driver_sql(statement)
+    for statement in _STEPS:
         connection.exec_driver_sql(statement)
+    _add_questions(connection, store.dialect)
+    if version == "1":
+        _hash_everything(connection, store)
+    put_meta(connection, QUESTIONS, question_key(StudyConfig("", "response")))  # there was one, of five points
+    put_meta(connection, "schema", str(SCHEMA))
+    check(connection, store)
+
+
+def _add_questions(connection: Connection, dialect: str) -> None:
+    """Give every score its question, which was the only one."""
+    if dialect == "postgresql":
+        for statement in _ASKED:
+            connection.exec_driver_sql(statement)
+        return
+    # SQLite changes no constraint of a table that is there.
+    connection.exec_driver_sql("DROP INDEX ratings_by_rater")
+    connection.exec_driver_sql("ALTER TABLE ratings RENAME TO older_ratings")
+    ratings.create(connection)
+    connection.exec_driver_sql(f"INSERT INTO ratings (question, {_KEPT}) SELECT 0, {_KEPT} FROM older_ratings")  # noqa: S608
+    connection.exec_driver_sql("DROP TABLE older_ratings")
+
+
+def _hash_everything(connection: Connection, store: Store) -> None:
     # The secret is in a file of its own from now on.
     connection.execute(meta.delete().where(meta.c.key == "secret"))
     tips = _chain(connection, store.secret)
@@ -58,14 +100,12 @@ def _from_1_to_2(connection: Connection, store: Store) -> None:
     _seal(connection, raters, "rater", RATER, store.secret, tips)
     settings = {row.key: row.value for row in connection.execute(select(meta.c.key, meta.c.value))}
     settings |= {
-        "schema": str(SCHEMA),
         ITEMS: str(connection.execute(select(func.count()).select_from(items)).scalar()),
         TIP: tips.get(("study", None)) or "",
     }
     for key, value in settings.items():
         put_meta(connection, key, value)
     guard_log(log, connection)
-    check(connection, store)
 
 
 def _chain(connection: Connection, secret: str) -> dict[tuple[str, int | None], str]:

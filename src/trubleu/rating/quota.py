@@ -27,11 +27,11 @@ _LOCK = (
     .order_by(items.c.id)
     .with_for_update(key_share=True)
 )
-# Both parts of a pair count or do not: the first stands for them.
+# All scores of an answer count or none does: the first stands for them.
 _ANSWERS = (
     select(ratings.c.id, ratings.c.item, ratings.c.rater, ratings.c.counted, raters.c.excluded)
     .join(raters, raters.c.id == ratings.c.rater)
-    .where(ratings.c.item.in_(bindparam("items", expanding=True)), ratings.c.part == 0)
+    .where(ratings.c.item.in_(bindparam("items", expanding=True)), ratings.c.part == 0, ratings.c.question == 0)
     .order_by(ratings.c.item, ratings.c.id)
 )
 _LEASES = (

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, func, select
 
-from trubleu.errors import UsageError
+from trubleu.errors import UsageError, shown
 from trubleu.rating.items import unstorable
 from trubleu.rating.quota import lock_items, settle
 from trubleu.rating.secret import derived_token
@@ -28,7 +28,7 @@ from trubleu.rating.store.schema import assignments, known, meta, raters
 from trubleu.rating.store.updates import RATER, TIP, add_entry, row_mac
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy import Connection, Row
 
@@ -146,8 +146,10 @@ class Rater:
         When they were added, and when their identity was erased.
     answered
         How many tasks they have answered, gold items included, practice not.
-    can_undo
-        Whether they have a last answer that can be taken back.
+    last
+        The task whose answer can be taken back, None if there is none.
+    break_at
+        Since when they take a break, None if they do not.
     """
 
     id: int
@@ -162,7 +164,8 @@ class Rater:
     created_at: int
     erased_at: int | None
     answered: int
-    can_undo: bool
+    last: int | None
+    break_at: int | None
 
     @property
     def name(self) -> str:
@@ -213,7 +216,8 @@ def rater_of(row: Row[Any]) -> Rater:
         row.created_at,
         row.erased_at,
         row.answered,
-        row.last is not None,
+        row.last,
+        row.break_at,
     )
 
 
@@ -273,6 +277,18 @@ def check_links(connection: Connection, links: int) -> None:
     number = select(func.count()).select_from(raters).where(raters.c.entry == "link")
     if connection.execute(number).scalar() != links:
         raise RatersChangedError("raters were added meanwhile; look who is there")
+
+
+def check_labels(connection: Connection, labels: Sequence[str]) -> None:
+    """Refuse labels of which two are the same, or that somebody has already: nobody could tell them apart."""
+    if not labels:
+        return
+    lock_study(connection)
+    there = set(connection.execute(select(raters.c.label).where(raters.c.label.is_not(None))).scalars())
+    for label in labels:
+        if label in there:
+            raise UsageError(f"two raters would have the label {shown(label)}; give each another one")
+        there.add(label)
 
 
 def enter(connection: Connection, *, entry: str, external: str | None, label: str | None, now: int) -> NewRater:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from sqlalchemy import bindparam, exists, func, or_, select
 
 from trubleu.errors import UsageError
-from trubleu.rating.items import POINTS, Item
+from trubleu.rating.items import Item, unstorable
 from trubleu.rating.quota import lock_items, settle
-from trubleu.rating.raters import get_rater
+from trubleu.rating.raters import get_rater, note
 from trubleu.rating.secret import draw
 from trubleu.rating.store.database import add_row, get_meta, secret_of
 from trubleu.rating.store.schema import assignments, items, log, raters, ratings
@@ -86,6 +86,7 @@ def least_loaded(connection: Connection, config: StudyConfig, rater: int, chance
 
 
 _LONGEST_KEY = 100
+LONGEST_NOTE = 2000  # characters of a comment
 _ANSWERED = ("answered", "unable")
 _FOR_EVER = 2**62  # practice is taken from nobody
 
@@ -127,6 +128,8 @@ class Task:
         To be sent with the answer, which counts once however often it is sent.
     flipped
         Whether the texts of a pair have changed places.
+    earlier
+        What this rater answered before they took it back, None if they did not.
     """
 
     assignment: int
@@ -135,6 +138,23 @@ class Task:
     practice: bool
     client_key: str
     flipped: bool = False
+    earlier: Earlier | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """An answer that was taken back.
+
+    Attributes
+    ----------
+    scores
+        In the order in which the rater sees the texts; None for "cannot judge".
+    note
+        The comment, or why they could not judge.
+    """
+
+    scores: tuple[int | None, ...] | None
+    note: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +173,8 @@ class Outcome:
         For practice, whether the scores were accepted, if it is known which are.
     feedback
         For practice, what the rater is to read, as Markdown.
+    different
+        Whether it was there already with other scores, which stay.
     """
 
     counted: bool
@@ -160,6 +182,7 @@ class Outcome:
     practice: bool = False
     right: bool | None = None
     feedback: str = ""
+    different: bool = False
 
 
 _RATER = select(raters).where(raters.c.id == bindparam("rater"))
@@ -178,6 +201,11 @@ _HELD = (
     # There is more than one only after an answer was undone; its task comes first.
     .order_by((assignments.c.turn > 0).desc(), assignments.c.lease_until.desc(), assignments.c.id)
     .limit(1)
+)
+_HELD_TASK = (
+    select(assignments, items.c.key, items.c.payload, items.c.role)
+    .join(items, items.c.id == assignments.c.item)
+    .where(assignments.c.id == bindparam("assignment"))
 )
 _LOST = (
     select(assignments, items.c.key, items.c.payload, items.c.role)
@@ -201,9 +229,13 @@ _ITEM_OF_LOCKED = (
     .with_for_update(key_share=True)
 )
 _ASSIGNMENT = select(assignments).where(assignments.c.id == bindparam("assignment"))
-_BY_KEY = select(log.c.assignment, log.c.counted).where(log.c.client_key == bindparam("key"))
+_BY_KEY = select(log.c.assignment, log.c.counted, log.c.scores).where(log.c.client_key == bindparam("key"))
+_EARLIER = select(log.c.assignment, log.c.scores, log.c.note).where(log.c.client_key == bindparam("key"))
 _COUNTED = select(ratings.c.counted).where(
-    ratings.c.item == bindparam("item"), ratings.c.rater == bindparam("rater"), ratings.c.part == 0
+    ratings.c.item == bindparam("item"),
+    ratings.c.rater == bindparam("rater"),
+    ratings.c.part == 0,
+    ratings.c.question == 0,
 )
 _ADD_RATINGS = ratings.insert()
 
@@ -282,7 +314,7 @@ def _renewed(connection: Connection, held: Row[Any], person: Row[Any], now: int,
             set_item(connection, item, load=item.load + 1)
         until = _FOR_EVER if item.role == "practice" else lease
         set_assignment(connection, fresh, state="leased", lease_until=until, shown_at=min(fresh.shown_at, now))
-    return _task(held, person.answered)
+    return _task(connection, held, person)
 
 
 def _found_again(connection: Connection, lost: Row[Any], person: Row[Any], now: int, lease: int) -> Task | None:
@@ -293,7 +325,7 @@ def _found_again(connection: Connection, lost: Row[Any], person: Row[Any], now: 
             return None
         set_item(connection, item, load=item.load + 1)
     set_assignment(connection, lost, state="leased", lease_until=lease, shown_at=now)
-    return _task(lost, person.answered)
+    return _task(connection, lost, person)
 
 
 def _handed_out(
@@ -318,8 +350,30 @@ def _handed_out(
     return _shown(number, item, flipped, 0, person.answered)
 
 
-def _task(held: Row[Any], answered: int) -> Task:
-    return _shown(held.id, held, held.flipped, held.turn, answered)
+def _task(connection: Connection, held: Row[Any], person: Row[Any]) -> Task:
+    task = _shown(held.id, held, held.flipped, held.turn, person.answered)
+    if not held.turn:
+        return task
+    key = f"{person.id}:{held.id}-{held.turn - 1}"
+    row = connection.execute(_EARLIER, {"key": key}).first()
+    if row is None or row.assignment != held.id:
+        return task
+    scores = None if row.scores is None else tuple(json.loads(row.scores))
+    return replace(task, earlier=Earlier(turned(scores, len(task.item.texts), held.flipped), row.note))
+
+
+def turned(scores: tuple[int | None, ...] | None, parts: int, flipped: bool = True) -> tuple[int | None, ...] | None:
+    """Return scores, text by text, as they are when the texts change places.
+
+    Examples
+    --------
+    >>> turned((1, 2, 3, 4), 2)
+    (3, 4, 1, 2)
+    """
+    if scores is None or not flipped:
+        return scores
+    each = len(scores) // parts
+    return tuple(score for at in reversed(range(0, len(scores), each)) for score in scores[at : at + each])
 
 
 def _shown(assignment: int, item: Row[Any], flipped: bool, turn: int, answered: int) -> Task:
@@ -337,10 +391,11 @@ def answer(
     config: StudyConfig,
     rater: int,
     assignment: int,
-    scores: tuple[int, ...] | None,
+    scores: tuple[int | None, ...] | None,
     *,
     key: str,
     milliseconds: int | None,
+    text: str | None,
     now: int,
 ) -> Outcome:
     """Keep an answer (see `Study.answer`)."""
@@ -354,13 +409,15 @@ def answer(
     if item is None:
         raise UsageError(f"there is no task {assignment} for this rater; take the next one")
     task = connection.execute(_ASSIGNMENT, {"assignment": assignment}).one()
-    if scores is not None and len(scores) != item.parts:
-        raise UsageError(f"task {assignment} needs {item.parts} scores, not {len(scores)}")
-    true_order = scores[::-1] if scores is not None and task.flipped else scores
+    questions = len(config.questions)
+    if scores is not None and len(scores) != item.parts * questions:
+        raise UsageError(f"task {assignment} needs {item.parts * questions} scores, not {len(scores)}")
+    true_order = turned(scores, item.parts, task.flipped)
     if before is not None:
         if before.assignment != assignment:
             raise UsageError(f"the answer to task {assignment} has the key of another answer; send it with its own")
-        return _outcome(item, true_order, counted=bool(before.counted), repeated=True)
+        different = before.scores != (None if true_order is None else json.dumps(true_order))
+        return replace(_outcome(item, true_order, counted=bool(before.counted), repeated=True), different=different)
     if task.state in _ANSWERED:
         counted = connection.execute(_COUNTED, {"item": item.id, "rater": rater}).scalar()
         return _outcome(item, true_order, counted=bool(counted), repeated=True)
@@ -376,25 +433,28 @@ def answer(
                 {
                     "item": item.id,
                     "rater": rater,
-                    "part": part,
+                    "part": at // questions,
+                    "question": at % questions,
                     "score": score,
                     "counted": counted,
                     "answered_at": now,
                     "milliseconds": measured,
                     "client_milliseconds": milliseconds,
                 }
-                for part, score in enumerate(true_order)
+                for at, score in enumerate(true_order)
             ],
         )
-    set_assignment(connection, task, state="unable" if true_order is None else "answered")
+    state = "unable" if true_order is None else "answered"
+    set_assignment(connection, task, state=state, before=person.last)
     if item.role != "practice":
         rated = person.rated + (item.role == "item" and true_order is not None)
-        set_rater(connection, person, answered=person.answered + 1, rated=rated, last=assignment)
+        answered = person.answered + 1
+        set_rater(connection, person, answered=answered, rated=rated, last=assignment, break_at=None)
     tip = add_entry(
         connection,
         {
             "at": now,
-            "kind": "unable" if true_order is None else "answered",
+            "kind": state,
             "rater": rater,
             "item": item.id,
             "assignment": assignment,
@@ -404,6 +464,7 @@ def answer(
             "client_milliseconds": milliseconds,
             "client_key": own_key,
             "counted": counted,
+            "note": text or None,
         },
         item.tip,
     )
@@ -412,40 +473,60 @@ def answer(
     return _outcome(item, true_order, counted=counted, repeated=False)
 
 
-def check_answer(scores: tuple[int, ...] | None, key: str, milliseconds: int | None) -> None:
+def check_scores(config: StudyConfig, scores: tuple[int | None, ...]) -> str | None:
+    """Return what is wrong with the scores of an answer, None if nothing is."""
+    for at, score in enumerate(scores):
+        question = config.questions[at % len(config.questions)]
+        if score is not None and (type(score) is not int or not 1 <= score <= question.points):
+            named = f" for {question.name}" if question.name else ""
+            return f"a score{named} must be a whole number from 1 to {question.points}, not {score!r}"
+        if score is None and question.required:
+            return f"the question {question.name or question.text!r} must be answered"
+    return None if any(score is not None for score in scores) else "no question is answered"
+
+
+def check_answer(
+    config: StudyConfig,
+    scores: tuple[int | None, ...] | None,
+    key: str,
+    milliseconds: int | None,
+    text: str | None,
+) -> None:
     """Refuse what cannot be an answer, before a database is asked."""
-    for score in scores or ():
-        if type(score) is not int or not 1 <= score <= POINTS:
-            raise UsageError(f"a score must be a whole number from 1 to {POINTS}, not {score!r}")
+    if scores is not None and (problem := check_scores(config, scores)):
+        raise UsageError(problem)
+    if text is not None and (len(text) > LONGEST_NOTE or unstorable(text)):
+        raise UsageError(f"a comment may have {LONGEST_NOTE:,} characters, without NUL or half a surrogate pair")
     if not key.isascii() or not key.isprintable() or not 1 <= len(key) <= _LONGEST_KEY:
         raise UsageError(f"the key of an answer must be 1 to {_LONGEST_KEY} plain characters")
     if milliseconds is not None and not 0 <= milliseconds < 2**53:
         raise UsageError(f"the time that an answer took must be a number of milliseconds, not {milliseconds}")
 
 
-def _outcome(item: Row[Any], scores: tuple[int, ...] | None, *, counted: bool, repeated: bool) -> Outcome:
+def _outcome(item: Row[Any], scores: tuple[int | None, ...] | None, *, counted: bool, repeated: bool) -> Outcome:
     if item.role != "practice":
         return Outcome(counted, repeated)
     whole = Item.from_json(item.key, item.payload)
     return Outcome(counted, repeated, practice=True, right=_is_right(whole, scores), feedback=whole.feedback)
 
 
-def _is_right(item: Item, scores: tuple[int, ...] | None) -> bool | None:
+def _is_right(item: Item, scores: tuple[int | None, ...] | None) -> bool | None:
     if item.accepted is None:
         return None
     if scores is None or len(scores) != len(item.accepted):
         return False
-    return all(low <= score <= high for score, (low, high) in zip(scores, item.accepted, strict=True))
+    pairs = zip(scores, item.accepted, strict=True)
+    return all(span is None or (score is not None and span[0] <= score <= span[1]) for score, span in pairs)
 
 
-def undo(connection: Connection, config: StudyConfig, rater: int, *, now: int) -> Task | None:
+def undo(connection: Connection, config: StudyConfig, rater: int, wanted: int | None, *, now: int) -> Task | None:
     """Take back a rater's last answer (see `Study.undo`)."""
     person = _person(connection, rater)
     if person.excluded or person.erased_at is not None:
         return None
-    if person.last is None:
+    if person.last is None or wanted not in (None, person.last):
         undone = connection.execute(_HELD.where(assignments.c.turn > 0), {"rater": rater}).first()
-        return None if undone is None else _task(undone, person.answered)
+        return None if undone is None else _task(connection, undone, person)
     item = connection.execute(_ITEM_OF_LOCKED, {"assignment": person.last, "rater": rater}).one()
     task = connection.execute(_ASSIGNMENT, {"assignment": person.last}).one()
     connection.execute(ratings.delete().where(ratings.c.item == item.id, ratings.c.rater == rater))
@@ -456,10 +537,27 @@ def undo(connection: Connection, config: StudyConfig, rater: int, *, now: int) -
     }  # fmt: skip
     add_entries(connection, [entry])
     rated = person.rated - (item.role == "item" and task.state == "answered")
-    set_rater(connection, person, answered=person.answered - 1, rated=rated, last=None)
+    set_rater(connection, person, answered=person.answered - 1, rated=rated, last=task.before)
     if item.role == "item":
         settle(connection, [item.id], now=now)
-    return _shown(task.id, item, task.flipped, task.turn + 1, person.answered - 1)
+    held = connection.execute(_HELD_TASK, {"assignment": task.id}).one()
+    return _task(connection, held, _person(connection, rater))
+
+
+def set_break(connection: Connection, config: StudyConfig, rater: int, *, begins: bool, now: int) -> None:
+    """Note that a rater takes a break, or is back: the time of the task before them then begins anew."""
+    person = _person(connection, rater)
+    if (person.break_at is None) != begins:
+        return
+    connection.execute(raters.update().where(raters.c.id == rater).values(break_at=now if begins else None))
+    note(connection, "break" if begins else "back", rater, now)
+    held = None if begins else connection.execute(_HELD, {"rater": rater}).first()
+    if held is not None:
+        connection.execute(ITEM_LOCKED, {"item": held.item}).one()
+        fresh = connection.execute(_ASSIGNMENT, {"assignment": held.id}).one()
+        if fresh.state == "leased":
+            until = _FOR_EVER if held.role == "practice" else now + round(config.lease_minutes * 60_000)
+            set_assignment(connection, fresh, lease_until=until, shown_at=now)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from trubleu.rating.config import Question
     from trubleu.rating.items import Item
     from trubleu.rating.study import Study
 
@@ -42,7 +43,9 @@ _MINED_BEST, _MINED_WORST, _RANKS = 3.9, 2.1, 15
 _WITHIN = 0.7  # how far texts of one origin lie apart, either way
 
 
-def true_qualities(item: Item, *, seed: int = 1, quality: Quality | None = None) -> tuple[float, ...]:
+def true_qualities(
+    item: Item, *, seed: int = 1, quality: Quality | None = None, points: Sequence[int] = (POINTS,)
+) -> tuple[float, ...]:
     """Return how good the texts of an item are taken to be, from 1 to 5.
 
     Where the truth is known, ``quality`` tells it, but not for gold and practice items, which have answers of their
@@ -58,6 +61,8 @@ def true_qualities(item: Item, *, seed: int = 1, quality: Quality | None = None)
         Of what is drawn.
     quality
         Tells how good a text is, given the message and the text; items without a message have an empty one.
+    points
+        Of the questions that gold and practice items have right answers to.
 
     Examples
     --------
@@ -74,7 +79,7 @@ def true_qualities(item: Item, *, seed: int = 1, quality: Quality | None = None)
     if isinstance(given, int | float) and 1 <= given <= POINTS:
         return (float(given),) * len(item.texts)
     if item.accepted is not None:
-        return tuple((low + high) / 2 for low, high in item.accepted)
+        return tuple(_accepted_quality(item, part, points) for part in range(len(item.texts)))
     drawn = [2 * _share(seed, item.key, part) - 1 for part in range(len(item.texts))]  # from −1 to 1
     origin, rank = item.extra.get("origin"), item.extra.get("rank")
     if origin in _BY_ORIGIN:
@@ -86,6 +91,13 @@ def true_qualities(item: Item, *, seed: int = 1, quality: Quality | None = None)
         middles = [2.3 + 1.4 * _share(seed, "system", system) for system in item.systems]
         return tuple(middle + 1.2 * each for middle, each in zip(middles, drawn, strict=True))
     return tuple(3 + 2 * each for each in drawn)
+
+
+def _accepted_quality(item: Item, part: int, points: Sequence[int]) -> float:
+    """Return the middle of the right scores of a text, on the scale from 1 to 5."""
+    spans = [(item.accepted_at(part, at), most) for at, most in enumerate(points)]
+    middles = [1 + (sum(span) / 2 - 1) * (POINTS - 1) / (most - 1) for span, most in spans if span is not None]
+    return sum(middles) / len(middles) if middles else 3.0
 
 
 def _share(*what: object) -> float:
@@ -166,8 +178,12 @@ class Page:
     @property
     def fields(self) -> dict[str, str]:
         """What the first form of the page sends by itself."""
-        form = self.html[self.html.find("<form") :].partition("</form>")[0]
-        return {name: unescape(value) for name, value in _HIDDEN.findall(form)}
+        return self.fields_of("")
+
+    def fields_of(self, path: str) -> dict[str, str]:
+        """Return what the form with an address that ends so sends by itself."""
+        found = re.search(rf'<form [^>]*action="[^"]*{re.escape(path)}".*?</form>', self.html, re.DOTALL)
+        return {name: unescape(value) for name, value in _HIDDEN.findall(found.group() if found else "")}
 
     @property
     def can_undo(self) -> bool:
@@ -226,7 +242,7 @@ class Browser:
 
     def send(self, page: Page, path: str, fields: Mapping[str, str] | None = None) -> Page:
         """Send the form of a page, as often as it takes to have it kept, and open what comes next."""
-        kept = self._ask("POST", path, {**page.fields, **(fields or {})})
+        kept = self._ask("POST", path, {**page.fields_of(path), **(fields or {})})
         return self.open("/rate") if kept.status == 303 else kept
 
     def send_and_hang_up(self, page: Page, path: str, fields: Mapping[str, str]) -> None:
@@ -420,9 +436,11 @@ def simulate(
     _check(raters, at_once, seconds, urls)
     habits = Habits() if habits is None else habits
     people = simulated_raters(raters, habits, seed=seed)
-    new = study.add_raters(raters, labels=[f"{LABEL} {number}" for number in range(1, raters + 1)])
+    before = sum((person.label or "").startswith(f"{LABEL} ") for person in study.raters())
+    new = study.add_raters(raters, labels=[f"{LABEL} {before + number}" for number in range(1, raters + 1)])
     pause = max(seconds, study.config.minimum_seconds)
-    shown = _by_what_is_shown((each.item for each in study.items()), seed, quality)
+    points = [question.points for question in study.config.questions]
+    shown = _by_what_is_shown((each.item for each in study.items()), seed, quality, points)
     crowd = _Crowd(study, urls, shown=shown, pause=pause, patience=patience, progress=progress)
     visitors = [
         _Visitor(person, each.rater.id, each.token, Random(f"{person.name}/habits"))  # noqa: S311 - no secret
@@ -587,7 +605,8 @@ class _Crowd:
             self._stopped.wait(max(least, self.pause * draw.uniform(0.5, 1.5)))
         clumsy = person.clumsy
         scores = None if clumsy and draw.random() < 0.03 else self._scores(person, page, browser.url)
-        fields = {"unable": "1"} if scores is None else {f"score_{at}": str(each) for at, each in enumerate(scores, 1)}
+        names = self.study.config.asked.fields
+        fields = {"unable": "1"} if scores is None else dict(zip(names, map(str, scores), strict=True))
         if clumsy and draw.random() < 0.2:
             browser.send_and_hang_up(page, "/answer", fields)
         answer = browser.send(page, "/answer", fields)
@@ -618,20 +637,30 @@ class _Crowd:
         if key is None or key not in by_key:
             raise UsageError(f"{url} shows another item than {self.study.folder} has there; is it another study?")
         # From the item as well: a text that comes again in another pair is judged anew, with other luck.
-        return tuple(person.score(repr((key, page.turns, text)), by_key[key][text]) for text in page.texts)
+        return tuple(
+            self._score(person, repr((key, page.turns, text)), by_key[key][text], question)
+            for text in page.texts
+            for question in self.study.config.questions
+        )
+
+    def _score(self, person: SimulatedRater, text: str, quality: float, question: Question) -> int:
+        """Return what somebody answers: to each question for itself, on its own scale."""
+        first = question is self.study.config.questions[0]
+        given = person.score(text if first else f"{text} {question.name}", quality)
+        return round(1 + (given - 1) * (question.points - 1) / (POINTS - 1))
 
     def _key(self, task: int) -> str | None:
         shown = select(items.c.key).join(assignments, items.c.id == assignments.c.item).where(assignments.c.id == task)
         return self.study.store.read(lambda connection: connection.execute(shown).scalar())
 
 
-def _by_what_is_shown(all_items: Iterable[Item], seed: int, known: Quality | None) -> _Shown:
+def _by_what_is_shown(all_items: Iterable[Item], seed: int, known: Quality | None, points: Sequence[int]) -> _Shown:
     """Return how good the texts of items are, by what a page shows of an item and its key."""
     found: dict[tuple[tuple[str, ...], frozenset[str]], dict[str, dict[str, float]]] = {}
     for item in all_items:
         turns = tuple(map(visible, (*item.context, *(() if item.message is None else (item.message,)))))
         texts = tuple(map(visible, item.texts))
-        qualities = dict(zip(texts, true_qualities(item, seed=seed, quality=known), strict=True))
+        qualities = dict(zip(texts, true_qualities(item, seed=seed, quality=known, points=points), strict=True))
         found.setdefault((turns, frozenset(texts)), {})[item.key] = qualities
     return found
 

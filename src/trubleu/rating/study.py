@@ -260,10 +260,11 @@ class Study:
         self,
         rater: int,
         task: int,
-        scores: tuple[int, ...] | None,
+        scores: tuple[int | None, ...] | None,
         *,
         key: str,
         milliseconds: int | None = None,
+        note: str | None = None,
         now: int | None = None,
     ) -> Outcome:
         """Keep an answer. Once this returns it is on the disk.
@@ -275,11 +276,14 @@ class Study:
         task
             The number of the assignment (``Task.assignment``).
         scores
-            A score from 1 to 5 for each text, in the order in which the rater saw them; None for "cannot judge".
+            A score for each question about the first text that the rater saw, then about the next, None for a question
+            that was left out; None instead of all for "cannot judge".
         key
             ``Task.client_key``: an answer that is sent again with its key is kept once.
         milliseconds
             How long the answer took as the rater's browser says; the server's own time is kept beside it.
+        note
+            A comment, or why the rater cannot judge. It stays in the log for ever.
         now
             The time.
 
@@ -294,20 +298,44 @@ class Study:
         StoreError
             If it could not be saved; the rater should try again.
         """
-        scheduler.check_answer(scores, key, milliseconds)
+        scheduler.check_answer(self.config, scores, key, milliseconds, note)
         at = self._at(now)
         return self.store.write(
             lambda connection: scheduler.answer(
-                connection, self.config, rater, task, scores, key=key, milliseconds=milliseconds, now=at
+                connection, self.config, rater, task, scores, key=key, milliseconds=milliseconds, text=note, now=at
             )
         )
 
-    def undo(self, rater: int, *, now: int | None = None) -> Task | None:
-        """Take back a rater's last answer and return its task; asked again before it is answered, return the same.
+    def undo(self, rater: int, *, task: int | None = None, now: int | None = None) -> Task | None:
+        """Take back a rater's last answer and return its task; again, the one before it, as often as there are answers.
 
-        Practice cannot be taken back. None if there is nothing to take back.
+        Parameters
+        ----------
+        rater
+            The rater's number.
+        task
+            The task whose answer is to be taken back (``Rater.last``): if it was taken back already, nothing more is,
+            so that asking twice is as good as once. Not checked if it is not given.
+        now
+            The time.
+
+        Returns
+        -------
+        Task or None
+            The task, with the answer it had; None if there is nothing to take back. Practice cannot be taken back.
         """
-        return self.store.write(lambda connection: scheduler.undo(connection, self.config, rater, now=self._at(now)))
+        at = self._at(now)
+        return self.store.write(lambda connection: scheduler.undo(connection, self.config, rater, task, now=at))
+
+    def take_break(self, rater: int, *, now: int | None = None) -> None:
+        """Note that a rater takes a break: what comes before `come_back` is no part of the time that a task takes."""
+        at = self._at(now)
+        self.store.write(lambda connection: scheduler.set_break(connection, self.config, rater, begins=True, now=at))
+
+    def come_back(self, rater: int, *, now: int | None = None) -> None:
+        """Note that a rater's break is over."""
+        at = self._at(now)
+        self.store.write(lambda connection: scheduler.set_break(connection, self.config, rater, begins=False, now=at))
 
     def release(self, *, now: int | None = None) -> int:
         """Give all tasks that were not answered in time to others, and return how many these are."""
@@ -349,6 +377,8 @@ class Study:
         ------
         RatersChangedError
             If another number of raters has links.
+        UsageError
+            If two raters would have one label.
         """
         if not 1 <= count <= 100_000:
             raise UsageError(f"the number of raters must be from 1 to 100,000, not {count}")
@@ -361,6 +391,7 @@ class Study:
         def work(connection: Connection) -> list[NewRater]:
             if links is not None:
                 people.check_links(connection, links)
+            people.check_labels(connection, labels)
             return [
                 people.add_rater(
                     connection,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean, median, pstdev
 from typing import TYPE_CHECKING, TypeVar
 
@@ -14,18 +14,18 @@ from trubleu.errors import counted as number_of
 from trubleu.rating import raters as people
 from trubleu.rating.config import crowd_warnings
 from trubleu.rating.gold import GoldScore, broken_rule, gold_scores
-from trubleu.rating.items import POINTS
 from trubleu.rating.store import queries
 from trubleu.rating.store.database import get_meta
 from trubleu.rating.store.schema import log
+from trubleu.rating.weights import text_weight
 from trubleu.stats.agreement import kappa_table, krippendorff_alpha
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
     from sqlalchemy import Connection
 
-    from trubleu.rating.config import GoldRule
+    from trubleu.rating.config import GoldRule, Question, StudyConfig
     from trubleu.rating.raters import Rater
     from trubleu.rating.store.queries import RatingRow, StoredItem
     from trubleu.rating.study import Study
@@ -37,6 +37,11 @@ HOUR = 3_600_000
 _BINS = 8  # of the distribution of weights, from −1 to 1
 _MOST_DISPUTED = 10
 _FEW = 30  # texts; below, a coefficient of agreement says little
+# When a rater is flagged. With fewer answers or shared texts than these, nothing is said.
+_ANSWERS, _SHARED = 10, 20
+_FAST = 1 / 3  # of the median of the others' median times
+_SAME = 0.95  # of the answers
+_APART = 0.2  # κ with the rest, and less than half of the others' median
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +57,7 @@ class RaterSummary:
     seconds
         The median time of an answer by the server's clock, else as was said with it; None if unknown.
     scores
-        How often each score from 1 to 5 was given.
+        How often each score was given, from the worst; here and below, to the question that the summary is about.
     mean, spread
         Of the scores: their mean and standard deviation, None without ratings.
     gold_right, gold_total
@@ -66,6 +71,8 @@ class RaterSummary:
         How many texts it is computed from.
     last_at
         When the last answer came, in milliseconds since 1970, None if there is none.
+    flags
+        What makes this rater conspicuous, in words: too fast, always the same, apart from the rest.
     """
 
     rater: Rater
@@ -81,6 +88,28 @@ class RaterSummary:
     agreement: float | None
     shared: int
     last_at: int | None
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionSummary:
+    """How raters agree on one question.
+
+    Attributes
+    ----------
+    name, text
+        What it is called and what it asks.
+    answered, left_out
+        Scores that count, and how often the question was left out in answers that count.
+    alpha
+        Krippendorff's ordinal α of counted ratings with its interval.
+    """
+
+    name: str
+    text: str
+    answered: int
+    left_out: int
+    alpha: Reliability
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,8 +118,8 @@ class DisputedText:
 
     Attributes
     ----------
-    key, part
-        The item and which of its texts, counted from 0.
+    number, key, part
+        The item by its number in the store and its key, and which of its texts, counted from 0.
     message, text
         What it answers, and itself.
     scores
@@ -99,6 +128,7 @@ class DisputedText:
         Their standard deviation.
     """
 
+    number: int
     key: str
     part: int
     message: str | None
@@ -136,6 +166,10 @@ class Summary:
         Ratings of items in the last hour, apart from those that were imported or taken over from another study.
     hours_left
         How long the rest takes at the pace of those that count, None if there are none.
+    question
+        The question that agreement, raters' scores and disputed texts are about, counted from 0.
+    questions
+        One entry for each question.
     alpha
         Krippendorff's ordinal α of counted ratings with its interval.
     kappa
@@ -165,6 +199,8 @@ class Summary:
     waiting: int
     last_hour: int
     hours_left: float | None
+    question: int
+    questions: tuple[QuestionSummary, ...]
     alpha: Reliability
     kappa: float | None
     pairs: int
@@ -175,7 +211,7 @@ class Summary:
     warnings: tuple[str, ...] = ()
 
 
-def summary(study: Study, now: int, *, resamples: int = 1000) -> Summary:
+def summary(study: Study, now: int, *, question: int = 0, resamples: int = 1000) -> Summary:
     """Return what the lead of a study wants to know.
 
     Gold and practice items are part of no number but the gold score of each rater, and excluded raters are part of no
@@ -187,6 +223,8 @@ def summary(study: Study, now: int, *, resamples: int = 1000) -> Summary:
         The study.
     now
         The time in milliseconds since 1970.
+    question
+        Which question agreement and scores are about, counted from 0.
     resamples
         Of texts, for the interval of α.
 
@@ -208,17 +246,36 @@ def summary(study: Study, now: int, *, resamples: int = 1000) -> Summary:
     items = [item for item in everything if item.role == "item"]
     of_items = [row for row in rows if row.role == "item"]
     counted = [row for row in of_items if row.counted]
-    units, names, scores = _columns(counted)
-    kappas = kappa_table(units, names, scores)
+    scored = [row for row in of_items if row.question == question and row.score is not None]
+    texts = [row for row in scored if row.counted]
+    units, names, scores = _columns(texts)
+    asked = study.config.questions
+    scale = (1, asked[question].points)
+    kappas = kappa_table(units, names, scores, scale=scale)
     pairs = [pair for pair in kappas.pairs if math.isfinite(pair.kappa)]
     shared = sum(pair.shared for pair in pairs)
     with_rest = {entry.rater: (entry.kappa, entry.shared) for entry in kappas.raters}
-    with_rest |= {rater.id: _excluded_with_rest(of_items, rater.id) for rater in everybody if rater.excluded}
-    first = [row for row in of_items if row.part == 0]
+    with_rest |= {rater.id: _excluded_with_rest(scored, rater.id, scale) for rater in everybody if rater.excluded}
+    first = [row for row in of_items if row.first]
     recent = [row for row in first if now - HOUR < row.answered_at <= now and (row.item.id, row.rater) not in elsewhere]
     wanted, done = sum(item.wanted for item in items), sum(row.counted for row in first)
-    by_rater, by_text = _grouped(rows, lambda row: row.rater), _grouped(counted, lambda row: (row.item.id, row.part))
-    alpha = krippendorff_alpha(units, names, scores, resamples=resamples)
+    by_rater = _grouped(rows, lambda row: row.rater)
+    by_question = [
+        _question(each, [row for row in counted if row.question == at], resamples) for at, each in enumerate(asked)
+    ]
+    alpha = by_question[question].alpha
+    people = [
+        _rater(
+            rater,
+            by_rater.get(rater.id, []),
+            question,
+            scale[1],
+            *with_rest.get(rater.id, (math.nan, 0)),
+            gold.get(rater.id, GoldScore(0, 0)),
+            study.config.gold.rule,
+        )
+        for rater in everybody
+    ]
     return Summary(
         paused=state == "paused",
         items=len(items),
@@ -230,24 +287,47 @@ def summary(study: Study, now: int, *, resamples: int = 1000) -> Summary:
         waiting=sum(item.load - item.counted for item in items),
         last_hour=len(recent),
         hours_left=_hours_left(wanted - done, sum(row.counted for row in recent)),
+        question=question,
+        questions=tuple(by_question),
         alpha=alpha,
         kappa=sum(pair.kappa * pair.shared for pair in pairs) / shared if shared else None,
         pairs=len(pairs),
-        raters=tuple(
-            _rater(
-                rater,
-                by_rater.get(rater.id, []),
-                *with_rest.get(rater.id, (math.nan, 0)),
-                gold.get(rater.id, GoldScore(0, 0)),
-                study.config.gold.rule,
-            )
-            for rater in everybody
-        ),
-        weights=_weights(list(by_text.values())),
-        disputed=_disputed(list(by_text.values())),
+        raters=tuple(replace(person, flags=tuple(_flags(person, people))) for person in people),
+        weights=_weights(study.config, list(_grouped(counted, lambda row: (row.item.id, row.part)).values())),
+        disputed=disputed_texts(texts)[:_MOST_DISPUTED],
         notes=tuple(_notes(alpha, items, len(kappas.pairs) - len(pairs))),
         warnings=tuple(crowd_warnings(study.config)),
     )
+
+
+def _question(question: Question, rows: Sequence[RatingRow], resamples: int) -> QuestionSummary:
+    answered = [row for row in rows if row.score is not None]
+    return QuestionSummary(
+        name=question.name,
+        text=question.text,
+        answered=len(answered),
+        left_out=len(rows) - len(answered),
+        alpha=krippendorff_alpha(*_columns(answered), resamples=resamples),
+    )
+
+
+def _flags(person: RaterSummary, everybody: Sequence[RaterSummary]) -> Iterator[str]:
+    """Yield what makes a rater conspicuous beside the others who are not excluded."""
+    others = [each for each in everybody if each is not person and not each.rater.excluded]
+    times = [each.seconds for each in others if each.seconds is not None and each.ratings >= _ANSWERS]
+    if person.ratings >= _ANSWERS and person.seconds is not None and times:
+        usual = median(times)
+        if person.seconds < _FAST * usual:
+            yield f"too fast: {person.seconds:.1f} s for half of the answers, others {usual:.1f} s"
+    given = sum(person.scores)
+    if given >= _ANSWERS and max(person.scores) >= _SAME * given:
+        score = person.scores.index(max(person.scores)) + 1
+        yield f"always the same: {score} in {max(person.scores)} of {given} answers"
+    kappas = [each.agreement for each in others if each.agreement is not None and each.shared >= _SHARED]
+    if person.shared >= _SHARED and person.agreement is not None and kappas:
+        usual = median(kappas)
+        if person.agreement < min(_APART, usual / 2):
+            yield f"apart from the rest: κ {person.agreement:.2f} on {person.shared} texts, others {usual:.2f}"
 
 
 def _all(
@@ -266,8 +346,8 @@ def _all(
 
 def _columns(rows: Iterable[RatingRow]) -> tuple[list[tuple[int, int]], list[int], list[int]]:
     """Return what was rated, by whom and how."""
-    kept = list(rows)
-    return [(row.item.id, row.part) for row in kept], [row.rater for row in kept], [row.score for row in kept]
+    kept = [(row, row.score) for row in rows if row.score is not None]
+    return [(row.item.id, row.part) for row, _ in kept], [row.rater for row, _ in kept], [score for _, score in kept]
 
 
 def _grouped(rows: Iterable[RatingRow], key: Callable[[RatingRow], Key]) -> dict[Key, list[RatingRow]]:
@@ -277,11 +357,11 @@ def _grouped(rows: Iterable[RatingRow], key: Callable[[RatingRow], Key]) -> dict
     return groups
 
 
-def _excluded_with_rest(rows: Sequence[RatingRow], rater: int) -> tuple[float, int]:
+def _excluded_with_rest(rows: Sequence[RatingRow], rater: int, scale: tuple[int, int]) -> tuple[float, int]:
     """Return κ of an excluded rater with the ratings that count, and how many texts these share."""
     mine = {(row.item.id, row.part) for row in rows if row.rater == rater}
     beside = (row for row in rows if row.rater == rater or (row.counted and (row.item.id, row.part) in mine))
-    found = next((entry for entry in kappa_table(*_columns(beside)).raters if entry.rater == rater), None)
+    found = next((entry for entry in kappa_table(*_columns(beside), scale=scale).raters if entry.rater == rater), None)
     return (found.kappa, found.shared) if found else (math.nan, 0)
 
 
@@ -304,21 +384,28 @@ def _notes(alpha: Reliability, items: Sequence[StoredItem], undefined: int) -> I
 
 
 def _rater(
-    rater: Rater, rows: Sequence[RatingRow], kappa: float, shared: int, gold: GoldScore, rule: GoldRule | None
+    rater: Rater,
+    rows: Sequence[RatingRow],
+    question: int,
+    points: int,
+    kappa: float,
+    shared: int,
+    gold: GoldScore,
+    rule: GoldRule | None,
 ) -> RaterSummary:
     mine = [row for row in rows if row.role == "item"]
-    scores = [row.score for row in mine]
+    scores = [row.score for row in mine if row.question == question and row.score is not None]
     # Of answers that no server of this version showed, only what was said is known.
-    taken = [row.client_milliseconds if row.milliseconds is None else row.milliseconds for row in mine if row.part == 0]
+    taken = [row.client_milliseconds if row.milliseconds is None else row.milliseconds for row in mine if row.first]
     times = [each / 1000 for each in taken if each is not None]
     reason = None if rater.excluded else broken_rule(rule, rater, gold)
     said = "" if rule is None or reason is None else f"{'flagged' if rule.then == 'flag' else 'stopped'}: {reason}"
     return RaterSummary(
         rater=rater,
-        ratings=sum(row.part == 0 for row in mine),
-        counted=sum(row.counted and row.part == 0 for row in mine),
+        ratings=sum(row.first for row in mine),
+        counted=sum(row.counted and row.first for row in mine),
         seconds=median(times) if times else None,
-        scores=tuple(scores.count(score) for score in range(1, POINTS + 1)),
+        scores=tuple(scores.count(score) for score in range(1, points + 1)),
         mean=fmean(scores) if scores else None,
         spread=pstdev(scores) if scores else None,
         gold_right=gold.right,
@@ -330,28 +417,32 @@ def _rater(
     )
 
 
-def _weights(texts: Sequence[Sequence[RatingRow]]) -> tuple[WeightBin, ...]:
+def _weights(config: StudyConfig, texts: Sequence[Sequence[RatingRow]]) -> tuple[WeightBin, ...]:
     counts = [0] * _BINS
     for rows in texts:
-        # w = (Σ − 3n) / 2n lies from −1 to 1; the bin in whole numbers, so that no weight falls beside an edge.
-        n, total = len(rows), sum(row.score for row in rows)
-        counts[min((total - n) * _BINS // (4 * n), _BINS - 1)] += 1
+        # Exact, so that no weight falls beside an edge.
+        if (weight := text_weight(config, rows)) is not None:
+            counts[min(math.floor((weight + 1) * _BINS / 2), _BINS - 1)] += 1
     step = 2 / _BINS
     return tuple(WeightBin(low=at * step - 1, high=(at + 1) * step - 1, count=count) for at, count in enumerate(counts))
 
 
-def _disputed(texts: Sequence[Sequence[RatingRow]]) -> tuple[DisputedText, ...]:
-    found = [
-        DisputedText(
-            key=rows[0].key,
-            part=rows[0].part,
-            message=rows[0].item.item.message,
-            text=rows[0].item.item.texts[rows[0].part],
-            scores=tuple(sorted(row.score for row in rows)),
-            spread=pstdev([row.score for row in rows]),
-        )
-        for rows in texts
-        if len(rows) > 1
-    ]
-    found.sort(key=lambda text: -text.spread)
-    return tuple(text for text in found[:_MOST_DISPUTED] if text.spread > 0)
+def disputed_texts(rows: Iterable[RatingRow]) -> tuple[DisputedText, ...]:
+    """Return the texts that raters disagree on, most of all first, from scores of one question."""
+    found = []
+    for same in _grouped(rows, lambda row: (row.item.id, row.part)).values():
+        scores = [row.score for row in same if row.score is not None]
+        if len(scores) > 1 and (spread := pstdev(scores)):
+            item = same[0].item
+            found.append(
+                DisputedText(
+                    number=item.id,
+                    key=same[0].key,
+                    part=same[0].part,
+                    message=item.item.message,
+                    text=item.item.texts[same[0].part],
+                    scores=tuple(sorted(scores)),
+                    spread=spread,
+                )
+            )
+    return tuple(sorted(found, key=lambda text: -text.spread))

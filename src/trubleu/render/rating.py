@@ -45,6 +45,8 @@ def status_tables(found: Summary) -> list[Table]:
         for each in found.disputed
     ]
     tables = [Table("", [Column("what", ""), Column("value", "")], facts, name="progress")]
+    if len(found.questions) > 1:
+        tables.append(_questions_table(found))
     if found.raters:
         tables.append(_raters_table(found.raters))
     if found.counted:
@@ -56,6 +58,27 @@ def status_tables(found: Summary) -> list[Table]:
     return tables
 
 
+def _questions_table(found: Summary) -> Table:
+    columns = [
+        Column("question"),
+        Column("answered", kind="count"),
+        Column("left_out", "left out", kind="count"),
+        Column("alpha", "α, ordinal", kind="number", digits=3),
+        Column("note", ""),
+    ]
+    rows = [
+        (
+            each.name,
+            each.answered,
+            each.left_out,
+            None if each.alpha.reason else each.alpha.alpha,
+            each.alpha.reason if each.answered else "nobody has answered it",
+        )
+        for each in found.questions
+    ]
+    return Table(f"Questions (below: {found.questions[found.question].name})", columns, rows, name="questions")
+
+
 def _raters_table(raters: Sequence[RaterSummary]) -> Table:
     columns = [
         Column("number", kind="count"),
@@ -63,7 +86,7 @@ def _raters_table(raters: Sequence[RaterSummary]) -> Table:
         Column("ratings", kind="count"),
         Column("counted", kind="count"),
         Column("seconds", "seconds each", kind="number", digits=1),
-        Column("scores", "scores 1 to 5"),
+        Column("scores", f"scores 1 to {len(raters[0].scores)}"),
         Column("mean", kind="number"),
         Column("spread", kind="number"),
         Column("gold"),
@@ -84,7 +107,9 @@ def _raters_table(raters: Sequence[RaterSummary]) -> Table:
             f"{each.gold_right} of {each.gold_total}" if each.gold_total else None,
             each.agreement,
             each.shared,
-            f"excluded: {one_line(each.rater.reason or '')}" if each.rater.excluded else each.gold_note,
+            f"excluded: {one_line(each.rater.reason or '')}"
+            if each.rater.excluded
+            else "; ".join(filter(None, (each.gold_note, *each.flags))),
         )
         for each in raters
     ]
@@ -120,11 +145,21 @@ def status_records(found: Summary) -> list[Table]:
         "shared",
         "last_at",
     )
+    points = len(found.raters[0].scores) if found.raters else 5
+    asked = [
+        (each.name, each.text, each.answered, each.left_out, each.alpha.alpha, each.alpha.low, each.alpha.high)
+        for each in found.questions
+    ]
     raters = [
-        (*(getattr(each.rater, name) for name in person), *(getattr(each, name) for name in own), *each.scores)
+        (
+            *(getattr(each.rater, name) for name in person),
+            *(getattr(each, name) for name in own),
+            "; ".join(each.flags),
+            *each.scores,
+        )
         for each in found.raters
     ]
-    scores = [f"scores_{score}" for score in range(1, 6)]
+    scores = [f"scores_{score}" for score in range(1, points + 1)]
     disputed = [
         (each.key, each.part, each.message, each.text, " ".join(map(str, each.scores)), each.spread)
         for each in found.disputed
@@ -136,7 +171,8 @@ def status_records(found: Summary) -> list[Table]:
     return [
         table("progress", progress, [[getattr(found, name) for name in progress]]),
         table("agreement", (*agreement, "kappa", "pairs"), [kappa]),
-        table("raters", (*person, *own, *scores), raters),
+        table("questions", ("name", "text", "answered", "left_out", "alpha", "low", "high"), asked),
+        table("raters", (*person, *own, "flags", *scores), raters),
         table("weights", ("low", "high", "count"), [(each.low, each.high, each.count) for each in found.weights]),
         table("disputed", ("item", "part", "message", "text", "scores", "spread"), disputed),
         table("notes", ("note",), [(note,) for note in found.notes]),

@@ -132,7 +132,7 @@ def test_prolific(make: Make, visit: Visit) -> None:
     assert "/r/" not in page.text  # they come back through Prolific
     page = visitor.answer(visitor.send(page, "/instructed"), 4)
     page = visit(study).get("/join?PROLIFIC_PID=5f0c&STUDY_ID=s&SESSION_ID=u")
-    assert "1 answered" in page.text
+    assert "Task 2 of" in page.text
     assert [(rater.entry, rater.external) for rater in study.raters()] == [("prolific", "5f0c")]
 
 

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import re
+import sys
 import threading
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from html import unescape
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING
 
 import pytest
 from sqlalchemy import select
 
 from tests.rating.web.conftest import state
-from trubleu.rating.config import Entry
+from trubleu.errors import TrubleuWarning
+from trubleu.rating import Imported, Item, export_study, import_answers
+from trubleu.rating.config import Entry, Question
 from trubleu.rating.store.schema import meta
 from trubleu.rating.web import create_app
+from trubleu.rating.web.complete import tell_if_complete
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from httpx2 import Response
 
@@ -60,7 +68,7 @@ def test_the_numbers(make: Make, visit: Visit) -> None:
     assert len(re.findall(r'<tr id="rater-\d+"', page.text)) == 3
     assert "rater 2" in page.text
     assert "3.0</td>" in page.text
-    columns = re.findall(r'<th scope="col"[^>]*>([^<]*)</th>', page.text.partition('class="raters"')[2])
+    columns = re.findall(r'<th scope="col"[^>]*>([^<]*)</th>', page.text.partition('class="raters cards"')[2])
     row = re.search(r'<tr id="rater-2".*?</tr>', page.text, re.DOTALL)
     assert row
     cells = re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row.group(), re.DOTALL)
@@ -235,6 +243,177 @@ def test_signing_out_ends_the_session_everywhere(make: Make, visit: Visit) -> No
     # Who signed in elsewhere stays; the link goes on working.
     assert other.get("/lead").status_code == 200
     assert visitor.lead(study).status_code == 200
+
+
+TWO = (
+    Question("Relevant?", ("no", "partly", "yes"), "relevance"),
+    Question("Interesting?", (), "interest", required=False, points=7),
+)
+
+
+def test_answers_can_be_browsed_by_rater_and_by_item(make: Make, visit: Visit) -> None:
+    items = [Item(f"i{n}#A:B", (f"<b>{n}</b>", "other"), message="m", systems=("Sys-A", "Sys-B")) for n in range(60)]
+    study = make(items, kind="pair", raters=2, questions=TWO, comments=True)
+    new = study.add_raters(2, labels=["Ada", "<i>Bob</i>"])
+    for person in new:
+        while (task := study.assign(person.rater.id)) is not None:
+            given = (1, 7, 3, None) if task.flipped else (3, None, 1, 7)
+            study.answer(person.rater.id, task.assignment, given, key=task.client_key, note="<u>so</u>")
+    visitor = visit(study)
+    overview = visitor.lead(study)
+    assert "/lead/raters/2" in overview.text
+    assert "120" in fact(overview, "Ratings")
+    page = visitor.get("/lead/raters/2")
+    assert (page.status_code, state(page)) == (200, "rater")
+    assert "&lt;i&gt;Bob&lt;/i&gt;" in page.text
+    assert "60 answers, the newest first" in page.text
+    assert page.text.count("<tr>") == 1 + 2 * 50
+    assert "Page 1 of 2" in page.text
+    assert visitor.get("/lead/raters/2?page=2").text.count("<tr>") == 1 + 2 * 10
+    page = visitor.get("/lead/items/1")
+    assert (page.status_code, state(page)) == (200, "item")
+    first, second = page.text.split("Sys-B</h2>")
+    assert "&lt;b&gt;0&lt;/b&gt;" in first
+    assert first.count("3 – yes") == second.count("1 – no") == 2
+    assert first.count("left out") == 2
+    assert second.count('<span dir="auto">7</span>') == 2
+    assert "&lt;u&gt;so&lt;/u&gt;" in page.text
+    assert "<b>0</b>" not in page.text
+    for nothing in ("/lead/raters/3", "/lead/items/99"):
+        assert visitor.get(nothing).status_code == 404
+    for wrong in ("/lead/raters/0", "/lead/items/x", "/lead?question=3", "/lead?question=0"):
+        assert visitor.get(wrong).status_code == 422
+
+
+def test_numbers_are_those_of_the_question(make: Make, visit: Visit) -> None:
+    study = make(3, raters=2, questions=TWO)
+    for person in study.add_raters(2):
+        while (task := study.assign(person.rater.id)) is not None:
+            study.answer(person.rater.id, task.assignment, (1 + task.assignment % 3, None), key=task.client_key)
+    visitor = visit(study)
+    page = visitor.lead(study)
+    assert "Agreement on <bdi>relevance</bdi>" in page.text
+    assert "nobody has answered it" in page.text
+    page = visitor.get("/lead?question=2")
+    assert "Agreement on <bdi>interest</bdi>" in page.text
+    assert "Scores 1&nbsp;to&nbsp;7" in page.text
+    assert "there are no ratings" in page.text
+
+
+def test_disputed_texts_are_filtered(make: Make, visit: Visit) -> None:
+    items = [Item(f"k{n}", (f"text {n} {'Apple' if n % 2 else 'pear'}",), message="m") for n in range(6)]
+    study = make(items, raters=3)
+    answers = [Imported(f"k{n}", who, (score,)) for n in range(6) for who, score in (("a", 1), ("b", 1 + n % 5))]
+    import_answers(study, [*answers, Imported("k1", "c", (5,))], source="test")
+    visitor = visit(study)
+    visitor.lead(study)
+    page = visitor.get("/lead/texts")
+    assert state(page) == "texts"
+    assert "4 texts with different scores" in page.text
+    spreads = [float(each) for each in re.findall(r"spread ([0-9.]+)", page.text)]
+    assert spreads == sorted(spreads, reverse=True)
+    assert "2 texts" in visitor.get("/lead/texts?words=APPLE").text
+    page = visitor.get("/lead/texts?words=apple&least=3")
+    assert "1 text with" in page.text
+    assert re.findall(r'href="/lead/items/(\d)"', page.text) == ["2"]
+    assert "0 texts" in visitor.get("/lead/texts?words=apple+pear").text
+    assert "&lt;script&gt;" in visitor.get("/lead/texts?words=<script>").text
+    assert visitor.get("/lead/texts?least=1").status_code == 422
+
+
+def test_exports_from_the_page(make: Make, visit: Visit, tmp_path: Path) -> None:
+    study = make(2, raters=1)
+    rated(study, {"k0": 5, "k1": 2})
+    visitor = visit(study)
+    page = visitor.lead(study)
+    names = re.findall(r'href="/lead/export/([^"]+)" download', page.text)
+    assert names == ["references.jsonl", "ratings.csv", "wide.csv", "raw.csv"]
+    for name in names:
+        got = visitor.get(f"/lead/export/{name}")
+        assert got.status_code == 200
+        assert got.headers["content-disposition"] == f'attachment; filename="{name}"'
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TrubleuWarning)
+            export_study(study, name.partition(".")[0], tmp_path / name)
+        assert got.content == (tmp_path / name).read_bytes()
+    assert visitor.get("/lead/export/secret.key").status_code == 404
+    stranger = visit(study)
+    for path in ("/lead/export/raw.csv", "/lead/texts", "/lead/raters/1", "/lead/items/1"):
+        assert stranger.get(path).status_code == 403
+    pairs = make(1, kind="pair")
+    lead = visit(pairs)
+    assert "references.jsonl" not in lead.lead(pairs).text
+    assert lead.get("/lead/export/references.jsonl").status_code == 404
+
+
+def test_the_same_label_twice_is_refused(make: Make, visit: Visit) -> None:
+    study = make(1)
+    visitor = visit(study)
+    page = visitor.send(visitor.lead(study), "/lead/raters", names="Ada\nGrace\nAda")
+    assert page.status_code == 422
+    assert "two raters would have the label" in unescape(page.text)
+    assert study.raters() == []
+    visitor.send(visitor.get("/lead"), "/lead/raters", names="Ada")
+    assert visitor.send(visitor.get("/lead"), "/lead/raters", names="Ada").status_code == 422
+    assert [rater.label for rater in study.raters()] == ["Ada"]
+
+
+def test_raters_are_flagged_with_the_reason(make: Make, visit: Visit) -> None:
+    study = make(12, raters=2)
+    answers = [Imported(f"k{n}", who, (4 if who == "a" else n % 5 + 1,)) for n in range(12) for who in "ab"]
+    import_answers(study, answers, source="test")
+    visitor = visit(study)
+    said = '<div class="warning">always the same: 4 in 12 of 12 answers</div>'
+    assert visitor.lead(study).text.count(said) == 1
+    assert "always the same" in visitor.get("/lead/raters/1").text
+    assert "always the same" not in visitor.get("/lead/raters/2").text
+
+
+def test_a_command_runs_once_when_the_study_is_complete(make: Make, visit: Visit, tmp_path: Path) -> None:
+    script = tmp_path / "told.py"
+    script.write_text("import sys, pathlib\nwith open(sys.argv[1], 'a') as f: f.write(sys.argv[-1] + '\\n')\n")
+    out = tmp_path / "out.txt"
+    study = make(2, raters=1, on_complete=f"{sys.executable} {script} {out}")
+    visitor = visit(study)
+    page = visitor.answer(visitor.start(study.add_raters(1)[0].token), 4)
+    assert study.store.get("told") is None
+    page = visitor.answer(page, 5)
+    for thread in threading.enumerate():
+        if thread.name == "complete":
+            thread.join(60)
+    assert out.read_text() == f"{study.folder}\n"
+    page = visitor.send(page, "/undo")
+    visitor.answer(page, 3)  # complete again, but that was told
+    assert tell_if_complete(study) is None
+    assert out.read_text() == f"{study.folder}\n"
+
+
+def test_an_address_is_told_when_the_study_is_complete(make: Make) -> None:
+    got: list[bytes] = []
+
+    class Hook(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            got.append(self.rfile.read(int(self.headers["content-length"])))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = HTTPServer(("127.0.0.1", 0), Hook)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        study = make(1, raters=1, on_complete=f"http://127.0.0.1:{server.server_port}/done")
+        assert tell_if_complete(study) is None
+        rated(study, {"k0": 5})
+        thread = tell_if_complete(study)
+        assert thread is not None
+        thread.join(60)
+        assert json.loads(got[0]) == {"study": "Test", "folder": str(study.folder), "state": "complete"}
+        assert tell_if_complete(study) is None
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 def test_an_idle_lead_is_signed_out(make: Make, visit: Visit, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -84,7 +84,7 @@ def test_a_signed_token_lets_its_participant_in(study: Study, visit: Visit) -> N
     page = visitor.answer(visitor.send(page, "/instructed"), 4)
     # Another token, or the same in another browser, is the same person.
     for again in (token(exp=time.time() + 60), token(kid="k0"), token(aud=["x", "rate.example.org"])):
-        assert "1 answered" in visitor_of(study, visit).get(join(again)).text
+        assert "Task 2 of" in visitor_of(study, visit).get(join(again)).text
     assert [(rater.entry, rater.external) for rater in study.raters()] == [("prolific", PID)]
 
 

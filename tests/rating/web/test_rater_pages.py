@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html import unescape
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from tests.rating.web.conftest import state
 from trubleu.rating import Item
 from trubleu.rating.carry import carry
-from trubleu.rating.config import Completion, Gold, Scale, example
+from trubleu.rating.config import Completion, Gold, Question, example
 from trubleu.rating.web.sanitize import markdown, visible
 
 if TYPE_CHECKING:
@@ -48,12 +49,12 @@ def test_from_the_link_to_the_end(make: Make, visit: Visit) -> None:
     assert "How good is this response" in page.text
     page = visitor.send(page, "/instructed")
     assert state(page) == "task"
-    assert "0 answered" in page.text
+    assert "Task 1 of" in page.text
     first = shown(page.text)
 
     page = visitor.answer(page, 4, milliseconds=1234)
     assert (page.status_code, page.url.path, state(page)) == (200, "/rate", "task")
-    assert "1 answered" in page.text
+    assert "Task 2 of" in page.text
     assert shown(page.text) != first
     page = visitor.answer(page, 1)
     assert state(page) == "done"
@@ -62,7 +63,7 @@ def test_from_the_link_to_the_end(make: Make, visit: Visit) -> None:
     assert "answered 2 tasks" in page.text
 
     rows = study.table()
-    assert sorted(row.score for row in rows) == [1, 4]
+    assert sorted(row.score or 0 for row in rows) == [1, 4]
     assert all(row.counted for row in rows)
     # Without scripts a browser says nothing; the server measures by itself.
     assert {row.score: row.client_milliseconds for row in rows} == {4: 1234, 1: None}
@@ -83,7 +84,7 @@ def test_the_same_link_goes_on_where_it_was(make: Make, visit: Visit) -> None:
     page = elsewhere.get(f"/r/{token}")
     assert state(page) == "task"
     assert shown(page.text) == there
-    assert "1 answered" in page.text
+    assert "Task 2 of" in page.text
 
 
 def test_sending_twice_counts_once(make: Make, visit: Visit) -> None:
@@ -102,7 +103,7 @@ def test_cannot_judge(make: Make, visit: Visit) -> None:
     visitor = visit(study)
     page = visitor.start(study.add_raters(1)[0].token)
     page = visitor.answer(page, 5, unable=1)  # which wins over a score that was chosen before
-    assert "1 answered" in page.text
+    assert "Task 2 of" in page.text
     assert study.table() == []
     assert [row.kind for row in study.log()].count("unable") == 1
 
@@ -119,8 +120,162 @@ def test_undo(make: Make, visit: Visit) -> None:
     assert "/undo" not in page.text
     assert study.table() == []
     page = visitor.answer(page, 2)
-    assert "1 answered" in page.text
+    assert "Task 2 of" in page.text
     assert [row.score for row in study.table()] == [2]
+
+
+def test_several_answers_are_undone_with_what_they_were(make: Make, visit: Visit) -> None:
+    study = make(3, comments=True)
+    visitor = visit(study)
+    page = visitor.start(study.add_raters(1)[0].token)
+    texts = []
+    for fields in ({"score_1": 5, "comment": "well put"}, {"reason": "I cannot follow the conversation"}):
+        texts.append(shown(page.text))
+        page = visitor.send(page, "/answer", **fields)
+    stale = page
+    page = visitor.send(page, "/undo")
+    assert shown(page.text) == texts[1]
+    assert "Before, you said that you cannot judge" in page.text
+    assert '<q dir="auto">I cannot follow the conversation</q>' in page.text
+    # The button of an older page takes nothing more back.
+    assert shown(visitor.send(stale, "/undo").text) == texts[1]
+    page = visitor.send(page, "/undo")
+    assert shown(page.text) == texts[0]
+    assert re.search(r'value="5" required checked>', page.text)
+    assert ">well put</textarea>" in page.text
+    assert "/undo" not in page.text
+    page = visitor.answer(page, 2)
+    assert shown(page.text) == texts[1]
+    assert [(row.kind, row.note) for row in study.log() if row.item is not None] == [
+        ("answered", "well put"), ("unable", "I cannot follow the conversation"), ("undone", None), ("undone", None),
+        ("answered", None),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("fields", "note"),
+    [
+        ({"reason": "The text is incomplete or unreadable"}, "The text is incomplete or unreadable"),
+        ({"unable": 1, "other": " it is\x00 in Finnish "}, r"it is\x00 in Finnish"),
+        ({"unable": 1}, None),
+        ({"unable": 1, "comment": "not asked for"}, None),
+    ],
+)
+def test_cannot_judge_has_a_reason(make: Make, visit: Visit, fields: dict[str, object], note: str | None) -> None:
+    study = make(2)
+    visitor = visit(study)
+    page = visitor.start(study.add_raters(1)[0].token)
+    visitor.send(page, "/answer", **fields)
+    assert [row.note for row in study.log() if row.kind == "unable"] == [note]
+
+
+def test_comments_only_where_the_study_wants_them(make: Make, visit: Visit) -> None:
+    for comments in (False, True):
+        study = make(2, comments=comments)
+        visitor = visit(study)
+        page = visitor.start(study.add_raters(1)[0].token)
+        assert ("<textarea" in page.text) is comments
+        too_long = visitor.answer(page, 4, comment="x" * 2001)
+        assert too_long.status_code == (422 if comments else 200)
+        assert ("has 2,001 characters, and may have 2,000" in too_long.text) is comments
+        visitor.answer(page, 4, comment="a remark")
+        notes = [row.note for row in study.log() if row.kind == "answered"]
+        assert notes == (["a remark"] if comments else [None])
+
+
+def test_a_break_is_remembered(make: Make, visit: Visit) -> None:
+    study = make(3)
+    token = study.add_raters(1)[0].token
+    visitor = visit(study)
+    page = visitor.answer(visitor.start(token), 4)
+    text = shown(page.text)
+    page = visitor.send(page, "/break")
+    assert state(page) == "break"
+    assert "You have answered 1 task, and all is saved." in page.text
+    elsewhere = visit(study)
+    page = elsewhere.get(f"/r/{token}")
+    assert state(page) == "break"
+    page = elsewhere.send(page, "/back")
+    assert (state(page), shown(page.text)) == ("task", text)
+    assert [row.kind for row in study.log()][-2:] == ["break", "back"]
+
+
+def test_another_answer_from_another_tab_is_said(make: Make, visit: Visit) -> None:
+    study = make(3)
+    visitor = visit(study)
+    tab = visitor.start(study.add_raters(1)[0].token)
+    assert "The first answer was kept" not in visitor.answer(tab, 5).text
+    assert "The first answer was kept" not in visitor.answer(tab, 5).text  # the same again: a lost connection
+    page = visitor.answer(tab, 1)
+    assert "You had answered that task already, perhaps in another tab. The first answer was kept" in page.text
+    assert [row.score for row in study.table()] == [5]
+
+
+def test_a_link_that_was_replaced_says_so(make: Make, visit: Visit) -> None:
+    study = make(1)
+    new = study.add_raters(1)[0]
+    study.new_link(new.rater.id)
+    page = visit(study).get(f"/r/{new.token}")
+    assert page.status_code == 404
+    assert "a newer one has replaced it" in page.text
+
+
+TWO = (
+    Question("Relevant?", ("no", "partly", "yes"), "relevance"),
+    Question("Interesting?", (), "interest", required=False, points=11),
+)
+
+
+def test_two_questions_about_a_text(make: Make, visit: Visit) -> None:
+    practice = (example("practice", ("fine",), (), "how are you?", ((3, 3), None), "Good."),)
+    study = make(3, questions=TWO, practice=practice)
+    visitor = visit(study)
+    page = visitor.get(f"/r/{study.add_raters(1)[0].token}")
+    assert page.text.count("Relevant?") == page.text.count("Interesting?") == 1
+    assert "1 is the worst, 11 the best." in page.text
+    page = visitor.send(page, "/instructed")
+    page = visitor.send(page, "/answer", score_1_1=3, score_1_2=10)
+    assert (state(page), "That fits" in page.text) == ("feedback", True)
+    assert "3 – yes" in page.text
+    page = visitor.get("/rate")
+    assert page.text.count('name="score_1_1"') == 3
+    assert page.text.count('name="score_1_2"') == 11
+    assert page.text.count(" required") == 3
+    assert page.text.count("(optional)") == 1
+    again = visitor.send(page, "/answer", score_1_2=10)
+    assert (again.status_code, "Choose an answer to this question first: Relevant?" in again.text) == (422, True)
+    assert re.search(r'name="score_1_2" value="10" checked>', again.text)
+    for wrong in ({"score_1_1": 4}, {"score_1_1": "x"}, {"score_1_1": 1, "score_1_2": 12}, {"score_1_1": "٣"}):
+        assert visitor.send(page, "/answer", **wrong).status_code == 422
+    page = visitor.send(page, "/answer", score_1_1=1)
+    assert state(visitor.send(page, "/answer", score_1_1=2, score_1_2=11)) == "task"
+    rows = [(row.question, row.score) for row in sorted(study.table(), key=lambda row: row.answered_at)]
+    assert rows[2:] == [(0, 1), (1, None), (0, 2), (1, 11)]
+
+
+def test_a_question_that_everybody_leaves_out(make: Make, visit: Visit) -> None:
+    study = make(2, questions=tuple(replace(question, required=False) for question in TWO))
+    visitor = visit(study)
+    page = visitor.start(study.add_raters(1)[0].token)
+    again = visitor.send(page, "/answer")
+    assert again.status_code == 422
+    assert "Answer at least one question, or say that you cannot judge." in again.text
+    page = visitor.send(visitor.send(page, "/answer", score_1_1=2), "/answer", score_1_1=3)
+    assert state(page) == "done"
+    assert [row.score for row in study.table()] == [2, None, 3, None]
+
+
+def test_long_texts_are_said_to_be_long(make: Make, visit: Visit) -> None:
+    study = make([Item("long", ("x" * 10_000,)), Item("short", ("y",))])
+    visitor = visit(study)
+    page = visitor.start(study.add_raters(1)[0].token)
+    said = []
+    for _ in range(2):
+        is_long = "This text is long (10,000 characters)" in page.text
+        assert is_long == (len(shown(page.text)) == 10_000)
+        said.append(is_long)
+        page = visitor.answer(page, 3)
+    assert sorted(said) == [False, True]
 
 
 def test_undo_with_nothing_to_undo(make: Make, visit: Visit) -> None:
@@ -148,7 +303,7 @@ def test_without_a_choice_the_task_is_shown_again(make: Make, visit: Visit) -> N
     page = visitor.start(study.add_raters(1)[0].token)
     page = visitor.answer(page, 4, score_2=None)
     assert page.status_code == 422
-    assert "Choose one of the five answers first" in page.text
+    assert "Choose an answer first" in page.text
     assert re.search(r'name="score_1" value="4" required checked>', page.text)
     assert page.text.count(" checked>") == 1
     assert study.table() == []
@@ -195,7 +350,7 @@ def test_practice_with_feedback(make: Make, visit: Visit) -> None:
     page = visitor.answer(page, 2)
     assert "That fits" in page.text
     page = visitor.get("/rate")
-    assert "0 answered" in page.text
+    assert "Task 1 of" in page.text
     assert "for practice" not in page.text
     assert {row.role for row in study.table()} == {"practice"}
 
@@ -207,10 +362,10 @@ def test_gold_items_look_like_all_others(make: Make, visit: Visit) -> None:
     page = visitor.start(study.add_raters(1)[0].token)
     seen: list[tuple[bool, str]] = []
     for number in range(12):
-        assert f"{number} answered" in page.text
+        assert f"Task {number + 1} of" in page.text
         is_gold = shown(page.text).startswith("gold")
         bare = re.sub(
-            r'text \d+\.0|gold \d|message \d+|what\?|value="[^"]*"|data-\w+="[^"]*"|Task \d+|\d+ answered',
+            r'text \d+\.0|gold \d|message \d+|what\?|value="[^"]*"|data-\w+="[^"]*"|Task \d+',
             "",
             page.text,
         )
@@ -270,7 +425,7 @@ def test_the_button_is_there_only_if_there_is_something_to_undo(make: Make, visi
     visitor = visit(second)
     page = visitor.get(f"/r/{new.token}")
     page = page if state(page) == "task" else visitor.send(page, "/instructed")
-    assert (state(page), "2 answered" in page.text, "/undo" in page.text) == ("task", True, False)
+    assert (state(page), "Task 3 of" in page.text, "/undo" in page.text) == ("task", True, False)
     page = visitor.answer(page, 4)
     assert (state(page), "/undo" in page.text) == ("done", True)
 
@@ -394,6 +549,7 @@ def test_instructions_again(make: Make, visit: Visit) -> None:
 OURS = {
     "html", "head", "meta", "title", "link", "script", "body", "a", "header", "span", "div", "main", "h1", "h2",
     "progress", "section", "ol", "li", "form", "input", "fieldset", "legend", "label", "button", "p", "kbd",
+    "details", "summary",
 }  # fmt: skip
 NASTY = [
     '<script>alert("x")</script>',
@@ -416,8 +572,8 @@ NASTY = [
 @pytest.mark.parametrize("text", NASTY, ids=range(len(NASTY)))
 def test_texts_are_shown_as_text(text: str, make: Make, visit: Visit) -> None:
     wording = text.encode("utf-8", "replace").decode()  # settings are UTF-8
-    scale = Scale(wording.strip() or "?", (wording[:99] + "1", *"2345"))
-    study = make([Item("i", (text,), context=(text, "b"), message=text)], scale=scale)
+    question = Question(wording.strip() or "?", (wording[:99] + "1", *"2345"))
+    study = make([Item("i", (text,), context=(text, "b"), message=text)], questions=(question,))
     visitor = visit(study)
     page = visitor.start(study.add_raters(1)[0].token)
     assert page.status_code == 200

@@ -58,8 +58,8 @@ class RatingRow:
     ----------
     item
         What was rated (see `StoredItem`).
-    part
-        Which text of the item, counted from 0; always 0 unless the study compares pairs.
+    part, question
+        Which text of the item and which question about it, counted from 0.
     rater
         The rater's number.
     rater_name
@@ -67,7 +67,7 @@ class RatingRow:
     excluded
         Whether the rater's ratings are left out.
     score
-        From 1 to 5.
+        From 1 to the points of the question; None if the question was left out.
     counted
         Whether it is one of the ratings that the item needed; never for gold and practice.
     answered_at
@@ -81,10 +81,11 @@ class RatingRow:
 
     item: StoredItem
     part: int
+    question: int
     rater: int
     rater_name: str
     excluded: bool
-    score: int
+    score: int | None
     counted: bool
     answered_at: int
     milliseconds: int | None
@@ -95,6 +96,11 @@ class RatingRow:
     def key(self) -> str:
         """The item's key."""
         return self.item.item.key
+
+    @property
+    def first(self) -> bool:
+        """Whether this stands for the whole answer: each has one score for its first text and question."""
+        return not self.part and not self.question
 
     @property
     def role(self) -> str:
@@ -121,11 +127,13 @@ class LogRow:
     kind
         ``answered``, ``unable``, ``undone``, ``counted`` and ``uncounted`` (an answer that was there begins or ceases
         to count), ``carried`` and ``imported`` (an answer from elsewhere), ``excluded``, ``readmitted``, ``erased``,
-        ``joined``, ``new link``, ``consented``, ``instructed``, ``paused``, ``resumed``, ``raters``.
+        ``joined``, ``new link``, ``consented``, ``instructed``, ``break``, ``back``, ``paused``, ``resumed``,
+        ``raters``.
     rater, item, assignment
         Numbers of what it is about, None where there is none.
     scores
-        In the order of the item's texts, None if it is no answer or nothing could be judged.
+        Text by text in the item's order, for each text question by question, None for those that were left out; None if
+        it is no answer or nothing could be judged.
     flipped
         Whether the rater saw the texts in reverse order.
     milliseconds, client_milliseconds
@@ -136,7 +144,7 @@ class LogRow:
     counted
         Whether the answer counted at that time.
     note
-        A reason, or where an answer came from.
+        A reason (also why somebody could not judge), a comment, or where an answer came from.
     """
 
     id: int
@@ -145,7 +153,7 @@ class LogRow:
     rater: int | None
     item: int | None
     assignment: int | None
-    scores: tuple[int, ...] | None
+    scores: tuple[int | None, ...] | None
     flipped: bool | None
     milliseconds: int | None
     client_milliseconds: int | None
@@ -186,6 +194,7 @@ def table(connection: Connection) -> list[RatingRow]:
         RatingRow(
             by_id[row.item],
             row.part,
+            row.question,
             row.rater,
             people[row.rater].label or f"rater {row.rater}",
             people[row.rater].excluded,
@@ -198,7 +207,7 @@ def table(connection: Connection) -> list[RatingRow]:
         )
         for row in connection.execute(select(ratings))
     ]
-    rows.sort(key=lambda row: (place[row.item.id], row.rater, row.part))
+    rows.sort(key=lambda row: (place[row.item.id], row.rater, row.part, row.question))
     return rows
 
 

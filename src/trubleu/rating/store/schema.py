@@ -28,7 +28,7 @@ from sqlalchemy import (
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-SCHEMA = 2  # goes up whenever a store of the version before cannot be used as it is
+SCHEMA = 3  # goes up whenever a store of the version before cannot be used as it is
 
 # SQLite numbers rows by itself only where the type is exactly INTEGER, which holds 64 bits there.
 _NUMBER = BigInteger().with_variant(Integer, "sqlite")
@@ -80,7 +80,8 @@ raters = Table(
     Column("had", Integer, nullable=False, default=0),  # tasks that were handed out, practice apart
     Column("answered", Integer, nullable=False, default=0),  # tasks that were answered, practice apart
     Column("rated", Integer, nullable=False, default=0),  # of these, items
-    Column("last", BigInteger),  # the assignment that can be undone
+    Column("last", BigInteger),  # the assignment whose answer can be undone
+    Column("break_at", BigInteger),  # since when they take a break
     Column("tip", _HASH),
     Column("mac", _HASH),
     UniqueConstraint("entry", "external"),
@@ -106,6 +107,7 @@ assignments = Table(
     Column("turn", Integer, nullable=False, default=0),  # how often its answer was undone
     Column("lease_until", BigInteger, nullable=False),
     Column("shown_at", BigInteger, nullable=False),  # when it was handed out last; elsewhere, when it was answered
+    Column("before", BigInteger),  # the assignment that its rater answered before this one
     UniqueConstraint("item", "rater"),
     Index("assignments_by_rater", "rater", "state"),
     Index("assignments_by_lease", "state", "lease_until"),
@@ -117,13 +119,14 @@ ratings = Table(
     Column("id", _NUMBER, primary_key=True),
     Column("item", _NUMBER, ForeignKey("items.id"), nullable=False),
     Column("rater", _NUMBER, ForeignKey("raters.id"), nullable=False),
-    Column("part", SmallInteger, nullable=False),
-    Column("score", SmallInteger, nullable=False),
+    Column("part", SmallInteger, nullable=False),  # which text
+    Column("question", SmallInteger, nullable=False),
+    Column("score", SmallInteger),  # None for a question that was left out
     Column("counted", Boolean, nullable=False),
     Column("answered_at", BigInteger, nullable=False),
     Column("client_milliseconds", BigInteger),
     Column("milliseconds", BigInteger),
-    UniqueConstraint("item", "rater", "part"),
+    UniqueConstraint("item", "rater", "part", "question"),
     Index("ratings_by_rater", "rater"),
 )
 
@@ -136,7 +139,7 @@ log = Table(
     Column("rater", _NUMBER, ForeignKey("raters.id")),
     Column("item", _NUMBER, ForeignKey("items.id")),
     Column("assignment", BigInteger),
-    Column("scores", Text),  # JSON, in the order of the item's texts, whatever the rater saw on the left
+    Column("scores", Text),  # JSON, text by text in the item's order, whatever the rater saw on the left
     Column("flipped", Boolean),
     Column("client_milliseconds", BigInteger),  # that an answer took, as the rater's browser says
     Column("answered_at", BigInteger),  # where it is not the time of the row: taken over from elsewhere

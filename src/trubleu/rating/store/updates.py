@@ -33,6 +33,7 @@ _SET_ASSIGNMENT = (
         lease_until=bindparam("new_lease"),
         turn=bindparam("new_turn"),
         shown_at=bindparam("new_shown"),
+        before=bindparam("new_before"),
     )
 )
 _SET_RATER = (
@@ -43,6 +44,7 @@ _SET_RATER = (
         answered=bindparam("new_answered"),
         rated=bindparam("new_rated"),
         last=bindparam("new_last"),
+        break_at=bindparam("new_break"),
         practice_done=bindparam("new_practice"),
     )
 )
@@ -54,13 +56,14 @@ def set_item(connection: Connection, item: Row[Any], **changes: int | str) -> No
     connection.execute(_SET_ITEM, {"of_item": item.id, **{f"new_{name}": value for name, value in new.items()}})
 
 
-def set_assignment(connection: Connection, task: Row[Any], **changes: int | str) -> None:
+def set_assignment(connection: Connection, task: Row[Any], **changes: int | str | None) -> None:
     """Change a task whose item is held."""
     new = {
         "state": task.state,
         "lease_until": task.lease_until,
         "turn": task.turn,
         "shown_at": task.shown_at,
+        "before": task.before,
         **changes,
     }
     connection.execute(
@@ -71,6 +74,7 @@ def set_assignment(connection: Connection, task: Row[Any], **changes: int | str)
             "new_lease": new["lease_until"],
             "new_turn": new["turn"],
             "new_shown": new["shown_at"],
+            "new_before": new["before"],
         },
     )
 
@@ -82,10 +86,11 @@ def set_rater(connection: Connection, person: Row[Any], **changes: int | None) -
         "answered": person.answered,
         "rated": person.rated,
         "last": person.last,
+        "break_at": person.break_at,
         "practice_done": person.practice_done,
         **changes,
     }
-    new["practice"] = new.pop("practice_done")
+    new["practice"], new["break"] = new.pop("practice_done"), new.pop("break_at")
     connection.execute(_SET_RATER, {"of_rater": person.id, **{f"new_{name}": value for name, value in new.items()}})
 
 
@@ -103,6 +108,9 @@ RATER = (
     "created_at", "erased_at", "tip",
 )  # fmt: skip
 """Those of a rater; how much was answered follows from the log."""
+
+QUESTIONS = "questions"
+"""The setting that holds the names and points of the questions, which do not change once a study is made."""
 
 ITEMS = "items"
 """The setting that holds how many items there are, of all roles."""

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import math
+import tempfile
 import threading
-from typing import TYPE_CHECKING, Annotated, Final
+import warnings
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
-from fastapi import APIRouter, Form, Path, Request
+from fastapi import APIRouter, Form, Path, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from sqlalchemy import func, select
 
+from trubleu.errors import TrubleuWarning
 from trubleu.rating.config import Prolific
+from trubleu.rating.export import export_study
 from trubleu.rating.raters import RatersChangedError
 from trubleu.rating.store.schema import log
-from trubleu.rating.summary import summary
+from trubleu.rating.summary import disputed_texts, summary
 from trubleu.rating.web.rater import Csrf, TheSite, pages
 from trubleu.rating.web.security import Refusal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from trubleu.rating.export import What
+    from trubleu.rating.store.queries import RatingRow, StoredItem
     from trubleu.rating.summary import Summary
     from trubleu.rating.web.site import Site
 
@@ -28,28 +39,95 @@ _FRESH: Final = 30_000  # milliseconds that numbers may be old if nothing has ha
 Number = Annotated[int, Form(ge=1, le=2**63 - 1, description="The rater's number.")]
 Reason = Annotated[str, Form(max_length=200, description="Why; it stays in the log.")]
 
+Counted = Annotated[int, Path(ge=1, le=2**63 - 1)]
+Question = Annotated[int, Query(ge=1, le=100, description="The question that numbers are about.")]
+Page = Annotated[int, Query(ge=1, le=10**6)]
+
+T = TypeVar("T")
+
+_ON_A_PAGE: Final = 50
 _ACTIONS: Final = ("pause", "resume", "exclude", "readmit", "raters", "leave")
 _computing = threading.Lock()
 
 
-@router.get("/lead/{token}", status_code=303, responses=pages(404), response_class=RedirectResponse)
-def enter(request: Request, site: TheSite, token: Annotated[str, Path(max_length=200)]) -> Response:
-    """Come in with the lead's link; the token then leaves the address bar."""
-    if token in _ACTIONS:  # the address of a form, which some pages are the answer to
-        return site.redirect("/lead")
-    session = site.sign_in(request, token)
-    if session is None:
-        raise Refusal(404, "This link does not work", "trubleu rate serve prints the lead's link when it starts.")
-    response = site.redirect("/lead")
-    site.keep(response, "lead", session)
-    return response
-
-
 @router.get("/lead", responses=pages(403))
-def overview(request: Request, site: TheSite) -> Response:
+def overview(request: Request, site: TheSite, question: Question = 1) -> Response:
     """Show how the study goes."""
     _, csrf = site.lead(request)
-    return _overview(request, site, csrf)
+    return _overview(request, site, csrf, _asked(site, question))
+
+
+@router.get("/lead/raters/{number}", responses=pages(403, 404))
+def rater(request: Request, site: TheSite, number: Counted, page: Page = 1) -> Response:
+    """Show what one rater answered, beside what others did."""
+    site.lead(request)
+    found = current(site, 0)
+    person = next((each for each in found.raters if each.rater.id == number), None)
+    if person is None:
+        raise Refusal(404, "There is no such rater", "Go back to the overview.")
+    answers = list(_answers(site, lambda row: row.rater == number))
+    shown, pages_there = _page(answers[::-1], page)
+    return site.page("lead_rater.html", person=person, answers=shown, total=len(answers), page=page, pages=pages_there)
+
+
+@router.get("/lead/items/{number}", responses=pages(403, 404))
+def item(request: Request, site: TheSite, number: Counted) -> Response:
+    """Show what all raters answered to one item."""
+    site.lead(request)
+    stored = next((each for each in site.study.items() if each.id == number), None)
+    if stored is None:
+        raise Refusal(404, "There is no such item", "Go back to the overview.")
+    answers = list(_answers(site, lambda row: row.item.id == number))
+    return site.page("lead_item.html", stored=stored, answers=answers)
+
+
+@router.get("/lead/texts", responses=pages(403))
+def texts(
+    request: Request,
+    site: TheSite,
+    question: Question = 1,
+    words: Annotated[str, Query(max_length=200, description="Only texts, messages and keys with these words.")] = "",
+    least: Annotated[int, Query(ge=2, le=1000, description="Only texts with so many ratings.")] = 2,
+    page: Page = 1,
+) -> Response:
+    """Show the texts that raters disagree on, most of all first."""
+    site.lead(request)
+    asked = _asked(site, question)
+    rows = [row for row in site.study.table() if row.role == "item" and row.counted and row.question == asked]
+    wanted = words.casefold().split()
+    found = [
+        text
+        for text in disputed_texts(rows)
+        if len(text.scores) >= least
+        and all(word in f"{text.key}\n{text.message or ''}\n{text.text}".casefold() for word in wanted)
+    ]
+    shown, pages_there = _page(found, page)
+    return site.page(
+        "lead_texts.html", found=shown, total=len(found), question=asked + 1, words=words, least=least, page=page,
+        pages=pages_there,
+    )  # fmt: skip
+
+
+@router.get("/lead/export/{name}", responses=pages(403, 404), response_class=Response)
+def export(request: Request, site: TheSite, name: Annotated[str, Path(max_length=40)]) -> Response:
+    """Give an export as a file."""
+    site.lead(request)
+    what = {f"{what}.{ending}": what for what, ending in exports(site)}.get(name)
+    if what is None:
+        raise Refusal(404, "There is no such export", "Go back to the overview.")
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore", TrubleuWarning)  # the overview says what is still missing
+        path = FilePath(folder) / name
+        export_study(site.study, what, path)
+        data = path.read_bytes()
+    kind = "text/csv; charset=utf-8" if name.endswith(".csv") else "application/x-ndjson"
+    return Response(data, media_type=kind, headers={"content-disposition": f'attachment; filename="{name}"'})
+
+
+def exports(site: Site) -> list[tuple[What, str]]:
+    """Return what can be exported from the page, with the ending of the file's name."""
+    plain: list[tuple[What, str]] = [("ratings", "csv"), ("wide", "csv"), ("raw", "csv")]
+    return [("references", "jsonl"), *plain] if site.study.config.kind == "response" else plain
 
 
 @router.post("/lead/pause", status_code=303, responses=pages(403), response_class=RedirectResponse)
@@ -122,17 +200,83 @@ def leave(request: Request, site: TheSite, csrf: Csrf) -> Response:
     return response
 
 
+# After all others: a token may be any word.
+@router.get("/lead/{token}", status_code=303, responses=pages(404), response_class=RedirectResponse)
+def enter(request: Request, site: TheSite, token: Annotated[str, Path(max_length=200)]) -> Response:
+    """Come in with the lead's link; the token then leaves the address bar."""
+    if token in _ACTIONS:  # the address of a form, which some pages are the answer to
+        return site.redirect("/lead")
+    session = site.sign_in(request, token)
+    if session is None:
+        raise Refusal(404, "This link does not work", "trubleu rate serve prints the lead's link when it starts.")
+    response = site.redirect("/lead")
+    site.keep(response, "lead", session)
+    return response
+
+
 def _reason(reason: str) -> str:
     if not reason.strip():
         raise Refusal(422, "Why?", "Nothing was changed. Give a reason; it stays in the log.")
     return reason.strip()
 
 
+@dataclass(frozen=True, slots=True)
+class _AnswerShown:
+    """An answer as the lead sees it: the scores of each text, question by question, and what goes with them."""
+
+    item: StoredItem
+    rater: int
+    rater_name: str
+    excluded: bool
+    counted: bool
+    answered_at: int
+    seconds: float | None
+    scores: tuple[tuple[int | None, ...], ...]
+    note: str
+
+
+def _answers(site: Site, wanted: Callable[[RatingRow], bool]) -> Iterator[_AnswerShown]:
+    """Yield answers in the order in which they were given."""
+    rows: dict[tuple[int, int], list[RatingRow]] = {}
+    for row in site.study.table():
+        if wanted(row):
+            rows.setdefault((row.item.id, row.rater), []).append(row)
+    notes = {(row.item, row.rater): row.note for row in site.study.log() if row.kind == "answered"}
+    number = len(site.study.config.questions)
+    for (item, who), given in sorted(rows.items(), key=lambda entry: entry[1][0].answered_at):
+        first = given[0]
+        taken = first.client_milliseconds if first.milliseconds is None else first.milliseconds
+        scores = [row.score for row in given]
+        yield _AnswerShown(
+            item=first.item,
+            rater=who,
+            rater_name=first.rater_name,
+            excluded=first.excluded,
+            counted=first.counted,
+            answered_at=first.answered_at,
+            seconds=None if taken is None else taken / 1000,
+            scores=tuple(tuple(scores[at : at + number]) for at in range(0, len(scores), number)),
+            note=notes.get((item, who)) or "",
+        )
+
+
+def _page(found: Sequence[T], page: int) -> tuple[Sequence[T], int]:
+    """Return one page of a list, and how many there are."""
+    return found[(page - 1) * _ON_A_PAGE : page * _ON_A_PAGE], max(1, math.ceil(len(found) / _ON_A_PAGE))
+
+
+def _asked(site: Site, question: int) -> int:
+    """Return a question of the study as the store counts them."""
+    if question > len(site.study.config.questions):
+        raise Refusal(422, "There is no such question", "Go back to the overview.")
+    return question - 1
+
+
 def _links(site: Site) -> int:
     return sum(rater.entry == "link" for rater in site.study.raters())
 
 
-def _overview(request: Request, site: Site, csrf: str) -> Response:
+def _overview(request: Request, site: Site, csrf: str, question: int) -> Response:
     entry = site.study.config.entry
     prolific = "/join?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
     secure = "secure external study URL" if isinstance(entry.prolific, Prolific) else "ids are not verified"
@@ -141,22 +285,24 @@ def _overview(request: Request, site: Site, csrf: str) -> Response:
         ("Mechanical Turk: the ExternalURL (ids are not verified)", "/join", entry.mturk),
         ("Everybody who knows the code", "/join", entry.code is not None),
     ]
-    found = current(site)
+    found = current(site, question)
     return site.page(
         "lead.html",
         csrf=csrf,
         found=found,
         highest=max((weight.count for weight in found.weights), default=0),
         links=_links(site),
+        exports=[(what, f"{what}.{ending}") for what, ending in exports(site)],
         ways=[(name, site.address(request, path)) for name, path, there in ways if there],
     )
 
 
-def current(site: Site) -> Summary:
+def current(site: Site, question: int = 0) -> Summary:
     """Return the numbers: one computation at a time, and none if nothing has happened."""
     with _computing:
         now = site.study.now()
         last = site.study.store.read(lambda connection: connection.execute(select(func.max(log.c.id))).scalar())
-        if site.numbers is None or site.numbers[0] != last or now - site.numbers[1] > _FRESH:
-            site.numbers = (last, now, summary(site.study, now))
-        return site.numbers[2]
+        there = site.numbers.get(question)
+        if there is None or there[0] != last or now - there[1] > _FRESH:
+            there = site.numbers[question] = (last, now, summary(site.study, now, question=question))
+        return there[2]

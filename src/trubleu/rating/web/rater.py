@@ -5,18 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from fastapi import APIRouter, Depends, Form, Path, Request
+from fastapi import APIRouter, Depends, Form, Path, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from trubleu.errors import StoreError, UsageError
+from trubleu.rating.config import LONGEST_REASON
 from trubleu.rating.gold import has_ended
-from trubleu.rating.items import POINTS
-from trubleu.rating.scheduler import NoConsentError, TooEarlyError, standing
+from trubleu.rating.scheduler import LONGEST_NOTE, NoConsentError, TooEarlyError, standing
+from trubleu.rating.web.complete import tell_if_complete
+from trubleu.rating.web.sanitize import visible
 from trubleu.rating.web.security import Refusal, log, not_saved
 from trubleu.rating.web.site import Session, Site, site_of
 
 if TYPE_CHECKING:
-    from trubleu.rating.items import Item
     from trubleu.rating.scheduler import Outcome, Task
 
 _LONGEST_TIME: Final = 2**53 - 1
@@ -26,7 +27,7 @@ router = APIRouter(default_response_class=HTMLResponse)
 
 TheSite = Annotated[Site, Depends(site_of)]
 Csrf = Annotated[str, Form(max_length=100, description="The word that the page's form carries.")]
-Score = Annotated[int | None, Form(ge=1, le=POINTS)]
+Text = Annotated[str, Form(max_length=20_000)]
 
 
 def pages(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -59,26 +60,39 @@ class Answer:
     scores: tuple[int | None, ...]
     unable: bool
     milliseconds: int | None
+    note: str = ""
 
-    @property
-    def complete(self) -> bool:
-        """Whether something is said about every text."""
-        return self.unable or None not in self.scores
+
+async def scores_of(request: Request, site: TheSite) -> tuple[int | None, ...]:
+    """Return the scores that a form holds, None for those that it does not."""
+    form, config = await request.form(), site.study.config
+    found: list[int | None] = []
+    for at, name in enumerate(config.asked.fields):
+        text = str(form.get(name) or "")
+        points = config.questions[at % len(config.questions)].points
+        if text and (not text.isascii() or not text.isdecimal() or len(text) > 2 or not 1 <= int(text) <= points):
+            raise Refusal(422, "This cannot be used", f"Nothing was saved: {name} must be from 1 to {points}.")
+        found.append(int(text) if text else None)
+    return tuple(found)
 
 
 @router.get("/r/{token}", status_code=303, responses=pages(404), response_class=RedirectResponse)
 def enter(request: Request, site: TheSite, token: Annotated[str, Path(max_length=200)]) -> Response:
     """Come in with a link of one's own; the token then leaves the address bar."""
     if site.find(request, token) is None:
-        raise Refusal(404, "This link does not work", "Check that it is complete, or ask for a new one.")
+        raise Refusal(
+            404,
+            "This link does not work",
+            "It is not complete, or a newer one has replaced it. Check it, or ask whoever sent it for a new one.",
+        )
     response = site.redirect("/rate")
     site.keep(response, "rater", token)
     return response
 
 
 @router.get("/rate", responses=pages(403))
-def rate(request: Request, site: TheSite) -> Response:
-    """Show what comes next: consent, instructions, a task, or the end."""
+def rate(request: Request, site: TheSite, kept: Annotated[int, Query(ge=0, le=1)] = 0) -> Response:
+    """Show what comes next: consent, instructions, a task, a break, or the end."""
     session = site.session(request)
     study, rater = site.study, session.rater
     if has_ended(study, rater):
@@ -87,9 +101,11 @@ def rate(request: Request, site: TheSite) -> Response:
         return site.page("consent.html", session=session)
     if rater.instructed_at is None:
         return site.page("instructions.html", session=session, again=False, link=_own_link(request, site, session))
+    if rater.break_at is not None:
+        return site.page("break.html", session=session)
     task = study.assign(rater.id)
     if task is not None:
-        return _task(site, session, task)
+        return _task(site, session, task, message=_KEPT if kept else "")
     if study.paused:
         return site.page("paused.html", session=session)
     now = study.now()
@@ -101,6 +117,8 @@ def rate(request: Request, site: TheSite) -> Response:
 @router.get("/consent", include_in_schema=False)
 @router.get("/instructed", include_in_schema=False)
 @router.get("/undo", include_in_schema=False)
+@router.get("/break", include_in_schema=False)
+@router.get("/back", include_in_schema=False)
 def onwards(site: TheSite) -> Response:
     """Go on from the address of a form, which some pages are the answer to."""
     return site.redirect("/rate")
@@ -136,14 +154,17 @@ def answer(
     csrf: Csrf,
     task: Annotated[int, Form(ge=1, le=_LARGEST_NUMBER, description="The number of the task.")],
     key: Annotated[str, Form(min_length=1, max_length=100, description="What makes an answer count once.")],
-    score_1: Score = None,
-    score_2: Score = None,
+    scores: Annotated[tuple[int | None, ...], Depends(scores_of)],
     unable: Annotated[int | None, Form(ge=0, le=1, description="1 if the rater cannot judge.")] = None,
+    reason: Text = "",
+    other: Text = "",
+    comment: Text = "",
     milliseconds: Annotated[int | None, Form(ge=0, le=_LONGEST_TIME, description="How long the page was seen.")] = None,
 ) -> Response:
     """Keep an answer: once it is on the disk, on to the next task; feedback first if it is for practice."""
-    scores = (score_1, score_2)[: site.study.config.parts]
-    given = Answer(task, key, scores, bool(unable), milliseconds)
+    is_unable = bool(unable or reason.strip())
+    note = (reason or other) if is_unable else comment if site.study.config.comments else ""
+    given = Answer(task, key, scores, is_unable, milliseconds, visible(note.strip()) if note else "")
     try:
         session = site.session(request, csrf=csrf)
         return _keep(site, session, given)
@@ -157,12 +178,14 @@ def _keep(site: Site, session: Session, given: Answer) -> Response:
     study, rater = site.study, session.rater
     if has_ended(study, rater) and not rater.excluded:
         return site.redirect("/rate")
-    if not given.complete:
-        return _again(site, session, given, "Choose one of the five answers first.", 422)
+    if problem := _problem(site, given):
+        return _again(site, session, given, problem, 422)
     practised = study.assign(rater.id) if not rater.practice_done else None
-    scores = None if given.unable else tuple(score for score in given.scores if score is not None)
+    scores = None if given.unable else given.scores
     try:
-        outcome = study.answer(rater.id, given.task, scores, key=given.key, milliseconds=given.milliseconds)
+        outcome = study.answer(
+            rater.id, given.task, scores, key=given.key, milliseconds=given.milliseconds, note=given.note or None
+        )
     except TooEarlyError:
         return _again(site, session, given, "That was quick. Read everything, then answer again.", 429)
     except NoConsentError as error:
@@ -170,10 +193,37 @@ def _keep(site: Site, session: Session, given: Answer) -> Response:
     except UsageError as error:
         raise Refusal(409, "This task is no longer there", "Nothing was saved. Go on with the next one.") from error
     has_ended(study, rater)  # now, as they may never come back
+    if outcome.counted and not outcome.repeated:
+        tell_if_complete(study)
     if outcome.practice:
         shown = practised if practised is not None and practised.assignment == given.task else None
         return _feedback(site, session, given, outcome, shown)
-    return site.redirect("/rate")
+    return site.redirect("/rate?kept=1" if outcome.different else "/rate")
+
+
+_KEPT = "You had answered that task already, perhaps in another tab. The first answer was kept; to change it, undo it."
+
+
+def _problem(site: Site, given: Answer) -> str:
+    """Return what an answer lacks, in a sentence; empty if nothing."""
+    longest = LONGEST_REASON if given.unable else LONGEST_NOTE
+    if len(given.note) > longest:
+        return f"Nothing was saved yet: what you wrote has {len(given.note):,} characters, and may have {longest:,}."
+    if given.unable:
+        return ""
+    questions = site.study.config.questions
+    missing = [
+        questions[at % len(questions)].text
+        for at, score in enumerate(given.scores)
+        if score is None and questions[at % len(questions)].required
+    ]
+    if missing and len(questions) == 1:
+        return "Choose an answer first."
+    if missing:
+        return f"Choose an answer to this question first: {missing[0]}"
+    if all(score is None for score in given.scores):
+        return "Answer at least one question, or say that you cannot judge."
+    return ""
 
 
 def _again(site: Site, session: Session, given: Answer, message: str, status: int) -> Response:
@@ -195,23 +245,31 @@ def _task(
     status: int = 200,
     headers: dict[str, str] | None = None,
 ) -> Response:
+    earlier = task.earlier
+    before = earlier.scores if earlier and earlier.scores else (None,) * len(site.study.config.asked.fields)
+    note = given.note if given and not given.unable else earlier.note if earlier and earlier.scores else ""
     return site.page(
         "task.html",
         status=status,
         headers=headers,
         session=session,
         task=task,
-        chosen=given.scores if given else (None,) * len(task.item.texts),
+        chosen=given.scores if given else before,
+        comment=note or "",
         message=message,
-        can_undo=session.rater.can_undo and not task.practice,
+        total=max(site.most_tasks, task.answered + 1),
+        long=[number for number in map(len, task.item.texts) if number >= _LONG],
+        can_undo=session.rater.last is not None and not task.practice,
     )
+
+
+_LONG: Final = 5000  # characters of a text from which on its length is said
 
 
 def _feedback(site: Site, session: Session, given: Answer, outcome: Outcome, task: Task | None) -> Response:
     accepted = None
     if task is not None:
-        accepted = _accepted(site, task.item)
-        accepted = accepted[::-1] if accepted and task.flipped else accepted
+        accepted = _accepted(site, task)
     return site.page(
         "feedback.html",
         session=session,
@@ -222,16 +280,45 @@ def _feedback(site: Site, session: Session, given: Answer, outcome: Outcome, tas
     )
 
 
-def _accepted(site: Site, item: Item) -> tuple[tuple[int, int], ...] | None:
-    return next((known.accepted for known in site.study.config.practice if known.key == item.key), None)
+def _accepted(site: Site, task: Task) -> list[tuple[int, int] | None] | None:
+    """Return the right scores of a practice item, in the order in which its texts were shown."""
+    known = next((item for item in site.study.config.practice if item.key == task.item.key), None)
+    if known is None or known.accepted is None:
+        return None
+    parts = [*range(len(known.texts))]
+    questions = range(len(site.study.config.questions))
+    return [known.accepted_at(part, at) for part in (parts[::-1] if task.flipped else parts) for at in questions]
 
 
 @router.post("/undo", status_code=303, responses=pages(403, 409), response_class=RedirectResponse)
-def undo(request: Request, site: TheSite, csrf: Csrf) -> Response:
-    """Take back the last answer."""
+def undo(
+    request: Request,
+    site: TheSite,
+    csrf: Csrf,
+    task: Annotated[
+        int | None, Form(ge=1, le=_LARGEST_NUMBER, description="The task whose answer is taken back, once.")
+    ] = None,
+) -> Response:
+    """Take back the last answer; of the one before it, the page that follows has the number."""
     session = site.session(request, csrf=csrf)
-    if has_ended(site.study, session.rater) or site.study.undo(session.rater.id) is None:
-        raise Refusal(409, "There is nothing to take back", "Only the last answer can be taken back.")
+    if has_ended(site.study, session.rater) or site.study.undo(session.rater.id, task=task) is None:
+        raise Refusal(409, "There is nothing to take back", "You have no answer that can be taken back.")
+    return site.redirect("/rate")
+
+
+@router.post("/break", status_code=303, responses=pages(403), response_class=RedirectResponse)
+def take_break(request: Request, site: TheSite, csrf: Csrf) -> Response:
+    """Take a break, which is no part of the time that a task takes."""
+    session = site.session(request, csrf=csrf)
+    site.study.take_break(session.rater.id)
+    return site.redirect("/rate")
+
+
+@router.post("/back", status_code=303, responses=pages(403), response_class=RedirectResponse)
+def come_back(request: Request, site: TheSite, csrf: Csrf) -> Response:
+    """Go on after a break."""
+    session = site.session(request, csrf=csrf)
+    site.study.come_back(session.rater.id)
     return site.redirect("/rate")
 
 

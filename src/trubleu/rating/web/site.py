@@ -86,7 +86,7 @@ class Site:
         self._known: set[str] = set()
         prolific = study.config.entry.prolific
         self.tokens = Tokens(prolific, study.folder, self.url) if isinstance(prolific, Prolific) else None
-        self.numbers: tuple[int | None, int, Summary] | None = None
+        self.numbers: dict[int, tuple[int | None, int, Summary]] = {}  # by question
         study_id = study.id
         self.most_tasks = _most_tasks(study)
         # Cookies are shared by all ports of a host, so those of another study there must have other names.

@@ -51,11 +51,8 @@
       since = performance.now();
     }
     shown = performance.now();
-    const keys = document.querySelector(".keys");
-    if (keys) {
-      keys.hidden = false;
-      keys.querySelector("[data-keys]").setAttribute("aria-pressed", String(keysOn()));
-    }
+    document.querySelectorAll(".keys").forEach((keys) => { keys.hidden = false; });
+    document.querySelector("[data-keys]")?.setAttribute("aria-pressed", String(keysOn()));
   }
 
   function show(page, address) {
@@ -161,18 +158,74 @@
     button.setAttribute("aria-pressed", String(keysOn()));
   });
 
+  // One tap or one key answers: what completes an answer sends it, and undo takes it back.
+  const groups = () => [...form().querySelectorAll("fieldset")];
+  const isOpen = (group) => !group.querySelector(":checked");
+  const isOver = (box) => box && box.open;
+
+  function finish(wasOpen) {
+    const all = groups();
+    const writing = isOver(form().querySelector(".comment"));
+    if (all.some(isOpen) || writing) return false;
+    if (!wasOpen && all.length > 1) return false; // one of several answers is changed, others may follow
+    form().requestSubmit(form().querySelector("[data-save]"));
+    return true;
+  }
+
   function choose(score) {
-    const groups = [...form().querySelectorAll("fieldset")];
-    const open = groups.find((group) => !group.querySelector(":checked"));
-    const group = open ?? groups.find((one) => one.contains(document.activeElement)) ?? groups[groups.length - 1];
+    const all = groups();
+    const here = all.find((one) => one.contains(document.activeElement));
+    const group = all.find(isOpen) ?? here ?? all[0];
     const choice = group.querySelector(`input[value="${score}"]`);
+    if (!choice) return;
+    const wasOpen = isOpen(group);
     choice.checked = true;
-    if (groups.length === 1) form().requestSubmit(form().querySelector("[data-save]"));
-    else choice.focus();
+    if (finish(wasOpen)) return;
+    const next = all.find(isOpen) ?? all[(all.indexOf(group) + 1) % all.length];
+    (next.querySelector(":checked") ?? next.querySelector("input")).focus();
+  }
+
+  let tapped = null; // the choice under a finger or a mouse, and whether its question was open
+  document.addEventListener("pointerdown", (event) => {
+    const choice = event.target.closest?.("form[data-answer] .choice");
+    tapped = choice && { choice, wasOpen: isOpen(choice.closest("fieldset")) };
+  });
+  document.addEventListener("click", (event) => {
+    if (!tapped || !event.target.matches("input[type=radio]") || !tapped.choice.contains(event.target)) return;
+    const { wasOpen } = tapped;
+    tapped = null;
+    if (!busy && performance.now() - shown >= SETTLE) finish(wasOpen);
+  });
+
+  function score(key) {
+    if (/^[1-9]$/.test(key)) return key;
+    const most = Math.max(...[...form().querySelectorAll("input[type=radio]")].map((one) => Number(one.value)));
+    return { 0: most > 9 && "10", "-": most > 10 && "11" }[key] || "";
+  }
+
+  function unable(key) {
+    const box = form().querySelector("[data-unable]");
+    if (key === "c") {
+      if (box.open) return form().requestSubmit(box.querySelector("[data-send-unable]"));
+      box.open = true;
+      return (box.querySelector("button[name=reason]") ?? box.querySelector("input")).focus();
+    }
+    if (key === "Escape") {
+      box.open = false;
+      return box.querySelector("summary").focus();
+    }
+    const reason = box.querySelectorAll("button[name=reason]")[Number(key) - 1];
+    if (reason) form().requestSubmit(reason);
   }
 
   document.addEventListener("keydown", (event) => {
+    tapped = null;
     if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || busy || event.defaultPrevented) return;
+    if (event.key === "Enter" && event.target.matches("[name=other]")) {
+      event.preventDefault();
+      form().requestSubmit(form().querySelector("[data-send-unable]"));
+      return;
+    }
     if (event.target.matches("input:not([type=radio]), textarea, select")) return;
     if (event.key === "Enter") {
       if (event.target.matches("a, button, summary")) return;
@@ -185,8 +238,9 @@
     }
     if (!keysOn() || event.repeat || performance.now() - shown < SETTLE) return;
     const undo = document.querySelector("form[data-undo]");
-    if (form() && /^[1-5]$/.test(event.key)) choose(event.key);
-    else if (form() && (event.key === "0" || event.key === "c")) form().requestSubmit(form().querySelector("[data-unable]"));
+    const isUnable = form() && isOver(form().querySelector("[data-unable]"));
+    if (form() && (event.key === "c" || (isUnable && /^([1-9]|Escape)$/.test(event.key)))) unable(event.key);
+    else if (form() && score(event.key)) choose(score(event.key));
     else if (undo && event.key === "u") undo.requestSubmit();
     else return;
     event.preventDefault();
