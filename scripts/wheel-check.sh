@@ -94,7 +94,8 @@ alone() {
 for python in ${newer[@]+"${newer[@]}"} python; do
   rm -rf "$here/venv"
   quietly "making an empty environment with $("$python" -V)" "$python" -m venv "$here/venv"
-  wheel=$(ls "$here"/dist/*-"$("$python" -c 'import sys; print("cp%d%d" % sys.version_info[:2])')"-*.whl "$here"/dist/*-abi3-*.whl 2>/dev/null | head -1)
+  tag=$("$python" -c 'import sys; print("cp%d%d" % sys.version_info[:2])')
+  wheel=$(compgen -G "$here/dist/*-$tag-*.whl" || compgen -G "$here/dist/*-abi3-*.whl")
   quietly "installing $(basename "$wheel") without a compiler" \
     alone "$here/venv/bin/python" -m pip --disable-pip-version-check install --only-binary :all: --no-compile "$wheel"
   say "using it"

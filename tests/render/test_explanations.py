@@ -19,9 +19,17 @@ from trubleu.data import References
 from trubleu.errors import MissingExtraError
 from trubleu.explain import Explanation, explain
 from trubleu.render import render_explanation_json, render_explanation_page, render_explanation_text
-from trubleu.render.explanation_page import load_page_templates
+from trubleu.render.explanation_page import (
+    DARK,
+    LIGHT,
+    STEPS,
+    TEXT_ON_DARK,
+    TEXT_ON_LIGHT,
+    Colour,
+    colour,
+    load_page_templates,
+)
 from trubleu.render.explanation_text import runs
-from trubleu.render.palette import DARK, LIGHT, STEPS, TEXT_ON_DARK, TEXT_ON_LIGHT, Colour, colour
 
 HOSTILE = "<script>alert(1)</script> \"quoted\" 'single' & <img src=x onerror=alert(2)> </style>"
 

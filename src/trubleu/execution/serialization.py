@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from trubleu.execution.cache import Packed
 
-_DTYPES: Final = ("|u1", "<i8", "<u8", "<f4", "<f8")
+_DTYPES: Final = ("|u1", "<u4", "<i8", "<u8", "<f4", "<f8")
 _FLOAT: Final = np.dtype("<f8")
 _LARGEST: Final = 2**63
 

@@ -21,6 +21,7 @@ from trubleu.errors import DataError, UsageError
 from trubleu.execution.cache import Cache
 from trubleu.execution.hashing import code_digest
 from trubleu.execution.local import InThisProcess
+from trubleu.execution.serialization import Packing
 from trubleu.files import paths
 from trubleu.mining.shard import MOST_TRIPLES
 from trubleu.mining.shard_cache import OpenShards
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.execution import Engine
-    from trubleu.execution.cache import Packed
     from trubleu.files.paths import PathLike
     from trubleu.mining.bm25 import Bm25
     from trubleu.mining.candidates import Ranking
@@ -654,6 +654,9 @@ def shard_groups(index: str, shards: Sequence[ListedShard], most: int) -> list[S
     return parts
 
 
+_PACKING: Final = Packing((Hits, FoundHits))
+
+
 def _counted(engine: Engine, where: Where, groups: Sequence[SearchPart], words: tuple[str, ...]) -> NDArray[np.int64]:
     """Return how many messages and responses of the whole index have each word."""
     count = _Count(words)
@@ -663,8 +666,8 @@ def _counted(engine: Engine, where: Where, groups: Sequence[SearchPart], words: 
         count,
         where.keep,
         content=count.content,
-        pack=_pack_counts,
-        unpack=partial(_unpack_counts, len(words)),
+        pack=_PACKING.pack,
+        unpack=_PACKING.unpack,
     )
     total = np.zeros((2, len(words)), np.int64)
     with closing(counted) as results:
@@ -702,8 +705,8 @@ def _search_all(
             search,
             where.keep,
             content=search.content,
-            pack=_pack_found,
-            unpack=_unpack_found,
+            pack=_PACKING.pack,
+            unpack=_PACKING.unpack,
         )
         with closing(mapped) as results:
             for part, found in results:
@@ -729,33 +732,3 @@ def _make_folder(keep: PathLike) -> None:
         paths.make_folder(keep)
     except OSError as error:
         raise DataError(f"the folder {keep} cannot be made: {error.strerror or error}; check the path") from error
-
-
-def _pack_counts(frequencies: NDArray[np.int64]) -> Packed:
-    return {}, {"frequencies": frequencies.ravel().astype(np.uint64)}
-
-
-def _unpack_counts(words: int, _header: dict[str, Any], array: Callable[[str], NDArray[Any]]) -> NDArray[np.int64]:
-    return array("frequencies").astype(np.int64).reshape(2, words)
-
-
-def _pack_found(found: FoundHits) -> Packed:
-    texts = [text.encode("utf-8", "surrogatepass") for each in found.texts for text in each]
-    hits = found.hits
-    return {}, {
-        "query": hits.query.astype(np.uint64),
-        "row": hits.row.astype(np.uint64),
-        "score": hits.score,
-        "message_score": hits.message_score,
-        "response_score": hits.response_score,
-        "text_begins": np.cumsum([0, *map(len, texts)], dtype=np.uint64),
-        "text_bytes": np.frombuffer(b"".join(texts), np.uint8),
-    }
-
-
-def _unpack_found(_header: dict[str, Any], array: Callable[[str], NDArray[Any]]) -> FoundHits:
-    scores = (array(name).copy() for name in ("score", "message_score", "response_score"))
-    hits = Hits(array("query").astype(np.int64), array("row").astype(np.int64), *scores)
-    heap = array("text_bytes").tobytes()
-    texts = [heap[begin:end].decode("utf-8", "surrogatepass") for begin, end in pairwise(array("text_begins").tolist())]
-    return FoundHits(hits, list(zip(texts[::3], texts[1::3], texts[2::3], strict=True)))

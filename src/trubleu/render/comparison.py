@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from trubleu.errors import some
 from trubleu.explain.buckets import BucketRow
 from trubleu.metrics.trubleu import TruBleu
-from trubleu.render.explanation_lines import weight_text, wrapped
+from trubleu.render.explanation_text import weight_text, wrapped
 from trubleu.render.scores import record_tables, score_notes, score_tables
 from trubleu.render.tables import (
     FOR_PROGRAMS,

@@ -26,7 +26,6 @@ from trubleu.render.charts import (
     value_text,
 )
 from trubleu.render.comparison import bucket_tables, describe_bucket, ngram_tables, verdict
-from trubleu.render.explanation_lines import SKIPPED
 from trubleu.render.explanation_page import (
     content_policy,
     load_page_templates,
@@ -34,9 +33,8 @@ from trubleu.render.explanation_page import (
     page_script,
     report_style,
 )
-from trubleu.render.explanation_text import conclusion, runs
+from trubleu.render.explanation_text import SKIPPED, conclusion, runs, similarity_conclusion
 from trubleu.render.scores import score_notes, score_tables
-from trubleu.render.similarity_text import similarity_conclusion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -22,7 +22,14 @@ from trubleu.render.charts import (
     ticks,
     value_text,
 )
-from trubleu.render.explanation_page import content_policy, load_page_templates, page_asset, page_script, report_style
+from trubleu.render.explanation_page import (
+    STEPS,
+    content_policy,
+    load_page_templates,
+    page_asset,
+    page_script,
+    report_style,
+)
 from trubleu.render.judge_segments import (
     can_be_shown,
     default_measure,
@@ -31,7 +38,6 @@ from trubleu.render.judge_segments import (
     observation_view,
     pair_counts,
 )
-from trubleu.render.palette import STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

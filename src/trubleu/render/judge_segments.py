@@ -12,11 +12,19 @@ from trubleu.explain.segment import explain, is_explainable
 from trubleu.explain.similarity import SimilarityExplanation
 from trubleu.judge.pairs.results import Measure
 from trubleu.render.charts import number_text
-from trubleu.render.explanation_lines import weight_text
-from trubleu.render.explanation_page import decisive_references, output_view, reference_view
-from trubleu.render.explanation_text import matched_ngrams
-from trubleu.render.similarity_page import output_words, similarity_reference
-from trubleu.render.word_views import ReferenceView, RunView, TokenView, minus, weight_classes
+from trubleu.render.explanation_page import (
+    ReferenceView,
+    RunView,
+    TokenView,
+    decisive_references,
+    minus,
+    output_view,
+    output_words,
+    reference_view,
+    similarity_reference,
+    weight_classes,
+)
+from trubleu.render.explanation_text import matched_ngrams, weight_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -20,6 +20,7 @@ from trubleu.execution.captured_warnings import HeldWarnings
 from trubleu.execution.hashing import code_digest, held, outside_sources
 from trubleu.execution.output_parts import PartsFolder, WrittenPart, lines_of_parts, prepare_folder
 from trubleu.execution.progress import no_steps
+from trubleu.execution.serialization import Packing
 from trubleu.files import paths as places
 from trubleu.files.jsonl import parse_object
 from trubleu.metrics.base import Metric
@@ -144,6 +145,9 @@ MakeMetrics = Callable[[], Mapping[str, Metric]]
 """Makes the metrics by their names; each worker does, as what they hold need not travel."""
 
 
+_PACKING: Final = Packing((PartialSample, Cells, WrittenPart))
+
+
 @dataclass(frozen=True, slots=True)
 class LearnRange:
     """Counts what the references of a range have to teach.
@@ -203,23 +207,13 @@ def _content(job: str, columns: int, lines: LineRange) -> Iterator[bytes]:
             yield span.digest()
 
 
-def _pack_counts(found: dict[str, NgramCounts]) -> Packed:
-    arrays: dict[str, NDArray[Any]] = {}
-    header = {}
-    for name, counts in found.items():
-        header[name], own = counts.plain()
-        arrays |= {f"{name} {key}": array for key, array in own.items()}
-    return {"learned": header}, arrays
+def _pack_counts(found: dict[str, NgramCounts]) -> Packed | None:
+    return _PACKING.pack({name: counts.plain() for name, counts in found.items()})
 
 
 def _unpack_counts(header: dict[str, Any], array: Callable[[str], NDArray[Any]]) -> dict[str, NgramCounts]:
-    return {
-        name: NgramCounts.from_plain(values, partial(_named, array, name)) for name, values in header["learned"].items()
-    }
-
-
-def _named(array: Callable[[str], NDArray[Any]], name: str, key: str) -> NDArray[Any]:
-    return array(f"{name} {key}")
+    found = _PACKING.unpack(header, array)
+    return {name: NgramCounts.from_plain(values, arrays.__getitem__) for name, (values, arrays) in found.items()}
 
 
 def summed(found: Iterable[dict[str, NgramCounts]]) -> dict[str, NgramCounts]:
@@ -341,52 +335,21 @@ def content(job: str, placed: Placed) -> Iterator[bytes]:
             yield span.digest()
 
 
-def _pack_scores(found: RangeScores) -> Packed:
-    held = found.held.plain()
-    arrays: dict[str, NDArray[Any]] = {}
-    samples = []
-    for number, ((system, metric), sample) in enumerate(found.samples.items()):
-        blocks = sample.blocks is not None
-        columns = sample.rows.shape[1]
-        samples.append({"system": system, "metric": metric, "segments": sample.segments, "columns": columns})
-        tables = {"rows": sample.rows, **_tables("chunks", sample.chunks), **_tables("blocks", sample.blocks)}
-        samples[-1]["blocks"] = blocks
-        arrays |= {f"{number} {name}": table.ravel() for name, table in tables.items()}
-    header = {"samples": samples, "references": sorted(map(str, found.reference_numbers)), "held": held}
-    return header | {"written": None if found.written is None else asdict(found.written)}, arrays
-
-
-def _tables(name: str, cells: Cells | None) -> dict[str, NDArray[Any]]:
-    return {} if cells is None else {f"{name} {part}": table for part, table in cells._asdict().items()}
+def _pack_scores(found: RangeScores) -> Packed | None:
+    return _PACKING.pack((found.samples, sorted(map(str, found.reference_numbers)), found.held.plain(), found.written))
 
 
 def _unpack_scores(
     parts: PartsFolder | None, header: dict[str, Any], array: Callable[[str], NDArray[Any]]
 ) -> RangeScores:
-    written = None if parts is None else WrittenPart(**header["written"])
+    samples, reference_numbers, held, written = _PACKING.unpack(header, array)
     is_there = parts is None or written is None or parts.holds(written)
-    samples: dict[tuple[str, str], PartialSample] = {}
-    for number, sample in enumerate(header["samples"]):
-        table = partial(_table, array, number, sample["columns"])
-        blocks = _cells("blocks", table) if sample["blocks"] else None
-        samples[sample["system"], sample["metric"]] = PartialSample(
-            sample["segments"], table("rows"), _cells("chunks", table), blocks
-        )
-    held = HeldWarnings.from_plain(header["held"])
-    return RangeScores(samples, set(header["references"]), {}, held, written, is_there)
+    return RangeScores(samples, set(reference_numbers), {}, HeldWarnings.from_plain(held), written, is_there)
 
 
 def _fit(count: int, placed: Placed, found: RangeScores) -> bool:
     """Return whether what was kept has the shape of a range."""
     return all(sample.fits(count, placed.row, len(placed.lines)) for sample in found.samples.values())
-
-
-def _table(array: Callable[[str], NDArray[Any]], number: int, columns: int, name: str) -> NDArray[Any]:
-    return array(f"{number} {name}").reshape(-1, columns)
-
-
-def _cells(name: str, table: Callable[[str], NDArray[Any]]) -> Cells:
-    return Cells(*(table(f"{name} {part}") for part in Cells._fields))
 
 
 RANGES: Final = 256
