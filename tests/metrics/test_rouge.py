@@ -72,6 +72,8 @@ def test_rows_add_up() -> None:
         rows = ours.statistics(outputs, references)
         assert float(ours.score(total(rows[:2]))) == near(ours.corpus(outputs[:2], references[:2]).score)
         assert ours.score(np.stack([rows, rows[::-1]])).shape == (2, 3)
+        whole, summed = ours.result(rows).parts, ours.result(total(rows)[np.newaxis]).parts
+        assert summed == near(whole)
         with pytest.raises(DataError, match=f"holds no statistics of {name}"):
             ours.score(rows[:, :3])
 

@@ -82,7 +82,7 @@ class _Rouge(Metric):
     def result(self, statistics: NDArray[np.float64], references: AnyReferences | None = None) -> FResult:
         """Score a system from its statistics."""
         summed = total(statistics)
-        precision, recall = (100 * summed[:2] / max(len(statistics), 1)).tolist()
+        precision, recall = (100 * summed[:2] / max(summed[3], 1.0)).tolist()
         return FResult(
             metric=self.name,
             score=float(self.score(summed)),
