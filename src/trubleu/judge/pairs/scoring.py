@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -158,36 +159,37 @@ class Scoring:
         segments: NDArray[np.int64],
         progress: Callable[[int], object] | None,
     ) -> NDArray[np.float64]:
-        key = condition, (without, system if system in self.drop_equal else None, segments.tobytes())
+        # Pairs whose outputs may be held against the same references share them, and a system its rows.
+        chosen = condition.choose(self.library.shelf, self.available(without, system))
+        key = condition, (hashlib.blake2b(chosen.tobytes()).digest(), segments.tobytes())
         if key not in self._kept:
             # One condition at a time: a sweep would otherwise keep as many copies of the references as it has points.
             if any(kept != condition for kept, _ in self._kept):
                 self._kept.clear()
                 self._rows.clear()
-            self._kept[key] = self.references(condition, without, system, segments)
+            self._kept[key] = self.library.references.take(segments, chosen)
         references = self._kept[key]
-        outputs = self.outputs[system]
-        texts = [outputs[segment] for segment in segments.tolist()]
-        if self.pooled:  # every pair has references of its own, and nothing comes again
-            learned = self._learned(metric, condition, without, system)
-            if metric.learns:  # what it counted would stay with them, for every pair
-                references = references.take(np.arange(len(references)))
-            return learned.statistics(texts, references, threads=self.threads, progress=progress)
         mine = metric, system, key
         if mine not in self._rows:
-            prepare_for(references, [metric], len(self.outputs))
-            learned = self._learned(metric, condition, without, system)
+            outputs = self.outputs[system]
+            texts = [outputs[segment] for segment in segments.tolist()]
+            learned = self._learned(metric, condition, chosen)
+            if not self.pooled:
+                prepare_for(references, [metric], len(self.outputs))
+            elif metric.learns:  # what it counted would stay with them, for every pair
+                references = references.take(np.arange(len(references)))
             self._rows[mine] = learned.statistics(texts, references, threads=self.threads, progress=progress)
+        elif progress is not None:
+            progress(len(segments))
         return self._rows[mine]
 
-    def _learned(self, metric: Metric, condition: Condition, without: frozenset[int], system: int) -> Metric:
+    def _learned(self, metric: Metric, condition: Condition, chosen: NDArray[np.bool_]) -> Metric:
         """Return a metric that has learned from all segments, whichever of them are judged."""
         if not metric.learns:
             return metric
-        key = condition, without, system if system in self.drop_equal else None
+        key = condition, chosen.tobytes()
         if key not in self._lessons:
-            available = self.available(without, system)
-            segments = np.flatnonzero(self.library.shelf.any_of(condition.choose(self.library.shelf, available)))
+            segments = np.flatnonzero(self.library.shelf.any_of(chosen))
             self._lessons.clear()
-            self._lessons[key] = self.library.chosen(condition, available, segments)
+            self._lessons[key] = self.library.references.take(segments, chosen)
         return metric.learned(self._lessons[key])
