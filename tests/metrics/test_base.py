@@ -28,7 +28,7 @@ print(metric.corpus(outputs, references, threads=200) == expected)
 @pytest.mark.parametrize("name", ["bleu-2", "dbleu-2"])
 @pytest.mark.parametrize("shape", [(), (3, 5), (7,), (2, 0)])
 def test_statistics_of_another_width_are_refused(name: str, shape: tuple[int, ...]) -> None:
-    with pytest.raises(DataError, match="no statistics of order 2"):
+    with pytest.raises(DataError, match="not statistics of order 2"):
         trubleu.metric(name).score(np.zeros(shape))
 
 

@@ -515,7 +515,7 @@ def test_options_that_do_not_go_with_weights() -> None:
 
 
 def test_statistics_of_another_metric() -> None:
-    with pytest.raises(DataError, match=r"no statistics of bleu2vec-f-3: .* must be 11"):
+    with pytest.raises(DataError, match=r"not statistics of bleu2vec-f-3: .* must be 11"):
         Bleu2Vec(vectors=Nothing(), recall=True).score(np.zeros(8))
 
 
