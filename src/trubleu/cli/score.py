@@ -249,7 +249,7 @@ def _score_whole(options: argparse.Namespace, sampling: Sampling, bars: Bars) ->
     """Score what is read as a whole."""
     from dataclasses import replace
 
-    from trubleu.scoring.partitions import segments_folder, write_report_segments
+    from trubleu.scoring.segment_files import segments_folder, write_report_segments
     from trubleu.scoring.systems import score_systems
 
     references, outputs = read_corpus(options)

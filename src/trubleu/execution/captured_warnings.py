@@ -55,7 +55,7 @@ class HeldWarnings:
         held = cls()
         held._counts.update(values["counts"])
         for text, name in values["others"].items():
-            category = _category(name)
+            category = CATEGORIES.get(name, UserWarning)
             held._others[text] = warnings.WarningMessage(category(text), category, __file__, 1)
         return held
 
@@ -69,13 +69,6 @@ class HeldWarnings:
 
 def _name(warning: warnings.WarningMessage) -> str:
     return (TrubleuWarning if issubclass(warning.category, TrubleuWarning) else warning.category).__name__
-
-
-def _category(name: str) -> type[Warning]:
-    found = getattr(builtins, name, UserWarning)
-    if name == TrubleuWarning.__name__:
-        return TrubleuWarning
-    return found if isinstance(found, type) and issubclass(found, Warning) else UserWarning
 
 
 CATEGORIES: Final = {

@@ -8,10 +8,10 @@ from trubleu._lazy import lazy_names
 
 if TYPE_CHECKING:
     from trubleu.scoring.accumulator import SegmentRow as SegmentRow
-    from trubleu.scoring.partitions import read_segment_scores as read_segment_scores
     from trubleu.scoring.partitions import score_files as score_files
     from trubleu.scoring.reference_check import ReferenceCheck as ReferenceCheck
     from trubleu.scoring.reference_check import check_references as check_references
+    from trubleu.scoring.segment_files import read_segment_scores as read_segment_scores
     from trubleu.scoring.systems import LeftOutRow as LeftOutRow
     from trubleu.scoring.systems import Sampling as Sampling
     from trubleu.scoring.systems import ScoreReport as ScoreReport
@@ -24,7 +24,8 @@ __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "accumulator": "SegmentRow",
-        "partitions": "read_segment_scores score_files",
+        "partitions": "score_files",
+        "segment_files": "read_segment_scores",
         "reference_check": "ReferenceCheck check_references",
         "systems": "LeftOutRow Sampling ScoreReport ScoreRow TestRow score_parts score_systems",
     },

@@ -640,16 +640,7 @@ class TripleSimulation:
         return BlockMaker(language, self.seed, self.duplicates, self.near_duplicates)
 
 
-def simulated_triples(
-    n: int,
-    *,
-    seed: int = 1,
-    language: int = 1,
-    words: int = 200_000,
-    exponent: float = 1.0,
-    duplicates: float = 0.02,
-    near_duplicates: float = 0.05,
-) -> Iterator[Triple]:
+def simulated_triples(n: int, **options: Any) -> Iterator[Triple]:
     """Make up ``n`` triples, one by one; the options are those of `TripleSimulation`.
 
     Examples
@@ -658,15 +649,7 @@ def simulated_triples(
     >>> [triple.id for triple in simulated_triples(3, seed=2, words=5000)]
     ['s2-0', 's2-1', 's2-2']
     """
-    simulation = TripleSimulation(
-        seed=seed,
-        language=language,
-        words=words,
-        exponent=exponent,
-        duplicates=duplicates,
-        near_duplicates=near_duplicates,
-    )
-    return simulation.triples(n)
+    return TripleSimulation(**options).triples(n)
 
 
 def _check_number(n: int) -> None:
