@@ -380,7 +380,7 @@ class PreparedReferences:
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "refs.tbp"
         >>> References.from_lists([["hello there", "hi"]]).prepare(tokenize="none").save(path)
         >>> References.read(path).prepare(tokenize="none")
-        <PreparedReferences: 1 segments, none, cased>
+        <PreparedReferences: 1 segment, none, cased>
         """
         if self.tokenizer.known_as is None:
             raise UsageError(

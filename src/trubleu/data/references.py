@@ -783,7 +783,7 @@ class References:
         --------
         >>> references = References.from_lists([["hello there", "hi"]])
         >>> references.prepare(tokenize="none")
-        <PreparedReferences: 1 segments, none, cased>
+        <PreparedReferences: 1 segment, none, cased>
         """
         chosen = tokenizer(tokenize)
         prepared = self.prepared(chosen, lowercase)
