@@ -73,12 +73,7 @@ EXIT_INTERRUPTED = 130
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser without abbreviations that says what is wrong in one sentence, without printing the usage first."""
-
-    def __init__(self, **settings: Any) -> None:
-        """Make one; what follows the options is shown as it is written."""
-        raw = {"formatter_class": argparse.RawDescriptionHelpFormatter} if settings.get("epilog") else {}
-        super().__init__(**{"allow_abbrev": False, **raw, **settings})
+    """A parser that says what is wrong in one sentence, without printing the usage first."""
 
     def error(self, message: str) -> NoReturn:
         """Leave with exit code 2."""
@@ -102,6 +97,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="trubleu",
         description="Score generated text with weighted references, and stay true to human judgement.",
+        allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"trubleu {__version__}")
     commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)

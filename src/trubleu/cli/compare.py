@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import TYPE_CHECKING, Any
 
 from trubleu.cli.explain import corpus_and_metric
@@ -18,8 +19,6 @@ from trubleu.cli.options import (
 from trubleu.errors import UsageError
 
 if TYPE_CHECKING:
-    import argparse
-
     from trubleu.data import References
     from trubleu.data.segment_values import Value
 
@@ -42,6 +41,8 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         description="Compare two systems or more: scores, intervals, paired tests, and the segments, kinds of segments "
         "and n-grams that make the difference.",
         epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.set_defaults(run=run)
     add_corpus_options(parser, "compare")

@@ -38,6 +38,8 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         help="print a script by which your shell completes commands and options",
         description="Print a script by which a shell completes commands, options, files and names of metrics.",
         epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.set_defaults(run=run, files=[])
     parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))

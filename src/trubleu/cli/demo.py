@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.errors import DataError, MissingExtraError, UsageError, some
 from trubleu.files.paths import is_remote, is_standard
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
@@ -74,6 +74,8 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         description="Make up a world of conversations, mine references, have simulated raters rate them, score five "
         "systems, judge the metrics and write a report, in about a minute. Each command is printed before it runs.",
         epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.set_defaults(run=run, files=[])
     parser.add_argument(

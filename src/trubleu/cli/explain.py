@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import TYPE_CHECKING, Any
 
 from trubleu.cli.options import (
@@ -16,7 +17,6 @@ from trubleu.cli.options import (
 from trubleu.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Mapping, Sequence
 
     from trubleu.data import References
@@ -48,6 +48,8 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         description="Show which words or n-grams matched which reference, with what weight, and how that became the "
         "score.",
         epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.set_defaults(run=run)
     which = parser.add_argument_group("segments (one of these)")

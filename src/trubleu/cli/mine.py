@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.cli.options import (
@@ -18,8 +19,6 @@ from trubleu.errors import UsageError, counted
 from trubleu.files.paths import format_to_write
 
 if TYPE_CHECKING:
-    import argparse
-
     from trubleu.mining import Index
 
 
@@ -46,6 +45,8 @@ def add_run_parser(commands: argparse._SubParsersAction[Any]) -> None:
         "seed's and whose response is like the seed's. The seed's own response and its message are added. The file is "
         "one of references that are not rated yet.",
         epilog=RUN_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.set_defaults(run=run)
     parser.add_argument("files", nargs="*", metavar="INDEX", help="the index, as mine index made it")
@@ -81,6 +82,8 @@ def add_search_parser(commands: argparse._SubParsersAction[Any]) -> None:
         description="Print what would be mined for a message and a response; without a response, the triples whose "
         "messages are most like the message.",
         epilog=SEARCH_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.set_defaults(run=look)
     parser.add_argument("files", nargs="*", metavar="INDEX MESSAGE", help="the index; then a message, as one argument")
@@ -268,6 +271,8 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         help="index conversations, and mine candidate references from them",
         description="Index conversations, and mine candidate references from them.",
         epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     inner = parser.add_subparsers(title="commands", dest="mine_command", metavar="COMMAND", required=True)
     _add_index(inner)
@@ -283,6 +288,8 @@ def _add_index(commands: argparse._SubParsersAction[Any]) -> None:
         help="index a corpus of triples",
         description="Index a corpus of triples, of any size, in little memory.",
         epilog=INDEX_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.set_defaults(run=index)
     parser.add_argument("files", nargs="*", metavar="CORPUS", help="files of triples, or folders of them")
@@ -309,6 +316,8 @@ def _add_add(commands: argparse._SubParsersAction[Any]) -> None:
         help="add more triples to an index",
         description="Add more triples to an index, which can be searched meanwhile.",
         epilog=INDEX_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.set_defaults(run=add)
     parser.add_argument("files", nargs="*", metavar="INDEX MORE", help="an index; then files of triples, or folders")
@@ -322,6 +331,7 @@ def _add_info(commands: argparse._SubParsersAction[Any]) -> None:
         "info",
         help="say what an index holds",
         description="Say what an index holds and how it was made, and on request whether every byte is in order.",
+        allow_abbrev=False,
     )
     parser.set_defaults(run=info)
     parser.add_argument("files", nargs="*", metavar="INDEX", help="an index")

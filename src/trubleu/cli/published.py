@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.errors import UsageError, counted, some
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Mapping
 
 KINDS: Final = ("dstc7", "mqm", "wmt-da", "summeval", "usr", "tasks")
@@ -33,6 +33,8 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         description="Make a set that other commands take (outputs, references and ratings) of the raw files of "
         "published data. Nothing is downloaded.",
         epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.set_defaults(run=run, files=[])
     parser.add_argument("kind", choices=KINDS, metavar="KIND", help=f"{', '.join(KINDS[:-1])} or {KINDS[-1]}")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import TYPE_CHECKING, Any
 
 from trubleu.cli.options import add_output_options, check_output, keep_inputs, write_output
 from trubleu.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    import argparse
-
     from trubleu.data import References
 
 EPILOG = """\
@@ -29,6 +28,8 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         help="check, convert or prepare references",
         description="Look through references, convert them to another format, or prepare them for many scorings.",
         epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     inner = parser.add_subparsers(title="commands", dest="refs_command", metavar="COMMAND", required=True)
     _add_check(inner)
@@ -42,6 +43,7 @@ def _add_check(commands: argparse._SubParsersAction[Any]) -> None:
         help="count references and weights, and find what should be known about them",
         description="Count segments, references and weights, and find segments without a positive weight, references "
         "that are not rated, repeated or empty. It is a report: whatever it finds, the exit code is 0.",
+        allow_abbrev=False,
     )
     parser.set_defaults(run=check)
     _add_input(parser, "FILE", "references: JSON lines, Parquet, one a line, or a prepared file")
@@ -54,6 +56,7 @@ def _add_convert(commands: argparse._SubParsersAction[Any]) -> None:
         help="write references in another format",
         description="Write references in the format that the second file's name tells: .jsonl (then maybe .gz or .zst) "
         "or .parquet. Ids, contexts, messages, texts, weights and origins are kept, and ratings become weights.",
+        allow_abbrev=False,
     )
     parser.set_defaults(run=convert)
     _add_input(parser, "FILE", "references to read, unless there is a --ref, and the file to write")
@@ -71,6 +74,7 @@ def _add_prepare(commands: argparse._SubParsersAction[Any]) -> None:
         help="tokenise references once, into a file that opens at once",
         description="Tokenise and number references once, into a file that trubleu score --refs takes like any other, "
         "opens at once and scores several times as fast.",
+        allow_abbrev=False,
     )
     parser.set_defaults(run=prepare)
     _add_input(parser, "FILE", "references to read, unless there is a --ref")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,7 +27,6 @@ from trubleu.errors import DataError, UsageError
 from trubleu.files.paths import absolute, exists, name_of
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Mapping
 
     from trubleu.execution import Engine
@@ -88,6 +88,8 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         help="score systems against references",
         description="Score one or more systems against references, with intervals and tests.",
         epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.set_defaults(run=run)
     add_list_option(add_corpus_options(parser, "score", systems="*"))

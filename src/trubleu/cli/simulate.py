@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.cli.options import add_output_options, check_output, write_output
 from trubleu.errors import UsageError, counted
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Mapping, Sequence
 
     from trubleu.execution.progress import Bars
@@ -40,6 +40,8 @@ def add_world_parser(commands: argparse._SubParsersAction[Any]) -> None:
         description="Make up a world in which the quality of every response is known: a corpus to mine, conversations "
         "to test on, what systems of chosen quality answer, and the truth about it.",
         epilog=WORLD_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.set_defaults(run=world, files=[])
     parser.add_argument("folder", metavar="FOLDER", help="a new folder")
@@ -233,6 +235,8 @@ def _parser(
         help=about,
         description=description,
         epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.set_defaults(files=[])
     return parser
@@ -456,6 +460,8 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         help="make up data of any size from a seed",
         description="Make up data of any size from a seed, for rehearsals and scale runs.",
         epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     inner = parser.add_subparsers(title="commands", dest="simulate_command", metavar="COMMAND", required=True)
     add_world_parser(inner)
@@ -470,6 +476,8 @@ def _add_triples(commands: argparse._SubParsersAction[Any]) -> None:
         description="Make up conversations: words with Zipf's frequencies, topics, stock phrases, duplicates and "
         "near-duplicates. The first thousand triples are the same however many are asked for.",
         epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.set_defaults(run=triples, files=[])
     parser.add_argument("--n", type=int, required=True, metavar="N", help="how many")

@@ -55,6 +55,8 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         description="Cut conversations into triples (context, message, response), draw seeds from a corpus of them, "
         "and split the seeds that people find good into dev and test.",
         epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     inner = parser.add_subparsers(title="commands", dest="triples_command", metavar="COMMAND", required=True)
     _add_make(inner)
@@ -70,6 +72,8 @@ def _add_make(commands: argparse._SubParsersAction[Any]) -> None:
         'in the context of turns before that. A conversation is an object {"id": ..., "turns": [...]} a line, or a '
         "line of text with a separator between turns.",
         epilog=MAKE_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.set_defaults(run=make)
     parser.add_argument("files", nargs="*", metavar="DIALOGUES", help="JSON lines or text, one conversation a line")
@@ -97,6 +101,8 @@ def _add_sample(commands: argparse._SubParsersAction[Any]) -> None:
         description="Draw triples at random, without replacement, in one pass over a corpus of any size. They keep the "
         "order of the corpus; which they are depends on the seed and that order, not on how files are cut.",
         epilog=SAMPLE_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.set_defaults(run=sample)
     parser.add_argument("files", nargs="*", metavar="CORPUS", help=_TRIPLES)
@@ -113,6 +119,8 @@ def _add_split(commands: argparse._SubParsersAction[Any]) -> None:
         description="Keep the triples whose mean rating is high enough, and bin them at random into dev and test. Both "
         "files appear, or neither does. Means are compared as exact fractions.",
         epilog=SPLIT_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.set_defaults(run=split)
     parser.add_argument("files", nargs="*", metavar="TRIPLES", help=_TRIPLES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +18,6 @@ from trubleu.cli.options import (
 from trubleu.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
     from trubleu.vectors import VectorSource
@@ -42,6 +42,8 @@ def add_train_parser(commands: argparse._SubParsersAction[Any]) -> None:
         help="train vectors of words and n-grams from text",
         description="Train vectors of words and n-grams from text of any size, one sentence a line.",
         epilog=TRAIN_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     parser.set_defaults(run=train)
     parser.add_argument("files", nargs="*", metavar="CORPUS", help="text, one sentence a line; .gz and .zst too")
@@ -174,6 +176,8 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
         description="Train vectors of n-grams, look into them, find the n-grams most similar to one, compare two, "
         "convert files.",
         epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
     )
     inner = parser.add_subparsers(title="commands", dest="vectors_command", metavar="COMMAND", required=True)
     add_train_parser(inner)
@@ -188,6 +192,7 @@ def _add_info(commands: argparse._SubParsersAction[Any]) -> None:
         "info",
         help="say what a file of vectors holds",
         description="Say how many n-grams of which orders there are, their dimensions, and how they were made.",
+        allow_abbrev=False,
     )
     parser.set_defaults(run=info)
     parser.add_argument("files", nargs="*", metavar="SOURCE", help=SOURCE)
@@ -199,6 +204,7 @@ def _add_nearest(commands: argparse._SubParsersAction[Any]) -> None:
         "nearest",
         help="find the n-grams most similar to one",
         description="Find the n-grams, of any number of words, whose vectors have the largest cosines with another's.",
+        allow_abbrev=False,
     )
     parser.set_defaults(run=find_nearest)
     parser.add_argument("files", nargs="*", metavar="SOURCE PHRASE", help=f"{SOURCE}; then words, as one argument")
@@ -214,6 +220,7 @@ def _add_similarity(commands: argparse._SubParsersAction[Any]) -> None:
         "similarity",
         help="print the cosine of two n-grams",
         description="Print the cosine of two n-grams, or of several pairs of them.",
+        allow_abbrev=False,
     )
     parser.set_defaults(run=compare)
     parser.add_argument(
@@ -237,6 +244,7 @@ def _add_convert(commands: argparse._SubParsersAction[Any]) -> None:
         help="write vectors as another kind of file",
         description="Write vectors as a store, or as word2vec's text or binary format. In word2vec's formats _ joins "
         "the words of an n-gram, and a word's own _ gets a backslash.",
+        allow_abbrev=False,
     )
     parser.set_defaults(run=convert)
     parser.add_argument("files", nargs="*", metavar="SOURCE TARGET", help=f"{SOURCE}; then the file to write")
