@@ -413,7 +413,7 @@ class LineReader:
 
     def _short(self) -> DataError:
         return DataError(
-            f"{self._name} has fewer rows than have been read from it before; it must have changed, so begin anew"
+            f"{self._name} has fewer rows than have been read from it before; it must have changed, so start again"
         )
 
     def _blocks(self) -> Iterator[bytes]:
