@@ -169,23 +169,23 @@ def test_rows_are_sacrebleu_s(corpus: Corpus, pair: tuple[ChrF, Any]) -> None:
 @pytest.mark.parametrize(
     ("output", "reference", "options", "message"),
     [
-        ("a " * 100_001, "b", {}, "has an output of 100,001 words"),
-        ("a", "b " * 100_500, {}, "has a reference of 100,500 words"),
-        ("a", "b," * 60_000, {"normalized": True}, "has a reference of 120,000 words"),
+        ("a " * 250_001, "b", {}, "has an output of 250,001 words"),
+        ("a", "b " * 250_500, {}, "has a reference of 250,500 words"),
+        ("a", "b," * 130_000, {"normalized": True}, "has a reference of 260,000 words"),
     ],
 )
 def test_texts_beyond_what_ter_can_do(output: str, reference: str, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(DataError, match=rf"^references: segment 2 {message}; ter takes 100,000 at most"):
+    with pytest.raises(DataError, match=rf"^references: segment 2 {message}; ter takes 250,000 at most"):
         Ter(**options).statistics(["a", output], [["a"], ["b", reference]])
 
 
 def test_ter_of_long_texts() -> None:
-    words = [f"w{number}" for number in range(100_000)]
+    words = [f"w{number}" for number in range(250_000)]
     moved = [*words[:50_000], *words[50_020:50_025], *words[50_000:50_020], *words[50_025:]]
     same, other = " ".join(words), " ".join(moved)
     assert Ter().statistics([same, other, "a"], [[same], [same], [same]]).tolist() == [
-        [0.0, 1e5],
-        [1.0, 1e5],
-        [1e5, 1e5],
+        [0.0, 2.5e5],
+        [1.0, 2.5e5],
+        [2.5e5, 2.5e5],
     ]
     assert Ter().statistics(["a,b" * 300_000], [["c"]]).tolist() == [[1.0, 1.0]]  # one word

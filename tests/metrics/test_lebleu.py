@@ -106,6 +106,13 @@ def test_a_similarity_that_equals_the_threshold_counts() -> None:
     assert LeBleu(1, threshold=0.2).corpus(["abcde"], [["a1234"]]).score == near(20)
 
 
+def test_texts_that_would_take_minutes() -> None:
+    ours, text = LeBleu(1), "a " * 12_000
+    with pytest.raises(DataError, match=r"^segment 2 has an output of 12,000 words and a reference of 12,000"):
+        ours.statistics(["a", text], [["a"], ["b", text]])
+    assert ours.statistics(["a" * 20_000], [["a" * 20_000]])[0, 2] == 1.0  # one word
+
+
 def test_texts_without_words() -> None:
     ours = LeBleu()
     assert ours.segments(["", "a", ""], [["a"], [""], [""]]).tolist() == [0.0, 0.0, 0.0]

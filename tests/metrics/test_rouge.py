@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,33 @@ def test_long_texts(name: str, stem: bool) -> None:
     assert metric(name, stem=stem).statistics(outputs, references).tolist() == theirs(
         scorer, NAMES[name], outputs, references
     )
+
+
+def test_texts_too_long_for_whole_tables() -> None:
+    # The peer would take minutes, so a common subsequence of known length is hidden in words that differ.
+    common = [f"c{number}" for number in range(2_500)]
+    output, reference = (
+        " ".join(chain.from_iterable((word, f"{letter}{place}") for place, word in enumerate(common)))
+        for letter in "xy"
+    )
+    for name in ("rouge-l", "rouge-lsum"):
+        assert metric(name).statistics([output], [[reference]]).tolist() == [[0.5, 0.5, 0.5, 1.0]]
+        assert metric(name).statistics([output + " z"], [["c0 c1 z"]])[0, 1] == 1.0
+
+
+def test_a_million_characters() -> None:
+    text = " ".join(str(number) for number in range(145_000))
+    assert len(text) > 900_000
+    for name in ("rouge-2", "rouge-l", "rouge-lsum"):
+        assert metric(name).statistics([text], [[text]])[0, 2] == 1.0
+
+
+def test_summaries_with_rows_computed_again() -> None:
+    generator = np.random.default_rng(6)
+    texts = [" ".join(f"w{number}" for number in generator.integers(0, 700, 3_000)) for _ in range(2)]
+    scorer = RougeScorer(["rougeLsum"], use_stemmer=False)
+    expected = theirs(scorer, "rougeLsum", texts[:1], [texts[1:]])
+    assert RougeLsum().statistics(texts[:1], [texts[1:]]).tolist() == expected
 
 
 def test_rows_add_up() -> None:

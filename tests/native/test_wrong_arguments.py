@@ -153,3 +153,87 @@ def test_ends_that_do_not_fit(kernels: Any, name: str) -> None:
         begins[-1] = int(begins[-1]) + step
         with pytest.raises(ValueError, match="do not fit each other"):
             kernels.Prepared({**arrays, name: begins})
+
+
+OUTPUTS, REFERENCES, OFFSETS = ("a b c", "c"), ("a b", "b c", "c d"), np.array([0, 2, 3])
+
+
+def rouge(kernels: Any, **change: Any) -> Any:
+    usual = {"kind": "ngrams", "order": 1, "stem": False, "first": 0, "last": 2, "threads": 1}
+    texts = {"outputs": OUTPUTS, "references": REFERENCES, "offsets": OFFSETS}
+    return kernels.rouge_scores(**{**texts, **usual, **change})
+
+
+def lebleu(kernels: Any, **change: Any) -> Any:
+    usual = {"options": kernels.Options(*Choice(order=2)), "threshold": 0.4, "first": 0, "last": 2, "threads": 1}
+    texts = {"outputs": OUTPUTS, "references": REFERENCES, "offsets": OFFSETS}
+    return kernels.lebleu_statistics(**{**texts, **usual, **change})
+
+
+def words(kernels: Any, texts: tuple[str, ...], others: Any = None) -> Any:
+    return kernels.WordTexts(texts, kernels.Options(*Choice()), 0, len(texts), others, 1)
+
+
+@pytest.mark.parametrize("call", [rouge, lebleu])
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"offsets": np.array([0, 2])}, ValueError),
+        ({"offsets": np.array([1, 2, 3])}, ValueError),
+        ({"offsets": np.array([0, 4, 3])}, ValueError),
+        ({"offsets": np.array([], dtype=np.int64)}, ValueError),
+        ({"first": 2, "last": 1}, IndexError),
+        ({"last": 3}, IndexError),
+        ({"first": -1}, TypeError),
+        ({"outputs": ("a", b"b")}, TypeError),
+        ({"references": ("a", None, "b")}, TypeError),
+    ],
+)
+def test_pairs_of_texts(kernels: Any, call: Any, change: dict[str, Any], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        call(kernels, **change)
+
+
+@pytest.mark.parametrize("change", [{"kind": "words"}, {"order": 0}, {"order": 10}])
+def test_options_of_rouge(kernels: Any, change: dict[str, Any]) -> None:
+    with pytest.raises(ValueError):
+        rouge(kernels, **change)
+
+
+@pytest.mark.parametrize("threshold", [-0.1, 1.1, float("nan")])
+def test_thresholds_of_lebleu(kernels: Any, threshold: float) -> None:
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        lebleu(kernels, threshold=threshold)
+
+
+def test_words_of_ter_and_of_diversity(kernels: Any) -> None:
+    references = words(kernels, REFERENCES)
+    outputs = words(kernels, OUTPUTS, references)
+    assert kernels.ter_edits(outputs, references, OFFSETS, 0, 2, 1).tolist() == [[1.0, 2.0], [1.0, 2.0]]
+    for first, last in ((2, 1), (0, 3)):
+        with pytest.raises(IndexError):
+            kernels.ter_edits(outputs, references, OFFSETS, first, last, 1)
+    with pytest.raises(ValueError, match="offsets do not fit"):
+        kernels.ter_edits(outputs, references, OFFSETS[:2], 0, 1, 1)
+    with pytest.raises(ValueError, match="other references"):
+        kernels.ter_edits(words(kernels, OUTPUTS), references, OFFSETS, 0, 2, 1)
+    for order in (0, 10):
+        for call in (kernels.distinct_ngrams, kernels.self_matches):
+            with pytest.raises(ValueError, match="between 1 and 9"):
+                call(outputs, order)
+
+
+def test_both_builds_count_the_same() -> None:
+    generator = np.random.default_rng(3)
+    forms = np.array([*"abcdefghij", "talossa", "talossani", "Running", "3.5"])
+    texts = [tuple(" ".join(generator.choice(forms, generator.integers(0, 40))) for _ in range(60)) for _ in range(2)]
+    found = []
+    for each in BUILDS.values():
+        given = {"outputs": texts[0], "references": texts[1], "offsets": np.arange(61), "last": 60}
+        references = words(each, texts[1])
+        outputs = words(each, texts[0], references)
+        rows = [rouge(each, **given, kind=kind, stem=True) for kind in ("ngrams", "subsequence", "summary")]
+        rows += [lebleu(each, **given), each.ter_edits(outputs, references, np.arange(61), 0, 60, 1)]
+        rows += [each.distinct_ngrams(outputs, 2), each.self_matches(outputs, 4)]
+        found.append([row.tobytes() for row in rows])
+    assert all(rows == found[0] for rows in found)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self
 import numpy as np
 
 from trubleu.data.prepared import kernel_texts
+from trubleu.errors import DataError
 from trubleu.metrics.base import (
     AnyReferences,
     Metric,
@@ -28,10 +29,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from trubleu.data import References
     from trubleu.text.tokenizers import Spec
 
 SLICE: Final = 256
 """Segments between two reports of progress; long ones take long."""
+
+
+MOST_PAIRS: Final = 2**27
+"""Pairs of words of an output and a reference: half a minute."""
 
 
 class LeBleu(Metric):
@@ -85,6 +91,7 @@ class LeBleu(Metric):
         warn_of_unsplit(texts, self.tokenizer)
         threads = resolve_threads(threads, len(texts) + segments.count, worth=SLICE)
         lines, native, lowercase = kernel_texts(texts, self.tokenizer, self.lowercase)
+        self._check_lengths(texts, segments)
         options = kernels.Options(native, lowercase, self.order, "counts", "closest", False)
         wanted = segments.kernel_texts(self.tokenizer, self.lowercase)[0]
         rows = np.zeros((len(texts), options.columns))
@@ -96,6 +103,21 @@ class LeBleu(Metric):
             if progress:
                 progress(last - first)
         return rows
+
+    def _check_lengths(self, outputs: Sequence[str], references: References) -> None:
+        """Refuse texts that would take minutes."""
+        longest = max(map(len, references.texts), default=0)
+        for segment, output in enumerate(outputs):
+            if len(output) * longest <= MOST_PAIRS:  # every word has a character
+                continue
+            words = len(self.tokenizer.tokens(output, self.lowercase))
+            texts = references.texts[slice(*references.offsets[segment : segment + 2])]
+            most = max(len(self.tokenizer.tokens(text, self.lowercase)) for text in texts)
+            if words * most > MOST_PAIRS:
+                raise DataError(
+                    f"segment {references.ids[segment]} has an output of {words:,} words and a reference of {most:,}, "
+                    f"too many for {self.name}; split these texts into segments"
+                )
 
     def with_order(self, order: int) -> Self:
         """Return the same metric for n-grams of up to another length."""

@@ -54,6 +54,7 @@ OutMatrix<double> rouge_scores(nb::tuple outputs, nb::tuple references, InArray<
 
 OutMatrix<double> lebleu_statistics(nb::tuple outputs, nb::tuple references, InArray<int64_t> offsets, const Options &options, double threshold,
                                     size_t first, size_t last, int threads) {
+    if (!(threshold >= 0.0 && threshold <= 1.0)) throw nb::value_error("the threshold lies between 0 and 1");
     size_t columns = 2 + 2 * static_cast<size_t>(options.order);
     return rows_of(outputs, references, offsets, options.lowercase, columns, first, last, threads,
                    [&] { return lebleu::Scorer(options, threshold); });

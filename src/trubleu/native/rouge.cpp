@@ -6,6 +6,8 @@ namespace trubleu::rouge {
 
 namespace {
 
+constexpr size_t most_dense = size_t{1} << 17;  // machine words of a table that is held as a whole
+
 Options options_of(Tokenizer tokenizer, size_t order) {
     Options options;
     options.tokenizer = tokenizer;
@@ -22,16 +24,6 @@ void split_sentences(const Line &line, std::vector<size_t> &begins) {
         if (std::memchr(line.bytes() + before.end, '\n', span.begin - before.end)) begins.push_back(i);
     }
     begins.push_back(line.size());
-}
-
-// One more word of the reference: of the places where an output has it those that make subsequences longer lose their bit.
-void advance(const uint64_t *row, const uint64_t *places, uint64_t *next, size_t blocks) {
-    uint64_t carry = 0;
-    for (size_t i = 0; i < blocks; ++i) {
-        uint64_t hits = row[i] & places[i], sum = row[i] + hits, more = sum + carry;
-        carry = (sum < hits) | (more < carry);
-        next[i] = more | (row[i] & ~places[i]);
-    }
 }
 
 // How long the longest common subsequence is with the first words: bits that are lost.
@@ -77,32 +69,85 @@ void Scorer::mark(const Ids &words, size_t first, size_t last) {
     blocks_ = (last - first + 63) / 64;
     size_t known = 0;
     for (uint32_t word : words) known = std::max(known, size_t{word} + 1);
-    places_.assign(known * blocks_, 0);
-    for (size_t i = first; i < last; ++i) places_[words[i] * blocks_ + (i - first) / 64] |= uint64_t{1} << (i - first) % 64;
+    dense_ = known * blocks_ <= most_dense;
+    shown_ = unknown_id;
+    if (dense_) {
+        places_.assign(known * blocks_, 0);
+        for (size_t i = first; i < last; ++i) places_[words[i] * blocks_ + (i - first) / 64] |= uint64_t{1} << (i - first) % 64;
+        return;
+    }
+    places_.assign(blocks_, 0);
+    first_place_.assign(known, unknown_id);
+    next_place_.resize(last - first);
+    for (size_t i = last - first; i-- > 0;) {
+        next_place_[i] = first_place_[words[first + i]];
+        first_place_[words[first + i]] = static_cast<uint32_t>(i);
+    }
+}
+
+const uint64_t *Scorer::places_of(uint32_t word) {
+    if (dense_) return places_.data() + word * blocks_;
+    auto flip = [&](uint32_t shown) {
+        for (uint32_t i = first_place_[shown]; i != unknown_id; i = next_place_[i]) places_[i / 64] ^= uint64_t{1} << i % 64;
+    };
+    if (shown_ != unknown_id) flip(shown_);
+    flip(shown_ = word);
+    return places_.data();
+}
+
+// Of the places where the sentence has the word, those that make subsequences longer lose their bit.
+void Scorer::advance(const uint64_t *row, uint32_t word, uint64_t *next) {
+    if (word == unknown_id) {
+        if (next != row) std::copy_n(row, blocks_, next);
+        return;
+    }
+    const uint64_t *places = places_of(word);
+    uint64_t carry = 0;
+    for (size_t i = 0; i < blocks_; ++i) {
+        uint64_t hits = row[i] & places[i], sum = row[i] + hits, more = sum + carry;
+        carry = (sum < hits) | (more < carry);
+        next[i] = more | (row[i] & ~places[i]);
+    }
 }
 
 size_t Scorer::common(const Ids &words, const Ids &reference) {
     rows_.assign(blocks_, ~uint64_t{0});
-    for (uint32_t word : reference)
-        if (word != unknown_id) advance(rows_.data(), places_.data() + word * blocks_, rows_.data(), blocks_);
+    for (uint32_t word : reference) advance(rows_.data(), word, rows_.data());
     return lost(rows_.data(), words.size());
 }
 
-// Reads a longest common subsequence backwards, as rouge-score does: of equally long ones it passes over the reference first.
+// Reads a longest common subsequence backwards, as rouge-score does: of equally long ones it passes over the reference first. Of
+// a long table some rows are kept, and those between two of them computed again.
 void Scorer::find(const Ids &reference, size_t first, size_t last, size_t length, const Ids &words, size_t begin) {
-    rows_.resize((last - first + 1) * blocks_);
+    size_t size = last - first, step = size;
+    if (size * blocks_ > most_dense)
+        for (step = 1; step * step < size;) ++step;
+    auto fill = [&](size_t from, size_t to) {  // rows after the first one, which is there
+        for (size_t i = from; i < to; ++i)
+            advance(rows_.data() + (i - from) * blocks_, reference[first + i], rows_.data() + (i - from + 1) * blocks_);
+    };
+    rows_.resize((step + 1) * blocks_);
     std::fill_n(rows_.begin(), blocks_, ~uint64_t{0});
-    auto row = [&](size_t i) { return rows_.data() + i * blocks_; };
-    for (size_t i = 0; i < last - first; ++i) {
-        uint32_t word = reference[first + i];
-        if (word == unknown_id) std::copy_n(row(i), blocks_, row(i + 1));
-        else advance(row(i), places_.data() + word * blocks_, row(i + 1), blocks_);
+    kept_.clear();
+    size_t from = 0;
+    for (; from + step < size; from += step) {
+        kept_.insert(kept_.end(), rows_.begin(), rows_.begin() + static_cast<ptrdiff_t>(blocks_));
+        fill(from, from + step);
+        std::copy_n(rows_.begin() + static_cast<ptrdiff_t>(step * blocks_), blocks_, rows_.begin());
     }
-    for (size_t i = last - first, j = length; i > 0 && j > 0;) {
+    fill(from, size);
+    for (size_t i = size, j = length; i > 0 && j > 0;) {
+        if (i == from) {
+            from -= step;
+            std::copy_n(kept_.end() - static_cast<ptrdiff_t>(blocks_), blocks_, rows_.begin());
+            kept_.resize(kept_.size() - blocks_);
+            fill(from, i);
+        }
+        const uint64_t *row = rows_.data() + (i - from) * blocks_;
         if (reference[first + i - 1] == words[begin + j - 1]) {
             found_[first + i - 1] = 1;
             --i, --j;
-        } else if ((row(i)[(j - 1) / 64] >> (j - 1) % 64 & 1) && lost(row(i), j) > lost(row(i - 1), j)) {
+        } else if ((row[(j - 1) / 64] >> (j - 1) % 64 & 1) && lost(row, j) > lost(row - blocks_, j)) {
             --j;  // without this word it is as long, but not without that of the reference
         } else {
             --i;

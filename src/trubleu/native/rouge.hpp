@@ -26,8 +26,13 @@ class Scorer {
     void load_reference(const Text &text) { reference_.load(text, tokenizer_, true); }
     size_t common(const Ids &words, const Ids &reference);
     size_t summary_hits(const Ids &words, const Ids &reference);
-    // Where the words of some sentence stand, a bit each, and the words of a reference that these have in the same order.
+    // Notes where the words of some sentence stand.
     void mark(const Ids &words, size_t first, size_t last);
+    // The places of a word there, a bit each.
+    const uint64_t *places_of(uint32_t word);
+    // One more word of a reference.
+    void advance(const uint64_t *row, uint32_t word, uint64_t *next);
+    // Finds the words of a reference that the sentence has in the same order.
     void find(const Ids &reference, size_t first, size_t last, size_t length, const Ids &words, size_t begin);
 
     Kind kind_;
@@ -37,9 +42,12 @@ class Scorer {
     WindowMatcher window_;
     LongMatcher long_;
     LocalVocabulary vocabulary_;
-    // A bit a word: where each word stands; rows of the table of subsequences.
+    // A bit a word: where each word stands, or, of long sentences, where one does; rows of the table of subsequences.
     size_t blocks_ = 0;
-    std::vector<uint64_t> places_, rows_;
+    bool dense_ = true;
+    std::vector<uint64_t> places_, rows_, kept_;
+    std::vector<uint32_t> next_place_, first_place_;  // of the same word in a long sentence
+    uint32_t shown_ = unknown_id;
     std::vector<size_t> sentences_, reference_sentences_;
     std::vector<uint8_t> found_;
     std::vector<uint32_t> left_, wanted_;

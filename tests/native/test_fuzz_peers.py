@@ -1,0 +1,98 @@
+"""TER, ROUGE and its stems equal their peers on many random texts; `make soak` takes a million of each."""
+
+from __future__ import annotations
+
+import os
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+from nltk.stem.porter import PorterStemmer
+from rouge_score.rouge_scorer import RougeScorer
+from sacrebleu.metrics.ter import TER
+
+from trubleu.metrics import Ter, metric
+from trubleu.native import kernels
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.filterwarnings("ignore::trubleu.errors.TrubleuWarning")
+
+COUNT = 1_000_000 if os.environ.get("TRUBLEU_SOAK") else 2_000
+BATCH = 1_000
+
+WORDS = [
+    "the",
+    "cat",
+    "cats",
+    "Running",
+    "runs",
+    "a",
+    "don't",
+    "é",
+    "\n",
+    "3.5",
+    "1,000",
+    "news",
+    "agreed",
+    "猫",
+    "x-y",
+]
+ODD = "aB.,'-0 \n\u00a0\u0301\u212a\u0130\ud800\U0001f600&;"
+NAMES = {"rouge1": "rouge-1", "rouge2": "rouge-2", "rougeL": "rouge-l", "rougeLsum": "rouge-lsum"}
+
+
+def text(generator: random.Random) -> str:
+    if generator.random() < 0.2:
+        return "".join(generator.choices(ODD, k=generator.randrange(25)))
+    return " ".join(generator.choices(WORDS, k=generator.randrange(9)))
+
+
+def batches(seed: int) -> Iterator[tuple[list[str], list[list[str]]]]:
+    """Yield outputs and their references; outputs are often references with words in another order."""
+    generator = random.Random(seed)
+    for _ in range(COUNT // BATCH):
+        references = [[text(generator) for _ in range(generator.choice([1, 1, 2]))] for _ in range(BATCH)]
+        outputs = []
+        for row in references:
+            words = row[0].split(" ")
+            if generator.random() < 0.5:
+                generator.shuffle(words)
+            outputs.append(" ".join(words) if generator.random() < 0.7 else text(generator))
+        yield outputs, references
+
+
+def test_ter() -> None:
+    generator = random.Random(5)
+    for outputs, references in batches(1):
+        options = {name: generator.random() < 0.5 for name in ("normalized", "no_punct", "asian_support")}
+        ours = Ter(**options, case_sensitive=generator.random() < 0.5)
+        peer = TER(ours.normalized, ours.no_punct, ours.asian_support, ours.case_sensitive)
+        found = ours.statistics(outputs, references).tolist()
+        for output, row, ours_found in zip(outputs, references, found, strict=True):
+            [theirs] = peer._extract_corpus_statistics([output], [[reference] for reference in row])
+            assert ours_found == theirs, (output, row, options)
+
+
+@pytest.mark.parametrize("stem", [False, True])
+def test_rouge(stem: bool) -> None:
+    peer = RougeScorer(list(NAMES), use_stemmer=stem)
+    for outputs, references in batches(2 + stem):
+        found = {name: metric(ours, stem=stem).statistics(outputs, references) for name, ours in NAMES.items()}
+        for i, (output, row) in enumerate(zip(outputs, references, strict=True)):
+            for name, score in peer.score_multi(row, output).items():
+                assert found[name][i, :3].tolist() == list(score), (name, output, row)
+
+
+def test_stems() -> None:
+    generator, stemmer = random.Random(4), PorterStemmer()
+    endings = "s es ies ed eed ing y ational ization ator alism iveness biliti logi ative ical ness ement ion e ll"
+    for _ in range(COUNT // BATCH):
+        words = [
+            "".join(generator.choices("abcdeilouysz4", k=generator.randrange(1, 7)))
+            + "".join(generator.choices(endings.split(), k=generator.randrange(3)))
+            for _ in range(BATCH)
+        ]
+        wanted = [stemmer.stem(word) if len(word) > 3 else word for word in words]
+        assert kernels.tokens(" ".join(words), "stems", True) == wanted
