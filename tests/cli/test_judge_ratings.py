@@ -151,6 +151,15 @@ def test_rankings_are_known_by_their_columns(run: Run, tmp_path: Path) -> None:
     assert {row["value"] for row in found["measures"]} == {1.0}
 
 
+def test_systems_are_left_out_of_all_sets_or_of_one(run: Run) -> None:
+    out = run(
+        "judge", "sets", "good", "small", *FAST, "--without", "S0", "--without", "good:S1", "-f", "json", "--quiet"
+    )[1]
+    assert [row["systems"] for row in json.loads(out)["settings"]] == [3, 2]
+    out = run("judge", "ratings", "good", *FAST, "--without", "S0", "--format", "json", "--quiet")[1]
+    assert json.loads(out)["setting"][0]["systems"] == 4
+
+
 @pytest.mark.parametrize("name", ["text", "json", "csv", "markdown", "latex", "html"])
 def test_many_sets(run: Run, name: str) -> None:
     code, out, _ = run("judge", "sets", "first=good", "small", *FAST, "--format", name, "--quiet")

@@ -87,6 +87,33 @@ def test_one_language_pair(run: Run) -> None:
     assert "40 resamples, seed 12345" in out
 
 
+def below_verdict(out: str) -> list[str]:
+    return out.partition("\n\n")[2].splitlines()
+
+
+def test_the_verdict_comes_first(run: Run) -> None:
+    code, out, _ = run("--tasks", "tasks.toml", "-m", "chrf", "-m", "bleu-2", "--resamples", "100")
+    assert code == 0
+    first, second, empty, *_ = out.splitlines()
+    assert first.startswith("System level: ")
+    assert " agrees best with people, Pearson r 0.9" in first
+    assert second.startswith("Segment level, ranked pairs: ")
+    assert " significantly better than " in second
+    assert empty == ""
+    code, out, _ = run("--ref", "ref.txt", "--human", "people.txt", "-m", "chrf", *OUTPUTS, "--resamples", "10")
+    assert code == 0
+    assert out.splitlines()[0].endswith("; it is the only metric.")
+
+
+def test_a_page(run: Run, tmp_path: Path) -> None:
+    call = ("--tasks", "tasks.toml", "-m", "chrf", "-m", "bleu-2", "--resamples", "20")
+    assert run(*call, "--format", "html", "--out", "page.html")[0] == 0
+    page = (tmp_path / "page.html").read_text()
+    assert page.count("<figure") == 2
+    assert "agrees best with people" in page
+    assert "<td" in page
+
+
 def test_what_is_not_given_is_not_computed(run: Run) -> None:
     for given, levels in (
         (("--human", "people.txt"), {"system"}),
@@ -110,13 +137,13 @@ def test_files_may_stand_between_options_and_one_system_needs_no_name(run: Run) 
 def test_any_name_will_do_for_a_language_pair(run: Run) -> None:
     code, out, err = run(*ALL, "--language-pair", "metric", "-m", "bleu")
     assert (code, err) == (0, "")
-    assert out.splitlines()[1].split() == ["metric", "metric"]
+    assert below_verdict(out)[1].split() == ["metric", "metric"]
 
 
 def test_several_language_pairs(run: Run) -> None:
     code, out, err = run("--tasks", "tasks.toml", "-m", "bleu", "-m", "chrf", "--resamples", "40", "--digits", "1")
     assert (code, err) == (0, "")
-    first = out.splitlines()[1].split()
+    first = below_verdict(out)[1].split()
     assert first == ["metric", "de-en", "fr-en", "average"]
     assert "average        chrf" in out
 
@@ -154,7 +181,8 @@ def test_one_system_only(run: Run) -> None:
     assert code == 0
     assert "all, system level: a correlation needs at least 3 systems and there is 1, so it is undefined" in err
     assert "people scored systems that have no outputs here: news.B.de-en.txt, news.C.de-en.txt" in err
-    assert out.splitlines()[3].split() == ["bleu", "–"]
+    assert below_verdict(out)[3].split() == ["bleu", "–"]
+    assert out.startswith("System level: Pearson r is undefined for every metric.")
     assert "nan" not in out.lower()
 
 

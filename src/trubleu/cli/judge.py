@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.cli.judge_ratings import add_ratings_parser, add_sets_parser
 from trubleu.cli.options import (
+    FORMATS,
     add_corpus_options,
     add_judge_engine_group,
     add_output_options,
@@ -348,7 +349,7 @@ def add_wmt_parser(protocols: argparse._SubParsersAction[Any]) -> None:
     drawn.add_argument("--resamples", type=int, default=1000, metavar="N", help="draws (1000); 0 for no intervals")
     drawn.add_argument("--confidence", type=float, default=0.95, metavar="C", help="of intervals (0.95)")
     drawn.add_argument("--seed", type=int, default=12345, metavar="N", help="of all draws (12345)")
-    out = add_output_options(parser, digits=WMT_DIGITS)
+    out = add_output_options(parser, formats=(*FORMATS, "html"), digits=WMT_DIGITS)
     out.add_argument(
         "--write-scores", metavar="PREFIX", help="write the metrics' PREFIX.seg.score.gz and PREFIX.sys.score.gz"
     )
@@ -361,10 +362,14 @@ def run_wmt(options: argparse.Namespace) -> None:
     from trubleu.execution.output_parts import prepare_folder
     from trubleu.execution.progress import Bars
     from trubleu.judge.wmt.judge import judge_wmt
-    from trubleu.render.judge_wmt import render_wmt
+    from trubleu.render.judge_wmt import render_wmt, render_wmt_page
 
     check_output(options)
     _check(options)
+    if options.format == "html":
+        from trubleu.render.explanation_page import load_page_templates
+
+        load_page_templates()  # what is not installed is said before files are read
     if options.metric:
         _build(options)  # a wrong name is said before files are read
     with (
@@ -393,7 +398,10 @@ def run_wmt(options: argparse.Namespace) -> None:
             steps=bars.stage,
         )
         _write_scores(options, report)
-    write_output(options, render_wmt(report, options.format, options.digits))
+    page = options.format == "html"
+    write_output(
+        options, render_wmt_page(report, options.digits) if page else render_wmt(report, options.format, options.digits)
+    )
 
 
 def _check(options: argparse.Namespace) -> None:

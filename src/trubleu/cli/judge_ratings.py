@@ -106,7 +106,7 @@ def _add_people_options(people: argparse._ArgumentGroup) -> None:
         "--without",
         action="append",
         metavar="SYSTEM",
-        help="leave out a system of a set, such as people whose texts are among the references; again for more",
+        help="leave out a system, such as people whose texts are among the references; of one set only: SET:SYSTEM",
     )
     people.add_argument("--scale", metavar="LOW:HIGH", help="the worst and the best rating: 1:5, 0:1, -25:0 (guessed)")
     people.add_argument(
@@ -182,6 +182,7 @@ def run_sets(options: argparse.Namespace) -> None:
             for left in ("refs", "ref", "ratings", "columns", "scores", "lower_is_better", "language_pair", "testset"):
                 setattr(own, left, None)
             own.systems, own.unrated_as = [folder], None
+            own.without = [each.removeprefix(f"{name}:") for each in options.without or ()]
             take_set(own)
             reports[name] = _judged(own, name, bars)
     report = judge_sets(reports)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from trubleu.render.judge_sets import render_sets as render_sets
     from trubleu.render.judge_sets import render_sets_page as render_sets_page
     from trubleu.render.judge_wmt import render_wmt as render_wmt
+    from trubleu.render.judge_wmt import render_wmt_page as render_wmt_page
     from trubleu.render.references import render_reference_check as render_reference_check
     from trubleu.render.scores import render_scores as render_scores
     from trubleu.render.studies import render_coverage as render_coverage
@@ -43,7 +44,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "judge_pairs": "render_pairs",
         "judge_ratings": "render_ratings render_ratings_page",
         "judge_sets": "render_sets render_sets_page",
-        "judge_wmt": "render_wmt",
+        "judge_wmt": "render_wmt render_wmt_page",
         "references": "render_reference_check",
         "scores": "render_scores",
         "studies": "render_coverage render_order render_power",

@@ -405,7 +405,10 @@ def histogram_chart(title: str, differences: NDArray[np.float64], a: str, b: str
 
 
 def bucket_chart(
-    title: str, labels: Sequence[str], systems: Mapping[str, Sequence[tuple[float, float | None, float | None] | None]]
+    title: str,
+    labels: Sequence[str],
+    systems: Mapping[str, Sequence[tuple[float, float | None, float | None] | None]],
+    y_title: str = "score",
 ) -> Chart:
     """Return the scores of systems in buckets: for each system a score and its interval in each, None for nothing."""
     numbers = [number for row in systems.values() for cell in row if cell for number in cell if number is not None]
@@ -427,7 +430,7 @@ def bucket_chart(
         title=title,
         description=f"{title}. " + "; ".join(mark.title for mark in marks),
         x_title="",
-        y_title="score",
+        y_title=y_title,
         x_ticks=_thinned([Tick(LEFT + room * (place + 0.5), label) for place, label in enumerate(labels)]),
         y_ticks=[Tick(y(level), value_text(level)) for level in levels],
         zero_y=y(0.0) if levels[0] < 0 < levels[-1] else None,

@@ -72,6 +72,14 @@ def headline(report: PairsReport) -> str:
     return f"{measure_of(row)} agrees best with people: Spearman’s ρ = {number_text(row.spearman)}{interval}"
 
 
+def verdict(report: PairsReport) -> Iterator[str]:
+    """Say which measure agrees best with people, and whether it is significantly better than the others."""
+    yield headline(report).removesuffix(".") + "."
+    if (row := best_row(report)) is not None:
+        yield from _doubt(row)
+        yield from _beaten(report, measure_of(row))
+
+
 def sentences(report: PairsReport) -> Iterator[str]:
     """Say how sure that is, whom the best measure beats, and what it rests on."""
     setting = report.setting

@@ -25,6 +25,7 @@ from trubleu.render.tables import (
     record_table,
     render_tables,
     stars,
+    with_verdict,
 )
 from trubleu.signature import number_text
 
@@ -53,14 +54,17 @@ def render_pairs(report: PairsReport, format: str = "text", digits: int = 3) -> 
     report
         What `judge_pairs` returns.
     format
-        ``text``, ``markdown`` and ``latex`` have tables as people print them. ``json`` and ``csv`` have flat rows with
-        everything in them, as `PairsReport.to_dict`.
+        ``text``, ``markdown`` and ``latex`` have the verdict and tables as people print them. ``json`` and ``csv``
+        have flat rows with everything in them, as `PairsReport.to_dict`.
     digits
         Decimals for people.
     """
     if format in FOR_PROGRAMS:
         return render_tables(record_tables(report), format, digits)
-    return render_tables(pairs_tables(report), format, digits, notes=tuple(pairs_notes(report)))
+    from trubleu.render.judge_page import verdict
+
+    said = with_verdict([*verdict(report)], format)
+    return said + render_tables(pairs_tables(report), format, digits, notes=tuple(pairs_notes(report)))
 
 
 def record_tables(report: PairsReport) -> list[Table]:

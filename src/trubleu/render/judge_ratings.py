@@ -20,7 +20,16 @@ from trubleu.judge.ratings.results import (
 from trubleu.judge.wmt.results import NoteRow
 from trubleu.render.charts import interval_text, strip, system_chart, table_grid, ticks, value_text
 from trubleu.render.explanation_page import content_policy, load_page_templates, page_script, report_style
-from trubleu.render.tables import FOR_PROGRAMS, Column, Estimate, Table, record_table, render_tables, stars
+from trubleu.render.tables import (
+    FOR_PROGRAMS,
+    Column,
+    Estimate,
+    Table,
+    record_table,
+    render_tables,
+    stars,
+    with_verdict,
+)
 from trubleu.stats.metric_tests import CALIBRATED
 
 if TYPE_CHECKING:
@@ -74,23 +83,6 @@ def render_ratings(report: RatingsReport, format: str = "text", digits: int = 3,
     verdict = with_verdict([row.verdict for row in report.verdicts], format)
     tables = [*headline_tables(report), *other_tables(report, all_pairs=all_pairs)]
     return verdict + render_tables(tables, format, digits, notes=tuple(ratings_notes(report)))
-
-
-def with_verdict(sentences: Sequence[str], format: str) -> str:  # noqa: A002
-    """Return sentences as they stand above the tables of a format.
-
-    Examples
-    --------
-    >>> with_verdict(["A is best.", "B follows."], "latex")
-    '% A is best.\\n% B follows.\\n'
-    """
-    if format == "latex":
-        return "".join(f"% {sentence}\n" for sentence in sentences)
-    if format == "html":
-        from html import escape
-
-        return "".join(f"<p>{escape(sentence)}</p>\n" for sentence in sentences)
-    return ("\n\n" if format == "markdown" else "\n").join(sentences) + "\n\n"
 
 
 def headline_tables(report: RatingsReport) -> Iterator[Table]:

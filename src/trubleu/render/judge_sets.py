@@ -10,8 +10,8 @@ from trubleu.judge.ratings.sets import RegretRow, SetValueRow
 from trubleu.judge.wmt.results import NoteRow
 from trubleu.render.charts import regret_chart, strip, table_grid, ticks, value_text
 from trubleu.render.explanation_page import content_policy, load_page_templates, page_script, report_style
-from trubleu.render.judge_ratings import described, with_verdict
-from trubleu.render.tables import FOR_PROGRAMS, Column, Estimate, Table, record_table, render_tables
+from trubleu.render.judge_ratings import described
+from trubleu.render.tables import FOR_PROGRAMS, Column, Estimate, Table, record_table, render_tables, with_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

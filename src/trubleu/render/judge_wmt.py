@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from trubleu._version import __version__
+from trubleu.errors import some
 from trubleu.judge.wmt.results import (
     AVERAGE,
     LEVELS,
@@ -15,12 +17,25 @@ from trubleu.judge.wmt.results import (
 )
 from trubleu.judge.wmt.statistics import SEGMENT_STATISTICS, SYSTEM_STATISTICS
 from trubleu.judge.wmt.tau import VARIANTS
-from trubleu.render.tables import FOR_PROGRAMS, Bounds, Column, Estimate, Table, record_table, render_tables, stars
+from trubleu.render.charts import bucket_chart, interval_text, system_legend, table_grid
+from trubleu.render.explanation_page import content_policy, load_page_templates, page_script, report_style
+from trubleu.render.tables import (
+    FOR_PROGRAMS,
+    Bounds,
+    Column,
+    Estimate,
+    Table,
+    record_table,
+    render_tables,
+    stars,
+    with_verdict,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from trubleu.judge.wmt.results import Level, WmtReport
+    from trubleu.render.charts import Chart
 
 TITLES: Final[dict[Level, str]] = {
     "system": "System level",
@@ -42,6 +57,8 @@ _NAMES: Final[dict[str, str]] = {
     **{variant: f"τ {variant}" for variant in VARIANTS},
 }
 
+_SIGNIFICANT: Final = 0.05
+
 _TESTS: Final = {
     "williams": "Williams' test",
     "permutation": "permutation of standardised scores",
@@ -57,15 +74,110 @@ def render_wmt(report: WmtReport, format: str = "text", digits: int = 3) -> str:
     report
         What `judge_wmt` returns.
     format
-        ``text``, ``markdown`` and ``latex`` have a table a level with a row a metric and a column a language pair, then
-        the other statistics, differences between metrics, and how the numbers were made. ``json`` and ``csv`` have flat
-        rows with everything in them, as `WmtReport.to_dict`.
+        ``text``, ``markdown`` and ``latex`` have the verdict, a table a level with a row a metric and a column a
+        language pair, then the other statistics, differences between metrics, and how the numbers were made. ``json``
+        and ``csv`` have flat rows with everything in them, as `WmtReport.to_dict`.
     digits
         Decimals for people.
     """
     if format in FOR_PROGRAMS:
         return render_tables(record_tables(report), format, digits)
-    return render_tables(wmt_tables(report), format, digits, notes=tuple(wmt_notes(report)))
+    said = with_verdict([*wmt_verdict(report)], format)
+    return said + render_tables(wmt_tables(report), format, digits, notes=tuple(wmt_notes(report)))
+
+
+def render_wmt_page(report: WmtReport, digits: int = 3) -> str:
+    """Return a report as one self-contained HTML page.
+
+    Raises
+    ------
+    MissingExtraError
+        If Jinja2 is not installed.
+    """
+    style, script = report_style(), page_script()
+    return (
+        load_page_templates()
+        .get_template("wmt.html.j2")
+        .render(
+            title="How well metrics agree with people",
+            verdicts=[*wmt_verdict(report)],
+            charts=[*_charts(report)],
+            legend=system_legend(_metrics(report)),
+            tables=[
+                {"title": table.title, "grid": table_grid(table, digits, table.title, _labels(table))}
+                for table in wmt_tables(report)
+            ],
+            how=[*wmt_notes(report)],
+            style=style,
+            script=script,
+            policy=content_policy(style, script),
+            version=__version__,
+        )
+    )
+
+
+def _labels(table: Table) -> int:
+    return next((place for place, column in enumerate(table.columns) if column.kind != "text"), len(table.columns))
+
+
+def _metrics(report: WmtReport) -> list[str]:
+    return [*dict.fromkeys(row.metric for row in report.agreements)]
+
+
+def _charts(report: WmtReport) -> Iterator[Chart]:
+    """Yield a chart for each level: metrics side by side in every language pair, with intervals."""
+    for level in LEVELS:
+        rows = [row for row in report.agreements if row.level == level and row.statistic == _headline(report, level)]
+        pairs = _pairs(rows)
+        cells = {(row.metric, row.language_pair): row for row in rows if row.value is not None}
+        if cells:
+            lines = {
+                metric: [
+                    None if (row := cells.get((metric, pair))) is None else (row.value or 0.0, row.low, row.high)
+                    for pair in pairs
+                ]
+                for metric in _metrics(report)
+            }
+            title = f"{TITLES[level]}: {_NAMES[_headline(report, level)]}"
+            yield bucket_chart(title, pairs, lines, "agreement")
+
+
+def _headline(report: WmtReport, level: Level) -> str:
+    return report.setting.tau if level == "rankings" else "pearson"
+
+
+def wmt_verdict(report: WmtReport) -> Iterator[str]:
+    """Say for each level which metric agrees best, on average where there are several language pairs."""
+    for level in LEVELS:
+        main = _headline(report, level)
+        rows = [row for row in report.agreements if row.level == level and row.statistic == main]
+        pairs = _pairs(rows)
+        if not rows:
+            continue
+        judged = [row for row in rows if row.language_pair == pairs[-1] and row.value is not None]
+        if not judged:
+            yield f"{TITLES[level]}: {_NAMES[main]} is undefined for every metric."
+            continue
+        best = max(judged, key=lambda row: row.value or 0.0)
+        value = interval_text(best.value, best.low, best.high)
+        head = f"{TITLES[level]}: {best.metric} agrees best with people, {_NAMES[main]} {value}"
+        if len(judged) == 1:
+            yield f"{head}; it is the only metric."
+            continue
+        p_values: dict[str, float] = {}
+        for row in report.differences:
+            if (row.level, row.language_pair, row.statistic) != (level, pairs[-1], main) or row.p_holm is None:
+                continue
+            if best.metric in (row.metric_x, row.metric_y):
+                other = row.metric_y if row.metric_x == best.metric else row.metric_x
+                p_values[other] = max(p_values.get(other, 0.0), row.p_holm)
+        level_with = [name for name, p in p_values.items() if p >= _SIGNIFICANT]
+        if not p_values:
+            yield f"{head}; whether it is significantly better than the others was not tested."
+        elif level_with:
+            yield f"{head}, but not significantly better than {some(level_with, 4)}."
+        else:
+            yield f"{head}, significantly better than {'all others' if len(p_values) > 1 else next(iter(p_values))}."
 
 
 def record_tables(report: WmtReport) -> list[Table]:

@@ -24,6 +24,7 @@ import re
 import unicodedata
 from contextvars import ContextVar
 from dataclasses import dataclass, fields
+from html import escape
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from trubleu.errors import UsageError, nearest
@@ -320,6 +321,21 @@ def width(text: str) -> int:
         0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
         for character in text
     )
+
+
+def with_verdict(sentences: Sequence[str], format: str) -> str:  # noqa: A002
+    """Return sentences as they stand above the tables of a format.
+
+    Examples
+    --------
+    >>> with_verdict(["A is best.", "B follows."], "latex")
+    '% A is best.\\n% B follows.\\n'
+    """
+    if format == "latex":
+        return "".join(f"% {sentence}\n" for sentence in sentences)
+    if format == "html":
+        return "".join(f"<p>{escape(sentence)}</p>\n" for sentence in sentences)
+    return ("\n\n" if format == "markdown" else "\n").join(sentences) + "\n\n"
 
 
 def joined(blocks: Iterable[str]) -> str:
