@@ -633,7 +633,7 @@ def test_settings_are_followed_when_a_study_is_opened_again(make: Make) -> None:
         assert audit(again) == []
     (study.folder / "study.yaml").write_text(text)
     with pytest.raises(
-        DataError, match="asks for 1 raters an item, but some items have 2 already; write raters: 2 again"
+        DataError, match="asks for 1 rater an item, but some items have 2 already; write raters: 2 again"
     ):
         Study.open(study.folder, sync=True)
     # A copy of the folder that is older sets nothing back when somebody looks at it.

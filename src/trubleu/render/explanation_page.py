@@ -29,6 +29,7 @@ from trubleu.render.explanation_text import (
 from trubleu.render.palette import STEPS, stylesheet
 from trubleu.render.similarity_page import SimilarityView, similarity_view
 from trubleu.render.word_views import ReferenceView, RunView, TokenView, minus, weight_classes
+from trubleu.style import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -328,7 +329,7 @@ def render_explanation_page(explanations: Mapping[str, Sequence[AnyExplanation]]
 
 def page_style() -> str:
     """Return the style sheet for texts with coloured n-grams and for what is around them."""
-    return stylesheet() + page_asset("page.css")
+    return tokens() + stylesheet() + page_asset("page.css")
 
 
 def report_style() -> str:
