@@ -212,6 +212,11 @@ def test_links(run: Run, folder: Path) -> None:
     assert "there is no rater 'cem'" in refused(run("rate", "links", "study", "--renew", "cem"))
     with Study.open("study") as study:
         assert len(study.raters()) == 4
+    with Study.open("study") as study:
+        study.store.put("url", "https://rate.example.org")  # as rate serve does
+    assert done(run("rate", "links", "study", "--add", "1")).split("\t")[1].startswith("https://rate.example.org/r/")
+    Path("twice.txt").write_text("eve\neve\n")
+    assert "two raters would have the label 'eve'" in refused(run("rate", "links", "study", "--labels", "twice.txt"))
 
 
 def test_people_and_pauses(run: Run) -> None:

@@ -108,7 +108,8 @@ def serve(options: argparse.Namespace) -> None:
             _warn(listening, url)
             if url is None and not _is_everywhere(listening):
                 url = here
-            study.store.put("url", url or "")  # for links that are made elsewhere
+            if options.url is not None or options.port:  # a free port is another one the next time
+                study.store.put("url", url or "")  # for links that are made elsewhere
             _run(options, study, listening, url)
     _say("The server has stopped; everything that was answered is saved.")
 

@@ -38,7 +38,7 @@ examples:
   trubleu rate import my-study Batch_123_results.csv --as mturk
 """
 
-WHATS: Final = ("references", "ratings", "raw", "mturk-tasks")
+WHATS: Final = ("references", "ratings", "wide", "raw", "mturk-tasks")
 """Those of `trubleu.rating.export`, said again so that ``--help`` need not load it (a test holds them equal)."""
 
 LAYOUTS: Final = ("table", "mturk")

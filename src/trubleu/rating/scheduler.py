@@ -493,7 +493,7 @@ def check_answer(
     text: str | None,
 ) -> None:
     """Refuse what cannot be an answer, before a database is asked."""
-    if scores is not None and (problem := check_scores(config, scores)):
+    if scores and (problem := check_scores(config, scores)):  # of the wrong number, once the task is known
         raise UsageError(problem)
     if text is not None and (len(text) > LONGEST_NOTE or unstorable(text)):
         raise UsageError(f"a comment may have {LONGEST_NOTE:,} characters, without NUL or half a surrogate pair")

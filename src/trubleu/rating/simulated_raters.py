@@ -181,8 +181,9 @@ class Page:
         return self.fields_of("")
 
     def fields_of(self, path: str) -> dict[str, str]:
-        """Return what the form with an address that ends so sends by itself."""
+        """Return what the form with an address that ends so sends by itself, the first one if none has."""
         found = re.search(rf'<form [^>]*action="[^"]*{re.escape(path)}".*?</form>', self.html, re.DOTALL)
+        found = found or re.search(r"<form.*?</form>", self.html, re.DOTALL)
         return {name: unescape(value) for name, value in _HIDDEN.findall(found.group() if found else "")}
 
     @property

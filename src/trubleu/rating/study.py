@@ -74,7 +74,7 @@ class Study:
     >>> task.item.texts
     ('fine',)
     >>> study.answer(rater, task.assignment, (5,), key=task.client_key, milliseconds=2100)
-    Outcome(counted=True, repeated=False, practice=False, right=None, feedback='')
+    Outcome(counted=True, repeated=False, practice=False, right=None, feedback='', different=False)
     >>> study.assign(rater) is None
     True
     >>> [(row.key, row.rater_name, row.score) for row in study.table()]

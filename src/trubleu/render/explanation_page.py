@@ -33,6 +33,7 @@ from trubleu.render.explanation_text import (
     weight_text,
 )
 from trubleu.render.tables import MISSING
+from trubleu.style import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -699,7 +700,7 @@ def render_explanation_page(explanations: Mapping[str, Sequence[AnyExplanation]]
 
 def page_style() -> str:
     """Return the style sheet for texts with coloured n-grams and for what is around them."""
-    return stylesheet() + page_asset("page.css")
+    return tokens() + stylesheet() + page_asset("page.css")
 
 
 def report_style() -> str:

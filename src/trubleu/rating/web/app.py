@@ -20,6 +20,7 @@ from trubleu.rating.web import join, lead, rater
 from trubleu.rating.web.connections import LimitedProtocol, Limits
 from trubleu.rating.web.security import Guard, Refusal, log, not_saved
 from trubleu.rating.web.site import STATIC, Site
+from trubleu.style import TOKENS
 
 if TYPE_CHECKING:
     from fastapi import Response
@@ -160,6 +161,10 @@ def _add_refusals(app: FastAPI, site: Site) -> None:
 
 class _Static(StaticFiles):
     """Style and script, which a browser may keep: their addresses change when they do."""
+
+    def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
+        """Find a file; the style that all pages share is elsewhere."""
+        return (str(TOKENS), TOKENS.stat()) if path == TOKENS.name else super().lookup_path(path)
 
     def file_response(self, *arguments: Any, **options: Any) -> Response:
         response = super().file_response(*arguments, **options)

@@ -24,6 +24,7 @@ from trubleu.rating.store.schema import meta
 from trubleu.rating.web.prolific import Tokens
 from trubleu.rating.web.sanitize import decimal, markdown, moment, visible
 from trubleu.rating.web.security import Buckets, Refusal, Signer, network_of
+from trubleu.style import TOKENS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -361,6 +362,6 @@ def _most_tasks(study: Study) -> int:
 
 def _version_of_static() -> str:
     digest = hashlib.sha256()
-    for path in sorted(STATIC.iterdir()):
+    for path in (TOKENS, *sorted(STATIC.iterdir())):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
