@@ -191,7 +191,7 @@ MISTAKES = [
         "explain --ref ref.txt sys.txt",
         "say which segments to explain, with one of --segment ID, --worst N and --differ N",
     ),
-    ("judge ratings.csv", "invalid choice: 'ratings.csv'; known: pairs, wmt"),
+    ("judge ratings.csv", "invalid choice: 'ratings.csv'; did you mean ratings?"),
     (f"judge pairs {REFS}", "there is nothing to judge by; give --ratings FILE with outputs and references, or a set"),
     (f"judge pairs {REFS} --ratings twice.csv", 'say which counts: repeats="mean", "first", "last" or "keep" (each'),
     (
