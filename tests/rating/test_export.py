@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.rating.test_summary import counted_scores, rate_all, some_score
+from tests.rating.test_summary import counted_scores, rate_all, relabel, some_score
 from trubleu.data import Ratings, References, weight_from_ratings
 from trubleu.errors import DataError, TrubleuWarning, UsageError
 from trubleu.files.delimited import guarded, unguarded
@@ -225,7 +225,8 @@ def test_nobody_is_named_unless_asked_for(make: Make, candidates: list[Item], tm
 
 def test_names_of_raters_differ(make: Make) -> None:
     study = make(1)
-    study.add_raters(5, labels=["x", "x", "x (1)", pseudonym(5, study.id), "y"])
+    study.add_raters(5, labels=["x", "z", "x (1)", pseudonym(5, study.id), "y"])
+    relabel(study, 2, "x")
     study.erase(5)
     names = rater_names(study.raters(), study.id, labels=True)
     assert len(set(names.values())) == 5

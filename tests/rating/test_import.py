@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.rating.test_summary import relabel
 from trubleu.errors import TrubleuError, TrubleuWarning, UsageError
 from trubleu.rating import Item, Study, StudyConfig, export_study, import_ratings
 from trubleu.rating.mturk import as_html, read_results
@@ -101,7 +102,9 @@ def test_again_after_somebody_was_erased_changes_nothing(make: Make, tmp_path: P
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 def test_the_export_of_a_study_is_nothing_new_to_it(make: Make, tmp_path: Path, labels: bool, ending: str) -> None:
     study = make(2, raters=4)
-    for new in study.add_raters(3, labels=["ann", "bob", "bob"]):
+    added = study.add_raters(3, labels=["ann", "bob", "other"])
+    relabel(study, 3, "bob")
+    for new in added:
         while task := study.assign(new.rater.id):
             study.answer(new.rater.id, task.assignment, (new.rater.id,), key=task.client_key)
     (tmp_path / "more.csv").write_text("item,rater,score\nk0,cem,4\nk1,cem,5\n")
@@ -135,7 +138,8 @@ def test_a_rater_of_another_study_is_somebody_else(make: Make, tmp_path: Path) -
 
 def test_names_that_may_be_somebody_else(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    study.add_raters(3, labels=["ann", "bob", "bob"])
+    study.add_raters(3, labels=["ann", "bob", "other"])
+    relabel(study, 3, "bob")
     first, second, third = (f"'rater {n} of {study.id[:8]}'" for n in (1, 2, 3))
     for name, message in (
         ("ann", f"'ann' is the label of a rater of this study; write {first} if that is who rated, or another name"),

@@ -72,7 +72,8 @@ def test_the_log_in_postgresql_cannot_be_emptied_either(make: Make) -> None:
         ),
         (
             "0",
-            "has tables of version 0, and this TruBLEU reads version 2; finish the study with the TruBLEU that made it",
+            f"has tables of version 0, and this TruBLEU reads version {SCHEMA}; "
+            "finish the study with the TruBLEU that made it",
         ),
         ("x", "does not say which version its tables have; restore it from a backup"),
     ],

@@ -9,6 +9,7 @@ from statistics import pstdev
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import sqlalchemy
 
 from tests.oracles import agreement as oracle
 from trubleu.data import weight_from_ratings
@@ -44,6 +45,12 @@ def rate_all(study: Study, raters: list[int], score: Callable[[int, str], int | 
 
 def some_score(rater: int, text: str) -> int:
     return 1 + (7 * rater + sum(map(ord, text)) * (3 if rater % 3 else 1)) % 5
+
+
+def relabel(study: Study, rater: int, label: str) -> None:
+    """Give a rater a label that somebody may have: older versions allowed it."""
+    change = sqlalchemy.text("UPDATE raters SET label = :label WHERE id = :id")
+    study.store.write(lambda connection: connection.execute(change, {"label": label, "id": rater}))
 
 
 def counted_scores(study: Study) -> dict[tuple[str, int], dict[int, int]]:

@@ -91,8 +91,8 @@ class Distinct(_Diversity):
 
     Examples
     --------
-    >>> Distinct(order=1).corpus(["i do not know", "i do"], [["no"], ["yes"]]).score
-    66.66666666666667
+    >>> round(Distinct(order=1).corpus(["i do not know", "i do"], [["no"], ["yes"]]).score, 2)
+    66.67
     """
 
     def __init__(self, order: int = 2, *, tokenize: Spec = "13a", lowercase: bool = False) -> None:
