@@ -72,8 +72,7 @@ def test_the_log_in_postgresql_cannot_be_emptied_either(make: Make) -> None:
         ),
         (
             "0",
-            f"has tables of version 0, and this TruBLEU reads version {SCHEMA}; "
-            "finish the study with the TruBLEU that made it",
+            f"has tables of version 0, and this TruBLEU reads version {SCHEMA}; finish the study with the TruBLEU",
         ),
         ("x", "does not say which version its tables have; restore it from a backup"),
     ],
