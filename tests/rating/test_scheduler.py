@@ -835,15 +835,26 @@ def test_an_answer_must_say_something(make: Make) -> None:
     assert audit(study) == []
 
 
-def test_questions_cannot_be_changed_once_a_study_is_made(make: Make) -> None:
+def test_questions_can_be_changed_until_there_are_raters(make: Make) -> None:
     study = make(1, questions=TWO)
     settings = study.folder / "study.yaml"
     text = settings.read_text()
+    settings.write_text(text.replace("points: 7", "points: 9"))
+    with Study.open(study.folder) as changed:
+        (rater,) = people(changed, 1)
+        task = changed.assign(rater, now=0)
+        assert task is not None
+        assert changed.answer(rater, task.assignment, (3, 9), key=task.client_key, now=0).counted
+        assert audit(changed) == []
+    # Whoever has read the settings before adds no rater by them.
+    with pytest.raises(DataError, match="other questions than"):
+        study.add_raters(1)
+    text = settings.read_text()
     settings.write_text(text.replace("Relevant?", "Is it relevant?").replace("required: true", "required: false"))
     Study.open(study.folder).close()
-    for old, new in (("points: 7", "points: 9"), ('"relevance"', '"topic"')):
+    for old, new in (("points: 9", "points: 7"), ('"relevance"', '"topic"')):
         settings.write_text(text.replace(old, new))
-        with pytest.raises(DataError, match=r"other questions than the study was made with: relevance \(3 points"):
+        with pytest.raises(DataError, match=r"other questions than .* when raters were added: relevance \(3 points"):
             Study.open(study.folder)
 
 

@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from trubleu.errors import TrubleuWarning, UsageError, some
 from trubleu.rating.config import question_key
-from trubleu.rating.create import found
+from trubleu.rating.create import fix_questions, found
 from trubleu.rating.insert_answers import TakenAnswer, answers_there, items_by_key, take_answers
 from trubleu.rating.items import Item
 from trubleu.rating.raters import CARRIED, adopt, checksums, keys, note, pseudonym, recall, remember
@@ -207,6 +207,7 @@ def _read(connection: Connection) -> _There:
 
 def _carry(connection: Connection, config: StudyConfig, other: Study, there: _There, now: int) -> _Made:
     lock_study(connection)
+    fix_questions(connection, config)
     same, changed = _same_items(items_by_key(connection), there.items)
     people, added = _carry_raters(connection, config, other, there, now)
     before = answers_there(connection)

@@ -25,6 +25,7 @@ from trubleu.rating.scheduler import SHUFFLES
 from trubleu.rating.secret import SECRET, keep_secret, new_secret, read_secret
 from trubleu.rating.store.database import Store, get_meta, lock_study, put_meta, secret_of
 from trubleu.rating.store.schema import SCHEMA, items
+from trubleu.rating.store.schema import raters as people
 from trubleu.rating.store.updates import ITEM, ITEMS, QUESTIONS, TIP, row_mac
 
 if TYPE_CHECKING:
@@ -238,18 +239,33 @@ def _older_secret(store: Store) -> str:
 
 
 def check_kind(store: Store, config: StudyConfig, folder: Path) -> None:
-    """Refuse settings of another kind than the study was made as, or with other questions."""
+    """Refuse settings of another kind than the study was made as, or with other questions once there are raters."""
     kind = store.get("kind")
     if kind != config.kind:
         raise DataError(
             f"{folder / SETTINGS} says kind: {config.kind}, but the study was made as {kind}; change it back"
         )
-    if (made := store.get(QUESTIONS)) != question_key(config):
-        said = ", ".join(f"{name or 'the question'} ({points} points)" for name, points in json.loads(made or "[]"))
-        raise DataError(
-            f"{folder / SETTINGS} has other questions than the study was made with: {said}; change them back, as "
-            "answers are kept by their names, order and points (wording, labels and required may change)"
-        )
+    store.read(lambda connection: check_questions(connection, config))
+
+
+def check_questions(connection: Connection, config: StudyConfig) -> None:
+    """Refuse questions other than those that the first rater was added with."""
+    made = get_meta(connection, QUESTIONS)
+    if made == question_key(config) or not connection.execute(select(func.count()).select_from(people)).scalar():
+        return
+    said = ", ".join(f"{name or 'the question'} ({points} points)" for name, points in json.loads(made or "[]"))
+    raise DataError(
+        f"study.yaml has other questions than the study had when raters were added: {said}; change them back (wording, "
+        "labels and required may change), or make a new study with rate new --config"
+    )
+
+
+def fix_questions(connection: Connection, config: StudyConfig) -> None:
+    """Before a rater is added, keep the questions as they are now: they do not change from the first rater on."""
+    if get_meta(connection, QUESTIONS) != question_key(config):
+        lock_study(connection)
+        check_questions(connection, config)
+        put_meta(connection, QUESTIONS, question_key(config))
 
 
 def _write_settings(folder: Path, config: StudyConfig) -> StudyConfig:

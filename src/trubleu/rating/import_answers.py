@@ -10,6 +10,7 @@ from sqlalchemy import select
 
 from trubleu.errors import DataError, UsageError, shown
 from trubleu.rating.carry import Carried
+from trubleu.rating.create import fix_questions
 from trubleu.rating.export import rater_names
 from trubleu.rating.gold import exclude_by_rule
 from trubleu.rating.insert_answers import TakenAnswer, answers_there, items_by_key, take_answers
@@ -135,6 +136,7 @@ def _import(
     now: int,
 ) -> Carried:
     lock_study(connection)
+    fix_questions(connection, config)
     gold = items_by_key(connection, "gold")
     here = items_by_key(connection) | gold
     people = _People(connection, platform, now)

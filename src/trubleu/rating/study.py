@@ -15,7 +15,7 @@ from trubleu.rating import raters as people
 from trubleu.rating import scheduler
 from trubleu.rating.audit import check as check_store
 from trubleu.rating.config import StudyConfig, read_config
-from trubleu.rating.create import LEAD, SETTINGS, bring_in_step, check_kind, found, in_step, open_store
+from trubleu.rating.create import LEAD, SETTINGS, bring_in_step, check_kind, fix_questions, found, in_step, open_store
 from trubleu.rating.store import queries
 from trubleu.rating.store.schema import log
 
@@ -391,6 +391,7 @@ class Study:
         def work(connection: Connection) -> list[NewRater]:
             if links is not None:
                 people.check_links(connection, links)
+            fix_questions(connection, self.config)
             people.check_labels(connection, labels)
             return [
                 people.add_rater(
@@ -434,9 +435,12 @@ class Study:
         people.check_name(external, "the id of a rater")
         people.check_name(label, "the label of a rater")
         at = self._at(now)
-        return self.store.write(
-            lambda connection: people.enter(connection, entry=entry, external=external, label=label, now=at)
-        )
+
+        def work(connection: Connection) -> NewRater:
+            fix_questions(connection, self.config)
+            return people.enter(connection, entry=entry, external=external, label=label, now=at)
+
+        return self.store.write(work)
 
     def new_link(self, rater: int, *, now: int | None = None) -> str:
         """Give a rater a new token and return it; the old link no longer works."""

@@ -110,7 +110,7 @@ RATER = (
 """Those of a rater; how much was answered follows from the log."""
 
 QUESTIONS = "questions"
-"""The setting that holds the names and points of the questions, which do not change once a study is made."""
+"""The setting that holds the names and points of the questions, which do not change from the first rater on."""
 
 ITEMS = "items"
 """The setting that holds how many items there are, of all roles."""
