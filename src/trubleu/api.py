@@ -30,7 +30,7 @@ def corpus_score(
     Parameters
     ----------
     outputs
-        One text a segment.
+        One text per segment.
     references
         For each segment a list of its references (sacreBLEU's lists are the other way round), or a `References`.
     metric

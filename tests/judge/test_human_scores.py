@@ -121,5 +121,5 @@ def test_very_many_different_numbers_of_raters_still_give_differences() -> None:
 
 
 def test_no_ratings_at_all() -> None:
-    with pytest.raises(DataError, match="has no ratings; give one a row"):
+    with pytest.raises(DataError, match="has no ratings; give one per row"):
         Opinions.of(Ratings([], [], [], []), ["A", "B"], REFERENCES, Notes())

@@ -18,6 +18,7 @@ from trubleu.data import References
 from trubleu.errors import DataError, UsageError
 from trubleu.metrics import Bleu, Distinct, SelfBleu, metric
 from trubleu.scoring import Sampling, score_systems
+from trubleu.scoring.partitions import learning_in_parts
 from trubleu.stats import total
 from trubleu.text import tokenizer
 
@@ -115,6 +116,8 @@ def test_parts_of_a_corpus_are_refused() -> None:
         assert ours.learns
         with pytest.raises(UsageError, match=rf"^{ours.name} compares the outputs of a system with each other"):
             ours.learned(References.from_lists([["a"]]))
+        with pytest.raises(UsageError, match=f"{ours.name} must see all outputs of a system at once; score whole files"):
+            learning_in_parts({ours.name: ours})
 
 
 @pytest.mark.parametrize(

@@ -272,7 +272,7 @@ def _limits(options: argparse.Namespace) -> Limits:
 
 
 def _logging(quiet: bool) -> dict[str, Any]:
-    """Return where lines go: standard error, with the time; what repeats itself, a few times a minute only."""
+    """Return where lines go: standard error, with the time; what repeats itself, a few times per minute only."""
     from trubleu.rating.web.connections import SparingLog
 
     stream = {"class": "logging.StreamHandler", "formatter": "line", "stream": "ext://sys.stderr"}

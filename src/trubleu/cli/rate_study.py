@@ -294,7 +294,7 @@ def add_links_parser(commands: argparse._SubParsersAction[Any]) -> None:
     parser.set_defaults(run=links, files=[])
     parser.add_argument("study", metavar="STUDY", help="the folder of the study")
     parser.add_argument("--add", type=int, metavar="N", help="how many raters to add")
-    parser.add_argument("--labels", metavar="FILE", help="what to call them, one a line")
+    parser.add_argument("--labels", metavar="FILE", help="what to call them, one per line")
     parser.add_argument("--renew", metavar="RATER", help="give a rater a new link instead; the old one ceases to work")
     parser.add_argument(
         "--url",
@@ -340,7 +340,7 @@ def links(options: argparse.Namespace) -> None:
         [] if options.labels is None else [line.strip() for line in read_text_lines(options.labels) if line.strip()]
     )
     if options.labels is not None and not labels:
-        raise UsageError(f"{options.labels} holds no labels; write one a line")
+        raise UsageError(f"{options.labels} holds no labels; write one per line")
     if (options.renew is not None) == (options.add is not None or bool(labels)):
         raise UsageError("rate links needs --add N or --labels FILE for new raters, or --renew RATER for a new link")
     given = None if options.url is None else check_url(options.url)

@@ -388,7 +388,7 @@ class _Scores:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SegmentScores(_Scores):
-    """Scores that metrics gave to segments, one a row, in columns; checked once and never changed.
+    """Scores that metrics gave to segments, one per row, in columns; checked once and never changed.
 
     Make one with `read`; the constructor takes the columns themselves, or one string where all rows have the same.
 
@@ -485,7 +485,7 @@ class SegmentScores(_Scores):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class SystemScores(_Scores):
-    """Scores that metrics gave to systems, one a row, in columns; checked once and never changed.
+    """Scores that metrics gave to systems, one per row, in columns; checked once and never changed.
 
     Make one with `read`; the constructor takes the columns themselves. All is as in `SegmentScores`, without segments.
 

@@ -153,7 +153,7 @@ Repeats: TypeAlias = Literal["refuse", "mean", "first", "last", "keep"]
 
 @dataclass(frozen=True, slots=True)
 class Ratings:
-    """Ratings of outputs, one a row, in columns; checked once and never changed.
+    """Ratings of outputs, one per row, in columns; checked once and never changed.
 
     Make one with `read`, `from_rows` or `from_frame`; the constructor takes the columns themselves.
 

@@ -352,7 +352,7 @@ def _nest(frame: pl.DataFrame) -> pl.DataFrame | None:
 
 
 def _polars_items(frame: pl.DataFrame) -> pl.DataFrame | None:
-    """Return the references of all segments, one a row, if each segment has some."""
+    """Return the references of all segments, one per row, if each segment has some."""
     polars = polars_module()
     column = frame.get_column("references")
     if not isinstance(column.dtype, polars.List) or not isinstance(column.dtype.inner, polars.Struct):

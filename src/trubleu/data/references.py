@@ -717,7 +717,7 @@ class References:
         return self._from_columns(self._columns()._replace(messages=exact_texts(messages)))
 
     def messages_as_references(self) -> References:
-        """Return the messages as references of their own, one a segment, for metrics that compare outputs with them.
+        """Return the messages as references of their own, one per segment, for metrics that compare outputs with them.
 
         They are kept, so that several systems and metrics share what is made of them.
 

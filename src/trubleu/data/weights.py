@@ -31,7 +31,7 @@ def weight_from_ratings(ratings: Sequence[int]) -> float:
     Parameters
     ----------
     ratings
-        One or more integers from 1 to 5, one a rater.
+        One or more integers from 1 to 5, one per rater.
 
     Raises
     ------

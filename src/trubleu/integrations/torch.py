@@ -106,7 +106,7 @@ class TrubleuMetric(torchmetrics.Metric):
         Parameters
         ----------
         outputs
-            One text a segment: a list, or anything that can be gone through once.
+            One text per segment: a list, or anything that can be gone through once.
         references
             For each segment a list of its references, or a `References`.
         weights

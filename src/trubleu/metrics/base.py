@@ -160,7 +160,7 @@ class Metric(ABC):
         Parameters
         ----------
         outputs
-            One text a segment.
+            One text per segment.
         references
             The references of each segment.
         threads

@@ -88,7 +88,7 @@ class IBleu(BleuOptions):
         references = as_references(references, outputs)
         whole = references.references if isinstance(references, PreparedReferences) else references
         source = whole.messages_as_references()
-        # The source is one text a segment: what there is to wait for is the references.
+        # The source is one text per segment: what there is to wait for is the references.
         return np.hstack(
             [
                 self.bleu.statistics(outputs, references, threads=threads, progress=progress),

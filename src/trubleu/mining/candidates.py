@@ -138,7 +138,7 @@ def candidates_to_frame(candidates: Candidates) -> pl.DataFrame:
 
 
 def _nested_frame(candidates: Candidates) -> pl.DataFrame:
-    """Make a frame with one row a seed and the fields of JSON lines."""
+    """Make a frame with one row per seed and the fields of JSON lines."""
     polars = polars_module()
     long = candidates_to_frame(candidates)
     scores = polars.struct(

@@ -108,7 +108,7 @@ def _sync_wanted(connection: Connection, config: StudyConfig, now: int) -> None:
     most = connection.execute(select(func.max(items.c.load)).where(items.c.role == "item")).scalar() or 0
     if config.raters < before and most > config.raters:
         raise DataError(
-            f"study.yaml asks for {counted(config.raters, 'rater')} an item, but some items have {most} already; "
+            f"study.yaml asks for {counted(config.raters, 'rater')} per item, but some items have {most} already; "
             f"write raters: {before} again"
         )
     connection.execute(items.update().where(items.c.role == "item").values(wanted=config.raters))

@@ -102,7 +102,7 @@ def write_references(path: PathLike, form: Format, records: Sequence[Mapping[str
 
 
 def _references_frame(records: Sequence[Mapping[str, Any]]) -> Any:
-    """Return a frame with a row a segment; what has no column of its own is JSON in the field ``extra``."""
+    """Return a frame with a row per segment; what has no column of its own is JSON in the field ``extra``."""
     polars = polars_module()
     text = polars.String
     references = [[_flat_reference(each) for each in record["references"]] for record in records]
@@ -383,7 +383,7 @@ def _reference(item: Item, rows: Sequence[RatingRow], wanted: int, config: Study
     record |= {"text": item.texts[0], "weight": None if weight is None else float(weight)}
     if _is_plain(config):
         record["ratings"] = [row.score for row in rows]
-    else:  # ratings of references are whole numbers from 1 to 5, one a rater
+    else:  # ratings of references are whole numbers from 1 to 5, one per rater
         names = [question.name or "score" for question in config.questions]
         record["scores_of_raters"] = {
             name: [row.score for row in rows if row.question == at] for at, name in enumerate(names)

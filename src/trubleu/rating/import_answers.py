@@ -119,7 +119,7 @@ def import_answers(
         check_name(answer.rater, f"{answer.place}: the id of a rater")
         if len(answer.scores) != needed:
             raise DataError(
-                f"{answer.place}: there are {len(answer.scores)} scores, but the study has {needed} an item"
+                f"{answer.place}: there are {len(answer.scores)} scores, but the study has {needed} per item"
             )
         if problem := check_scores(config, answer.scores):
             raise DataError(f"{answer.place}: {problem}")

@@ -349,7 +349,7 @@ def _records(path: PathLike) -> Iterator[tuple[str, str, dict[str, Any]]]:
             table = read_parquet(stream, name, _FIELDS)
             if not {"references", "response"} & set(table.names):
                 raise DataError(
-                    f"{name}: there is neither a column references (candidates, a row a segment) nor response "
+                    f"{name}: there is neither a column references (candidates, a row per segment) nor response "
                     f"(triples); columns found: {some(table.names) or 'none'}"
                 )
             for row, record in enumerate(table.rows()):

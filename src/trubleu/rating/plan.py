@@ -34,7 +34,7 @@ class Plan:
         How long that takes all people together.
     people, items_each
         How many people it takes if nobody works longer than is asked of them, and how many items each of them rates at
-        most. Nobody rates an item twice, so there are at least as many people as ratings an item.
+        most. Nobody rates an item twice, so there are at least as many people as ratings per item.
     minutes_each
         How long each of them is busy at most.
     cost, currency
@@ -78,13 +78,13 @@ def make_plan(
     Parameters
     ----------
     config
-        The settings: ratings an item, gold, practice, the most ratings per rater, pay.
+        The settings: ratings per item, gold, practice, the most ratings per rater, pay.
     items
         How many items there are.
     there
         How many ratings that count there are already.
     least_people
-        How many different people an item still needs; if not given, as many as there are ratings an item.
+        How many different people an item still needs; if not given, as many as there are ratings per item.
     seconds_per_item
         How long a task takes; as the settings say if not given.
     per_hour

@@ -182,7 +182,7 @@ class Study:
                     store.write(lambda connection: bring_in_step(connection, config, now=study._at(now)))
                 else:
                     warnings.warn(
-                        f"{at / SETTINGS} asks for other ratings an item, practice or gold items than the study has "
+                        f"{at / SETTINGS} asks for other ratings per item, practice or gold items than the study has "
                         "now; they hold once trubleu rate serve is started again",
                         TrubleuWarning,
                         stacklevel=2,

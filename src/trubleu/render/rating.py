@@ -191,7 +191,7 @@ def plan_table(made: Plan, *, for_people: bool) -> Table:
         ("ratings to be given", f"{made.missing:,}"),
         ("gold items on top", f"{made.gold:,}"),
         ("practice on top", f"{made.practice:,}"),
-        ("seconds a task", f"{made.seconds_per_item:g}"),
+        ("seconds per task", f"{made.seconds_per_item:g}"),
         ("hours", f"{made.hours:,.2f}"),
         ("people", f"{made.people:,}"),
         ("items each, at most", f"{made.items_each:,}"),

@@ -23,8 +23,8 @@ def render_scores(report: ScoreReport, format: str = "text", digits: int = 2) ->
     report
         What `score_systems` returns.
     format
-        ``text``, ``markdown`` and ``latex`` have a row a system and a column a metric, then tests, segments and how the
-        numbers were made. ``json`` and ``csv`` have flat rows with everything in them, as `ScoreReport.to_dict`.
+        ``text``, ``markdown`` and ``latex`` have a row per system and a column per metric, then tests, segments and how
+        the numbers were made. ``json`` and ``csv`` have flat rows with everything in them, as `ScoreReport.to_dict`.
     digits
         Decimals for people.
 

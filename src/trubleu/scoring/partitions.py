@@ -87,6 +87,8 @@ def learning_in_parts(metrics: Mapping[str, Metric]) -> dict[str, LearningMetric
         If what one of them learns does not add up over parts.
     """
     learning = {name: metric for name, metric in metrics.items() if metric.learns}
+    if whole := [name for name, metric in learning.items() if metric.among_outputs]:
+        raise UsageError(f"{some(whole)} must see all outputs of a system at once; score whole files, without --engine")
     if other := [name for name, metric in learning.items() if not isinstance(metric, LearningMetric)]:
         raise UsageError(
             f"{some(other)} must know the references of all segments before one is scored, and what it learns does not "

@@ -28,7 +28,7 @@ _HALF = np.uint64(32)
 
 
 class AliasTable:
-    """Distributions over the columns of a matrix, one a row, from which any number of draws take two look-ups each.
+    """Distributions over the columns of a matrix, one per row, from which any number of draws take two look-ups each.
 
     A draw is a function of 64 random bits in whole numbers, so that the same bits give the same draws everywhere.
 

@@ -150,7 +150,7 @@ class UnitDraws:
             return None
         numbers = np.arange(n) if items is None else np.asarray(items)
         if numbers.dtype.kind not in "iu" or numbers.shape != (n,):
-            raise DataError(f"items must be a flat list of {n} whole numbers, one a row of the table")
+            raise DataError(f"items must be a flat list of {n} whole numbers, one per row of the table")
         outside = np.flatnonzero((numbers < 0) | (numbers >= universe))
         if len(outside):
             raise DataError(

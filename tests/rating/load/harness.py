@@ -179,7 +179,7 @@ def report(name: str, study: Study, done: Simulation, **more: object) -> None:
         "raters": len(done.raters),
         "at once": SIZE.at_once,
         "items": SIZE.items,
-        "ratings an item": SIZE.wanted,
+        "ratings per item": SIZE.wanted,
         "answers": len(done.answers),
         "uncounted": sum(not row.counted for row in study.table()),
         "unable": sum(answer.scores is None for answer in done.answers),

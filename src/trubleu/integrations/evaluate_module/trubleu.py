@@ -31,7 +31,7 @@ number was made.
 
 USAGE: Final = """
 Args:
-    predictions: one text a segment.
+    predictions: one text per segment.
     references: for each segment a list of its references, or one text.
     weights: for each segment a list of its references' weights, from -1 to 1; None in a list for "not rated yet".
     messages: what each prediction answers to, translates or shortens, for metrics that look at it.

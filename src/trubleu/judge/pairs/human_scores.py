@@ -56,7 +56,7 @@ class Opinions:
             If no rating is of a system and a segment that are known.
         """
         if not len(ratings):
-            raise DataError(f"{ratings.source} has no ratings; give one a row")
+            raise DataError(f"{ratings.source} has no ratings; give one per row")
         _tell_unknown(ratings, systems, references, notes)
         names = {name: place for place, name in enumerate(systems)}
         positions = references.positions()

@@ -136,7 +136,7 @@ def judge_ratings(
     Parameters
     ----------
     outputs
-        The texts of each system, one a segment of the references, None where a system has none. Empty if all scores
+        The texts of each system, one per segment of the references, None where a system has none. Empty if all scores
         are given.
     references
         What outputs are scored against; None if all scores are given.

@@ -63,7 +63,7 @@ class Replicator(Protocol[Key]):
 
     @abstractmethod
     def replicates(self, draws: Resampling) -> Mapping[Key, NDArray[np.float64]]:
-        """Return some resamples of each statistic, one a row."""
+        """Return some resamples of each statistic, one per row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,7 +51,7 @@ class WmtTask:
     language_pair
         What it is called in rows.
     outputs
-        The texts of each system, one a segment.
+        The texts of each system, one per segment.
     references
         What metrics compare outputs with; not needed if all scores come from files.
     human
@@ -291,7 +291,7 @@ class TaskFiles:
     weights
         Of references in several files.
     source
-        What was translated, one text a line.
+        What was translated, one text per line.
     outputs
         ``PATH`` or ``NAME=PATH`` for each system.
     human, rankings

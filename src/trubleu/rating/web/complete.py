@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from trubleu.rating.study import Study
 
-_TOLD: Final = "told"  # the setting that holds with how many ratings an item somebody was told
+_TOLD: Final = "told"  # the setting that holds with how many ratings per item somebody was told
 _SECONDS: Final = 30  # that an address or a command may take
 _LEAST = select(items.c.load, items.c.wanted).where(items.c.role == "item").order_by(items.c.load).limit(1)
 _OPEN = select(items.c.id).where(items.c.role == "item", items.c.counted < items.c.wanted).limit(1)
@@ -29,7 +29,7 @@ _OPEN = select(items.c.id).where(items.c.role == "item", items.c.counted < items
 def tell_if_complete(study: Study) -> threading.Thread | None:
     """Tell whom the settings name, once, if every item has its ratings; the thread that does, None if nobody is told.
 
-    With several servers, one of them does. If more ratings an item are asked for later, it is told again.
+    With several servers, one of them does. If more ratings per item are asked for later, it is told again.
     """
     told = study.config.on_complete
     if told is None or not study.store.read(_is_complete) or not study.store.write(_is_first):

@@ -162,7 +162,7 @@ class LimitedProtocol(H11Protocol):
 
 
 class SparingLog(logging.Filter):
-    """Lets a message through a few times a minute, and says how often it came beyond that: no flood fills a disk.
+    """Lets a message through a few times per minute, and says how often it came beyond that: no flood fills a disk.
 
     Parameters
     ----------

@@ -125,7 +125,7 @@ class Pool:
     qualities
         How good each candidate truly is, from 1 to 5.
     outputs
-        What each system answers, one text a segment.
+        What each system answers, one text per segment.
     output_qualities
         How good each of these truly is.
 
