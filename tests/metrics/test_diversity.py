@@ -116,7 +116,7 @@ def test_parts_of_a_corpus_are_refused() -> None:
         assert ours.learns
         with pytest.raises(UsageError, match=rf"^{ours.name} compares the outputs of a system with each other"):
             ours.learned(References.from_lists([["a"]]))
-        with pytest.raises(UsageError, match=f"{ours.name} must see all outputs of a system at once; score whole files"):
+        with pytest.raises(UsageError, match=f"{ours.name} must see all outputs of a system at once; score"):
             learning_in_parts({ours.name: ours})
 
 
