@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import pytest
@@ -11,7 +13,6 @@ from playwright.sync_api import sync_playwright
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from playwright.sync_api import Browser, Page
 
@@ -45,6 +46,16 @@ def browser() -> Iterator[Browser]:
         started = playwright.chromium.launch(executable_path=path, args=[*QUIET, *sandbox], timeout=TIMEOUT)
         yield started
         started.close()
+
+
+def violations(page: Page) -> list[str]:
+    """Return what axe-core finds wrong with a page for people who use it with other senses or devices."""
+    spec = find_spec("axe_playwright_python")
+    assert spec is not None
+    assert spec.origin is not None
+    page.evaluate(Path(spec.origin).with_name("axe.min.js").read_text("utf-8"))
+    found = page.evaluate("axe.run()")["violations"]
+    return [f"{rule['id']}: {node['html'][:200]}" for rule in found for node in rule["nodes"]]
 
 
 class Visit:

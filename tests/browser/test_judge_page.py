@@ -93,7 +93,7 @@ def test_pairs_and_kinds_are_filtered(visit: Opener, page_file: Path) -> None:
     seen.page.locator("#pair").select_option("1")
     assert set(numbers(seen, "pair")) == {1.0}
     named = (
-        seen.page.locator("article:visible").first.locator("section.system h4 > span:first-child").all_text_contents()
+        seen.page.locator("article:visible").first.locator(".system h4 > span:first-child").all_text_contents()
     )
     assert named == ["good", "copy"]
     seen.page.locator("#pair").select_option("")
@@ -101,7 +101,7 @@ def test_pairs_and_kinds_are_filtered(visit: Opener, page_file: Path) -> None:
     kinds = seen.page.locator("article:visible").evaluate_all("all => all.map(one => one.dataset.kind)")
     assert set(kinds) == {"AB"}
     first = seen.page.locator("article:visible").first
-    a, b = first.locator("section.system h4 > span:first-child").all_text_contents()
+    a, b = first.locator(".system h4 > span:first-child").all_text_contents()
     expect(first.locator(".verdict")).to_have_text(f"The metric prefers {a}, people prefer {b}.")
 
 
@@ -241,7 +241,7 @@ def test_it_works_by_keyboard(visit: Opener, page_file: Path) -> None:
 
 def test_arrow_keys_go_from_word_to_word(visit: Opener, page_file: Path) -> None:
     seen = visit(page_file)
-    output = seen.page.locator("article:visible section.system .output").filter(has=seen.page.locator(".t + .t")).first
+    output = seen.page.locator("article:visible .system .output").filter(has=seen.page.locator(".t + .t")).first
     words = output.locator(".t")
     stops = words.evaluate_all("all => all.filter(one => one.tabIndex === 0).length")
     assert stops == 1

@@ -1,4 +1,4 @@
-"""Every page on a narrow screen: what is wide scrolls in its box, which says so."""
+"""Every report on narrow screens, where what is wide scrolls in its box, and under axe-core."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 import trubleu
 from tests.browser import test_compare_page
+from tests.browser.conftest import violations
 from tests.judge import test_ratings
 from tests.judge.example import make_report
 from trubleu.explain import explain
@@ -71,3 +72,11 @@ def test_there_is_no_hint_where_everything_fits(visit: Callable[..., Visit], any
     seen = visit(any_page, width=1600)
     assert not any(box["hint"] for box in seen.page.locator(".scroll").evaluate_all(HINTS) if not box["wide"])
     assert not all(box["hint"] for box in seen.page.locator(".scroll").evaluate_all(HINTS))
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (320, "dark")])
+def test_axe_finds_nothing(visit: Callable[..., Visit], any_page: Path, width: int, scheme: Scheme) -> None:
+    seen = visit(any_page, width=width, scheme=scheme)
+    assert violations(seen.page) == []
+    seen.page.locator("details").evaluate_all("all => all.forEach(one => one.open = true)")
+    assert violations(seen.page) == []

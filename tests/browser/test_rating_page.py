@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import uvicorn
 
-from tests.browser.conftest import CONTRASTS, TIMEOUT
+from tests.browser.conftest import CONTRASTS, TIMEOUT, violations
 from trubleu.rating import Item, Study, StudyConfig
 from trubleu.rating.config import Completion, Entry, Gold, Question, example
 from trubleu.rating.web import create_app
@@ -545,6 +545,43 @@ def test_every_width_and_colour(kind: str, width: int, scheme: str, made: Any, o
     assert min(rater.contrasts("main th, main td, main dt, main dd, .note, .button, label, summary, .state")) >= 4.5
     assert rater.problems == []
     assert rater.outside == []
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (320, "dark")])
+@pytest.mark.parametrize("kind", ["response", "pair"])
+def test_axe_finds_nothing(kind: str, width: int, scheme: str, made: Any, opened: Open) -> None:
+    questions = (
+        Question("Relevant?", ("no", "partly", "yes"), "relevance"),
+        Question("Fun?", name="fun", required=False),
+    )
+    study, url = made(2, kind=kind, questions=questions, consent="We keep your *answers*.", comments=True)
+    new = study.add_raters(1)[0]
+    rater = opened(url, width=width, scheme=scheme)
+    pages = {}
+
+    def look(name: str) -> None:
+        pages[name] = violations(rater.page)
+
+    rater.page.goto(f"{url}/r/{new.token}")
+    look("consent")
+    rater.page.locator("main button").first.click()
+    rater.page.get_by_role("button", name="Start").click()
+    rater.at("task")
+    look("task")
+    rater.page.locator("details").evaluate_all("all => all.forEach(one => one.open = true)")
+    look("task, all open")
+    while task := study.assign(new.rater.id):
+        scores = (3, 2) * (2 if kind == "pair" else 1)
+        study.answer(new.rater.id, task.assignment, scores, key=task.client_key)
+    rater.page.goto(f"{url}/r/{new.token}")
+    look("done")
+    rater.page.goto(f"{url}/lead/{study.lead_token}")
+    look("lead")
+    rater.page.goto(f"{url}/lead/raters/{new.rater.id}")
+    look("rater")
+    rater.page.goto(f"{url}/lead/items/1")
+    look("item")
+    assert {name: found for name, found in pages.items() if found} == {}
 
 
 def test_focus_can_be_seen(made: Any, opened: Open) -> None:
