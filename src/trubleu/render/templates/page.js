@@ -1,6 +1,6 @@
 "use strict";
 // Words that belong to the same n-grams, or met each other, light up together. Nothing is fetched and nothing is stored.
-const sections = [...document.querySelectorAll("section.system")].flatMap((section) => {
+const sections = [...document.querySelectorAll(".system")].flatMap((section) => {
   const parts = [...section.querySelectorAll("section.compared")];
   return parts.length ? parts : [section];
 });
