@@ -92,9 +92,7 @@ def test_pairs_and_kinds_are_filtered(visit: Opener, page_file: Path) -> None:
     seen = visit(page_file)
     seen.page.locator("#pair").select_option("1")
     assert set(numbers(seen, "pair")) == {1.0}
-    named = (
-        seen.page.locator("article:visible").first.locator(".system h4 > span:first-child").all_text_contents()
-    )
+    named = seen.page.locator("article:visible").first.locator(".system h4 > span:first-child").all_text_contents()
     assert named == ["good", "copy"]
     seen.page.locator("#pair").select_option("")
     seen.page.locator("#kind").select_option("AB")
