@@ -160,7 +160,7 @@ def test_imported_answers_count_as_far_as_there_is_room(make: Make) -> None:
     ("answer", "message"),
     [
         (Imported("zz", "w", (1,), place="r.csv:3"), "r.csv:3: 'zz' is no item of this study; check the ids"),
-        (Imported("k0", "w", (1, 2), place="r.csv:3"), "r.csv:3: there are 2 scores, but the study has 1 an item"),
+        (Imported("k0", "w", (1, 2), place="r.csv:3"), "r.csv:3: there are 2 scores, but the study has 1 per item"),
         (Imported("k0", "w", (9,), place="r.csv:3"), "r.csv:3: a score must be a whole number from 1 to 5, not 9"),
     ],
 )
