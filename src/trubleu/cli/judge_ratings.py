@@ -159,7 +159,7 @@ def run_sets(options: argparse.Namespace) -> None:
 
     from trubleu.data import parse_system
     from trubleu.data.sets import find_set
-    from trubleu.errors import UsageError
+    from trubleu.errors import UsageError, some
     from trubleu.execution.progress import Bars
     from trubleu.judge import judge_sets
     from trubleu.render.judge_sets import render_sets, render_sets_page
@@ -175,21 +175,31 @@ def run_sets(options: argparse.Namespace) -> None:
         if name in folders:
             raise UsageError(f"two sets are named {name}; name them with NAME=SET")
         folders[name] = folder
-    reports: dict[str, RatingsReport] = {}
+    sets = {name: _options_of(options, folder) for name, folder in folders.items()}
+    unknown = dict.fromkeys(options.without or ())
+    for name, own in sets.items():
+        there = {parse_system(each)[0] for each in own.systems}
+        found = {each: each.removeprefix(f"{name}:") for each in options.without or ()}
+        own.without = [system for system in found.values() if system in there]
+        unknown = {each: None for each in unknown if found[each] not in there}
+    if unknown:
+        raise UsageError(f"there is no system {some(unknown)} in any of the sets; leave out SYSTEM, or SET:SYSTEM")
     with Bars(quiet=options.quiet) as bars:
-        for name, folder in folders.items():
-            own = argparse.Namespace(**vars(options))
-            for left in ("refs", "ref", "ratings", "columns", "scores", "lower_is_better", "language_pair", "testset"):
-                setattr(own, left, None)
-            own.systems, own.unrated_as = [folder], None
-            own.without = [each.removeprefix(f"{name}:") for each in options.without or ()]
-            take_set(own)
-            reports[name] = _judged(own, name, bars)
-    report = judge_sets(reports)
+        report = judge_sets({name: _judged(own, name, bars) for name, own in sets.items()})
     if options.format == "html":
         write_output(options, render_sets_page(report, options.digits))
     else:
         write_output(options, render_sets(report, options.format, options.digits))
+
+
+def _options_of(options: argparse.Namespace, folder: str) -> argparse.Namespace:
+    """Return the options with which one set is judged."""
+    own = argparse.Namespace(**vars(options))
+    for left in ("refs", "ref", "ratings", "columns", "scores", "lower_is_better", "language_pair", "testset"):
+        setattr(own, left, None)
+    own.systems, own.unrated_as = [folder], None
+    take_set(own)
+    return own
 
 
 def _check(options: argparse.Namespace) -> None:

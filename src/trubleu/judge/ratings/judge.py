@@ -22,6 +22,7 @@ from trubleu.judge.ratings.results import (
     SignatureRow,
     SystemMeanRow,
     VerdictRow,
+    brief,
     measure_title,
 )
 from trubleu.judge.replicates import Notes, ends_of
@@ -151,7 +152,7 @@ def judge_ratings(
     name
         What is judged, for the report.
     without
-        Systems to leave out, if they are there.
+        Systems to leave out.
     segment_measure, system_measure
         The measures by which metrics are compared; None for acc-eq-calibrated (Pearson's r of all outputs where no item
         has two) and soft pairwise accuracy.
@@ -274,6 +275,10 @@ def _known_names(
         systems, items = opinions.systems(), opinions.items()
     else:
         systems, items = opinions.systems, opinions.segments
+    rated = opinions.systems() if isinstance(opinions, Ratings) else opinions.systems
+    names = dict.fromkeys((*systems, *rated))
+    if unknown := sorted(without.difference(names)):
+        raise UsageError(f"there is no system {unknown[0]!r} to leave out; {nearest(unknown[0], names)}")
     return _Known(tuple(name for name in systems if name not in without), items, without)
 
 
@@ -643,9 +648,9 @@ def _verdict(level: Level, measure: str, rows: Sequence[MeasureRow], differences
     if not defined:
         return f"On {what}, {title} is undefined for every metric."
     best = defined[0]
-    head = f"{best.metric} agrees best with people on {what}: {title} {_number(best.value)}"
+    head = f"{best.metric} agrees best with people on {what}: {title} {brief(best.value or 0.0)}"
     if best.low is not None and best.high is not None:
-        head += f" [{_number(best.low)}, {_number(best.high)}]"
+        head += f" [{brief(best.low)}, {brief(best.high)}]"
     against = {row.metric_y: row for row in differences if row.metric_x == best.metric}
     against |= {row.metric_x: row for row in differences if row.metric_y == best.metric}
     if not against:
@@ -666,12 +671,8 @@ def _settling(row: MetricDifferenceRow, other: str, rows: Sequence[MeasureRow]) 
     items = row.items_needed
     now = max((each.groups for each in rows), default=0)
     if items is None or (now > 1 and items > HOPELESS * now):
-        return (
-            f"The difference to {other} is {_number(row.difference)}{p}: no realistic amount of data would settle it."
-        )
-    return (
-        f"About {_rounded(items):,} rated items would settle the difference to {other}, {_number(row.difference)}{p}."
-    )
+        return f"The difference to {other} is {brief(row.difference)}{p}: no realistic amount of data would settle it."
+    return f"About {_rounded(items):,} rated items would settle the difference to {other}, {brief(row.difference)}{p}."
 
 
 def _rounded(number: int) -> int:
@@ -686,13 +687,8 @@ def _rounded(number: int) -> int:
     return -(-number // step) * step
 
 
-def _number(value: float | None) -> str:
-    text = f"{value or 0.0:z.3f}"
-    return text.replace("0.", ".", 1).replace("-", "−")
-
-
 def _p(value: float) -> str:
-    return f"{value:.3f}".replace("0.", ".", 1) if value >= 0.0005 else ".001"
+    return brief(max(value, 0.001))
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from trubleu.errors import DataError, counted, some
-from trubleu.judge.ratings.results import LEVELS, Level, measure_title
+from trubleu.judge.ratings.results import LEVELS, Level, brief, measure_title
 from trubleu.judge.wmt.results import NoteRow
 from trubleu.results import SCHEMA
 
@@ -198,21 +198,17 @@ def _regret(metric: str, values: Sequence[SetValueRow]) -> RegretRow:
 def _verdict(regrets: Sequence[RegretRow], sets: int) -> str:
     best = regrets[0]
     head = (
-        f"{best.metric} is closest to the best over {counted(sets, 'set')}: {_number(best.mean)} behind it on average "
-        f"and {_number(best.worst)} at worst ({best.where})"
+        f"{best.metric} is closest to the best over {counted(sets, 'set')}: {brief(best.mean)} behind it on average "
+        f"and {brief(best.worst)} at worst ({best.where})"
     )
     if len(regrets) == 1:
         return f"{head}; it is the only metric."
     other = regrets[1]
     return (
-        f"{head}; {other.metric} follows with {_number(other.mean)} and {_number(other.worst)} ({other.where}). "
+        f"{head}; {other.metric} follows with {brief(other.mean)} and {brief(other.worst)} ({other.where}). "
         f"{best.metric} is the best or not significantly worse than the best in {best.not_worse} of "
         f"{best.columns} columns."
     )
-
-
-def _number(value: float) -> str:
-    return f"{value:.3f}".replace("0.", ".", 1)
 
 
 def _notes(reports: Mapping[str, RatingsReport], values: Sequence[SetValueRow]) -> list[str]:
