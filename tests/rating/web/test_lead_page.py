@@ -21,7 +21,7 @@ from trubleu.rating import Imported, Item, export_study, import_answers
 from trubleu.rating.config import Entry, Question
 from trubleu.rating.store.schema import meta
 from trubleu.rating.web import create_app
-from trubleu.rating.web.complete import tell_if_complete
+from trubleu.rating.web.on_complete import tell_if_complete
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,7 +12,7 @@ from trubleu.errors import StoreError, UsageError
 from trubleu.rating.config import LONGEST_REASON
 from trubleu.rating.gold import has_ended
 from trubleu.rating.scheduler import LONGEST_NOTE, NoConsentError, TooEarlyError, standing
-from trubleu.rating.web.complete import tell_if_complete
+from trubleu.rating.web.on_complete import tell_if_complete
 from trubleu.rating.web.sanitize import visible
 from trubleu.rating.web.security import Refusal, log, not_saved
 from trubleu.rating.web.site import Session, Site, site_of
