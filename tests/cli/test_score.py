@@ -502,3 +502,29 @@ def test_interrupt_leaves_the_old_file(folder: Path) -> None:
     assert done.stderr == "trubleu: interrupted; nothing was written\n"
     assert (folder / "out.txt").read_text() == "old"
     assert sorted(path.name for path in folder.iterdir() if "out" in path.name) == ["out.txt"]
+
+
+def test_intervals_that_know_of_raters(folder: Path, run: Callable[..., tuple[int, str, str]]) -> None:
+    rows = [
+        {"references": [{"text": f"the cat number {n}", "ratings": [5, 4 - n % 2, 3], "raters": ["x", "y", "z"]}]}
+        for n in range(8)
+    ]
+    (folder / "rated.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "sys.txt").write_text("".join(f"a cat number {n}\n" for n in range(8)))
+    system = str(folder / "sys.txt")
+    common = ("--refs", str(folder / "rated.jsonl"), "-m", "dbleu-2", "--format", "json", "--ci")
+    code, out, _ = run(*common, "ratings", system)
+    assert code == 0
+    row = json.loads(out)["scores"][0]
+    assert 0 <= row["ratings_share"] <= 1
+    assert "errors:ratings" in row["signature"]
+    code, out, _ = run(*common, system)  # a file after --ci is a file
+    assert code == 0
+    assert "ratings_share" not in json.loads(out)["scores"][0]
+    for more, message in (
+        (("--test", "--method", "randomisation"), "--ci ratings goes with --method bootstrap"),
+        (("--engine", "local:2"), "--ci ratings needs files that are read whole"),
+    ):
+        code, _, err = run(*common, "ratings", system, *more)
+        assert code == 2
+        assert message in err

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trubleu.data import Reference, References, Segment
-from trubleu.errors import DataError
+from trubleu.errors import DataError, Notice
 from trubleu.files.lines import read_text_lines
 
 
@@ -48,7 +48,8 @@ def test_json_lines(tmp_path: Path, name: str, packed: bool) -> None:
     path = tmp_path / (name + ".gz" if packed else name)
     path.write_bytes(gzip.compress(data) if packed else data)
     references = References.read(path)
-    answers = (Reference("fine", 0.75, "seed"), Reference("", None), Reference("never", -1.0))
+    # The two ratings of the first have the variance 0.5, which is 0.125 in units of weights.
+    answers = (Reference("fine", 0.75, "seed", 0.25), Reference("", None), Reference("never", -1.0, None, 0.125**0.5))
     assert list(references) == [
         Segment("7", answers, "how are you?", ("hi", "hello")),
         Segment(f"{path.name}:3", (Reference("bye", None),)),
@@ -297,3 +298,53 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.undo()
     assert References.read(path).ids == ("old",)
     assert [each.name for each in tmp_path.iterdir()] == ["r.jsonl"]
+
+
+def test_raters_and_standard_errors(tmp_path: Path) -> None:
+    path = tmp_path / "refs.jsonl"
+    items = [{"text": "a", "ratings": [5, 4], "raters": ["x", "y"]}, {"text": "b", "weight": 0.5, "weight_se": 0.125}]
+    path.write_text(json.dumps({"references": items}))
+    references = References.read(path)
+    assert references.ratings == ((("x", 1.0), ("y", 0.5)), None)
+    assert references.weight_errors is not None
+    assert references.weight_errors.tolist() == [0.25, 0.125]
+    assert references.take([0], [False, True]).weight_errors is not None
+    for name in ("again.jsonl", "again.parquet"):
+        references.write(tmp_path / name)
+        again = References.read(tmp_path / name)
+        assert again.weight_errors is not None
+        assert again.weight_errors.tolist() == [0.25, 0.125]
+    prepared = tmp_path / "refs.tbp"
+    references.prepare().save(prepared)
+    errors = References.read(prepared).weight_errors
+    assert errors is not None
+    assert errors.tolist() == [0.25, 0.125]
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        (
+            {"weight": 0, "weight_se": -0.1},
+            r"references\[0\]\.weight_se must be a number from 0 to 1 or null, not -0\.1",
+        ),
+        ({"weight": 0, "weight_se": "x"}, r"weight_se must be a number from 0 to 1 or null, not"),
+        ({"ratings": [5, 4], "raters": ["x"]}, "raters must be an array of 2 strings, one for each rating"),
+        ({"ratings": [5, 4], "raters": ["x", "x"]}, "raters names somebody twice"),
+    ],
+)
+def test_wrong_raters_and_standard_errors(item: dict[str, object], message: str, tmp_path: Path) -> None:
+    path = tmp_path / "refs.jsonl"
+    path.write_text(json.dumps({"references": [{"text": "a", **item}]}))
+    with pytest.raises(DataError, match=message):
+        References.read(path)
+
+
+def test_columns_of_raters_in_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "refs.csv"
+    path.write_text("id,text,r1,r2\n1,a,5,4\n1,b,3,\n")
+    with pytest.warns(Notice, match="on the scale 1:5"):
+        references = References.read(path)
+    assert references.ratings == ((("r1", 1.0), ("r2", 0.5)), (("r1", 0.0),))
+    assert references.weight_errors is not None
+    assert references.weight_errors.round(4).tolist() == [0.25, 0.3536]

@@ -122,7 +122,12 @@ FULL = [
     {"id": 8, "references": [{"text": "b", "weight": 1, "ratings": None}]},
 ]
 EXPECTED = [
-    Segment("7", (Reference("fine", 0.75, "seed"), Reference("", None), Reference("never", -1.0)), "how?", ("hi",)),
+    Segment(
+        "7",
+        (Reference("fine", 0.75, "seed", 0.25), Reference("", None), Reference("never", -1.0, None, 0.125**0.5)),
+        "how?",
+        ("hi",),
+    ),
     Segment("8", (Reference("b", 1.0),)),
 ]
 
@@ -144,7 +149,7 @@ def test_nested_arrays_as_pandas_reads_them() -> None:
     items = np.array([{"text": "a", "weight": np.float64(0.5), "ratings": np.array([4, 4])}, {"text": "b"}], object)
     frame = pd.DataFrame({"references": [items], "context": [np.array(["x", "y"], object)]})
     assert list(References.from_frame(frame)) == [
-        Segment("1", (Reference("a", 0.5), Reference("b", None)), None, ("x", "y"))
+        Segment("1", (Reference("a", 0.5, None, 0.0), Reference("b", None)), None, ("x", "y"))
     ]
 
 

@@ -180,8 +180,8 @@ def _joined(arguments: Sequence[str]) -> list[str]:
     """Write arguments as argparse reads them.
 
     ``--columns`` is joined with a value such as ``-,message,response``, and ``--scale`` with ``-25:0``, which argparse
-    takes for options. Several metrics after one ``-m``, with spaces or commas between them, get an ``-m`` each; a name
-    that is a file is a file.
+    takes for options. ``--ci`` takes no file for its value. Several metrics after one ``-m``, with spaces or commas
+    between them, get an ``-m`` each; a name that is a file is a file.
     """
     joined: list[str] = []
     metrics = False  # whether the last argument was a metric
@@ -191,6 +191,10 @@ def _joined(arguments: Sequence[str]) -> list[str]:
             return [*joined, *arguments[place:]]
         if (argument.startswith("-,") and before == "--columns") or (":" in argument and before == "--scale"):
             joined[-1] += f"={argument}"
+        elif before == "--ci" and argument in score.CI_KINDS:
+            joined[-1] = f"--ci={argument}"
+        elif argument == "--ci":
+            joined.append(f"--ci={score.CI_KINDS[0]}")
         elif before in METRIC_FLAGS or (metrics and not argument.startswith("-") and _names_metrics(argument)):
             flags = [part for name in _split_metrics(argument) for part in ("-m", name)]
             joined += flags[1:] if before in METRIC_FLAGS else flags

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 
 ALL: Final = "all"
+CI_KINDS: Final = ("segments", "ratings")
+"""What intervals take into account besides segments, which they always do."""
 
 # What goes with the list.
 _APPLY: Final = ("list_metrics", "format", "digits", "out", "quiet")
@@ -93,7 +95,13 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     parser.set_defaults(run=run)
     add_list_option(add_corpus_options(parser, "score", systems="*"))
     drawn = parser.add_argument_group("intervals and tests")
-    drawn.add_argument("--ci", action="store_true", help="add bootstrap intervals")
+    drawn.add_argument(
+        "--ci",
+        nargs="?",
+        const=CI_KINDS[0],
+        choices=CI_KINDS,
+        help="add bootstrap intervals of segments (default), or of segments and the raters of references",
+    )
     drawn.add_argument("--test", action="store_true", help="test the differences between systems")
     drawn.add_argument(
         "--baseline", metavar="NAME", help="compare all systems with this one instead of testing all pairs"
@@ -136,6 +144,8 @@ def add_engine_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Score and print."""
+    from dataclasses import replace
+
     from trubleu.execution.progress import Bars
     from trubleu.render.scores import render_scores
 
@@ -152,18 +162,23 @@ def run(options: argparse.Namespace) -> None:
     check_output(options)
     if options.metric:
         build_metrics(options)  # a wrong name is said before files are read
+    if options.ci == "ratings" and options.engine is not None:
+        raise UsageError("--ci ratings needs files that are read whole; leave --engine out")
     if options.skip_bad and options.engine is None:
         raise UsageError("--skip-bad goes with --engine; add one, such as --engine local:4, or leave it out")
     if options.resume is not None and options.engine is None:
         raise UsageError("--resume goes with --engine; add one, such as --engine local:4, or leave it out")
-    sampling = sampling_of(options, interval=options.ci, test=options.test, baseline=options.baseline)
+    if options.ci == "ratings" and options.test and options.method != "bootstrap":
+        raise UsageError("--ci ratings goes with --method bootstrap; leave out --method, or ratings")
+    sampling = sampling_of(options, interval=options.ci is not None, test=options.test, baseline=options.baseline)
     if options.segments and options.segments_to is not None:
         raise UsageError("--segments and --segments-to both ask for segment scores; leave one out")
+    sampling = replace(sampling, ratings=options.ci == "ratings")
     with resumable(options) as cache, Bars(quiet=options.quiet) as bars:
         if options.engine is not None:
             with chosen_engine(options) as where:
                 report = _score_ranges(options, sampling, bars, where, cache)
-        elif _in_ranges(options):
+        elif not sampling.ratings and _in_ranges(options):
             report = _score_ranges(options, sampling, bars, None, cache)
         else:
             report = _score_whole(options, sampling, bars)

@@ -92,14 +92,14 @@ def flatten_lists(
         values = None if values is None else list(compress(values, keep.tolist()))
     check_segments(offsets, ids)
     if values is None:
-        return Columns(texts, offsets, None, ids)
+        return Columns(texts, offsets, ids=ids)
     array = _weights_array(values)
     if array is None:
         index, problem = next(
             (i, p) for i, value in enumerate(values) if value is not None and (p := weight_problem(value))
         )
         raise DataError(f"{_place('weight', int(np.flatnonzero(keep)[index]), given, ids)} {problem}")
-    return Columns(texts, offsets, array, ids)
+    return Columns(texts, offsets, array, ids=ids)
 
 
 def transpose_streams(streams: Sequence[Sequence[Any]], what: str) -> list[tuple[Any, ...]]:

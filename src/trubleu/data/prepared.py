@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 import numpy as np
 
 from trubleu._version import __version__
-from trubleu.data.reference_files import check_ids, check_segments, checked_offsets, checked_weights
+from trubleu.data.reference_files import (
+    check_ids,
+    check_segments,
+    checked_errors,
+    checked_offsets,
+    checked_weights,
+)
 from trubleu.errors import UsageError, counted
 from trubleu.files.arrays import ArrayFile, Kind, begins_with, shares_as_counts, write_arrays
 from trubleu.native import kernels
@@ -60,6 +66,7 @@ _TEXTS: Final[_Layout] = {"texts_bytes": ("|u1", None), "texts_begins": ("<u8", 
 # Of each of these all or none.
 _OPTIONAL: Final[tuple[_Layout, ...]] = (
     {"weights": ("<f8", "references")},
+    {"weight_errors": ("<f8", "references")},
     {"segment_ids_bytes": ("|u1", None), "segment_ids_begins": ("<u8", "segments + 1")},
     {
         "origins_bytes": ("|u1", None),
@@ -97,6 +104,8 @@ def write_prepared(
     arrays: Arrays = {name: numbered[name] for name in _NUMBERED}
     if references.weights is not None:
         arrays["weights"] = references.weights
+    if references.weight_errors is not None:
+        arrays["weight_errors"] = references.weight_errors
     arrays |= _strings("texts", references.texts)
     if references.ids != _default_ids(len(references)):
         arrays |= _strings("segment_ids", references.ids)
@@ -191,6 +200,19 @@ class PreparedFile:
             return None
         weights = self._file.array("weights")
         return self._sound(lambda: checked_weights(weights, len(weights)))
+
+    @property
+    def weight_errors(self) -> NDArray[np.float64] | None:
+        """The standard error of each weight, or None."""
+        if "weight_errors" not in self._file.lengths:
+            return None
+        errors = self._file.array("weight_errors")
+        return self._sound(lambda: checked_errors(errors, len(errors)))
+
+    @property
+    def ratings(self) -> None:
+        """None: of ratings, only weights and their errors are stored."""
+        return None
 
     @property
     def ids(self) -> tuple[str, ...] | None:
@@ -329,6 +351,10 @@ class PreparedReferences:
         self.tokenizer = tokenizer
         self.lowercase = lowercase
         self._kernel = kernel
+
+    def of(self, references: References) -> PreparedReferences:
+        """Return the same tokens for references that differ only in their weights."""
+        return PreparedReferences(references, self.tokenizer, self.lowercase, self._kernel)
 
     def __len__(self) -> int:
         return len(self.references)

@@ -18,6 +18,7 @@ from trubleu.data.weights import (
     agrees,
     guess_scale,
     ratings_problem,
+    weight_errors,
     weight_from_ratings,
     weight_on_scale,
     weight_problem,
@@ -45,12 +46,18 @@ if TYPE_CHECKING:
     from trubleu.files.tables import TextTable
 
 
+Rated: TypeAlias = tuple[tuple[str | None, float], ...]
+"""The ratings of a text: who gave each, if that is known, and its value from -1 to 1."""
+
+
 class Columns(NamedTuple):
     """What `References` is made of; each field is the parameter of the same name there."""
 
     texts: Sequence[str]
     offsets: NDArray[np.int64]
     weights: NDArray[np.float64] | None = None
+    weight_errors: NDArray[np.float64] | None = None
+    ratings: Sequence[Rated | None] | None = None
     ids: Sequence[str] | None = None
     origins: Sequence[str | None] | None = None
     messages: Sequence[str | None] | None = None
@@ -115,6 +122,19 @@ def checked_weights(weights: ArrayLike, count: int) -> NDArray[np.float64]:
     if outside.any():
         at = int(np.argmax(outside))
         raise DataError(f"weight {at + 1} {weight_problem(float(array[at]))}")
+    array.flags.writeable = False
+    return array
+
+
+def checked_errors(errors: ArrayLike, count: int) -> NDArray[np.float64]:
+    """Return standard errors as a read-only array; refuse those that are not one from 0 to 1, or NaN, for each text."""
+    array = np.array(errors, dtype=np.float64)
+    if array.shape != (count,):
+        raise DataError(f"weight_errors have the shape {array.shape}; give one for each of the {count} texts")
+    outside = (array < 0) | (array > 1)
+    if outside.any():
+        at = int(np.argmax(outside))
+        raise DataError(f"the standard error of weight {at + 1} must be from 0 to 1, not {array[at]:g}")
     array.flags.writeable = False
     return array
 
@@ -196,6 +216,34 @@ def weight_field(item: Mapping[str, Any], place: str, path: str = "") -> float:
     return float(weight)
 
 
+def error_field(item: Mapping[str, Any], place: str, path: str = "") -> float:
+    """Return the standard error of an item's weight, NaN if it is not given."""
+    error = item.get("weight_se")
+    if error is None:
+        return math.nan
+    if (type(error) is not float and type(error) is not int) or not 0 <= error <= 1:
+        told = shown(error) if type(error) in (float, int) else kind_of(error)
+        raise DataError(f"{place}: {path}weight_se must be a number from 0 to 1 or null, not {told}")
+    return float(error)
+
+
+def rated_field(item: Mapping[str, Any], place: str, path: str = "") -> Rated | None:
+    """Return who rated an item and how, None if that is not known; ratings themselves are checked with the weight."""
+    if rated := item.get("rated"):  # of a table, on whatever scale
+        return rated  # type: ignore[no-any-return]
+    ratings = item.get("ratings")
+    if not ratings:
+        return None
+    raters = item.get("raters")
+    if raters is None:
+        raters = [None] * len(ratings)
+    elif type(raters) is not list or len(raters) != len(ratings) or not all(type(each) is str for each in raters):
+        raise DataError(f"{place}: {path}raters must be an array of {len(ratings)} strings, one for each rating")
+    elif len(set(raters)) < len(raters):
+        raise DataError(f"{place}: {path}raters names somebody twice; give one rating per rater")
+    return tuple((rater, (rating - 3) / 2) for rater, rating in zip(raters, ratings, strict=True))
+
+
 class SegmentCollector:
     """Checks records one by one, each with its place, and lays them flat.
 
@@ -209,6 +257,8 @@ class SegmentCollector:
         self._source = source
         self._texts: list[str] = []
         self._weights: list[float] = []
+        self._errors: list[float] = []
+        self._ratings: list[Rated | None] = []
         self._origins: list[str | None] = []
         self._ends = [0]
         self._places: dict[str, str] = {}
@@ -246,6 +296,8 @@ class SegmentCollector:
         self._texts.append(text_field(item, "text", place, path))
         self._origins.append(optional_text(item, "origin", place, path))
         self._weights.append(weight_field(item, place, path))
+        self._errors.append(error_field(item, place, path))
+        self._ratings.append(rated_field(item, place, path))
         self._weighted = self._weighted or "weight" in item or "ratings" in item
 
     def end(self) -> None:
@@ -258,12 +310,21 @@ class SegmentCollector:
             self._texts,
             np.array(self._ends, dtype=np.int64),
             np.array(self._weights, dtype=np.float64) if self._weighted else None,
+            self._weight_errors(),
+            unless_all_none(self._ratings),
             tuple(self._places),
             unless_all_none(self._origins),
             unless_all_none(self._messages),
             unless_all_none(self._contexts),
             self._source,
         )
+
+    def _weight_errors(self) -> NDArray[np.float64] | None:
+        """Return the standard errors that were given, or else follow from ratings; None if there are none."""
+        errors = np.array(self._errors, dtype=np.float64)
+        estimated = weight_errors([[value for _, value in rated or ()] for rated in self._ratings])
+        errors = np.where(np.isnan(errors), estimated, errors)
+        return None if np.isnan(errors).all() else errors
 
 
 def _items(record: Mapping[str, Any], place: str) -> list[Any]:
@@ -304,6 +365,8 @@ def write_references(path: PathLike, segments: Iterable[Segment], *, weighted: b
                 item: dict[str, Any] = {"text": reference.text}
                 if weighted:
                     item["weight"] = reference.weight
+                if reference.weight_se is not None:
+                    item["weight_se"] = reference.weight_se
                 if reference.origin is not None:
                     item["origin"] = reference.origin
                 items.append(item)
@@ -327,13 +390,15 @@ def usual_segments(frame: pl.DataFrame, source: str) -> Columns | None:
     if ids is None or messages is None or contexts is None or items is None or len(set(ids)) < len(ids):
         return None
     texts, origins = _texts(items, "text", required=True), _texts(items, "origin")
-    weights = _polars_weights(items)
+    weights = None if "weight_se" in items.columns else _polars_weights(items)
     if texts is None or origins is None or weights is None:
         return None
     return Columns(
         texts,
         np.concatenate(([0], frame.get_column("references").list.len().to_numpy().cumsum())).astype(np.int64),
         weights if {"weight", "ratings"} & set(items.columns) and items.height else None,
+        None,
+        None,
         tuple(ids),
         unless_all_none(origins),
         unless_all_none(messages),
@@ -409,7 +474,7 @@ KINDS: tuple[Kind, ...] = ("polars", "pandas")
 
 #: What a table of references may hold: fields of a segment, its references, and the fields of a reference.
 SEGMENT_FIELDS = ("id", "context", "message")
-REFERENCE_FIELDS = ("text", "weight", "ratings", "origin")
+REFERENCE_FIELDS = ("text", "weight", "weight_se", "ratings", "raters", "origin")
 WANTED = (*SEGMENT_FIELDS, "references", *REFERENCE_FIELDS)
 
 
@@ -486,6 +551,8 @@ def _to_polars(segments: References, long: bool) -> pl.DataFrame:
     items = {"text": polars.Series(segments.texts, dtype=polars.String)}
     if segments.weights is not None:
         items["weight"] = polars.Series(segments.weights, dtype=polars.Float64).fill_nan(None)
+    if segments.weight_errors is not None:
+        items["weight_se"] = polars.Series(segments.weight_errors, dtype=polars.Float64).fill_nan(None)
     if segments.origins is not None:
         items["origin"] = polars.Series(segments.origins, dtype=polars.String)
     frame: pl.DataFrame = polars.DataFrame(heads)
@@ -503,9 +570,10 @@ def _to_pandas(segments: References, long: bool) -> pd.DataFrame:
     if segments.messages is not None:
         heads["message"] = segments.messages
     items: dict[str, Sequence[Any]] = {"text": segments.texts}
-    if segments.weights is not None:
-        weights = segments.weights.tolist()
-        items["weight"] = weights if long else [None if weight != weight else weight for weight in weights]
+    for name, values in (("weight", segments.weights), ("weight_se", segments.weight_errors)):
+        if values is not None:
+            numbers = values.tolist()
+            items[name] = numbers if long else [None if number != number else number for number in numbers]
     if segments.origins is not None:
         items["origin"] = segments.origins
     if long:
@@ -555,6 +623,7 @@ REFERENCE_TITLES: Final[dict[str, tuple[str, ...]]] = {
         "reference", "ref", "response", "answer", "reply", "target", "translation", "summary", "caption", "candidate",
     ),
     "weight": (),
+    "weight_se": ("weighterror", "standarderror"),
     "score": ("rating", "meanrating", "meanscore", "mean", "humanscore", "avgrating", "averagerating"),
     "message": ("source", "src", "prompt", "question", "input", "query", "post"),
     "origin": (),
@@ -577,7 +646,7 @@ def references_of_table(
     if "weight" in found and ("score" in found or "ratings" in found):
         raise DataError(f"{place} has weights and ratings; say which to use, or take one out of the table")
     text = {field: table.column(titles[0]) for field, titles in found.items() if field != "ratings"}
-    weights, told = _table_weights(table, found, scale)
+    weights, errors, rated, told = _table_weights(table, found, scale)
     tell_fields(found, table.name, told)
     short = base_name(table.name)
     segments: dict[str, list[int]] = {}
@@ -597,6 +666,8 @@ def references_of_table(
                 item["origin"] = text["origin"][row] or None
             if weights is not None:
                 item["weight"] = weights[row]
+                item["weight_se"] = errors[row]
+                item["rated"] = rated[row]
             collector.add_reference(item, table.places[row])
         collector.end()
     return collector.columns()
@@ -604,15 +675,50 @@ def references_of_table(
 
 def _table_weights(
     table: TextTable, found: Mapping[str, Sequence[str]], scale: tuple[float, float] | None
-) -> tuple[list[float | None] | None, str]:
-    """Return the weights of a table's rows, None where there is no rating, and on which scale ratings were read."""
+) -> tuple[list[float | None] | None, list[float | None], list[Rated], str]:
+    """Return the weights of rows, their standard errors (None where not known), ratings, and the ratings' scale."""
     field = next((name for name in ("weight", "ratings", "score") if name in found), None)
     if field is None:
         if scale is not None:
             raise UsageError(f"--scale has no effect, because {table.name} has no ratings; leave it out")
-        return None, ""
-    rows: list[list[float]] = [[] for _ in table.rows]
-    for title in found[field]:
+        return None, [], [], ""
+    rows = _numbers(table, found[field])
+    if field == "weight":
+        if scale is not None:
+            raise UsageError(f"--scale has no effect, because {table.name} has weights, not ratings; leave it out")
+        errors = _numbers(table, found.get("weight_se", ()))
+        return [_only(row) for row in rows], [_only(row) for row in errors], [()] * len(rows), ""
+    given = [number for row in rows for _, number in row]
+    chosen = scale or guess_scale(given)
+    if chosen is None:
+        raise DataError(
+            f"{table.name}: the ratings go from {min(given):g} to {max(given):g}; say on which scale they are: "
+            "--scale LOW:HIGH"
+        )
+    for place, ratings in zip(table.places, rows, strict=True):
+        for _, number in ratings:
+            if not chosen[0] <= number <= chosen[1]:
+                raise DataError(
+                    f"{place}: the rating {number:g} lies outside of the scale from {chosen[0]:g} to {chosen[1]:g}; "
+                    "correct it, or say on which scale the ratings are: --scale LOW:HIGH"
+                )
+    told = f", on the scale {chosen[0]:g}:{chosen[1]:g}"
+    weights = [weight_on_scale([number for _, number in row], chosen) if row else None for row in rows]
+    # A column of scores has means, and nobody knows of how many ratings.
+    rated: list[Rated] = [
+        tuple((title, weight_on_scale([number], chosen)) for title, number in row if field == "ratings") for row in rows
+    ]
+    return weights, [None] * len(rows), rated, told
+
+
+def _only(row: Sequence[tuple[str, float]]) -> float | None:
+    return row[0][1] if row else None
+
+
+def _numbers(table: TextTable, titles: Sequence[str]) -> list[list[tuple[str, float]]]:
+    """Return the numbers in some columns of each row, each with its title, without those of empty cells."""
+    rows: list[list[tuple[str, float]]] = [[] for _ in table.rows]
+    for title in titles:
         for row, cell in enumerate(table.column(title)):
             if not cell.strip():
                 continue
@@ -621,27 +727,8 @@ def _table_weights(
                 raise DataError(
                     f"{table.places[row]}: {title} must be a number, or empty, not {shown(cell)}{comma_hint(cell)}"
                 )
-            rows[row].append(number)
-    if field == "weight":
-        if scale is not None:
-            raise UsageError(f"--scale has no effect, because {table.name} has weights, not ratings; leave it out")
-        return [row[0] if row else None for row in rows], ""
-    given = [number for row in rows for number in row]
-    chosen = scale or guess_scale(given)
-    if chosen is None:
-        raise DataError(
-            f"{table.name}: the ratings go from {min(given):g} to {max(given):g}; say on which scale they are: "
-            "--scale LOW:HIGH"
-        )
-    for place, ratings in zip(table.places, rows, strict=True):
-        for number in ratings:
-            if not chosen[0] <= number <= chosen[1]:
-                raise DataError(
-                    f"{place}: the rating {number:g} lies outside of the scale from {chosen[0]:g} to {chosen[1]:g}; "
-                    "correct it, or say on which scale the ratings are: --scale LOW:HIGH"
-                )
-    told = f", on the scale {chosen[0]:g}:{chosen[1]:g}"
-    return [weight_on_scale(row, chosen) if row else None for row in rows], told
+            rows[row].append((title, number))
+    return rows
 
 
 def _check_no_table(name: str, texts: Sequence[str]) -> None:

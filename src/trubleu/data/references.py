@@ -18,6 +18,7 @@ from trubleu.data.reference_files import (
     check_ids,
     check_segments,
     checked_column,
+    checked_errors,
     checked_offsets,
     checked_weights,
     exact_texts,
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     import polars as pl
     from numpy.typing import ArrayLike, NDArray
 
-    from trubleu.data.reference_files import Kind
+    from trubleu.data.reference_files import Kind, Rated
     from trubleu.files.parquet import Frame
     from trubleu.files.paths import PathLike
     from trubleu.text import Tokenizer
@@ -60,11 +61,14 @@ class Reference:
         From -1 to +1; None if it is not rated yet or no reference has a weight.
     origin
         Where it comes from, such as ``seed``, ``mined`` or ``system:NAME``.
+    weight_se
+        The standard error of the weight, if it is known.
     """
 
     text: str
     weight: float | None = None
     origin: str | None = None
+    weight_se: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +115,11 @@ class References:
         One more than there are segments: segment ``i`` owns ``texts[offsets[i]:offsets[i + 1]]``.
     weights
         One for each text, from -1 to 1, NaN for "not rated yet"; None if there are no weights at all.
+    weight_errors
+        The standard error of each weight, from 0 to 1, NaN where it is not known; None if none is.
+    ratings
+        Who rated each text and how, from -1 to 1: pairs of a name (None if not known) and a value, or None. Files that
+        `write` writes hold only the weights and standard errors that follow from them.
     ids
         One for each segment; None for ``"1"``, ``"2"``, …, which are made only when asked for.
     origins
@@ -144,9 +153,11 @@ class References:
         "_messages",
         "_offsets",
         "_origins",
+        "_ratings",
         "_source",
         "_stored",
         "_texts",
+        "_weight_errors",
         "_weights",
     )
 
@@ -156,6 +167,8 @@ class References:
         offsets: ArrayLike,
         weights: ArrayLike | None = None,
         *,
+        weight_errors: ArrayLike | None = None,
+        ratings: Sequence[Rated | None] | None = None,
         ids: Sequence[str] | None = None,
         origins: Sequence[str | None] | None = None,
         messages: Sequence[str | None] | None = None,
@@ -173,6 +186,8 @@ class References:
         self._ids = None if ids is None else check_ids(ids, segments)
         check_segments(self._offsets, self._ids)
         self._weights = None if weights is None else checked_weights(weights, len(self._texts))
+        self._weight_errors = None if weight_errors is None else checked_errors(weight_errors, len(self._texts))
+        self._ratings: tuple[Rated | None, ...] | None = checked_column(ratings, len(self._texts), "ratings")
         self._origins: tuple[str | None, ...] | None = checked_column(origins, len(self._texts), "origins")
         self._messages: tuple[str | None, ...] | None = checked_column(messages, segments, "messages")
         self._contexts: tuple[tuple[str, ...] | None, ...] | None = checked_column(contexts, segments, "contexts")
@@ -481,9 +496,14 @@ class References:
             repeat(None) if self._weights is None else (None if w != w else w for w in self._weights[span].tolist())
         )
         origins = repeat(None) if self._origins is None else self._origins[span]
+        errors = (
+            repeat(None)
+            if self._weight_errors is None
+            else (None if e != e else e for e in self._weight_errors[span].tolist())
+        )
         return Segment(
             id=self._id(index),
-            references=tuple(map(Reference, self._texts[span], weights, origins)),
+            references=tuple(map(Reference, self._texts[span], weights, origins, errors)),
             message=None if self._messages is None else self._messages[index],
             context=None if self._contexts is None else self._contexts[index],
         )
@@ -502,6 +522,16 @@ class References:
     def weights(self) -> NDArray[np.float64] | None:
         """One weight for each text, NaN if not rated yet; None if there are none."""
         return self._weights
+
+    @property
+    def weight_errors(self) -> NDArray[np.float64] | None:
+        """The standard error of each weight, NaN where it is not known; None if none is."""
+        return self._weight_errors
+
+    @property
+    def ratings(self) -> tuple[Rated | None, ...] | None:
+        """Who rated each text and how, or None."""
+        return self._ratings
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -651,6 +681,8 @@ class References:
             tuple(map(self._texts.__getitem__, items)),
             offsets,
             None if self._weights is None else self._weights[flat],
+            weight_errors=None if self._weight_errors is None else self._weight_errors[flat],
+            ratings=None if self._ratings is None else list(map(self._ratings.__getitem__, items)),
             ids=[str(self._before + row + 1) for row in rows]
             if self._ids is None
             else list(map(self._ids.__getitem__, rows)),
@@ -681,6 +713,22 @@ class References:
             return self
         weights = np.where(np.isnan(self._weights), float(value), self._weights)
         return self._from_columns(self._columns()._replace(weights=weights))
+
+    def with_weights(self, weights: ArrayLike) -> References:
+        """Return the same references with other weights, one for each text; what was made of the texts is shared.
+
+        Examples
+        --------
+        >>> References.from_lists([["a", "b"]], [[0.5, 1]]).with_weights([0.25, 1]).weights.tolist()
+        [0.25, 1.0]
+        """
+        other = self._from_columns(self._columns()._replace(weights=np.asarray(weights, dtype=np.float64)))
+        for key, made in self._cache.items():
+            if isinstance(made, PreparedReferences):
+                other._cache[key] = made.of(other)  # noqa: SLF001 - it is one of us
+            elif key != "duplicates":
+                other._cache[key] = made  # noqa: SLF001
+        return other
 
     def with_messages(self, messages: Sequence[str], *, what: str = "messages") -> References:
         """Return the same references with what they answer to, translate or shorten, in place of what was known of it.
@@ -816,6 +864,8 @@ class References:
             self._texts,
             self._offsets,
             self._weights,
+            self._weight_errors,
+            self._ratings,
             self._ids,
             self._origins,
             self._messages,

@@ -6,11 +6,15 @@ from fractions import Fraction
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from trubleu.errors import DataError, UsageError, shown
 from trubleu.files.delimited import finite
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from numpy.typing import NDArray
 
 LOWEST_RATING = 1
 HIGHEST_RATING = 5
@@ -106,6 +110,29 @@ def weight_on_scale(ratings: Sequence[float | Fraction], scale: tuple[float, flo
     low, high = map(exact, scale)
     count = len(ratings)
     return float(Fraction(2 * sum(map(exact, ratings)) - count * (low + high), count * (high - low)))
+
+
+def weight_errors(ratings: Sequence[Sequence[float]]) -> NDArray[np.float64]:
+    """Return the standard error of each mean of ratings; NaN for those without a rating.
+
+    Few people rate one text, so the spread of ratings is estimated from all texts with two ratings or more: its
+    variance is the pooled variance of ratings of the same text, and n ratings divide it by n.
+
+    Examples
+    --------
+    >>> weight_errors([[1, 0.5], [-1, -0.5], [0], []]).round(3).tolist()
+    [0.25, 0.25, 0.354, nan]
+    >>> weight_errors([[1], [0]]).tolist()  # one rating per text says nothing about their spread
+    [nan, nan]
+    """
+    counts = np.array([len(row) for row in ratings], dtype=np.float64)
+    flat = np.array([rating for row in ratings for rating in row], dtype=np.float64)
+    owners = np.repeat(np.arange(len(ratings)), counts.astype(np.int64))
+    means = np.bincount(owners, flat, len(ratings)) / np.maximum(counts, 1)
+    freedom = np.maximum(counts - 1, 0).sum()
+    variance = ((flat - means[owners]) ** 2).sum() / freedom if freedom else np.nan
+    errors: NDArray[np.float64] = np.sqrt(variance / np.where(counts > 0, counts, np.nan))
+    return errors
 
 
 def ratings_problem(ratings: Sequence[Any]) -> str | None:

@@ -43,7 +43,8 @@ def render_scores(report: ScoreReport, format: str = "text", digits: int = 2) ->
 
 def record_tables(report: ScoreReport, *, flat: bool = False) -> list[Table]:
     """Return rows: ``scores``; ``tests``, ``segments``, ``left_out``, ``notes`` if there are any; flat: no parts."""
-    tables = [record_table("scores", ScoreRow, report.scores, without="parts" if flat else None)]
+    rare = () if report.of_raters else ("ratings_share",)
+    tables = [record_table("scores", ScoreRow, report.scores, without=(*rare, *(("parts",) if flat else ())))]
     if report.tests:
         tables.append(record_table("tests", TestRow, report.tests))
     if report.segments:
@@ -75,6 +76,9 @@ def score_notes(report: ScoreReport, *, parts: bool = False) -> Iterator[str]:
             draws = f"{report.resamples:,} resamples, seed {report.seed}"
             drawn = f"{report.blocks:,} blocks of segments" if report.blocks else "segments"
             yield f"intervals: {share}, percentile bootstrap of {drawn}, {draws}"
+        if shares := [row for row in report.scores if row.ratings_share]:
+            told = ", ".join(f"{row.system} {row.metric} {100 * (row.ratings_share or 0):.0f} %" for row in shares)
+            yield f"share of the variance due to ratings, which more ratings would reduce: {told}"
         if report.tests:
             kind = {"bootstrap": "paired bootstrap", "randomisation": "paired approximate randomisation"}
             test = report.tests[0]

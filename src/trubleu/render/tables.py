@@ -159,7 +159,7 @@ class Table:
         return render_tables([self], "html")
 
 
-def record_table(name: str, kind: type[Any], rows: Sequence[Any], *, without: str | None = None) -> Table:
+def record_table(name: str, kind: type[Any], rows: Sequence[Any], *, without: Sequence[str] = ()) -> Table:
     """Return flat rows for programs: a column for each field of a dataclass but ``schema``, which JSON adds itself.
 
     Parameters
@@ -171,7 +171,7 @@ def record_table(name: str, kind: type[Any], rows: Sequence[Any], *, without: st
     rows
         Instances of it.
     without
-        A field that is left out, too.
+        Fields that are left out, too.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def record_table(name: str, kind: type[Any], rows: Sequence[Any], *, without: st
     >>> render_tables([record_table("scores", Row, [Row("A", 36.25)])], "csv")
     'system,bleu\\r\\nA,36.25\\r\\n'
     """
-    names = [field.name for field in fields(kind) if field.name not in ("schema", without)]
+    names = [field.name for field in fields(kind) if field.name not in ("schema", *without)]
     return Table("", [*map(Column, names)], [[getattr(row, each) for each in names] for row in rows], name=name)
 
 

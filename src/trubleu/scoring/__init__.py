@@ -9,6 +9,8 @@ from trubleu._lazy import lazy_names
 if TYPE_CHECKING:
     from trubleu.scoring.accumulator import SegmentRow as SegmentRow
     from trubleu.scoring.partitions import score_files as score_files
+    from trubleu.scoring.rating_errors import RatingEffects as RatingEffects
+    from trubleu.scoring.rating_errors import rating_effects as rating_effects
     from trubleu.scoring.reference_check import ReferenceCheck as ReferenceCheck
     from trubleu.scoring.reference_check import check_references as check_references
     from trubleu.scoring.segment_files import read_segment_scores as read_segment_scores
@@ -26,6 +28,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "accumulator": "SegmentRow",
         "partitions": "score_files",
         "segment_files": "read_segment_scores",
+        "rating_errors": "RatingEffects rating_effects",
         "reference_check": "ReferenceCheck check_references",
         "systems": "LeftOutRow Sampling ScoreReport ScoreRow TestRow score_parts score_systems",
     },

@@ -6,7 +6,7 @@ import warnings
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -15,14 +15,18 @@ from trubleu.execution.progress import Steps, no_steps
 from trubleu.metrics.base import as_references, warn_unweighted, whole_references
 from trubleu.results import SCHEMA
 from trubleu.scoring.accumulator import PartCounter, SegmentRow, learners
+from trubleu.scoring.rating_errors import known_errors, rating_effects
 from trubleu.stats import SampleBuilder, bootstrap_interval, compare
 from trubleu.stats.paired import holm_limit
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from trubleu.data import PreparedReferences, References
     from trubleu.metrics.base import Metric
+    from trubleu.scoring.rating_errors import RatingEffects
     from trubleu.stats import Sample, TestName
 
 
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
 class ScoreRow:
     """One system under one metric; the interval is None unless it was asked for.
 
+    `ratings_share` is the share of the interval's variance that is due to ratings, if these are taken into account.
     `parts` are what the score is made of, such as precisions (`trubleu.metrics.Result.parts`).
     """
 
@@ -39,6 +44,7 @@ class ScoreRow:
     score: float
     low: float | None = None
     high: float | None = None
+    ratings_share: float | None = None
     signature: str
     parts: Mapping[str, Any] = field(default_factory=dict)
 
@@ -122,6 +128,11 @@ class ScoreReport:
         limits = (holm_limit(p, resamples) for (_, resamples), p in families.items())
         return tuple(dict.fromkeys(limit for limit in limits if limit))
 
+    @property
+    def of_raters(self) -> bool:
+        """Whether intervals take the raters of references into account."""
+        return any(row.ratings_share is not None for row in self.scores)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the rows as plain values, ready for JSON."""
         parts: dict[str, Sequence[Any]] = {
@@ -131,6 +142,8 @@ class ScoreReport:
             "left_out": self.left_out,
         }
         rows = {name: [asdict(row) for row in rows] for name, rows in parts.items() if rows or name == "scores"}
+        for row in () if self.of_raters else rows["scores"]:
+            del row["ratings_share"]
         notes = {"notes": [{"note": note} for note in self.notes]} if self.notes else {}
         return {"schema": SCHEMA, **rows, **notes}
 
@@ -154,6 +167,8 @@ class Sampling:
         The system that the others are tested against; None for all pairs.
     resamples, confidence, seed
         As in `trubleu.stats`.
+    ratings
+        Whether intervals and tests take the levels of raters into account (`rating_effects`).
     """
 
     interval: bool = False
@@ -162,6 +177,7 @@ class Sampling:
     resamples: int = 10_000
     confidence: float = 0.95
     seed: int = 12345
+    ratings: bool = False
 
     @property
     def test_name(self) -> TestName | None:
@@ -204,6 +220,9 @@ def score_systems(
             what = f"all outputs of {name} are empty; check the file, or what the system wrote"
             warnings.warn(what, TrubleuWarning, stacklevel=2)
     warn_unweighted(metrics, weighted=whole_references(references).weighted())
+    effects = None
+    if sampling is not None and sampling.ratings:
+        effects = _all_rating_effects(systems, references, metrics, threads, steps)
     return score_parts(
         [(references, systems)],
         tuple(systems),
@@ -211,9 +230,33 @@ def score_systems(
         metrics,
         sampling=sampling,
         segments=segments,
+        effects=effects,
         threads=threads,
         steps=steps,
     )
+
+
+Effects: TypeAlias = "Mapping[tuple[str, str], RatingEffects]"
+"""By system and metric: how far the errors of ratings move the score."""
+
+
+def _all_rating_effects(
+    systems: Mapping[str, Sequence[str]],
+    references: References | PreparedReferences,
+    metrics: Mapping[str, Metric],
+    threads: int | None,
+    steps: Steps,
+) -> Effects:
+    whole = whole_references(references)
+    known_errors(whole)
+    passes = 1 + 2 * int(whole.reference_counts().max(initial=0))
+    weighing = sum(metric.uses_weights for metric in metrics.values())
+    advance = steps("uncertainty of ratings", len(references) * passes * len(systems) * weighing)
+    return {
+        (system, name): rating_effects(metric, outputs, references, threads=threads, progress=advance)
+        for name, metric in metrics.items()
+        for system, outputs in systems.items()
+    }
 
 
 def score_parts(
@@ -224,6 +267,7 @@ def score_parts(
     *,
     sampling: Sampling | None = None,
     segments: bool = False,
+    effects: Effects | None = None,
     threads: int | None = None,
     steps: Steps = no_steps,
 ) -> ScoreReport:
@@ -237,6 +281,8 @@ def score_parts(
         The names of the systems.
     count
         How many segments all parts have together.
+    effects
+        What the errors of ratings do to each score, if intervals and tests take them into account.
     metrics, sampling, segments, threads, steps
         As for `score_systems`. A metric that `learns` needs the corpus in one part.
     """
@@ -263,6 +309,7 @@ def score_parts(
         sampling=sampling,
         reference_numbers=counter.reference_numbers,
         segments=list(chain.from_iterable(counter.segment_rows.values())),
+        effects=effects,
         threads=threads,
         steps=steps,
     )
@@ -276,6 +323,7 @@ def report_samples(
     sampling: Sampling,
     reference_numbers: Collection[str | None],
     segments: Sequence[SegmentRow] = (),
+    effects: Effects | None = None,
     threads: int | None = None,
     steps: Steps = no_steps,
 ) -> ScoreReport:
@@ -291,6 +339,8 @@ def report_samples(
         How many references segments have, as signatures say it, each number once.
     segments
         The scores of segments, if they are wanted.
+    effects
+        As for `score_parts`.
     """
     blocks = max((sample.blocks for sample in samples.values()), default=0)
     nrefs = next(iter(reference_numbers)) if len(reference_numbers) == 1 else "var"
@@ -302,14 +352,17 @@ def report_samples(
             signature = signature.extended(ci=sampling.confidence, bs=sampling.resamples, seed=sampling.seed)
             if blocks:
                 signature = signature.extended(blocks=blocks)
+            if effects is not None and metric.uses_weights:
+                signature = signature.extended(errors="ratings")
         advance = steps(f"interval {name}", len(systems) * sampling.resamples * sampling.interval)
         for system in systems:
             sample = samples[system, name]
-            low = high = None
+            low = high = share = None
             if sampling.interval:
                 interval = bootstrap_interval(
                     sample,
                     metric.score,
+                    effects=None if effects is None else effects[system, name].raters,
                     resamples=sampling.resamples,
                     confidence=sampling.confidence,
                     seed=sampling.seed,
@@ -317,6 +370,7 @@ def report_samples(
                     progress=advance,
                 )
                 low, high = interval.low, interval.high
+                share = None if effects is None else effects[system, name].share(interval.standard_error)
             result = metric.result(sample.total[np.newaxis])
             scores.append(
                 ScoreRow(
@@ -325,13 +379,15 @@ def report_samples(
                     score=result.score,
                     low=low,
                     high=high,
+                    ratings_share=share,
                     signature=str(signature),
                     parts=result.parts,
                 )
             )
         if test := sampling.test_name:
             of_metric = {system: samples[system, name] for system in systems}
-            tests += _test_rows(name, metric, of_metric, sampling, test, threads, steps)
+            of_ratings = None if effects is None else {system: effects[system, name].raters for system in systems}
+            tests += _test_rows(name, metric, of_metric, of_ratings, sampling, test, threads, steps)
     drawn = bool(sampling.interval or sampling.test)
     return ScoreReport(
         systems=tuple(systems),
@@ -367,6 +423,7 @@ def _test_rows(
     name: str,
     metric: Metric,
     samples: Mapping[str, Sample],
+    effects: Mapping[str, NDArray[np.float64]] | None,
     sampling: Sampling,
     test: TestName,
     threads: int | None,
@@ -377,6 +434,7 @@ def _test_rows(
         metric.score,
         baseline=sampling.baseline,
         test=test,
+        effects=effects,
         resamples=sampling.resamples,
         seed=sampling.seed,
         confidence=sampling.confidence,

@@ -11,10 +11,12 @@ from trubleu.stats.agreement import (
     Level,
     PairKappa,
     RaterKappa,
+    RatingVariance,
     Reliability,
     kappa_table,
     krippendorff_alpha,
     quadratic_kappa,
+    rating_variance,
 )
 from trubleu.stats.bootstrap import Progress, bootstrap_interval, bootstrap_scores
 from trubleu.stats.correlation import (
@@ -60,6 +62,7 @@ __all__ = [
     "Progress",
     "RankCorrelations",
     "RaterKappa",
+    "RatingVariance",
     "Reliability",
     "Sample",
     "SampleBuilder",
@@ -85,6 +88,7 @@ __all__ = [
     "permutation_of_metrics",
     "quadratic_kappa",
     "rank_correlations",
+    "rating_variance",
     "spearman",
     "total",
     "williams_test",

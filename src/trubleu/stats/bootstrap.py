@@ -16,7 +16,7 @@ from trubleu.stats.sample import Sample, Statistics
 from trubleu.stats.sums import score_of, scores_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from trubleu.stats.sums import ScoreFunction
 
@@ -147,6 +147,7 @@ def bootstrap_interval(
     statistics: Statistics,
     score: ScoreFunction,
     *,
+    effects: ArrayLike | None = None,
     resamples: int = 10_000,
     confidence: float = 0.95,
     seed: int = 12345,
@@ -165,6 +166,9 @@ def bootstrap_interval(
         ``float64[segments, k]``. One segment is allowed: its interval is a point.
     score
         Turns sums of statistics ``[..., k]`` into scores ``[...]``.
+    effects
+        Errors of the score that all segments share, such as those of strict raters: the standard deviation of each.
+        They are independent of each other, and are added to the resampled scores as normal errors.
     resamples
         How many corpora to draw.
     confidence
@@ -192,6 +196,8 @@ def bootstrap_interval(
     checks.confidence_level(confidence)
     sample = _checked(statistics, resamples, seed)
     scores = _scores(sample.rows, score, resamples, seed, threads, progress)
+    if effects is not None:
+        scores = scores + normal_errors(effects, resamples, seed)
     low, high = percentile_interval(scores, confidence)
     observed = score_of(score, sample.total, "the corpus")
     return Interval(
@@ -202,7 +208,14 @@ def bootstrap_interval(
         resamples=resamples,
         seed=seed,
         blocks=sample.blocks,
+        standard_error=float(scores.std()),
     )
+
+
+def normal_errors(effects: ArrayLike, resamples: int, seed: int) -> NDArray[np.float64]:
+    """Return an error for each resample: what independent normal errors with these standard deviations add up to."""
+    deviation = float(np.sqrt(np.square(effects).sum()))
+    return deviation * np.random.default_rng(seed).standard_normal(resamples)
 
 
 def percentile_interval(scores: NDArray[np.float64], confidence: float) -> tuple[float, float]:

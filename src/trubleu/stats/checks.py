@@ -77,6 +77,12 @@ def at_least_one(number: int, name: str) -> None:
         raise UsageError(f"{name} must be 1 or more, not {number}")
 
 
+def effects_with(test: str) -> None:
+    """Refuse errors from elsewhere in a test that cannot take them in."""
+    if test != "bootstrap":
+        raise UsageError(f"the {test} test cannot take errors of raters into account; use the bootstrap")
+
+
 def confidence_level(confidence: float) -> None:
     """Refuse a confidence level that is not strictly between 0 and 1."""
     if not 0.0 < confidence < 1.0:

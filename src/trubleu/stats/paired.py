@@ -12,7 +12,7 @@ import numpy as np
 
 from trubleu.errors import counted
 from trubleu.stats import checks
-from trubleu.stats.bootstrap import Progress, Resampling, percentile_interval
+from trubleu.stats.bootstrap import Progress, Resampling, normal_errors, percentile_interval
 from trubleu.stats.results import Comparison, PairedTest, TestName
 from trubleu.stats.sample import Sample, Statistics
 from trubleu.stats.sums import score_of, scores_of
@@ -156,13 +156,24 @@ class Systems:
 
 
 def run_tests(
-    systems: Mapping[str, Statistics], pairs: Sequence[tuple[int, int]], score: ScoreFunction, design: Design
+    systems: Mapping[str, Statistics],
+    pairs: Sequence[tuple[int, int]],
+    score: ScoreFunction,
+    design: Design,
+    effects: Mapping[str, ArrayLike] | None = None,
 ) -> list[PairedTest]:
     """Return the test of every pair, given as positions in the mapping."""
     design.check()
     compared = Systems(systems, score)
     replicates = compared.bootstrapped(design.resampling("bootstrap"))
     differences = [replicates[a] - replicates[b] for a, b in pairs]
+    if effects is not None:
+        checks.effects_with(design.test)
+        of_each = [np.asarray(effects[name], dtype=np.float64) for name in systems]
+        differences = [
+            each + normal_errors(of_each[a] - of_each[b], design.resamples, design.seed)
+            for each, (a, b) in zip(differences, pairs, strict=True)
+        ]
     null: Iterable[NDArray[np.float64]]
     if design.test == "bootstrap":
         # Replicates scatter around their mean, and the null hypothesis says that this is 0.
@@ -348,6 +359,7 @@ def compare(
     *,
     baseline: str | None = None,
     test: TestName = "bootstrap",
+    effects: Mapping[str, ArrayLike] | None = None,
     resamples: int = 10_000,
     seed: int = 12345,
     confidence: float = 0.95,
@@ -370,6 +382,9 @@ def compare(
         The system that every other one is compared with; ``None`` compares all pairs.
     test
         ``bootstrap`` or ``randomisation``.
+    effects
+        Errors that all segments and systems share, such as those of strict raters: how far one standard deviation of
+        each moves the score of each system. Only with the bootstrap.
     resamples
         How many corpora to draw and, for the randomisation test, how many times to swap.
     seed
@@ -424,7 +439,7 @@ def compare(
         threads=threads,
         progress=progress,
     )
-    results = run_tests(systems, pairs, score, design)
+    results = run_tests(systems, pairs, score, design, effects)
     corrected = holm([result.p for result in results])
     return tuple(
         Comparison(**dataclasses.asdict(result), a=names[a], b=names[b], p_holm=float(p_holm))

@@ -28,6 +28,8 @@ class Interval:
     """The seed of the draws."""
     blocks: int
     """How many blocks of segments were resampled; 0 if the segments themselves were."""
+    standard_error: float
+    """The standard deviation of the resampled scores."""
 
     def _repr_html_(self) -> str:
         return html_record(self)

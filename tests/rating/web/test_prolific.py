@@ -206,6 +206,7 @@ def test_prolific_is_away_from_the_start(tmp_path: Path, monkeypatch: pytest.Mon
         ('{"keys": [{"kty": "oct", "kid": "k", "k": "c2VjcmV0"}]}', "holds no RSA keys"),
         (key_set("k1", use="enc"), "holds no RSA keys"),
     ],
+    ids=["no file", "no JSON", "no keys", "no RSA number", "another kind", "not for signatures"],
 )
 def test_files_without_keys(text: str | None, message: str, tmp_path: Path) -> None:
     if text is not None:

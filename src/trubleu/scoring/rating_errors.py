@@ -1,0 +1,161 @@
+"""How far the errors of ratings move a score, and which part of its variance is due to them."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from trubleu.errors import DataError
+from trubleu.metrics.base import whole_references
+from trubleu.stats.agreement import rating_variance
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from trubleu.data import PreparedReferences, References
+    from trubleu.metrics.base import Metric
+
+LEAST_WEIGHT: Final = 1e-3
+"""What a weight is lowered to at most if it is the only positive one of its segment, which needs one."""
+
+ROUNDING: Final = 1e-9
+"""Scores from 0 to 100 that differ by less are equal."""
+
+USUAL_STEP: Final = 0.1
+"""How far a weight is moved whose standard error is not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatingEffects:
+    """What the errors of ratings do to a score; independent of each other, so squares add up to variances.
+
+    Attributes
+    ----------
+    texts
+        How far the error of each weight alone moves the score. It differs from segment to segment, so the bootstrap of
+        segments contains it.
+    raters
+        How far the level of each rater moves the score: strict people rate many texts, so no bootstrap of segments
+        knows of it.
+    """
+
+    texts: NDArray[np.float64]
+    raters: NDArray[np.float64]
+
+    def share(self, standard_error: float) -> float:
+        """Return the share of the variance of a score, effects of raters included, that is due to ratings."""
+        variance = float(np.square(self.texts).sum() + np.square(self.raters).sum())
+        return min(variance / standard_error**2, 1.0) if standard_error > ROUNDING else 0.0
+
+
+def rating_effects(
+    metric: Metric,
+    outputs: Sequence[str],
+    references: References | PreparedReferences,
+    *,
+    threads: int | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> RatingEffects:
+    """Return how far the errors of ratings move the corpus score of a system.
+
+    With ratings and their raters, `rating_variance` splits the errors into those of single ratings and those of raters.
+    Otherwise each weight has a standard error of its own, `References.weight_errors`.
+
+    Parameters
+    ----------
+    metric
+        The metric; if it does not use weights, there are no effects.
+    outputs
+        One text per segment.
+    references
+        The references, with ratings or standard errors of weights.
+    threads
+        How many threads to use; None for all cores.
+    progress
+        Called with the number of segments done since the last call.
+
+    Raises
+    ------
+    DataError
+        If nothing is known about the errors of weights.
+    """
+    whole = whole_references(references)
+    errors = known_errors(whole)
+    slopes = weight_slopes(metric, outputs, references, errors, threads=threads, progress=progress)
+    errors = np.nan_to_num(errors)
+    if whole.ratings is None:
+        return RatingEffects(texts=slopes * errors, raters=np.zeros(0))
+    flat = [(text, rater, value) for text, rated in enumerate(whole.ratings) for rater, value in rated or ()]
+    numbers: dict[object, int] = {}
+    text = np.array([text for text, _, _ in flat], dtype=np.int64)
+    # A rater without a name is another one each time.
+    rater = np.array(
+        [numbers.setdefault(place if who is None else who, len(numbers)) for place, (_, who, _) in enumerate(flat)]
+    )
+    found = rating_variance(text, rater, [value for _, _, value in flat])
+    counts = np.bincount(text, minlength=whole.count)
+    rated = counts > 0
+    errors[rated] = np.sqrt(np.nan_to_num(found.rest) / counts[rated])
+    together = np.zeros(len(numbers))
+    np.add.at(together, rater, (slopes / np.maximum(counts, 1))[text])
+    return RatingEffects(texts=slopes * errors, raters=together * math.sqrt(found.raters))
+
+
+def weight_slopes(
+    metric: Metric,
+    outputs: Sequence[str],
+    references: References | PreparedReferences,
+    errors: NDArray[np.float64],
+    *,
+    threads: int | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> NDArray[np.float64]:
+    """Return by how much the corpus score changes with each reference's weight, per unit.
+
+    Weights are raised and lowered by their standard errors, within [−1, 1], because scores bend where another reference
+    becomes the best one: what counts is the mean slope over the range in which the weight may lie. Unrated references
+    and those of segments without a positive weight have the slope 0.
+    """
+    whole = whole_references(references)
+    slopes = np.zeros(whole.count)
+    if not metric.uses_weights or whole.weights is None:
+        return slopes
+    metric = metric.learned(references) if metric.learns else metric
+    weights, offsets, counts = whole.weights, whole.offsets, whole.reference_counts()
+    positive = np.repeat(np.add.reduceat(weights > 0, offsets[:-1]), counts) if len(whole) else np.zeros(0)
+    steps = np.where(np.isnan(weights) | (positive == 0), 0.0, np.where(np.isnan(errors), USUAL_STEP, errors))
+    floor = np.where((weights > 0) & (positive == 1), np.minimum(weights, LEAST_WEIGHT), -1.0)
+    lowered, raised = np.maximum(weights - steps, floor), np.minimum(weights + steps, 1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the scores themselves give the same warnings
+        rows = metric.statistics(outputs, references, threads=threads, progress=progress)
+        total = rows.sum(axis=0)
+        # The same reference of every segment at once: no segment depends on another one's weights.
+        for place in range(counts.max(initial=0)):
+            moved = offsets[:-1][counts > place] + place
+            moved = moved[raised[moved] > lowered[moved]]
+            owners = np.searchsorted(offsets, moved, side="right") - 1
+            scores = []
+            for values in (lowered, raised):
+                other = weights.copy()
+                other[moved] = values[moved]
+                changed = metric.statistics(outputs, whole.with_weights(other), threads=threads, progress=progress)
+                scores.append(metric.score(total + (changed - rows)[owners]))
+            slopes[moved] = (scores[1] - scores[0]) / (raised[moved] - lowered[moved])
+    return slopes
+
+
+def known_errors(references: References) -> NDArray[np.float64]:
+    """Return the standard errors of weights; refuse references that have none."""
+    if references.weight_errors is None:
+        raise DataError(
+            f"{references.source} does not say how certain its weights are; give ratings by several people per "
+            "reference, or a standard error with each weight (weight_se)"
+        )
+    return references.weight_errors

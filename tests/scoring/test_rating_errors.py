@@ -1,0 +1,152 @@
+"""What errors of ratings do to scores, against scores computed anew, and how often intervals hold the true score."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trubleu import References, metric
+from trubleu.errors import DataError, UsageError
+from trubleu.scoring import score_systems
+from trubleu.scoring.rating_errors import rating_effects, weight_slopes
+from trubleu.scoring.systems import Sampling
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+WORDS = ["the", "a", "cat", "dog", "sat", "on", "mat", "ran", "to", "house", "good", "day", "nice", "fish", "sun"]
+
+weights = st.floats(-0.6, 0.6).filter(lambda weight: abs(weight) > 0.01)
+segments = st.lists(
+    st.tuples(
+        st.lists(st.sampled_from(WORDS), min_size=2, max_size=6).map(" ".join),
+        st.lists(
+            st.tuples(st.lists(st.sampled_from(WORDS), min_size=2, max_size=6).map(" ".join), weights),
+            min_size=1,
+            max_size=3,
+            unique_by=lambda row: row[0],
+        ).filter(lambda rows: any(weight > 0 for _, weight in rows)),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+@settings(max_examples=30)
+@given(segments, st.sampled_from(["dbleu-2", "sdbleu-2", "trubleu[vectors=ready]", "bleu-2"]))
+def test_slopes_are_those_of_scores_computed_anew(given: list[tuple[str, list[tuple[str, float]]]], name: str) -> None:
+    chosen = metric(name)
+    outputs = [output for output, _ in given]
+    references = References.from_lists(
+        [[text for text, _ in rows] for _, rows in given], [[weight for _, weight in rows] for _, rows in given]
+    )
+    assert references.weights is not None
+    errors = np.full(references.count, 0.005)  # so small that every weight may be moved both ways
+    slopes = weight_slopes(chosen, outputs, references, errors)
+    for place in range(references.count):
+        scores = []
+        for step in (-0.005, 0.005):
+            moved = references.weights.copy()
+            moved[place] += step
+            anew = References(references.texts, references.offsets, moved)
+            scores.append(chosen.corpus(outputs, anew).score)
+        assert slopes[place] == pytest.approx((scores[1] - scores[0]) / 0.01, abs=1e-5)
+
+
+def world(segments: int, draws: np.random.Generator) -> tuple[list[str], NDArray[np.float64], list[str]]:
+    """Return four references for each segment, their true weights, and outputs."""
+    texts: list[str] = []
+    outputs = []
+    true = np.clip(draws.normal(0.1, 0.4, (segments, 4)), -0.7, 0.7)
+    true[:, 0] = draws.uniform(0.3, 0.7, segments)
+    for _ in range(segments):
+        four = [" ".join(draws.choice(WORDS, 6)) for _ in range(4)]
+        texts += four
+        outputs.append(" ".join([*four[draws.integers(4)].split()[:4], *draws.choice(WORDS, 2)]))
+    return texts, true.ravel(), outputs
+
+
+def coverage(spread: float, *, ratings: bool, trials: int = 40) -> float:
+    """Return how often the interval holds the score that infinitely many segments and raters would give."""
+    draws = np.random.default_rng(7)
+    chosen = metric("dbleu-2")
+    texts, true, outputs = world(3000, draws)
+    target = chosen.corpus(outputs, References(texts, np.arange(3001) * 4, true)).score
+    hits = 0
+    for _ in range(trials):
+        texts, true, outputs = world(120, draws)
+        levels = spread * draws.standard_normal(6)
+        rated = []
+        for weight in true:
+            who = draws.choice(6, 3, replace=False)
+            values = weight + levels[who] + 0.2 * draws.standard_normal(3)
+            rated.append(tuple((str(rater), float(value)) for rater, value in zip(who, values, strict=True)))
+        observed = np.clip([np.mean([value for _, value in row]) for row in rated], -1, 1)
+        observed[::4] = np.maximum(observed[::4], 0.01)
+        references = References(
+            texts, np.arange(121) * 4, observed, ratings=rated, weight_errors=np.full(len(rated), 0.1)
+        )
+        sampling = Sampling(interval=True, resamples=500, ratings=ratings)
+        row = score_systems({"s": outputs}, references, {"m": chosen}, sampling=sampling).scores[0]
+        assert row.low is not None
+        assert row.high is not None
+        hits += row.low <= target <= row.high
+    return hits / trials
+
+
+def test_only_the_levels_of_raters_are_missing_from_intervals_of_segments() -> None:
+    assert coverage(0.0, ratings=False) >= 0.85
+    assert coverage(0.25, ratings=False) <= 0.75
+    assert coverage(0.25, ratings=True) >= 0.85
+
+
+def rated(names: bool) -> References:
+    rows = [[5, 4, 3], [2, 1, 1], [4, 4, 2], [5, 3, 3]]
+    ratings = [
+        tuple((rater if names else None, (value - 3) / 2) for rater, value in zip("xyz", row, strict=True))
+        for row in rows
+    ]
+    means = [float(np.mean([value for _, value in row])) for row in ratings]
+    texts = ["the cat sat", "a dog ran", "the dog sat", "a cat ran"]
+    return References(texts, [0, 2, 4], means, ratings=ratings, weight_errors=[0.2] * 4)
+
+
+def test_effects_of_raters_need_their_names() -> None:
+    outputs = ["the cat ran", "the dog ran"]
+    chosen = metric("dbleu-1")
+    assert not rating_effects(chosen, outputs, rated(False)).raters.any()
+    named = rating_effects(chosen, outputs, rated(True))
+    assert named.raters.any()
+    assert 0 < named.share(200.0) < named.share(100.0) < named.share(10.0) == 1
+    # What is known of raters is taken out of the errors of single ratings.
+    assert np.all(np.abs(named.texts) <= np.abs(rating_effects(chosen, outputs, rated(False)).texts) + 1e-12)
+    assert not rating_effects(metric("bleu-1"), outputs, rated(True)).texts.any()
+
+
+def test_without_errors_there_is_nothing_to_take_into_account() -> None:
+    references = References.from_lists([["a b"]], [[0.5]])
+    with pytest.raises(DataError, match=r"does not say how certain its weights are; give ratings by several people"):
+        rating_effects(metric("dbleu-1"), ["a"], references)
+
+
+def test_shared_errors_widen_differences_and_weaken_tests() -> None:
+    outputs = {"one": ["the cat ran", "the dog ran"], "two": ["the cat sat", "a fish"]}
+    references = rated(True)
+    chosen = {"dbleu-1": metric("dbleu-1")}
+    plain, with_raters = (
+        score_systems(
+            outputs, references, chosen, sampling=Sampling(interval=True, test="bootstrap", resamples=500, ratings=each)
+        )
+        for each in (False, True)
+    )
+    assert with_raters.tests[0].p >= plain.tests[0].p
+    assert with_raters.scores[0].ratings_share is not None
+    assert plain.scores[0].ratings_share is None
+    assert "errors:ratings" in with_raters.scores[0].signature
+    sampling = Sampling(interval=True, test="randomisation", resamples=50, ratings=True)
+    with pytest.raises(UsageError, match="randomisation test cannot take errors of raters into account"):
+        score_systems(outputs, references, chosen, sampling=sampling)
