@@ -649,3 +649,26 @@ def test_markdown_is_safe(text: str, part: str) -> None:
     found = str(markdown(text))
     assert part in found
     assert not re.search(r"<(?!/?(p|a|h2|table|thead|tbody|tr|th|td|strong|em)\b)", found)
+
+
+def test_a_ranking_without_scripts(make: Make, visit: Visit) -> None:
+    items = [Item(f"{n}#A:B:C", ("a", "b", "c"), segment=str(n), systems=("A", "B", "C")) for n in range(2)]
+    study = make(items, kind="ranking", outputs=3, raters=1)
+    (new,) = study.add_raters(1)
+    visitor = visit(study)
+    page = visitor.start(new.token)
+    assert state(page) == "task"
+    assert page.text.count('form="answer"') == 3 * 3 + 3
+    page = visitor.answer(page, 1, 2)
+    assert page.status_code == 422
+    assert "Give every response a rank first." in page.text
+    assert len(re.findall(r"checked", page.text)) == 2, "what was chosen stays"
+    assert study.table() == []
+    assert visitor.answer(page, 1, 2, 4).status_code == 422
+    page = visitor.answer(page, 2, 2, 1)
+    assert "Task 2 of" in page.text
+    assert sorted(row.score or 0 for row in study.table()) == [1, 2, 2]
+    page = visitor.send(page, "/undo")
+    assert re.findall(r'name="(score_\d)" value="(\d)"[^>]*checked', page.text) == [
+        ("score_1", "2"), ("score_2", "2"), ("score_3", "1"),
+    ]  # fmt: skip
