@@ -123,7 +123,7 @@ def add_export_parser(commands: argparse._SubParsersAction[Any]) -> None:
         "--out",
         default="-",
         metavar="FILE",
-        help="references: .jsonl or .parquet; ratings, wide, raw: .csv, .tsv, .jsonl or .parquet; rankings: .csv, .tsv; "
+        help="references: .jsonl, .parquet; ratings, wide, raw: .csv, .tsv, .jsonl, .parquet; rankings: .csv, .tsv; "
         "mturk-tasks: .csv; standard output gets JSON lines, or CSV (default)",
     )
     parser.add_argument("--labels", action="store_true", help="call raters by their labels instead of by numbers")
