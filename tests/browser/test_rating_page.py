@@ -6,6 +6,7 @@ import re
 import threading
 import time
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -663,6 +664,23 @@ def test_a_ranking_by_keys_and_by_taps(made: Any, opened: Open) -> None:
     rater.press("c", "1")
     rater.task(3)
     assert rater.problems == []
+
+
+@pytest.mark.parametrize("width", [320, 640, 1280])
+def test_eight_ranks_have_room(width: int, made: Any, opened: Open) -> None:
+    items = [Item("i", ("long " * 80, *"bcdefgh"), message="m", systems=tuple("ABCDEFGH"))]
+    study, url = made(items=items, kind="ranking", outputs=8)
+    rater = opened(url, width=width)
+    rater.start(study.add_raters(1)[0].token)
+    assert rater.overflow() == 0
+    for group in rater.page.locator("fieldset").all():
+        boxes = [one.bounding_box() or {} for one in group.locator(".choice").all()]
+        assert all(box["width"] >= 44 and box["height"] >= 44 for box in boxes)
+        assert len({(round(box["x"]), round(box["y"])) for box in boxes}) == 8
+        assert all(b["x"] >= a["x"] + a["width"] or b["y"] > a["y"] for a, b in pairwise(boxes)), "they overlap"
+    rater.press(*"12345678", "Enter")
+    rater.at("done")
+    assert sorted(row.score or 0 for row in study.table()) == [*range(1, 9)]
 
 
 def test_a_ranking_without_scripts(made: Any, opened: Open) -> None:

@@ -191,7 +191,7 @@ def test_a_break_is_remembered(make: Make, visit: Visit) -> None:
     text = shown(page.text)
     page = visitor.send(page, "/break")
     assert state(page) == "break"
-    assert "You have answered 1 task, and all is saved." in page.text
+    assert "You have answered 1 task, and everything is saved." in page.text
     elsewhere = visit(study)
     page = elsewhere.get(f"/r/{token}")
     assert state(page) == "break"
@@ -207,7 +207,7 @@ def test_another_answer_from_another_tab_is_said(make: Make, visit: Visit) -> No
     assert "The first answer was kept" not in visitor.answer(tab, 5).text
     assert "The first answer was kept" not in visitor.answer(tab, 5).text  # the same again: a lost connection
     page = visitor.answer(tab, 1)
-    assert "You had answered that task already, perhaps in another tab. The first answer was kept" in page.text
+    assert "You had already answered that task, perhaps in another tab. Your first answer was kept" in page.text
     assert [row.score for row in study.table()] == [5]
 
 
@@ -286,7 +286,7 @@ def test_undo_with_nothing_to_undo(make: Make, visit: Visit) -> None:
     assert csrf
     page = visitor.client.post("/undo", data={"csrf": csrf.group(1)})
     assert page.status_code == 409
-    assert "nothing to take back" in page.text
+    assert "nothing to undo" in page.text
 
 
 def test_undo_of_the_very_last_answer(make: Make, visit: Visit) -> None:

@@ -201,7 +201,7 @@ def _keep(site: Site, session: Session, given: Answer) -> Response:
     return site.redirect("/rate?kept=1" if outcome.different else "/rate")
 
 
-_KEPT = "You had answered that task already, perhaps in another tab. The first answer was kept; to change it, undo it."
+_KEPT = "You had already answered that task, perhaps in another tab. Your first answer was kept; to change it, use Undo."
 
 
 def _problem(site: Site, given: Answer) -> str:
@@ -303,7 +303,7 @@ def undo(
     """Take back the last answer; of the one before it, the page that follows has the number."""
     session = site.session(request, csrf=csrf)
     if has_ended(site.study, session.rater) or site.study.undo(session.rater.id, task=task) is None:
-        raise Refusal(409, "There is nothing to take back", "You have no answer that can be taken back.")
+        raise Refusal(409, "There is nothing to undo", "You have no answer that can be undone.")
     return site.redirect("/rate")
 
 
