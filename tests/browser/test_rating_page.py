@@ -6,6 +6,7 @@ import re
 import threading
 import time
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 SETTLED = 450  # milliseconds after which keys are meant for the task that is seen
 NASTY = '<script>window.ran = 1</script><img src=x onerror="window.ran = 1"> \x00\x1b & "quoted" '
+PARTS = {"response": 1, "pair": 2, "ranking": 3}
 ARABIC = "فكرة رائعة، نلتقي هناك!"
 
 
@@ -108,12 +110,20 @@ def made(tmp_path: Path) -> Iterator[Callable[..., tuple[Study, str]]]:
 
         def make(count: int = 5, **options: Any) -> tuple[Study, str]:
             kind = options.pop("kind", "response")
-            texts = (lambda n: (f"{NASTY}{n}", ARABIC)) if kind == "pair" else (lambda n: (f"{NASTY}{n}",))
-            systems = ("A", "B") if kind == "pair" else ()
+            number = PARTS[kind]
+            systems = ("A", "B", "C")[:number] if number > 1 else ()
             items = options.pop("items", None) or [
-                Item(f"i{n}", texts(n), context=("hello", ARABIC), message="how are you? " * 20, systems=systems)
+                Item(
+                    f"i{n}",
+                    (f"{NASTY}{n}", ARABIC, "fine")[:number],
+                    context=("hello", ARABIC),
+                    message="how are you? " * 20,
+                    systems=systems,
+                )
                 for n in range(count)
             ]
+            if kind == "ranking":
+                options.setdefault("outputs", number)
             study = stack.enter_context(
                 Study.create(tmp_path / "study", StudyConfig("A study", kind, **options), items)
             )
@@ -505,16 +515,9 @@ def test_too_early_says_so(made: Any, opened: Open, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("width", "scheme"), [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark"), (320, "light")]
 )
-@pytest.mark.parametrize("kind", ["response", "pair"])
+@pytest.mark.parametrize("kind", PARTS)
 def test_every_width_and_colour(kind: str, width: int, scheme: str, made: Any, opened: Open) -> None:
-    gold = Gold(
-        0.1,
-        (
-            example(
-                "gold", ("x", "y")[: 2 if kind == "pair" else 1], (), None, ((1, 1),) * (2 if kind == "pair" else 1)
-            ),
-        ),
-    )
+    gold = Gold(0.1, (example("gold", ("x", "y", "z")[: PARTS[kind]], (), None, ((1, 1),) * PARTS[kind]),))
     study, url = made(4, kind=kind, gold=gold, entry=Entry(code="open sesame"))
     rater = opened(url, width=width, scheme=scheme)
     rater.page.goto(f"{url}/join")
@@ -548,12 +551,14 @@ def test_every_width_and_colour(kind: str, width: int, scheme: str, made: Any, o
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (320, "dark")])
-@pytest.mark.parametrize("kind", ["response", "pair"])
+@pytest.mark.parametrize("kind", PARTS)
 def test_axe_finds_nothing(kind: str, width: int, scheme: str, made: Any, opened: Open) -> None:
-    questions = (
+    questions: tuple[Question, ...] = (
         Question("Relevant?", ("no", "partly", "yes"), "relevance"),
         Question("Fun?", name="fun", required=False),
     )
+    if kind == "ranking":
+        questions = (Question("Which is best?"),)
     study, url = made(2, kind=kind, questions=questions, consent="We keep your *answers*.", comments=True)
     new = study.add_raters(1)[0]
     rater = opened(url, width=width, scheme=scheme)
@@ -571,7 +576,7 @@ def test_axe_finds_nothing(kind: str, width: int, scheme: str, made: Any, opened
     rater.page.locator("details").evaluate_all("all => all.forEach(one => one.open = true)")
     look("task, all open")
     while task := study.assign(new.rater.id):
-        scores = (3, 2) * (2 if kind == "pair" else 1)
+        scores = (3, 2, 1) if kind == "ranking" else (3, 2) * PARTS[kind]
         study.answer(new.rater.id, task.assignment, scores, key=task.client_key)
     rater.page.goto(f"{url}/r/{new.token}")
     look("done")
@@ -582,6 +587,113 @@ def test_axe_finds_nothing(kind: str, width: int, scheme: str, made: Any, opened
     rater.page.goto(f"{url}/lead/items/1")
     look("item")
     assert {name: found for name, found in pages.items() if found} == {}
+
+
+@pytest.mark.parametrize("kind", PARTS)
+def test_at_200_percent_nothing_is_cut_off(kind: str, made: Any, opened: Open) -> None:
+    """A window of 1280 × 800 pixels at 200 % has 640 × 400 of those that pages are laid out in."""
+    questions = (Question("Which is best?" if kind == "ranking" else "Good?"),)
+    study, url = made(2, kind=kind, questions=questions, comments=True, consent="We keep answers.")
+    rater = opened(url, width=640)
+    rater.page.set_viewport_size({"width": 640, "height": 400})
+    new = study.add_raters(1)[0]
+
+    def look() -> None:
+        assert rater.overflow() == 0
+        for one in rater.page.locator("button:visible, a:visible:not(.skip), summary:visible, .choice").all():
+            one.scroll_into_view_if_needed()
+            reached, cut = one.evaluate(REACHED)
+            assert reached, one.inner_text()
+            assert not cut, one.inner_text()
+
+    rater.page.goto(f"{url}/r/{new.token}")
+    look()
+    rater.page.locator("main button").first.click()
+    rater.at("instructions")
+    look()
+    rater.page.get_by_role("button", name="Start").click()
+    rater.at("task")
+    look()
+    rater.page.locator("details").evaluate_all("all => all.forEach(one => one.open = true)")
+    look()
+    while task := study.assign(new.rater.id):
+        study.answer(new.rater.id, task.assignment, (1,) * PARTS[kind], key=task.client_key)
+    for path in (f"/r/{new.token}", f"/lead/{study.lead_token}", f"/lead/raters/{new.rater.id}", "/lead/items/1"):
+        rater.page.goto(url + path)
+        look()
+
+
+REACHED = """element => {
+  const { left, right, top, bottom } = element.getBoundingClientRect();
+  const on = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
+  return [element.contains(on), element.scrollWidth > element.clientWidth + 1 || left < 0 || right > innerWidth];
+}"""
+
+
+def test_a_ranking_by_keys_and_by_taps(made: Any, opened: Open) -> None:
+    study, url = made(3, kind="ranking")
+    rater = opened(url)
+    page = rater.page
+    rater.start(study.add_raters(1)[0].token)
+    texts = page.locator(".response").all_inner_texts()
+    assert page.get_by_role("group", name="Rank of response 2").get_by_role("radio").count() == 3
+    assert page.get_by_role("radio", name="1 best").count() == 3
+    rater.press("2", "1")
+    assert page.locator("[data-order]").inner_text() == "Your order so far: 2, then 1."
+    rater.press("2")
+    assert page.locator("[data-order]").inner_text() == "Your order: 2, then 1 and 3."
+    assert study.table() == []
+    assert rater.focused().startswith("BUTTON")
+    page.keyboard.press("Enter")
+    rater.task(2)
+    assert rater.focused().startswith("H1")
+    by_text = {row.item.item.texts[row.part]: row.score for row in study.table()}
+    assert [by_text[text] for text in ("fine", ARABIC)] == [
+        2 if texts.index(text) in (0, 2) else 1 for text in ("fine", ARABIC)
+    ]
+    for group, rank in ((0, 2), (1, 2), (2, 1)):
+        page.locator("fieldset").nth(group).locator(".choice").nth(rank - 1).click()
+    page.wait_for_timeout(100)
+    assert len(study.table()) == 3, "a ranking is saved by its button"
+    page.get_by_role("button", name="Save and go on").click()
+    rater.task(3)
+    rater.press("u")
+    rater.task(2)
+    assert page.locator(":checked").evaluate_all("all => all.map(one => one.value)") == ["2", "2", "1"]
+    assert page.locator("[data-order]").inner_text() == "Your order: 3, then 1 and 2."
+    rater.press("c", "1")
+    rater.task(3)
+    assert rater.problems == []
+
+
+@pytest.mark.parametrize("width", [320, 640, 1280])
+def test_eight_ranks_have_room(width: int, made: Any, opened: Open) -> None:
+    items = [Item("i", ("long " * 80, *"bcdefgh"), message="m", systems=tuple("ABCDEFGH"))]
+    study, url = made(items=items, kind="ranking", outputs=8)
+    rater = opened(url, width=width)
+    rater.start(study.add_raters(1)[0].token)
+    assert rater.overflow() == 0
+    for group in rater.page.locator("fieldset").all():
+        boxes = [one.bounding_box() or {} for one in group.locator(".choice").all()]
+        assert all(box["width"] >= 44 and box["height"] >= 44 for box in boxes)
+        assert len({(round(box["x"]), round(box["y"])) for box in boxes}) == 8
+        assert all(b["x"] >= a["x"] + a["width"] or b["y"] > a["y"] for a, b in pairwise(boxes)), "they overlap"
+    rater.press(*"12345678", "Enter")
+    rater.at("done")
+    assert sorted(row.score or 0 for row in study.table()) == [*range(1, 9)]
+
+
+def test_a_ranking_without_scripts(made: Any, opened: Open) -> None:
+    study, url = made(1, kind="ranking")
+    rater = opened(url, scripts=False, width=320)
+    rater.start(study.add_raters(1)[0].token)
+    directions = rater.page.locator(".response").evaluate_all("all => all.map(one => getComputedStyle(one).direction)")
+    assert sorted(directions) == ["ltr", "ltr", "rtl"]
+    for group, rank in ((0, 3), (1, 1), (2, 1)):
+        rater.page.locator("fieldset").nth(group).locator(".choice").nth(rank - 1).click()
+    rater.page.get_by_role("button", name="Save and go on").click()
+    rater.at("done")
+    assert sorted(row.score or 0 for row in study.table()) == [1, 1, 3]
 
 
 def test_focus_can_be_seen(made: Any, opened: Open) -> None:

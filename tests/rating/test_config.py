@@ -196,7 +196,7 @@ seed: 7
         ("kind: pair\n", "study.yaml:1: the setting title is missing; add it"),
         ("title:\nkind: pair\n", "study.yaml:1: the setting title is missing; add it"),
         ("title: T\n", "study.yaml:1: the setting kind is missing; add it"),
-        ("title: T\nkind: pairs\n", "study.yaml:2: kind must be response or pair, not 'pairs'"),
+        ("title: T\nkind: pairs\n", "study.yaml:2: kind must be response or pair or ranking, not 'pairs'"),
         (HEAD + "titel: x\n", "study.yaml:3: 'titel' is not a setting; did you mean title?"),
         (HEAD + "title: x\n", "study.yaml:3: title is given twice; keep one of them"),
         (HEAD + "[a]: x\n", "study.yaml:3: '?' is not a setting; known: title"),
@@ -357,7 +357,7 @@ def test_gold_can_come_from_a_file_beside_the_settings(tmp_path: Path) -> None:
             "'accept' is no field of a gold item; did you mean accepted",
         ),
         ("pair", '{"responses": ["a"], "accepted": [1, 2]}', "responses must be an array of 2 strings, not an array"),
-        ("pair", '{"responses": ["a", "b"], "accepted": [[1, 2]]}', "for two responses also [[1, 2], [4, 5]]"),
+        ("pair", '{"responses": ["a", "b"], "accepted": [[1, 2]]}', "for 2 responses also [[1, 2], [1, 2]]"),
         ("response", "", "holds no gold items; add some or leave gold.file out"),
         (
             "response",

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from trubleu.data import read_outputs
 from trubleu.errors import DataError, UsageError
-from trubleu.rating import Item, Study, StudyConfig, pair_items, parse_pairs, read_items, read_segments
+from trubleu.rating import Item, Study, StudyConfig, output_items, parse_pairs, read_items, read_segments
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -196,7 +196,7 @@ def test_outputs_become_pairs_with_their_systems(tmp_path: Path) -> None:
         (tmp_path / f"{name}.txt").write_text(f"{name}1\n{name}2\n")
     segments = read_segments(tmp_path / "triples.jsonl")
     outputs = read_outputs([str(tmp_path / f"{name}.txt") for name in "ABC"], segments)
-    items = pair_items(segments, outputs, parse_pairs("A:B, C:A", ["A", "B", "C"]))
+    items = output_items(segments, outputs, parse_pairs("A:B, C:A", ["A", "B", "C"]))
     assert [(item.key, item.texts, item.systems, item.message, item.segment) for item in items] == [
         ("s1#A:B", ("A1", "B1"), ("A", "B"), "m1", "s1"),
         ("s1#C:A", ("C1", "A1"), ("C", "A"), "m1", "s1"),

@@ -37,6 +37,7 @@ examples:
   trubleu rate new my-study --from candidates.jsonl --raters 5
   trubleu rate new my-study --from candidates.jsonl --raters 5 --carry seeds-study
   trubleu rate new my-pairs --kind pair --from refs.jsonl --outputs runs/A.txt runs/B.txt --pairs A:B --raters 3
+  trubleu rate new my-ranking --kind ranking --from refs.jsonl --outputs runs/A.txt runs/B.txt runs/C.txt --raters 3
   trubleu rate new my-study --from candidates.jsonl --config study.yaml \\
     --store postgresql+psycopg://USER:PASSWORD@HOST/DATABASE
 """
@@ -77,8 +78,8 @@ def _add_new(commands: argparse._SubParsersAction[Any]) -> None:
         "new",
         help="make a study",
         description="Make a study in a new folder, from candidates, references or triples (one response at a time), or "
-        "from the outputs of systems (two at a time, blind). Wording, practice and gold items are then set in its "
-        "study.yaml.",
+        "from the outputs of systems (two at a time, or several to be ranked; blind). Wording, practice and gold items "
+        "are then set in its study.yaml.",
         epilog=NEW_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -103,9 +104,15 @@ def _add_what(parser: argparse.ArgumentParser, *, required: bool) -> None:
         help="candidates, references or triples as JSON lines, tables or Parquet; for pairs, what the "
         "outputs answer to",
     )
-    parser.add_argument("--kind", choices=("response", "pair"), metavar="NAME", help="response (default) or pair")
     parser.add_argument(
-        "--outputs", nargs="+", default=[], metavar="SYSTEM", help="for pairs: NAME=PATH or PATH of each system"
+        "--kind", choices=("response", "pair", "ranking"), metavar="NAME", help="response (default), pair or ranking"
+    )
+    parser.add_argument(
+        "--outputs",
+        nargs="+",
+        default=[],
+        metavar="SYSTEM",
+        help="for pairs and rankings: NAME=PATH or PATH of each system",
     )
     parser.add_argument("--pairs", metavar="LIST", help="for pairs: which, as A:B,A:C, or all (default)")
     parser.add_argument("--raters", type=int, metavar="N", help="ratings for each item (5)")
@@ -181,12 +188,18 @@ def _config(options: argparse.Namespace) -> StudyConfig:
     from dataclasses import replace
 
     from trubleu.errors import UsageError
-    from trubleu.rating import StudyConfig, read_config
+    from trubleu.rating import read_config
+    from trubleu.rating.config import FEWEST_RANKED, MOST_RANKED, default_config
 
     if options.raters is not None and not 1 <= options.raters <= 1000:
         raise UsageError(f"--raters {options.raters} must lie between 1 and 1,000")
     if options.config is None:
-        config = StudyConfig("Rate responses", options.kind or "response")
+        number = len(options.outputs)
+        if options.kind == "ranking" and not FEWEST_RANKED <= number <= MOST_RANKED:
+            raise UsageError(
+                f"--kind ranking needs --outputs of {FEWEST_RANKED} to {MOST_RANKED} systems, but {number} are given"
+            )
+        config = default_config(options.kind or "response", number)
     else:
         config = read_config(options.config)
         if options.kind not in (None, config.kind):
@@ -205,12 +218,19 @@ def _items(options: argparse.Namespace, config: StudyConfig) -> list[Item]:
     from trubleu.data import parse_system, read_outputs
     from trubleu.errors import UsageError
     from trubleu.files.paths import check_standard_input_once
-    from trubleu.rating import pair_items, parse_pairs, read_items, read_segments
+    from trubleu.rating import output_items, parse_pairs, read_items, read_segments
 
     if config.kind == "response":
         if options.outputs or options.pairs:
             raise UsageError("--outputs and --pairs are for --kind pair; add it, or leave them out")
         return read_items(options.source)
+    if config.kind == "ranking" and len(options.outputs) != config.parts:
+        raise UsageError(
+            f"{options.config} says outputs: {config.parts}, but --outputs names {len(options.outputs)}; "
+            "give one file for each"
+        )
+    if config.kind == "ranking" and options.pairs:
+        raise UsageError("--pairs is for --kind pair; leave it out, as a ranking shows all outputs together")
     if len(options.outputs) < 2:
         raise UsageError(f"--kind pair needs --outputs of two systems at least, but {len(options.outputs)} are given")
     if options.source == "-":
@@ -218,7 +238,10 @@ def _items(options: argparse.Namespace, config: StudyConfig) -> list[Item]:
     check_standard_input_once([parse_system(each)[1] for each in options.outputs])
     segments = read_segments(options.source)
     outputs = read_outputs(options.outputs, segments)
-    return pair_items(segments, outputs, parse_pairs(options.pairs or "all", [system.name for system in outputs]))
+    names = [system.name for system in outputs]
+    return output_items(
+        segments, outputs, [tuple(names)] if config.kind == "ranking" else parse_pairs(options.pairs or "all", names)
+    )
 
 
 def plan(options: argparse.Namespace) -> None:

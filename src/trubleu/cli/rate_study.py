@@ -38,7 +38,7 @@ examples:
   trubleu rate import my-study Batch_123_results.csv --as mturk
 """
 
-WHATS: Final = ("references", "ratings", "wide", "raw", "mturk-tasks")
+WHATS: Final = ("references", "ratings", "rankings", "wide", "raw", "mturk-tasks")
 """Those of `trubleu.rating.export`, said again so that ``--help`` need not load it (a test holds them equal)."""
 
 LAYOUTS: Final = ("table", "mturk")
@@ -108,7 +108,8 @@ def add_export_parser(commands: argparse._SubParsersAction[Any]) -> None:
         "export",
         help="write weighted references, ratings or the log",
         description="Write what a study has. references: a file for trubleu score, with the weights that the ratings "
-        "give. ratings: one row a rating, for trubleu judge and trubleu triples split. raw: the log of everything that "
+        "give. ratings: one row a rating, for trubleu judge and trubleu triples split. rankings: one row for each pair "
+        "of a ranking, for trubleu judge. wide: one row an answer, for spreadsheets. raw: the log of everything that "
         "happened. mturk-tasks: what still lacks ratings, for a batch of Mechanical Turk. Excluded raters, gold and "
         "practice items are left out, except from the log.",
         epilog=EXPORT_EPILOG,
@@ -122,8 +123,8 @@ def add_export_parser(commands: argparse._SubParsersAction[Any]) -> None:
         "--out",
         default="-",
         metavar="FILE",
-        help="references: .jsonl or .parquet; ratings, wide, raw: .csv, .tsv, .jsonl or .parquet; mturk-tasks: .csv; "
-        "standard output gets JSON lines (default)",
+        help="references: .jsonl, .parquet; ratings, wide, raw: .csv, .tsv, .jsonl, .parquet; rankings: .csv, .tsv; "
+        "mturk-tasks: .csv; standard output gets JSON lines, or CSV (default)",
     )
     parser.add_argument("--labels", action="store_true", help="call raters by their labels instead of by numbers")
     parser.add_argument("--quiet", action="store_true", help="no warnings, no summary")
@@ -174,6 +175,7 @@ def export(options: argparse.Namespace) -> None:
     rows = {
         "references": f"{counted(made.rows, 'segment')} with {counted(made.items, 'reference')}",
         "ratings": counted(made.rows, "rating"),
+        "rankings": f"{counted(made.rows, 'pair')} of outputs from {counted(made.ratings, 'ranking')}",
         "wide": counted(made.rows, "answer"),
         "raw": f"{made.rows:,} entries of the log",
         "mturk-tasks": counted(made.rows, "task"),

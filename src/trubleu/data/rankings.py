@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import warnings
 from dataclasses import dataclass
 from itertools import chain
@@ -11,9 +12,10 @@ import numpy as np
 
 from trubleu.data.categorical import LabelBuilder, Labels, frozen, in_order
 from trubleu.errors import CountedWarning, DataError, counted, nearest, shown, some
-from trubleu.files.delimited import delimited_columns, whole
+from trubleu.files.delimited import delimited_columns, guarded, unguarded, whole
 from trubleu.files.lines import open_bytes, split_lines
-from trubleu.files.paths import format_of, name_of
+from trubleu.files.paths import format_of, format_to_write, name_of
+from trubleu.files.writer import atomic_writer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -178,6 +180,37 @@ class Rankings:
             form = format_of(name) or ("tsv" if "\t" in first else "csv")
             return _read(chain([first], lines), name, "\t" if form == "tsv" else ",")
 
+    def write(self, path: PathLike) -> None:
+        """Write a CSV or TSV file for `read`; it appears whole or not at all.
+
+        The file needs a name for everything: a language without one is ``und`` (undetermined), a judge ``unknown``.
+
+        Parameters
+        ----------
+        path
+            The name tells the format: ``.csv`` or ``.tsv``, then maybe ``.gz`` or ``.zst``. ``-`` is standard output,
+            which gets CSV.
+
+        Examples
+        --------
+        >>> rankings = Rankings.from_columns(segment=["1"], system_a=["A"], rank_a=[1], system_b=["B"], rank_b=[2])
+        >>> rankings.write("-")
+        srclang,trglang,segmentId,judgeID,system1Id,system1rank,system2Id,system2rank,rankingID
+        und,und,1,unknown,A,1,B,2,1
+        """
+        form = "csv" if str(path) == "-" else format_to_write(path, ["csv", "tsv"])
+        languages = [tuple(each or "und" for each in name.partition("-")[::2]) for name in self.language_pairs]
+        judges = [name or "unknown" for name in self.judges]
+        with atomic_writer(path) as stream:
+            writer = csv.writer(stream, delimiter="\t" if form == "tsv" else ",", lineterminator="\n")
+            writer.writerow(COLUMNS)
+            for pair, segment, judge, a, rank_a, b, rank_b, ranking in zip(
+                *(getattr(self, name).tolist() for name in _WRITTEN), strict=True
+            ):
+                names = (*languages[pair], self.segments[segment], judges[judge])
+                row = (*names, self.systems[a], rank_a, self.systems[b], rank_b, ranking + 1)
+                writer.writerow([guarded(cell) if isinstance(cell, str) else cell for cell in row])
+
     def select(self, language_pair: str) -> Rankings:
         """Return the rankings of one language pair; names that no row of it has are dropped.
 
@@ -202,6 +235,7 @@ class Rankings:
 
 
 _NAMES = ("segments", "systems", "judges", "language_pairs")
+_WRITTEN = ("language_pair", "segment", "judge", "system_a", "rank_a", "system_b", "rank_b", "ranking")
 _ROWS = ("segment", "system_a", "rank_a", "system_b", "rank_b", "judge", "ranking", "language_pair")
 
 
@@ -331,8 +365,14 @@ def _read(lines: Iterator[str], name: str, delimiter: str) -> Rankings:
         for languages in (source, target):
             if "" in languages:
                 raise DataError(f"{place(languages.index(''))}: the language is empty; every line names two")
-        gathered.add(_Rows(list(map("-".join, zip(source, target, strict=True))), *others), place)
+        gathered.add(_Rows(list(map("-".join, zip(source, target, strict=True))), *map(_unguarded, others)), place)
     return gathered.rankings()
+
+
+def _unguarded(values: Sequence[str]) -> Sequence[str]:
+    """Return names without the apostrophe that keeps spreadsheets from running them."""
+    names = {each: unguarded(each) for each in set(values)}
+    return values if all(name == plain for name, plain in names.items()) else [names[each] for each in values]
 
 
 def _places(header: Sequence[str], place: str) -> list[int]:

@@ -5,7 +5,7 @@ from trubleu.rating.config import Question, StudyConfig, config_text, default_co
 from trubleu.rating.export import Exported, export_study
 from trubleu.rating.import_answers import Imported, import_answers
 from trubleu.rating.import_ratings import ImportedRatings, import_ratings
-from trubleu.rating.items import Item, pair_items, parse_pairs, read_items, read_segments
+from trubleu.rating.items import Item, output_items, parse_pairs, read_items, read_segments
 from trubleu.rating.plan import Plan, make_plan
 from trubleu.rating.raters import NewRater, Rater
 from trubleu.rating.scheduler import NoConsentError, Outcome, Task, TooEarlyError
@@ -40,7 +40,7 @@ __all__ = [
     "import_answers",
     "import_ratings",
     "make_plan",
-    "pair_items",
+    "output_items",
     "parse_config",
     "parse_pairs",
     "read_config",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import defaultdict
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from trubleu.rating.create import fix_questions, found
 from trubleu.rating.insert_answers import TakenAnswer, answers_there, items_by_key, take_answers
 from trubleu.rating.items import Item
 from trubleu.rating.raters import CARRIED, adopt, checksums, keys, note, pseudonym, recall, remember
-from trubleu.rating.scheduler import turned as in_turn
+from trubleu.rating.scheduler import arranged
 from trubleu.rating.store.database import add_row, lock_study
 from trubleu.rating.store.schema import assignments, items, raters, ratings
 from trubleu.rating.study import Study
@@ -218,9 +219,9 @@ def _carry(connection: Connection, config: StudyConfig, other: Study, there: _Th
     for row in waiting:
         if row.item not in same:
             continue
-        mine, turned = same[row.item]
+        mine, order = same[row.item]
         given = sorted(there.ratings.get((row.item, row.rater), []), key=lambda each: (each.part, each.question))
-        scores = in_turn(tuple(rating.score for rating in given) or None, config.parts, turned)
+        scores = arranged(tuple(rating.score for rating in given) or None, order)
         if (mine, people[row.rater]) in before:
             repeated += 1
             different += scores not in (None, before[mine, people[row.rater]])
@@ -230,7 +231,7 @@ def _carry(connection: Connection, config: StudyConfig, other: Study, there: _Th
                 mine,
                 people[row.rater],
                 scores,
-                row.flipped != turned,
+                row.flipped != (order == (1, 0)),
                 given[0].answered_at if given else row.shown_at,
                 given[0].milliseconds if given else None,
                 given[0].client_milliseconds if given else None,
@@ -245,15 +246,15 @@ def _carry(connection: Connection, config: StudyConfig, other: Study, there: _Th
 
 def _same_items(
     here: Mapping[str, tuple[int, Item]], there: Mapping[int, Item]
-) -> tuple[dict[int, tuple[int, bool]], tuple[str, ...]]:
-    """Return the items here by their numbers there, with whether the texts of a pair are the other way round.
+) -> tuple[dict[int, tuple[int, tuple[int, ...]]], tuple[str, ...]]:
+    """Return the items here by their numbers there, with where each of their texts stands there.
 
     Also return the keys that are in both, but with other texts.
     """
-    same: dict[int, tuple[int, bool]] = {}
+    same: dict[int, tuple[int, tuple[int, ...]]] = {}
     for number, item in there.items():
         if item.key in here and here[item.key][1].same_texts(item):
-            same[number] = (here[item.key][0], False)
+            same[number] = (here[item.key][0], tuple(range(len(item.texts))))
     taken = {mine for mine, _ in same.values()}
     mine_by_look: defaultdict[object, list[tuple[int, Item]]] = defaultdict(list)
     for mine, own in here.values():
@@ -267,7 +268,7 @@ def _same_items(
         found = mine_by_look.get(look, [])
         if len(found) == len(numbers) == 1:
             ((mine, own),) = found
-            same[numbers[0]] = (mine, _is_turned(own, there[numbers[0]]))
+            same[numbers[0]] = (mine, _order(own, there[numbers[0]]))
     changed = [item.key for number, item in there.items() if item.key in here and number not in same]
     return same, tuple(changed)
 
@@ -277,10 +278,16 @@ def _look(item: Item) -> object:
     return item.segment or item.key.partition("#")[0], tuple(sorted(item.texts)), item.context, item.message
 
 
-def _is_turned(own: Item, other: Item) -> bool:
-    if own.texts != other.texts:
-        return True
-    return len(set(own.texts)) == 1 and own.systems != other.systems and own.systems == other.systems[::-1]
+def _order(own: Item, other: Item) -> tuple[int, ...]:
+    """Return where each text of an item stands in another one with the same texts; of equal ones, by their systems."""
+    left = [*range(len(own.texts))]
+    order = []
+    for text, system in zip_longest(own.texts, own.systems):
+        places = [part for part in left if other.texts[part] == text]
+        of_system = [part for part in places if system is not None and other.systems[part : part + 1] == (system,)]
+        order.append((of_system or places)[0])
+        left.remove(order[-1])
+    return tuple(order)
 
 
 def _carry_raters(

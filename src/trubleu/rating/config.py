@@ -9,7 +9,7 @@ import shlex
 from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 from urllib.parse import urlsplit
 
 from trubleu.data.reference_files import context_field, optional_text, text_field
@@ -89,7 +89,7 @@ def read_examples(value: Value, asked: Asked, role: Role) -> tuple[Item, ...]:
 def _example(value: Value, asked: Asked, role: Role) -> Item:
     fields = value.fields(_EXAMPLE if role == "practice" else _EXAMPLE[:-1])
     parts = asked.parts
-    wanted, other = ("responses", "response") if parts == 2 else ("response", "responses")
+    wanted, other = ("responses", "response") if parts > 1 else ("response", "responses")
     if other in fields:
         fields[other].fail(f"does not fit the kind of study; write {wanted}")
     for required in (wanted, *(("accepted",) if role == "gold" else ())):
@@ -106,9 +106,9 @@ def _example(value: Value, asked: Asked, role: Role) -> Item:
 
 
 def _accepted(value: Value, asked: Asked) -> Ranges:
-    """Read the right scores: a range, or one for each question by name; for two texts, also a list of two of these."""
+    """Read the right scores: a range, or one for each question by name; for several texts, also a list of these."""
     several = len(asked.questions) > 1
-    if asked.parts == 2 and value.is_sequence:
+    if asked.parts > 1 and value.is_sequence:
         entries = value.entries()
         if all(entry.is_mapping if several else entry.is_sequence for entry in entries):
             if len(entries) != asked.parts:
@@ -144,7 +144,7 @@ def _range(value: Value, points: int) -> tuple[int, int]:
 def _sample(asked: Asked) -> str:
     """Return right scores as somebody would write them."""
     if len(asked.questions) == 1:
-        return "[1, 2]" if asked.parts == 1 else "[[1, 2], [4, 5]]"
+        return "[1, 2]" if asked.parts == 1 else f"[{', '.join(['[1, 2]'] * asked.parts)}]"
     one = f"{{{asked.questions[0].name}: [1, 2]}}"
     return one if asked.parts == 1 else f"[{one}, {one}]"
 
@@ -189,7 +189,7 @@ def _gold_record(record: Mapping[str, Any], place: str, asked: Asked) -> Item:
     accepted = _json_accepted(record.get("accepted"), asked)
     if accepted is None:
         points = " or ".join(map(str, sorted({question.points for question in asked.questions})))
-        also = f"; for two responses also {_sample(asked)}" if parts == 2 else ""
+        also = f"; for {parts} responses also {_sample(asked)}" if parts > 1 else ""
         one = _sample(replace(asked, parts=1))
         raise DataError(
             f"{place}: accepted must be the lowest and the highest score, from 1 to {points}, as {one}{also}"
@@ -224,17 +224,21 @@ def _is_range(value: object, points: int) -> bool:
     )
 
 
-Kind = Literal["response", "pair"]
+Kind = Literal["response", "pair", "ranking"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+FEWEST_RANKED, MOST_RANKED = 2, 8
 
 _TOP = (
-    "title", "kind", "raters", "scale", "questions", "weights", "instructions", "consent", "comments", "reasons",
-    "practice", "gold", "minimum_seconds", "lease_minutes", "entry", "completion", "on_complete",
+    "title", "kind", "outputs", "raters", "scale", "questions", "weights", "instructions", "consent", "comments",
+    "reasons", "practice", "gold", "minimum_seconds", "lease_minutes", "entry", "completion", "on_complete",
     "most_ratings_per_rater", "pay", "seed",
 )  # fmt: skip
 QUESTIONS = {
     "response": "How good is this response in the conversation?",
     "pair": "How good is each of these two responses in the conversation?",
+    "ranking": "Which response fits the conversation best? Rank them from best to worst.",
 }
+BEST_AND_WORST = ("best", "worst")
 LABELS: tuple[str, ...] = ("very bad", "bad", "okay", "good", "very good")
 LONGEST_REASON, MOST_REASONS = 200, 9
 REASONS: tuple[str, ...] = (
@@ -254,6 +258,12 @@ You will see short conversations, each with **two** possible responses at its en
 
 Rate each of the two by itself: does it make sense, and does it fit what was said? Both may be good, and both may be
 bad. Spelling, slang and whether you agree do not matter.
+""",
+    "ranking": """\
+You will see short conversations, each with **several** possible responses at its end.
+
+Rank them: 1 for the response that makes most sense and fits best what was said, then 2, and so on. Responses that are
+equally good get the same rank. Spelling, slang and whether you agree do not matter.
 """,
 }
 
@@ -464,7 +474,9 @@ class StudyConfig:
     title
         What raters see at the top.
     kind
-        ``response`` (one text at a time) or ``pair`` (two side by side).
+        ``response`` (one text at a time), ``pair`` (two side by side, each rated) or ``ranking`` (several, ranked).
+    outputs
+        For rankings, how many texts an item has: 2 to 8. Their question has the ranks as answers, 1 for the best.
     raters
         How many ratings each item gets.
     questions
@@ -520,9 +532,17 @@ class StudyConfig:
     most_ratings_per_rater: int | None = None
     pay: Pay = field(default_factory=Pay)
     seed: int = 1
+    outputs: int = 0
 
     def __post_init__(self) -> None:
         # Frozen: what depends on the kind is set behind its back, once.
+        if self.kind == "ranking":
+            if not FEWEST_RANKED <= self.outputs <= MOST_RANKED:
+                raise UsageError(f"a ranking has {FEWEST_RANKED} to {MOST_RANKED} outputs, not {self.outputs}")
+            if len(self.questions) > 1:
+                raise UsageError(f"a ranking asks one question, not {len(self.questions)}")
+            ranks = Question(self.questions[0].text, BEST_AND_WORST, points=self.outputs)
+            object.__setattr__(self, "questions", (ranks,))
         if any(not question.text for question in self.questions):
             asked = tuple(replace(each, text=each.text or QUESTIONS[self.kind]) for each in self.questions)
             object.__setattr__(self, "questions", asked)
@@ -532,7 +552,7 @@ class StudyConfig:
     @property
     def parts(self) -> int:
         """How many texts an item has."""
-        return 2 if self.kind == "pair" else 1
+        return {"response": 1, "pair": 2, "ranking": self.outputs}[self.kind]
 
     @property
     def asked(self) -> Asked:
@@ -599,17 +619,28 @@ def parse_config(text: str, name: str = "study.yaml", folder: Path | None = None
     for required in ("title", "kind"):
         if required not in fields:
             raise DataError(f"{top.place}: the setting {required} is missing; add it")
-    kind = cast("Kind", fields["kind"].choice(("response", "pair")))
+    kind = cast("Kind", fields["kind"].choice(KINDS))
+    if kind == "ranking" and "outputs" not in fields:
+        raise DataError(f"{top.place}: the setting outputs is missing; say how many outputs a ranking has")
+    for other in ("questions", "weights") if kind == "ranking" else ("outputs",):
+        if other in fields:
+            fields[other].fail(f"does not fit kind: {kind}; leave it out")
+    outputs = optional(fields, "outputs", lambda value: value.whole(FEWEST_RANKED, MOST_RANKED), 0)
     if "scale" in fields and "questions" in fields:
         fields["questions"].fail("and scale are both given; keep one of them")
-    if "questions" in fields:
+    if kind == "ranking":
+        scale = fields["scale"].fields(("question",)) if "scale" in fields else {}
+        asks = optional(scale, "question", Value.some_text, QUESTIONS[kind])
+        questions: tuple[Question, ...] = (Question(asks, BEST_AND_WORST, points=outputs),)
+    elif "questions" in fields:
         questions = _questions(fields["questions"], kind)
     else:
         questions = (optional(fields, "scale", lambda value: _scale(value, kind), Question(QUESTIONS[kind])),)
-    asked = Asked(2 if kind == "pair" else 1, questions)
+    asked = Asked({"response": 1, "pair": 2, "ranking": outputs}[kind], questions)
     return StudyConfig(
         title=_title(fields["title"]),
         kind=kind,
+        outputs=outputs,
         raters=optional(fields, "raters", lambda value: value.whole(1, 1000), 5),
         questions=questions,
         weights=optional(fields, "weights", lambda value: _weights(value, questions), MEAN),
@@ -865,10 +896,17 @@ def default_config_text(kind: Kind) -> str:
 
     Examples
     --------
-    >>> print(default_config_text("pair").splitlines()[3])
+    >>> print(default_config_text("pair").splitlines()[4])
     kind: "pair"
     """
-    return config_text(StudyConfig("Rate responses", kind))
+    return config_text(default_config(kind))
+
+
+def default_config(kind: Kind, outputs: int = 0) -> StudyConfig:
+    """Return the settings of a new study; rankings have three outputs if nothing is said."""
+    if kind == "ranking":
+        return StudyConfig("Rank responses", kind, outputs=outputs or 3)
+    return StudyConfig("Rate responses", kind)
 
 
 def config_text(config: StudyConfig) -> str:
@@ -885,8 +923,10 @@ def config_text(config: StudyConfig) -> str:
     lines = [
         "# The settings of a rating study. They are read again whenever the study is opened.",
         f"title: {_value(config.title)}",
-        "# response: one text at a time; pair: the outputs of two systems side by side. It cannot be changed.",
+        "# response: one text at a time; pair: the outputs of two systems side by side; ranking: several outputs. It",
+        "# cannot be changed.",
         f"kind: {_value(config.kind)}",
+        *([f"outputs: {config.outputs}"] if config.kind == "ranking" else []),
         "# How many ratings each item gets. It can be raised later.",
         f"raters: {config.raters}",
         "",
@@ -957,10 +997,17 @@ def config_text(config: StudyConfig) -> str:
 _EXAMPLES: dict[str, dict[str, Any]] = {
     "response": {"message": "how are you?", "response": "fine, and you?", "accepted": [4, 5]},
     "pair": {"message": "how are you?", "responses": ["fine", "a blue one"], "accepted": [[4, 5], [1, 2]]},
+    "ranking": {"message": "how are you?", "responses": ["fine", "a blue one"], "accepted": [[1, 1], [2, 2]]},
 }
 
 
 def _question_lines(config: StudyConfig) -> list[str]:
+    if config.kind == "ranking":
+        return [
+            "# The question. Its answers are ranks: 1 for the best output, the same rank for equally good ones.",
+            "scale:",
+            f"  question: {_value(config.questions[0].text)}",
+        ]
     if len(config.questions) == 1 and not config.questions[0].name and config.questions[0].required:
         (only,) = config.questions
         return [

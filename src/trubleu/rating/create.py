@@ -245,6 +245,11 @@ def check_kind(store: Store, config: StudyConfig, folder: Path) -> None:
         raise DataError(
             f"{folder / SETTINGS} says kind: {config.kind}, but the study was made as {kind}; change it back"
         )
+    parts = store.read(lambda connection: connection.execute(select(items.c.parts).limit(1)).scalar())
+    if parts != config.parts:
+        raise DataError(
+            f"{folder / SETTINGS} says outputs: {config.parts}, but items of this study have {parts}; change it back"
+        )
     store.read(lambda connection: check_questions(connection, config))
 
 

@@ -7,11 +7,12 @@ import json
 import warnings
 from collections import Counter, defaultdict
 from dataclasses import dataclass
-from itertools import count
+from itertools import combinations, count
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 from sqlalchemy import select
 
+from trubleu.data.rankings import Rankings
 from trubleu.data.ratings import Ratings
 from trubleu.data.reference_files import check_storable
 from trubleu.data.seeds import SEED_SYSTEM
@@ -25,6 +26,7 @@ from trubleu.optional_deps import polars_module
 from trubleu.rating import raters as people
 from trubleu.rating.items import POINTS
 from trubleu.rating.raters import pseudonym
+from trubleu.rating.scheduler import shown_order
 from trubleu.rating.store import queries
 from trubleu.rating.store.schema import log
 from trubleu.rating.weights import text_weight
@@ -86,7 +88,7 @@ def _log_frame(columns: Mapping[str, Sequence[Any]]) -> Any:
 
 def _wide_frame(columns: Mapping[str, Sequence[Any]]) -> Any:
     polars = polars_module()
-    texts, numbers = ("item", "system", "pair", "rater", "comment"), {"seconds": polars.Float64}
+    texts, numbers = ("item", "system", "pair", "rater", "shown", "comment"), {"seconds": polars.Float64}
     types = {name: polars.String if name in texts else numbers.get(name, polars.Int64) for name in columns}
     return polars.DataFrame(dict(columns), schema=types)
 
@@ -151,13 +153,14 @@ def _scores(given: object) -> dict[str, float | None] | None:
     return {name: given[name] for name in _SCORES}
 
 
-What: TypeAlias = Literal["references", "ratings", "wide", "raw", "mturk-tasks"]
+What: TypeAlias = Literal["references", "ratings", "rankings", "wide", "raw", "mturk-tasks"]
 
 WHATS: Final[tuple[What, ...]] = get_args(What)
 
 FORMATS: Final[dict[What, tuple[Format, ...]]] = {
     "references": ("jsonl", "parquet"),
     "ratings": ("csv", "tsv", "jsonl", "parquet"),
+    "rankings": ("csv", "tsv"),
     "wide": ("csv", "tsv", "jsonl", "parquet"),
     "raw": ("csv", "tsv", "jsonl", "parquet"),
     "mturk-tasks": ("csv",),
@@ -207,7 +210,8 @@ def export_study(study: Study, what: What, path: PathLike, *, labels: bool = Fal
         The study.
     what
         ``references``: weighted references, as every metric reads them. ``ratings``: one row a rating, as
-        `trubleu.data.Ratings` reads them; a question is an aspect. ``wide``: one row an answer, a column a question,
+        `trubleu.data.Ratings` reads them; a question is an aspect. ``rankings``: one row for each pair of a ranking,
+        as `trubleu.data.Rankings` reads them. ``wide``: one row an answer, a column a question (in rankings: a system),
         with comments and how long it took. ``raw``: the log. ``mturk-tasks``: what is still to be rated, for Mechanical
         Turk.
     path
@@ -250,8 +254,13 @@ def export_study(study: Study, what: What, path: PathLike, *, labels: bool = Fal
             ratings = _output_ratings(there, study, labels)
             ratings.write(path)
             rows = len(ratings)
+        case "rankings":
+            rankings = _output_rankings(there, study, labels)
+            rankings.write(path)
+            rows = len(rankings)
         case "wide":
-            columns = _wide_columns(there, study, labels)
+            ranking = study.config.kind == "ranking"
+            columns = _wide_rankings(there, study, labels) if ranking else _wide_columns(there, study, labels)
             write_columns(path, form, columns, _wide_frame)
             rows = len(columns["item"])
         case "raw":
@@ -263,7 +272,7 @@ def export_study(study: Study, what: What, path: PathLike, *, labels: bool = Fal
 
             rows = write_tasks(study, path)
     made = _counts(there, rows)
-    if what in ("references", "ratings", "wide") and made.short:
+    if what in ("references", "ratings", "rankings", "wide") and made.short:
         marked = '; they are marked "short"' if what == "references" else ""
         warnings.warn(
             f"items with fewer ratings than asked for: {made.short:,} of {made.items:,}, {made.unrated:,} of them "
@@ -301,9 +310,15 @@ def _counts(there: _Contents, rows: int) -> Exported:
 
 def check_export(study: Study, what: What, path: PathLike) -> Format:
     """Refuse what could not be exported, and return the format that the path asks for."""
-    if what == "references" and study.config.kind != "response":
+    kind = study.config.kind
+    if what == "references" and kind != "response":
         raise UsageError(
-            f"{study.folder} compares outputs in pairs, so it has no weights of references; export --as ratings"
+            f"{study.folder} compares outputs, so it has no weights of references; export --as "
+            f"{'ratings' if kind == 'pair' else 'rankings'}"
+        )
+    if (what == "ratings" and kind == "ranking") or (what == "rankings" and kind != "ranking"):
+        raise UsageError(
+            f"{study.folder} is a study of kind {kind}; export --as {'rankings' if kind == 'ranking' else 'ratings'}"
         )
     if what == "mturk-tasks":
         check_mturk(study.config)
@@ -349,7 +364,8 @@ def check_mturk(config: StudyConfig) -> None:
 
 
 def _is_plain(config: StudyConfig) -> bool:
-    return [(question.points, question.required) for question in config.questions] == [(POINTS, True)]
+    plain = [(question.points, question.required) for question in config.questions] == [(POINTS, True)]
+    return plain and config.kind != "ranking"
 
 
 def _reference_records(there: _Contents, config: StudyConfig) -> list[dict[str, Any]]:
@@ -460,6 +476,59 @@ def _wide_columns(there: _Contents, study: Study, labels: bool) -> dict[str, lis
             columns["seconds"].append(None if taken is None else taken / 1000)
             columns["comment"].append(there.comments.get((row.item.id, row.rater)) or None)
         columns[titles[row.question]].append(row.score)
+    return columns
+
+
+def _ranked(there: _Contents) -> list[list[RatingRow]]:
+    """Return the ranks of each answer to a ranking, in the order of the item's texts."""
+    found: dict[tuple[int, int], list[RatingRow]] = defaultdict(list)
+    for row in there.given:
+        found[row.item.id, row.rater].append(row)
+    return list(found.values())
+
+
+def _systems(item: Item) -> tuple[str, ...]:
+    return item.systems or tuple(str(part) for part in range(1, len(item.texts) + 1))
+
+
+def _output_rankings(there: _Contents, study: Study, labels: bool) -> Rankings:
+    """Return the pairs of all rankings, as WMT publishes them."""
+    names = rater_names(there.raters, study.id, labels=labels)
+    columns: dict[str, list[Any]] = {
+        name: [] for name in ("segment", "system_a", "rank_a", "system_b", "rank_b", "judge", "ranking")
+    }
+    for number, rows in enumerate(_ranked(there)):
+        item = rows[0].item.item
+        for (system_a, a), (system_b, b) in combinations(zip(_systems(item), rows, strict=True), 2):
+            values = (item.segment or item.key, system_a, a.score, system_b, b.score, names[a.rater], str(number))
+            for column, value in zip(columns.values(), values, strict=True):
+                column.append(value)
+    return Rankings.from_columns(**columns, source=str(study.folder))
+
+
+def _wide_rankings(there: _Contents, study: Study, labels: bool) -> dict[str, list[Any]]:
+    """Return one row a ranking: the rank of each system, and the order in which the rater saw them, if known."""
+    names = rater_names(there.raters, study.id, labels=labels)
+    systems = dict.fromkeys(system for stored in there.items for system in _systems(stored.item))
+    columns: dict[str, list[Any]] = {
+        name: [] for name in ("item", "rater", *(f"rank_{system}" for system in systems), "shown", "seconds", "comment")
+    }
+    for rows in _ranked(there):
+        first, item = rows[0], rows[0].item.item
+        taken = first.client_milliseconds if first.milliseconds is None else first.milliseconds
+        here, mine = (first.item.id, first.rater), _systems(item)
+        ranks = {system: row.score for system, row in zip(mine, rows, strict=True)}
+        order = shown_order(study.secret, len(mine), *here, first.flipped) if here in there.comments else ()
+        values = {
+            "item": item.segment or item.key,
+            "rater": names[first.rater],
+            **{f"rank_{system}": ranks.get(system) for system in systems},
+            "shown": ":".join(mine[part] for part in order) or None,
+            "seconds": None if taken is None else taken / 1000,
+            "comment": there.comments.get(here) or None,
+        }
+        for name, column in columns.items():
+            column.append(values[name])
     return columns
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sqlalchemy import select
@@ -14,6 +14,7 @@ from trubleu.rating.create import fix_questions
 from trubleu.rating.export import rater_names
 from trubleu.rating.gold import exclude_by_rule
 from trubleu.rating.insert_answers import TakenAnswer, answers_there, items_by_key, take_answers
+from trubleu.rating.items import competition_ranks
 from trubleu.rating.raters import (
     CARRIED,
     all_raters,
@@ -123,6 +124,8 @@ def import_answers(
             )
         if problem := check_scores(config, answer.scores):
             raise DataError(f"{answer.place}: {problem}")
+    if config.kind == "ranking":
+        given = [replace(each, scores=competition_ranks([score or 0 for score in each.scores])) for each in given]
     at = study.now() if now is None else now
     return study.store.write(lambda connection: _import(connection, config, given, source, platform, at))
 

@@ -176,7 +176,7 @@ def _question(questions: Sequence[Question], aspect: str | None, place: str) -> 
 
 
 def _part(items: dict[str, Item], item: str, system: str, pair: str | None, place: str) -> tuple[str, int]:
-    """Return the key of the item that a row is about, and which of its two texts."""
+    """Return the key of the item that a row is about, and which of its texts."""
     key = item
     if pair is not None and item not in items:
         named = (f"{item}#{pair}", *(f"{item}#{turned}" for turned in _turned(pair, system)))
@@ -223,8 +223,8 @@ def _answers(
         number = len(config.questions)
         if len({at // number for at in mine}) != config.parts:
             raise DataError(
-                f"{first}: {shown(rater)} has rated only one of the two texts of {shown(key)}; "
-                "add the other, or leave it out"
+                f"{first}: {shown(rater)} has not rated all {config.parts} texts of {shown(key)}; "
+                "add the others, or leave it out"
             )
         given = tuple(scores[mine[at]] if at in mine else None for at in range(config.parts * number))
         answers.append(Imported(key, rater, given, place=first))

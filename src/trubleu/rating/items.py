@@ -49,7 +49,7 @@ class Item:
         Its name, the same in every study that is made from the same files: ``SEGMENT``, ``SEGMENT#REFERENCE`` or
         ``SEGMENT#A:B``.
     texts
-        What is rated: one text, or the two of a pair.
+        What is rated: one text, the two of a pair, or those of a ranking.
     context
         The turns before the message, oldest first.
     message
@@ -59,7 +59,7 @@ class Item:
     reference
         The reference's id in its segment, or its number there, counted from 1; None if the item is no reference.
     systems
-        The names of the two systems of a pair, in the order of the texts.
+        The names of the systems of a pair or a ranking, in the order of the texts.
     accepted
         For gold and practice items: the lowest and highest score that is right, for each text and question; None for
         a question to which any answer will do.
@@ -171,8 +171,8 @@ def parse_pairs(text: str, systems: Sequence[str]) -> list[tuple[str, str]]:
     return pairs
 
 
-def pair_items(segments: References, outputs: Sequence[Outputs], pairs: Sequence[tuple[str, str]]) -> list[Item]:
-    """Make an item of each segment and pair of systems: both outputs, to be rated side by side.
+def output_items(segments: References, outputs: Sequence[Outputs], groups: Sequence[tuple[str, ...]]) -> list[Item]:
+    """Make an item of each segment and group of systems: their outputs, to be rated side by side or ranked.
 
     Parameters
     ----------
@@ -180,35 +180,46 @@ def pair_items(segments: References, outputs: Sequence[Outputs], pairs: Sequence
         The contexts and messages (see `read_segments`).
     outputs
         What the systems wrote (see `trubleu.data.read_outputs`).
-    pairs
-        The names of the systems of each pair (see `parse_pairs`).
+    groups
+        The names of the systems of each pair (see `parse_pairs`) or ranking.
 
     Examples
     --------
     >>> from trubleu.data import Outputs, References
     >>> segments = References.from_lists([["fine"]]).with_messages(["how are you?"])
-    >>> items = pair_items(segments, [Outputs("A", ["good"], ""), Outputs("B", ["bad"], "")], [("A", "B")])
+    >>> items = output_items(segments, [Outputs("A", ["good"], ""), Outputs("B", ["bad"], "")], [("A", "B")])
     >>> items[0].key, items[0].texts, items[0].systems
     ('1#A:B', ('good', 'bad'), ('A', 'B'))
     """
     by_name = {system.name: system.texts for system in outputs}
     items = [
         Item(
-            f"{segment.id}#{first}:{second}",
-            (by_name[first][index], by_name[second][index]),
+            f"{segment.id}#{':'.join(names)}",
+            tuple(by_name[name][index] for name in names),
             context=segment.context or (),
             message=segment.message,
             segment=segment.id,
-            systems=(first, second),
+            systems=names,
         )
         for index, segment in enumerate(segments)
-        for first, second in pairs
+        for names in groups
     ]
     if not items:
         raise DataError(f"{segments.source} and the pairs make nothing to rate; give segments and at least one pair")
     for item in items:
         check_key(item.key, segments.source)
     return items
+
+
+def competition_ranks(ranks: Sequence[int]) -> tuple[int, ...]:
+    """Return ranks as they are written after ties: 1 plus the number of texts that are better.
+
+    Examples
+    --------
+    >>> competition_ranks((2, 1, 1, 4)), competition_ranks((2, 2))
+    ((3, 1, 1, 4), (1, 1))
+    """
+    return tuple(1 + sum(other < rank for other in ranks) for rank in ranks)
 
 
 def check_items(items: Sequence[Item], parts: int) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from sqlalchemy import bindparam, exists, func, or_, select
 
 from trubleu.errors import UsageError
-from trubleu.rating.items import Item, unstorable
+from trubleu.rating.items import Item, competition_ranks, unstorable
 from trubleu.rating.quota import lock_items, settle
 from trubleu.rating.raters import get_rater, note
 from trubleu.rating.secret import draw
@@ -126,8 +126,8 @@ class Task:
         Whether this is for practice.
     client_key
         To be sent with the answer, which counts once however often it is sent.
-    flipped
-        Whether the texts of a pair have changed places.
+    order
+        Which text of the item stands where, counted from 0.
     earlier
         What this rater answered before they took it back, None if they did not.
     """
@@ -137,8 +137,13 @@ class Task:
     answered: int
     practice: bool
     client_key: str
-    flipped: bool = False
+    order: tuple[int, ...] = (0,)
     earlier: Earlier | None = None
+
+    @property
+    def flipped(self) -> bool:
+        """Whether the two texts of a pair have changed places."""
+        return self.order == (1, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +200,7 @@ _OVER = (
 _LATE = select(assignments.c.id, assignments.c.item).where(assignments.c.state == "leased", or_(*_OVER)).limit(500)
 _FIRST_LATE = select(assignments.c.id).where(assignments.c.state == "leased", _OVER[0]).limit(1)
 _HELD = (
-    select(assignments, items.c.key, items.c.payload, items.c.role)
+    select(assignments, items.c.key, items.c.payload, items.c.role, items.c.parts)
     .join(items, items.c.id == assignments.c.item)
     .where(assignments.c.rater == bindparam("rater"), assignments.c.state == "leased", items.c.role != "retired")
     # There is more than one only after an answer was undone; its task comes first.
@@ -203,12 +208,12 @@ _HELD = (
     .limit(1)
 )
 _HELD_TASK = (
-    select(assignments, items.c.key, items.c.payload, items.c.role)
+    select(assignments, items.c.key, items.c.payload, items.c.role, items.c.parts)
     .join(items, items.c.id == assignments.c.item)
     .where(assignments.c.id == bindparam("assignment"))
 )
 _LOST = (
-    select(assignments, items.c.key, items.c.payload, items.c.role)
+    select(assignments, items.c.key, items.c.payload, items.c.role, items.c.parts)
     .join(items, items.c.id == assignments.c.item)
     .where(
         assignments.c.rater == bindparam("rater"),
@@ -347,11 +352,13 @@ def _handed_out(
         set_item(connection, item, load=item.load + 1, shuffle=chance.randrange(SHUFFLES))
     if item.role != "practice":
         set_rater(connection, person, had=person.had + 1)
-    return _shown(number, item, flipped, 0, person.answered)
+    order = shown_order(secret_of(connection), item.parts, item.id, person.id, flipped)
+    return _shown(number, item, order, 0, person.answered)
 
 
 def _task(connection: Connection, held: Row[Any], person: Row[Any]) -> Task:
-    task = _shown(held.id, held, held.flipped, held.turn, person.answered)
+    order = shown_order(secret_of(connection), held.parts, held.item, person.id, held.flipped)
+    task = _shown(held.id, held, order, held.turn, person.answered)
     if not held.turn:
         return task
     key = f"{person.id}:{held.id}-{held.turn - 1}"
@@ -359,31 +366,42 @@ def _task(connection: Connection, held: Row[Any], person: Row[Any]) -> Task:
     if row is None or row.assignment != held.id:
         return task
     scores = None if row.scores is None else tuple(json.loads(row.scores))
-    return replace(task, earlier=Earlier(turned(scores, len(task.item.texts), held.flipped), row.note))
+    return replace(task, earlier=Earlier(arranged(scores, order), row.note))
 
 
-def turned(scores: tuple[int | None, ...] | None, parts: int, flipped: bool = True) -> tuple[int | None, ...] | None:
-    """Return scores, text by text, as they are when the texts change places.
+def shown_order(secret: str, parts: int, item: int, rater: int, flipped: bool) -> tuple[int, ...]:
+    """Return which text of an item stands where for a rater: drawn once, and the same whenever they look again.
+
+    For one or two texts the assignment says it; for more it follows from the secret.
+    """
+    order = [*range(parts)]
+    if parts > 2:
+        draw(secret, "order", item, rater).shuffle(order)
+    return tuple(order[::-1] if flipped else order)
+
+
+def arranged(scores: tuple[int | None, ...] | None, order: tuple[int, ...]) -> tuple[int | None, ...] | None:
+    """Return scores, text by text, as they are when the texts stand in another order.
 
     Examples
     --------
-    >>> turned((1, 2, 3, 4), 2)
-    (3, 4, 1, 2)
+    >>> arranged((1, 2, 3, 4), (1, 0)), arranged((1, 2, 3), (2, 0, 1))
+    ((3, 4, 1, 2), (3, 1, 2))
     """
-    if scores is None or not flipped:
-        return scores
-    each = len(scores) // parts
-    return tuple(score for at in reversed(range(0, len(scores), each)) for score in scores[at : at + each])
+    if scores is None:
+        return None
+    each = len(scores) // len(order)
+    return tuple(score for part in order for score in scores[part * each : (part + 1) * each])
 
 
-def _shown(assignment: int, item: Row[Any], flipped: bool, turn: int, answered: int) -> Task:
+def _shown(assignment: int, item: Row[Any], order: tuple[int, ...], turn: int, answered: int) -> Task:
     whole = Item.from_json(item.key, item.payload)
     practice = item.role == "practice"
-    texts = whole.texts[::-1] if flipped else whole.texts
+    texts = tuple(whole.texts[part] for part in order)
     # Gold items look like all others.
     role = whole.role if practice else "item"
     blind = replace(whole, texts=texts, systems=(), accepted=None, feedback="", role=role, extra={})
-    return Task(assignment, blind, answered, practice, f"{assignment}-{turn}", flipped)
+    return Task(assignment, blind, answered, practice, f"{assignment}-{turn}", order)
 
 
 def answer(
@@ -412,7 +430,11 @@ def answer(
     questions = len(config.questions)
     if scores is not None and len(scores) != item.parts * questions:
         raise UsageError(f"task {assignment} needs {item.parts * questions} scores, not {len(scores)}")
-    true_order = turned(scores, item.parts, task.flipped)
+    if scores is not None and config.kind == "ranking":
+        scores = competition_ranks([score or 0 for score in scores])
+    order = shown_order(secret_of(connection), item.parts, item.id, rater, task.flipped)
+    places = tuple(sorted(range(item.parts), key=order.__getitem__))
+    true_order = arranged(scores, places)
     if before is not None:
         if before.assignment != assignment:
             raise UsageError(f"the answer to task {assignment} has the key of another answer; send it with its own")

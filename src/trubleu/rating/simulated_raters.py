@@ -20,7 +20,7 @@ from sqlalchemy import func, select
 
 from trubleu.errors import UsageError
 from trubleu.optional_deps import needed
-from trubleu.rating.items import POINTS
+from trubleu.rating.items import POINTS, competition_ranks
 from trubleu.rating.store.schema import assignments, items
 from trubleu.rating.web.sanitize import visible
 from trubleu.simulate.raters import Habits, SimulatedRater, simulated_raters
@@ -441,7 +441,8 @@ def simulate(
     new = study.add_raters(raters, labels=[f"{LABEL} {before + number}" for number in range(1, raters + 1)])
     pause = max(seconds, study.config.minimum_seconds)
     points = [question.points for question in study.config.questions]
-    shown = _by_what_is_shown((each.item for each in study.items()), seed, quality, points)
+    ranking = study.config.kind == "ranking"
+    shown = _by_what_is_shown((each.item for each in study.items()), seed, quality, points, ranking=ranking)
     crowd = _Crowd(study, urls, shown=shown, pause=pause, patience=patience, progress=progress)
     visitors = [
         _Visitor(person, each.rater.id, each.token, Random(f"{person.name}/habits"))  # noqa: S311 - no secret
@@ -638,11 +639,12 @@ class _Crowd:
         if key is None or key not in by_key:
             raise UsageError(f"{url} shows another item than {self.study.folder} has there; is it another study?")
         # From the item as well: a text that comes again in another pair is judged anew, with other luck.
-        return tuple(
+        given = tuple(
             self._score(person, repr((key, page.turns, text)), by_key[key][text], question)
             for text in page.texts
             for question in self.study.config.questions
         )
+        return competition_ranks([-score for score in given]) if self.study.config.kind == "ranking" else given
 
     def _score(self, person: SimulatedRater, text: str, quality: float, question: Question) -> int:
         """Return what somebody answers: to each question for itself, on its own scale."""
@@ -655,14 +657,18 @@ class _Crowd:
         return self.study.store.read(lambda connection: connection.execute(shown).scalar())
 
 
-def _by_what_is_shown(all_items: Iterable[Item], seed: int, known: Quality | None, points: Sequence[int]) -> _Shown:
+def _by_what_is_shown(
+    all_items: Iterable[Item], seed: int, known: Quality | None, points: Sequence[int], *, ranking: bool
+) -> _Shown:
     """Return how good the texts of items are, by what a page shows of an item and its key."""
     found: dict[tuple[tuple[str, ...], frozenset[str]], dict[str, dict[str, float]]] = {}
     for item in all_items:
         turns = tuple(map(visible, (*item.context, *(() if item.message is None else (item.message,)))))
         texts = tuple(map(visible, item.texts))
-        qualities = dict(zip(texts, true_qualities(item, seed=seed, quality=known, points=points), strict=True))
-        found.setdefault((turns, frozenset(texts)), {})[item.key] = qualities
+        good = true_qualities(item, seed=seed, quality=known, points=points)
+        if ranking and item.accepted is not None:  # ranks, of which the lowest is the best
+            good = tuple(POINTS + 1 - each for each in good)
+        found.setdefault((turns, frozenset(texts)), {})[item.key] = dict(zip(texts, good, strict=True))
     return found
 
 

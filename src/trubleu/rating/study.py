@@ -115,7 +115,7 @@ class Study:
         config
             The settings, which are written to ``study.yaml`` there.
         items
-            What is to be rated (see `read_items` and `pair_items`).
+            What is to be rated (see `read_items` and `output_items`).
         store_url
             A PostgreSQL database, such as ``postgresql+psycopg://USER:PASSWORD@HOST/DATABASE``; SQLite in the folder if
             not given.

@@ -180,7 +180,7 @@ class Summary:
     raters
         One entry a rater.
     weights
-        The distribution of weights of texts with at least one counted rating.
+        The distribution of weights of texts with at least one counted rating; empty for rankings.
     disputed
         Texts that raters disagree on most.
     notes
@@ -295,7 +295,7 @@ def summary(study: Study, now: int, *, question: int = 0, resamples: int = 1000)
         raters=tuple(replace(person, flags=tuple(_flags(person, people))) for person in people),
         weights=_weights(study.config, list(_grouped(counted, lambda row: (row.item.id, row.part)).values())),
         disputed=disputed_texts(texts)[:_MOST_DISPUTED],
-        notes=tuple(_notes(alpha, items, len(kappas.pairs) - len(pairs))),
+        notes=tuple(_notes(study.config, alpha, items, len(kappas.pairs) - len(pairs))),
         warnings=tuple(crowd_warnings(study.config)),
     )
 
@@ -371,14 +371,16 @@ def _hours_left(missing: int, an_hour: int) -> float | None:
     return missing / an_hour if an_hour else None
 
 
-def _notes(alpha: Reliability, items: Sequence[StoredItem], undefined: int) -> Iterable[str]:
+def _notes(config: StudyConfig, alpha: Reliability, items: Sequence[StoredItem], undefined: int) -> Iterable[str]:
     if alpha.reason is None and alpha.items < _FEW:
         yield f"α is computed from {number_of(alpha.items, 'text')} with two ratings or more: too few to rely on it"
     if alpha.reason is None and not math.isfinite(alpha.low) and alpha.resamples:
         yield "α has no interval, as it is undefined in most samples of the texts"
     if undefined:
         yield f"κ leaves out {number_of(undefined, 'pair')} of raters who gave all texts that they share the same score"
-    if any(item.counted for item in items) and (short := [item for item in items if item.counted < item.wanted]):
+    if config.kind == "ranking":
+        yield "scores are ranks, 1 for the best; α and κ compare the ranks that raters gave each output"
+    elif any(item.counted for item in items) and (short := [item for item in items if item.counted < item.wanted]):
         texts, wanted = sum(len(item.item.texts) for item in short), max(item.wanted for item in short)
         yield f"weights may still change: {number_of(texts, 'text')} with fewer than {number_of(wanted, 'rating')}"
 
@@ -418,6 +420,8 @@ def _rater(
 
 
 def _weights(config: StudyConfig, texts: Sequence[Sequence[RatingRow]]) -> tuple[WeightBin, ...]:
+    if config.kind == "ranking":
+        return ()
     counts = [0] * _BINS
     for rows in texts:
         # Exact, so that no weight falls beside an edge.

@@ -49,7 +49,7 @@ def status_tables(found: Summary) -> list[Table]:
         tables.append(_questions_table(found))
     if found.raters:
         tables.append(_raters_table(found.raters))
-    if found.counted:
+    if found.counted and found.weights:
         columns = [Column("weight"), Column("texts", kind="count")]
         tables.append(Table("Weights", columns, weights))
     if disputed:

@@ -51,14 +51,14 @@ SIZE = Size(200, 50, 5000, 5, 1000) if SOAK else Size(12, 6, 60, 3, 40)
 HABITS = Habits(lazy=0.1, slow=0.25, clumsy=0.25 if SOAK else 0.5, leaving=0.1 if SOAK else 0.25)
 
 
-def new_study(folder: Path, store_url: str | None, **settings: object) -> Study:
+def new_study(folder: Path, store_url: str | None, items: int = SIZE.items, **settings: object) -> Study:
     """A study of the size, whose leases are as short as can be."""
     config = StudyConfig("Load", "response", raters=SIZE.wanted, lease_minutes=LEASE_MINUTES)
-    items = [
+    made = [
         Item(f"s{at // 15}#{at}", (f"response {at}",), message=f"message {at // 15}", extra={"origin": "mined"})
-        for at in range(SIZE.items)
+        for at in range(items)
     ]
-    return Study.create(folder, replace(config, **settings), items, store_url=store_url)  # type: ignore[arg-type]
+    return Study.create(folder, replace(config, **settings), made, store_url=store_url)  # type: ignore[arg-type]
 
 
 def rate(
@@ -177,9 +177,8 @@ def report(name: str, study: Study, done: Simulation, **more: object) -> None:
     """Keep the figures of a full run with raters."""
     figures = {
         "raters": len(done.raters),
-        "at once": SIZE.at_once,
-        "items": SIZE.items,
-        "ratings per item": SIZE.wanted,
+        "items": len(study.items()),
+        "ratings per item": study.config.raters,
         "answers": len(done.answers),
         "uncounted": sum(not row.counted for row in study.table()),
         "unable": sum(answer.scores is None for answer in done.answers),

@@ -191,7 +191,7 @@ def test_a_break_is_remembered(make: Make, visit: Visit) -> None:
     text = shown(page.text)
     page = visitor.send(page, "/break")
     assert state(page) == "break"
-    assert "You have answered 1 task, and all is saved." in page.text
+    assert "You have answered 1 task, and everything is saved." in page.text
     elsewhere = visit(study)
     page = elsewhere.get(f"/r/{token}")
     assert state(page) == "break"
@@ -207,7 +207,7 @@ def test_another_answer_from_another_tab_is_said(make: Make, visit: Visit) -> No
     assert "The first answer was kept" not in visitor.answer(tab, 5).text
     assert "The first answer was kept" not in visitor.answer(tab, 5).text  # the same again: a lost connection
     page = visitor.answer(tab, 1)
-    assert "You had answered that task already, perhaps in another tab. The first answer was kept" in page.text
+    assert "You had already answered that task, perhaps in another tab. Your first answer was kept" in page.text
     assert [row.score for row in study.table()] == [5]
 
 
@@ -286,7 +286,7 @@ def test_undo_with_nothing_to_undo(make: Make, visit: Visit) -> None:
     assert csrf
     page = visitor.client.post("/undo", data={"csrf": csrf.group(1)})
     assert page.status_code == 409
-    assert "nothing to take back" in page.text
+    assert "nothing to undo" in page.text
 
 
 def test_undo_of_the_very_last_answer(make: Make, visit: Visit) -> None:
@@ -649,3 +649,26 @@ def test_markdown_is_safe(text: str, part: str) -> None:
     found = str(markdown(text))
     assert part in found
     assert not re.search(r"<(?!/?(p|a|h2|table|thead|tbody|tr|th|td|strong|em)\b)", found)
+
+
+def test_a_ranking_without_scripts(make: Make, visit: Visit) -> None:
+    items = [Item(f"{n}#A:B:C", ("a", "b", "c"), segment=str(n), systems=("A", "B", "C")) for n in range(2)]
+    study = make(items, kind="ranking", outputs=3, raters=1)
+    (new,) = study.add_raters(1)
+    visitor = visit(study)
+    page = visitor.start(new.token)
+    assert state(page) == "task"
+    assert page.text.count('form="answer"') == 3 * 3 + 3
+    page = visitor.answer(page, 1, 2)
+    assert page.status_code == 422
+    assert "Give every response a rank first." in page.text
+    assert len(re.findall(r"checked", page.text)) == 2, "what was chosen stays"
+    assert study.table() == []
+    assert visitor.answer(page, 1, 2, 4).status_code == 422
+    page = visitor.answer(page, 2, 2, 1)
+    assert "Task 2 of" in page.text
+    assert sorted(row.score or 0 for row in study.table()) == [1, 2, 2]
+    page = visitor.send(page, "/undo")
+    assert re.findall(r'name="(score_\d)" value="(\d)"[^>]*checked', page.text) == [
+        ("score_1", "2"), ("score_2", "2"), ("score_3", "1"),
+    ]  # fmt: skip

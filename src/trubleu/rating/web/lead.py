@@ -126,8 +126,10 @@ def export(request: Request, site: TheSite, name: Annotated[str, Path(max_length
 
 def exports(site: Site) -> list[tuple[What, str]]:
     """Return what can be exported from the page, with the ending of the file's name."""
-    plain: list[tuple[What, str]] = [("ratings", "csv"), ("wide", "csv"), ("raw", "csv")]
-    return [("references", "jsonl"), *plain] if site.study.config.kind == "response" else plain
+    kind = site.study.config.kind
+    for_judge: What = "rankings" if kind == "ranking" else "ratings"
+    found: list[tuple[What, str]] = [(for_judge, "csv"), ("wide", "csv"), ("raw", "csv")]
+    return [("references", "jsonl"), *found] if kind == "response" else found
 
 
 @router.post("/lead/pause", status_code=303, responses=pages(403), response_class=RedirectResponse)

@@ -201,7 +201,7 @@ def _keep(site: Site, session: Session, given: Answer) -> Response:
     return site.redirect("/rate?kept=1" if outcome.different else "/rate")
 
 
-_KEPT = "You had answered that task already, perhaps in another tab. The first answer was kept; to change it, undo it."
+_KEPT = "You had already answered that task, perhaps in another tab. Your first answer was kept; to change it, use Undo."
 
 
 def _problem(site: Site, given: Answer) -> str:
@@ -217,6 +217,8 @@ def _problem(site: Site, given: Answer) -> str:
         for at, score in enumerate(given.scores)
         if score is None and questions[at % len(questions)].required
     ]
+    if missing and site.study.config.kind == "ranking":
+        return "Give every response a rank first. Responses that are equally good get the same rank."
     if missing and len(questions) == 1:
         return "Choose an answer first."
     if missing:
@@ -285,9 +287,8 @@ def _accepted(site: Site, task: Task) -> list[tuple[int, int] | None] | None:
     known = next((item for item in site.study.config.practice if item.key == task.item.key), None)
     if known is None or known.accepted is None:
         return None
-    parts = [*range(len(known.texts))]
     questions = range(len(site.study.config.questions))
-    return [known.accepted_at(part, at) for part in (parts[::-1] if task.flipped else parts) for at in questions]
+    return [known.accepted_at(part, at) for part in task.order for at in questions]
 
 
 @router.post("/undo", status_code=303, responses=pages(403, 409), response_class=RedirectResponse)
@@ -302,7 +303,7 @@ def undo(
     """Take back the last answer; of the one before it, the page that follows has the number."""
     session = site.session(request, csrf=csrf)
     if has_ended(site.study, session.rater) or site.study.undo(session.rater.id, task=task) is None:
-        raise Refusal(409, "There is nothing to take back", "You have no answer that can be taken back.")
+        raise Refusal(409, "There is nothing to undo", "You have no answer that can be undone.")
     return site.redirect("/rate")
 
 

@@ -53,6 +53,7 @@
     shown = performance.now();
     document.querySelectorAll(".keys").forEach((keys) => { keys.hidden = false; });
     document.querySelector("[data-keys]")?.setAttribute("aria-pressed", String(keysOn()));
+    tellOrder();
   }
 
   function show(page, address) {
@@ -159,11 +160,27 @@
   });
 
   // One tap or one key answers: what completes an answer sends it, and undo takes it back.
-  const groups = () => [...form().querySelectorAll("fieldset")];
+  const groups = () => [...form().elements].filter((one) => one.matches("fieldset"));
+  const isRanking = () => form().matches("[data-ranking]");
   const isOpen = (group) => !group.querySelector(":checked");
   const isOver = (box) => box && box.open;
 
+  // The order that the ranks so far make; a ranking is saved by its button, as ranks are often changed.
+  function tellOrder() {
+    const place = document.querySelector("[data-order]");
+    if (!place) return;
+    const at = {};
+    groups().forEach((one, number) => {
+      const rank = one.querySelector(":checked")?.value;
+      if (rank) (at[rank] ??= []).push(number + 1);
+    });
+    const order = Object.keys(at).sort().map((rank) => at[rank].join(" and ")).join(", then ");
+    place.textContent = order && `Your order${groups().some(isOpen) ? " so far" : ""}: ${order}.`;
+  }
+  document.addEventListener("change", (event) => { if (event.target.matches("input[type=radio]")) tellOrder(); });
+
   function finish(wasOpen) {
+    if (isRanking()) return false;
     const all = groups();
     const writing = isOver(form().querySelector(".comment"));
     if (all.some(isOpen) || writing) return false;
@@ -180,14 +197,16 @@
     if (!choice) return;
     const wasOpen = isOpen(group);
     choice.checked = true;
+    tellOrder();
     if (finish(wasOpen)) return;
     const next = all.find(isOpen) ?? all[(all.indexOf(group) + 1) % all.length];
+    if (isRanking() && !all.some(isOpen)) return form().querySelector("[data-save]").focus();
     (next.querySelector(":checked") ?? next.querySelector("input")).focus();
   }
 
   let tapped = null; // the choice under a finger or a mouse, and whether its question was open
   document.addEventListener("pointerdown", (event) => {
-    const choice = event.target.closest?.("form[data-answer] .choice");
+    const choice = event.target.closest?.("main.task .choice");
     tapped = choice && { choice, wasOpen: isOpen(choice.closest("fieldset")) };
   });
   document.addEventListener("click", (event) => {
@@ -199,7 +218,7 @@
 
   function score(key) {
     if (/^[1-9]$/.test(key)) return key;
-    const most = Math.max(...[...form().querySelectorAll("input[type=radio]")].map((one) => Number(one.value)));
+    const most = Math.max(...[...main().querySelectorAll("input[type=radio]")].map((one) => Number(one.value)));
     return { 0: most > 9 && "10", "-": most > 10 && "11" }[key] || "";
   }
 
