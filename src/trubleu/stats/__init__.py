@@ -16,6 +16,7 @@ from trubleu.stats.agreement import (
     krippendorff_alpha,
     quadratic_kappa,
 )
+from trubleu.stats.alternative_annotator import Advantage, AlternativeAnnotatorTest, alternative_annotator_test
 from trubleu.stats.bootstrap import Progress, bootstrap_interval, bootstrap_scores
 from trubleu.stats.correlation import (
     Bounds,
@@ -47,6 +48,8 @@ __all__ = [
     "BLOCK_COUNT",
     "BLOCK_THRESHOLD",
     "CHUNK_ROWS",
+    "Advantage",
+    "AlternativeAnnotatorTest",
     "Bounds",
     "Comparison",
     "Interval",
@@ -69,6 +72,7 @@ __all__ = [
     "UnitDraws",
     "UnitKind",
     "WilliamsTest",
+    "alternative_annotator_test",
     "blocks",
     "bootstrap_interval",
     "bootstrap_scores",
