@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from scipy import stats
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 def closeness(score: float, others: list[int]) -> float:
     """−RMSE, rounded so that two equal ones are equal."""
-    return -round((sum((score - other) ** 2 for other in others) / len(others)) ** 0.5, 9)
+    return -round(math.sqrt(sum((score - other) ** 2 for other in others) / len(others)), 9)
 
 
 def advantages(

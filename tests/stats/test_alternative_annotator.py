@@ -37,8 +37,8 @@ def world(seed: int, *, raters: int = 4, items: int = 60, model_noise: float = 0
 
 def run_test(people: People, model: dict[int, float], **options: float) -> AlternativeAnnotatorTest:
     rows = [(item, name, score) for name, scores in people.items() for item, score in scores.items()]
-    columns = [[row[at] for row in rows] for at in range(3)]
-    return alternative_annotator_test(*columns, model, **options)  # type: ignore[arg-type]
+    items, names, scores = ([row[at] for row in rows] for at in range(3))
+    return alternative_annotator_test(items, names, scores, model, **options)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("seed", range(12))

@@ -473,9 +473,13 @@ def _origin(item: Item) -> str:
 def rater_names(raters: Iterable[Rater], study: str, *, labels: bool = False) -> dict[int, str]:
     """Return what to call each rater of a study in a file: ``rater NUMBER of MARK``, or if asked for the label.
 
-    No two have the same name, and nobody whose identity was erased has a label.
+    No two have the same name, and nobody whose identity was erased has a label. A model is ``model NUMBER of MARK``,
+    which no import takes for a person.
     """
-    plain = {rater.id: (rater.label if labels else None) or pseudonym(rater.id, study) for rater in raters}
+    plain = {
+        rater.id: (rater.label if labels and not rater.is_model else None) or pseudonym(rater.id, study, rater.entry)
+        for rater in raters
+    }
     often = Counter(plain.values())
     names: dict[int, str] = {}
     taken = {name for name, number in often.items() if number == 1}
