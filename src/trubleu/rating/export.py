@@ -434,7 +434,7 @@ def _output_ratings(there: _Contents, study: Study, labels: bool) -> Ratings:
         item = row.item.item
         columns["aspect"].append(questions[row.question].name or None)
         columns["item"].append(item.segment if item.systems else item.key)
-        columns["system"].append(item.systems[row.part] if item.systems else _origin(item))
+        columns["system"].append(item.systems[row.part] if item.systems else origin_of(item))
         columns["rater"].append(names[row.rater])
         columns["score"].append(row.score)
         columns["pair"].append(":".join(item.systems) or None)
@@ -454,7 +454,7 @@ def _wide_columns(there: _Contents, study: Study, labels: bool) -> dict[str, lis
             item = row.item.item
             taken = row.client_milliseconds if row.milliseconds is None else row.milliseconds
             columns["item"].append(item.segment if item.systems else item.key)
-            columns["system"].append(item.systems[row.part] if item.systems else _origin(item))
+            columns["system"].append(item.systems[row.part] if item.systems else origin_of(item))
             columns["pair"].append(":".join(item.systems) or None)
             columns["rater"].append(names[row.rater])
             columns["seconds"].append(None if taken is None else taken / 1000)
@@ -463,7 +463,8 @@ def _wide_columns(there: _Contents, study: Study, labels: bool) -> dict[str, lis
     return columns
 
 
-def _origin(item: Item) -> str:
+def origin_of(item: Item) -> str:
+    """Return where a text comes from, as far as the study knows."""
     if item.reference is None:
         return SEED_SYSTEM
     origin = item.extra.get("origin")

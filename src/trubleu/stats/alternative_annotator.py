@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -75,7 +75,7 @@ def alternative_annotator_test(
     item: Iterable[Hashable],
     rater: Iterable[RaterLabel],
     score: ArrayLike,
-    model: Mapping[Hashable, float],
+    model: Mapping[Any, float],
     *,
     epsilon: float = EPSILON,
     q: float = 0.05,

@@ -220,6 +220,12 @@ def table(connection: Connection) -> list[RatingRow]:
     return rows
 
 
+def model_scores(connection: Connection) -> dict[tuple[int, int], tuple[float | None, ...]]:
+    """Return what models answered as fractions, by item and rater; one score for each text and question."""
+    said = select(log.c.item, log.c.rater, log.c.note).where(log.c.kind == MODEL).order_by(log.c.id)
+    return {(row.item, row.rater): tuple(json.loads(row.note)["scores"]) for row in connection.execute(said)}
+
+
 def log_rows(connection: Connection) -> Iterator[LogRow]:
     """Yield the log from its beginning."""
     return (log_row(*row) for row in connection.execute(select(log.c.id, *ENTRY_COLUMNS).order_by(log.c.id)))
