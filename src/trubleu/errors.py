@@ -8,6 +8,7 @@
     │   ├── BadPartitionsError  that of some partitions; the others were worked on
     │   └── ChangedError    a file that was written to while it was read
     ├── EngineError         work that was spread over processes or a cluster could not be finished
+    ├── EndpointError       a model that rates cannot be asked (any more); what it rated before is kept
     ├── MissingExtraError   something optional is not installed; the message gives the pip command
     └── StoreError          a store of ratings cannot be used; nothing of what was asked for was done
         ├── StoreBusyError  it is locked or cannot be reached at the moment; trying again may help
@@ -64,6 +65,10 @@ class ChangedError(DataError):
 
 class EngineError(TrubleuError, RuntimeError):
     """Work that was spread over processes or a cluster could not be finished."""
+
+
+class EndpointError(TrubleuError, RuntimeError):
+    """A model that rates cannot be asked, or not any more; what it rated before is kept."""
 
 
 class MissingExtraError(TrubleuError, ImportError):

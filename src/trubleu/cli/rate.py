@@ -6,6 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from trubleu.cli.options import add_output_options, check_output, write_output
+from trubleu.cli.rate_model import add_model_parser
 from trubleu.cli.rate_serve import add_serve_parser, add_simulate_parser
 from trubleu.cli.rate_study import (
     add_audit_parser,
@@ -53,7 +54,7 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the command and its own commands."""
     parser = commands.add_parser(
         "rate",
-        help="let people rate responses or outputs",
+        help="let people rate responses or outputs, and models beside them",
         description="Let people rate responses or the outputs of systems from 1 to 5, and turn that into weighted "
         "references or ratings of outputs.",
         epilog=EPILOG,
@@ -70,6 +71,7 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     add_export_parser(inner)
     add_import_parser(inner)
     add_people_parsers(inner)
+    add_model_parser(inner)
     add_simulate_parser(inner)
 
 

@@ -406,7 +406,8 @@ def _check(options: argparse.Namespace, study: Study) -> None:
 
     for url in options.url:
         check_url(url)
-    real = sum(rater.answered for rater in study.raters() if not (rater.label or "").startswith(LABEL + " "))
+    people = [rater for rater in study.raters() if not rater.is_model]
+    real = sum(rater.answered for rater in people if not (rater.label or "").startswith(LABEL + " "))
     if real and not options.anyway:
         raise UsageError(
             f"{study.folder} has {counted(real, 'answer')} of real raters, which simulated ones would be mixed with; "

@@ -83,6 +83,14 @@ def add_status_parser(commands: argparse._SubParsersAction[Any]) -> None:
     parser.set_defaults(run=status, files=[])
     parser.add_argument("study", metavar="STUDY", help="the folder of the study")
     parser.add_argument("--resamples", type=int, default=1000, metavar="N", help="for the interval of α (1000)")
+    parser.add_argument(
+        "--epsilon",
+        type=float,
+        default=0.1,
+        metavar="E",
+        help="how much worse than a person a model may be: 0.1 beside crowd workers, 0.15 beside trained raters, 0.2 "
+        "beside experts (0.1)",
+    )
     add_output_options(parser)
 
 
@@ -220,10 +228,12 @@ def status(options: argparse.Namespace) -> None:
     check_output(options)
     if not 0 <= options.resamples <= 1_000_000:
         raise UsageError(f"--resamples {options.resamples} must lie between 0 and 1,000,000")
+    if not 0 <= options.epsilon <= 1:
+        raise UsageError(f"--epsilon {options.epsilon:g} must lie between 0 and 1")
     with opened(options.study, copy=True) as study:
         from trubleu.rating.summary import summary
 
-        found = summary(study, study.now(), resamples=options.resamples)
+        found = summary(study, study.now(), resamples=options.resamples, epsilon=options.epsilon)
     for_people = options.format not in FOR_PROGRAMS
     tables = status_tables(found) if for_people else status_records(found)
     write_output(

@@ -1,4 +1,4 @@
-"""Rating studies: people say how good texts are, and the ratings become weights or judgements of systems."""
+"""Rating studies: people, and models beside them, say how good texts are; ratings become weights or judgements."""
 
 from trubleu.rating.carry import Carried, carry
 from trubleu.rating.config import Question, StudyConfig, config_text, default_config_text, parse_config, read_config
@@ -6,6 +6,7 @@ from trubleu.rating.export import Exported, export_study
 from trubleu.rating.import_answers import Imported, import_answers
 from trubleu.rating.import_ratings import ImportedRatings, import_ratings
 from trubleu.rating.items import Item, output_items, parse_pairs, read_items, read_segments
+from trubleu.rating.model_rater import ModelOptions, ModelRun, rate_with_model
 from trubleu.rating.plan import Plan, make_plan
 from trubleu.rating.raters import NewRater, Rater
 from trubleu.rating.scheduler import NoConsentError, Outcome, Task, TooEarlyError
@@ -20,6 +21,8 @@ __all__ = [
     "ImportedRatings",
     "Item",
     "LogRow",
+    "ModelOptions",
+    "ModelRun",
     "NewRater",
     "NoConsentError",
     "Outcome",
@@ -43,6 +46,7 @@ __all__ = [
     "output_items",
     "parse_config",
     "parse_pairs",
+    "rate_with_model",
     "read_config",
     "read_items",
     "read_segments",

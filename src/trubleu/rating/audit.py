@@ -12,7 +12,7 @@ from sqlalchemy import select
 from trubleu.errors import StoreError
 from trubleu.rating.secret import SECRET, mac
 from trubleu.rating.store.queries import ENTRY_COLUMNS, log_row
-from trubleu.rating.store.schema import assignments, items, log, meta, raters, ratings
+from trubleu.rating.store.schema import MODEL, MODELS_COUNT, assignments, items, log, meta, raters, ratings
 from trubleu.rating.store.updates import ITEM, ITEMS, QUESTIONS, RATER, TIP, chain_of, entry_mac, row_mac
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def rebuild(log: Iterable[LogRow]) -> Rebuilt:
                 state.counted.discard(pair)
             case "counted":
                 state.counted.add(pair)
-            case "answered" | "unable" | "carried" | "imported":
+            case "answered" | "unable" | "carried" | "imported" | "model" | "refused":
                 (state.flipped.add if row.flipped else state.flipped.discard)(pair)
                 if row.scores is None:
                     state.unable.add(pair)
@@ -142,7 +142,10 @@ def faults(connection: Connection, store: Store) -> Iterator[str]:
         yield from _rows(connection, store, items, "item", ITEM, tips)
         yield from _rows(connection, store, raters, "rater", RATER, tips)
         yield from _ratings(connection, state, len(json.loads(settings[QUESTIONS].value)))
-        yield from _numbers(connection, state, wanted=int(settings["raters"].value), number=int(settings[ITEMS].value))
+        never = set() if MODELS_COUNT in settings and settings[MODELS_COUNT].value == "true" else _models(connection)
+        yield from _numbers(
+            connection, state, never, wanted=int(settings["raters"].value), number=int(settings[ITEMS].value)
+        )
         yield from _assignments(connection, state)
         yield from _raters(connection, state)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -227,9 +230,14 @@ def _ratings(connection: Connection, state: Rebuilt, questions: int) -> Iterable
     yield from (f"the log counts a rating of item {item} that is not there" for item, _ in state.counted - found.keys())
 
 
-def _numbers(connection: Connection, state: Rebuilt, *, wanted: int, number: int) -> Iterable[str]:
+def _models(connection: Connection) -> set[int]:
+    return set(connection.execute(select(raters.c.id).where(raters.c.entry == MODEL)).scalars())
+
+
+def _numbers(connection: Connection, state: Rebuilt, never: set[int], *, wanted: int, number: int) -> Iterable[str]:
+    """Check the numbers of items; the answers of some raters never count."""
     counted = _tally(item for item, _ in state.counted)
-    allowed = _tally(item for item, rater in state.scores if rater not in state.excluded)
+    allowed = _tally(item for item, rater in state.scores if rater not in state.excluded | never)
     leased = _tally(
         row.item for row in connection.execute(select(assignments.c.item).where(assignments.c.state == "leased"))
     )

@@ -307,7 +307,7 @@ def _carry_raters(
     added = 0
     for row in there.raters:
         # By what they were called there first: who was erased here since has neither a link nor an id.
-        name = pseudonym(row.id, other.id)
+        name = pseudonym(row.id, other.id, row.entry)
         mine = recall(connection, CARRIED, name)
         if mine is None and row.token_hash:
             mine = known.get(row.token_hash)

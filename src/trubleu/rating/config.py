@@ -231,7 +231,7 @@ FEWEST_RANKED, MOST_RANKED = 2, 8
 _TOP = (
     "title", "kind", "outputs", "raters", "scale", "questions", "weights", "instructions", "consent", "comments",
     "reasons", "practice", "gold", "minimum_seconds", "lease_minutes", "entry", "completion", "on_complete",
-    "most_ratings_per_rater", "pay", "seed",
+    "models_count", "most_ratings_per_rater", "pay", "seed",
 )  # fmt: skip
 QUESTIONS = {
     "response": "How good is this response in the conversation?",
@@ -479,6 +479,8 @@ class StudyConfig:
         For rankings, how many texts an item has: 2 to 8. Their question has the ranks as answers, 1 for the best.
     raters
         How many ratings each item gets.
+    models_count
+        Whether ratings by models (see `trubleu.rating.model_rater`) are among these; people's alone if not.
     questions
         What is asked about each text; at least one.
     weights
@@ -533,6 +535,7 @@ class StudyConfig:
     pay: Pay = field(default_factory=Pay)
     seed: int = 1
     outputs: int = 0
+    models_count: bool = False
 
     def __post_init__(self) -> None:
         # Frozen: what depends on the kind is set behind its back, once.
@@ -656,6 +659,7 @@ def parse_config(text: str, name: str = "study.yaml", folder: Path | None = None
         completion=optional(fields, "completion", _completion, Completion()),
         on_complete=optional(fields, "on_complete", _on_complete, None),
         most_ratings_per_rater=optional(fields, "most_ratings_per_rater", lambda value: value.whole(1, 10**9), None),
+        models_count=optional(fields, "models_count", Value.truth, False),
         pay=optional(fields, "pay", _pay, Pay()),
         seed=optional(fields, "seed", lambda value: value.whole(0, 2**48), 1),
     )
@@ -929,6 +933,8 @@ def config_text(config: StudyConfig) -> str:
         *([f"outputs: {config.outputs}"] if config.kind == "ranking" else []),
         "# How many ratings each item gets. It can be raised later.",
         f"raters: {config.raters}",
+        "# Whether ratings by models (trubleu rate model) are among these; otherwise only people's are.",
+        f"models_count: {_value(config.models_count)}",
         "",
         *_question_lines(config),
         "",

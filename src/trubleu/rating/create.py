@@ -24,7 +24,7 @@ from trubleu.rating.raters import KEY, note
 from trubleu.rating.scheduler import SHUFFLES
 from trubleu.rating.secret import SECRET, keep_secret, new_secret, read_secret
 from trubleu.rating.store.database import Store, get_meta, lock_study, put_meta, secret_of
-from trubleu.rating.store.schema import SCHEMA, items
+from trubleu.rating.store.schema import MODELS_COUNT, SCHEMA, items
 from trubleu.rating.store.schema import raters as people
 from trubleu.rating.store.updates import ITEM, ITEMS, QUESTIONS, TIP, row_mac
 
@@ -71,7 +71,15 @@ def add_items(connection: Connection, config: StudyConfig, added: Iterable[Item]
 
 def in_step(connection: Connection, config: StudyConfig) -> bool:
     """Return whether the store has what the settings say."""
-    return get_meta(connection, "raters") == str(config.raters) and _wanted(config) == _present(connection)
+    return (
+        get_meta(connection, "raters") == str(config.raters)
+        and _models_count(connection) == config.models_count
+        and _wanted(config) == _present(connection)
+    )
+
+
+def _models_count(connection: Connection) -> bool:
+    return get_meta(connection, MODELS_COUNT) == "true"
 
 
 def _wanted(config: StudyConfig) -> list[tuple[str, str, int]]:
@@ -103,7 +111,7 @@ def bring_in_step(connection: Connection, config: StudyConfig, *, now: int) -> N
 
 def _sync_wanted(connection: Connection, config: StudyConfig, now: int) -> None:
     before = int(get_meta(connection, "raters") or 0)
-    if before == config.raters:
+    if before == config.raters and _models_count(connection) == config.models_count:
         return
     most = connection.execute(select(func.max(items.c.load)).where(items.c.role == "item")).scalar() or 0
     if config.raters < before and most > config.raters:
@@ -111,9 +119,13 @@ def _sync_wanted(connection: Connection, config: StudyConfig, now: int) -> None:
             f"study.yaml asks for {counted(config.raters, 'rater')} per item, but some items have {most} already; "
             f"write raters: {before} again"
         )
-    connection.execute(items.update().where(items.c.role == "item").values(wanted=config.raters))
-    put_meta(connection, "raters", str(config.raters))
-    note(connection, "raters", None, now, str(config.raters))
+    if before != config.raters:
+        connection.execute(items.update().where(items.c.role == "item").values(wanted=config.raters))
+        put_meta(connection, "raters", str(config.raters))
+        note(connection, "raters", None, now, str(config.raters))
+    if _models_count(connection) != config.models_count:
+        put_meta(connection, MODELS_COUNT, str(config.models_count).lower())
+        note(connection, "models", None, now, str(config.models_count).lower())
     settle(connection, connection.execute(select(items.c.id).where(items.c.role == "item")).scalars().all(), now=now)
 
 
@@ -289,6 +301,7 @@ def _fill(connection: Connection, config: StudyConfig, items: Sequence[Item]) ->
         KEY: secrets.token_urlsafe(32),
         "state": "running",
         "raters": config.raters,
+        MODELS_COUNT: str(config.models_count).lower(),
         QUESTIONS: question_key(config),
         TIP: "",
     }

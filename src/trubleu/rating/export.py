@@ -450,7 +450,7 @@ def _output_ratings(there: _Contents, study: Study, labels: bool) -> Ratings:
         item = row.item.item
         columns["aspect"].append(questions[row.question].name or None)
         columns["item"].append(item.segment if item.systems else item.key)
-        columns["system"].append(item.systems[row.part] if item.systems else _origin(item))
+        columns["system"].append(item.systems[row.part] if item.systems else origin_of(item))
         columns["rater"].append(names[row.rater])
         columns["score"].append(row.score)
         columns["pair"].append(":".join(item.systems) or None)
@@ -470,7 +470,7 @@ def _wide_columns(there: _Contents, study: Study, labels: bool) -> dict[str, lis
             item = row.item.item
             taken = row.client_milliseconds if row.milliseconds is None else row.milliseconds
             columns["item"].append(item.segment if item.systems else item.key)
-            columns["system"].append(item.systems[row.part] if item.systems else _origin(item))
+            columns["system"].append(item.systems[row.part] if item.systems else origin_of(item))
             columns["pair"].append(":".join(item.systems) or None)
             columns["rater"].append(names[row.rater])
             columns["seconds"].append(None if taken is None else taken / 1000)
@@ -532,7 +532,8 @@ def _wide_rankings(there: _Contents, study: Study, labels: bool) -> dict[str, li
     return columns
 
 
-def _origin(item: Item) -> str:
+def origin_of(item: Item) -> str:
+    """Return where a text comes from, as far as the study knows."""
     if item.reference is None:
         return SEED_SYSTEM
     origin = item.extra.get("origin")
@@ -542,9 +543,13 @@ def _origin(item: Item) -> str:
 def rater_names(raters: Iterable[Rater], study: str, *, labels: bool = False) -> dict[int, str]:
     """Return what to call each rater of a study in a file: ``rater NUMBER of MARK``, or if asked for the label.
 
-    No two have the same name, and nobody whose identity was erased has a label.
+    No two have the same name, and nobody whose identity was erased has a label. A model is ``model NUMBER of MARK``,
+    which no import takes for a person.
     """
-    plain = {rater.id: (rater.label if labels else None) or pseudonym(rater.id, study) for rater in raters}
+    plain = {
+        rater.id: (rater.label if labels and not rater.is_model else None) or pseudonym(rater.id, study, rater.entry)
+        for rater in raters
+    }
     often = Counter(plain.values())
     names: dict[int, str] = {}
     taken = {name for name, number in often.items() if number == 1}

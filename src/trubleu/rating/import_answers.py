@@ -30,7 +30,7 @@ from trubleu.rating.raters import (
 from trubleu.rating.scheduler import check_scores
 from trubleu.rating.secret import derived_token
 from trubleu.rating.store.database import add_row, get_meta, lock_study, secret_of
-from trubleu.rating.store.schema import raters, ratings
+from trubleu.rating.store.schema import MODEL, raters, ratings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -228,6 +228,11 @@ class _People:
                 )
             return number
         found = None if marked is None else recall(self._connection, CARRIED, name)
+        if found is None and marked is not None and name.startswith(MODEL):
+            raise DataError(
+                f"{answer.place}: {shown(name)} is a model of another study, not a person; leave it out, or let it "
+                "rate here with trubleu rate model"
+            )
         if found is None:
             found = self._known(name)
         if found is None:

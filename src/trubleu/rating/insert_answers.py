@@ -34,6 +34,7 @@ class TakenAnswer:
     milliseconds: int | None
     client_milliseconds: int | None
     gold: bool = False
+    note: str | None = None  # in place of where all of them come from
 
 
 def items_by_key(connection: Connection, role: str = "item") -> dict[str, tuple[int, Item]]:
@@ -108,7 +109,7 @@ def take_answers(
                 "client_milliseconds": answer.client_milliseconds,
                 "answered_at": answer.answered_at,
                 "counted": False,
-                "note": source,
+                "note": answer.note or source,
             }
             for answer in answers
         ],

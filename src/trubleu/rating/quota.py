@@ -1,4 +1,4 @@
-"""The quota of each item: which ratings count, of raters who are not excluded.
+"""The quota of each item: which ratings count, of raters who are not excluded and of models only if the study says so.
 
 Those that count already go on counting; what room is left goes to the oldest of the others.
 
@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import bindparam, case, func, select
 
-from trubleu.rating.store.schema import assignments, items, raters, ratings
+from trubleu.rating.store.database import get_meta
+from trubleu.rating.store.schema import MODEL, MODELS_COUNT, assignments, items, raters, ratings
 from trubleu.rating.store.updates import add_entries, batches
 
 if TYPE_CHECKING:
@@ -29,7 +30,13 @@ _LOCK = (
 )
 # All scores of an answer count or none does: the first stands for them.
 _ANSWERS = (
-    select(ratings.c.id, ratings.c.item, ratings.c.rater, ratings.c.counted, raters.c.excluded)
+    select(
+        ratings.c.id,
+        ratings.c.item,
+        ratings.c.rater,
+        ratings.c.counted,
+        case((raters.c.entry == bindparam("never"), True), else_=raters.c.excluded).label("excluded"),
+    )
     .join(raters, raters.c.id == ratings.c.rater)
     .where(ratings.c.item.in_(bindparam("items", expanding=True)), ratings.c.part == 0, ratings.c.question == 0)
     .order_by(ratings.c.item, ratings.c.id)
@@ -102,7 +109,8 @@ def lock_items(connection: Connection, numbers: Iterable[int]) -> None:
 def _settle(connection: Connection, numbers: Sequence[int], now: int) -> None:
     rows = connection.execute(_LOCK, {"items": numbers}).all()
     answers: defaultdict[int, list[Answer]] = defaultdict(list)
-    for row in connection.execute(_ANSWERS, {"items": numbers}):
+    never = "" if get_meta(connection, MODELS_COUNT) == "true" else MODEL
+    for row in connection.execute(_ANSWERS, {"items": numbers, "never": never}):
         answers[row.item].append(Answer(*row))
     leases = {item: count for item, count in connection.execute(_LEASES, {"items": numbers})}  # noqa: C416 - rows, not pairs
     changed_ratings, changed_items, entries = [], [], []

@@ -24,7 +24,7 @@ from trubleu.rating.items import unstorable
 from trubleu.rating.quota import lock_items, settle
 from trubleu.rating.secret import derived_token
 from trubleu.rating.store.database import add_row, get_meta, lock_study, put_meta, secret_of
-from trubleu.rating.store.schema import assignments, known, meta, raters
+from trubleu.rating.store.schema import MODEL, assignments, known, meta, raters
 from trubleu.rating.store.updates import RATER, TIP, add_entry, row_mac
 
 if TYPE_CHECKING:
@@ -37,18 +37,18 @@ KEY = "identity"
 CARRIED = "carried"  # as a way in: raters of another study, by their pseudonyms there
 _OTHERS = "identity of "
 _MARK = 8
-_PSEUDONYM = re.compile(r"rater ([1-9][0-9]{0,17}) of ([0-9a-f]{8})")
+_PSEUDONYM = re.compile(r"(?:rater|model) ([1-9][0-9]{0,17}) of ([0-9a-f]{8})")
 
 
-def pseudonym(number: int, study: str) -> str:
+def pseudonym(number: int, study: str, entry: str = "") -> str:
     """Return what exports call a rater: by number, and by a mark of the study, as others have the same numbers.
 
     Examples
     --------
-    >>> pseudonym(3, "1f2e9a0c77d1b2a4")
-    'rater 3 of 1f2e9a0c'
+    >>> pseudonym(3, "1f2e9a0c77d1b2a4"), pseudonym(4, "1f2e9a0c77d1b2a4", MODEL)
+    ('rater 3 of 1f2e9a0c', 'model 4 of 1f2e9a0c')
     """
-    return f"rater {number} of {study[:_MARK]}"
+    return f"{MODEL if entry == MODEL else 'rater'} {number} of {study[:_MARK]}"
 
 
 def parse_pseudonym(name: str) -> tuple[int, str] | None:
@@ -133,7 +133,7 @@ class Rater:
     label
         What the lead calls them, None after erasure.
     entry
-        How they came in: ``link``, ``open``, ``prolific``, ``mturk`` or ``import``.
+        How they came in: ``link``, ``open``, ``prolific``, ``mturk`` or ``import``; ``model`` for a model.
     external
         Their id elsewhere, None if there is none and after erasure.
     consented_at, instructed_at
@@ -171,6 +171,11 @@ class Rater:
     def name(self) -> str:
         """What to call them in a table: the label, or ``rater NUMBER``."""
         return self.label or f"rater {self.id}"
+
+    @property
+    def is_model(self) -> bool:
+        """Whether this is a model."""
+        return self.entry == MODEL
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,6 +318,26 @@ def enter(connection: Connection, *, entry: str, external: str | None, label: st
     return NewRater(rater_of(known), token)
 
 
+def enter_model(connection: Connection, settings: str, *, label: str, now: int) -> Rater:
+    """Find the model that rates with some settings, or add it as a rater that has no link."""
+    lock_study(connection)
+    there = connection.execute(select(raters).where(raters.c.entry == MODEL, raters.c.external == settings)).first()
+    if there is None:
+        taken = set(connection.execute(select(raters.c.label)).scalars())
+        names = (label, *(f"{label} ({number})" for number in range(2, len(taken) + 3)))
+        values = {
+            "label": next(name for name in names if name not in taken),
+            "entry": MODEL,
+            "external": settings,
+            "practice_done": True,
+            "created_at": now,
+        }
+        number = add_row(connection, raters, values)
+        note(connection, "joined", number, now, MODEL)
+        there = get_rater(connection, number)
+    return rater_of(there)
+
+
 def check_name(text: str | None, what: str) -> None:
     """Refuse a name or an id from elsewhere that cannot be kept."""
     if text is None:
@@ -326,6 +351,8 @@ def check_name(text: str | None, what: str) -> None:
 def new_link(connection: Connection, rater: int, *, now: int) -> str:
     """Give a rater a new token in place of the old one (see `Study.new_link`)."""
     person = get_rater(connection, rater, lock=True)
+    if person.entry == MODEL:
+        raise UsageError(f"rater {rater} is a model, which has no link; trubleu rate model lets it go on")
     if person.erased_at is not None:
         raise UsageError(f"the identity of rater {rater} was erased, so there can be no new link; add a rater instead")
     token = new_token()

@@ -6,19 +6,21 @@ import math
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from statistics import fmean, median, pstdev
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from trubleu.errors import counted as number_of
 from trubleu.rating import raters as people
 from trubleu.rating.config import crowd_warnings
 from trubleu.rating.gold import GoldScore, broken_rule, gold_scores
+from trubleu.rating.model_agreement import model_agreement
 from trubleu.rating.store import queries
 from trubleu.rating.store.database import get_meta
-from trubleu.rating.store.schema import log
+from trubleu.rating.store.schema import REFUSED, log
 from trubleu.rating.weights import text_weight
 from trubleu.stats.agreement import kappa_table, krippendorff_alpha
+from trubleu.stats.alternative_annotator import EPSILON
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from trubleu.rating.config import GoldRule, Question, StudyConfig
+    from trubleu.rating.model_agreement import ModelAgreement
     from trubleu.rating.raters import Rater
     from trubleu.rating.store.queries import RatingRow, StoredItem
     from trubleu.rating.study import Study
@@ -89,6 +92,25 @@ class RaterSummary:
     shared: int
     last_at: int | None
     flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSummary:
+    """How a model rates.
+
+    Attributes
+    ----------
+    person
+        The same as of a person. Its agreement is κ with people's counted ratings.
+    refused
+        Items that it gave no usable answer to.
+    beside
+        Its ratings beside people's.
+    """
+
+    person: RaterSummary
+    refused: int
+    beside: ModelAgreement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,7 +200,9 @@ class Summary:
     pairs
         How many pairs the mean is of.
     raters
-        One entry a rater.
+        One entry a person.
+    models
+        One entry a model that rates; apart from ratings that the study counts, no other number has part in it.
     weights
         The distribution of weights of texts with at least one counted rating; empty for rankings.
     disputed
@@ -207,11 +231,12 @@ class Summary:
     raters: tuple[RaterSummary, ...]
     weights: tuple[WeightBin, ...]
     disputed: tuple[DisputedText, ...]
+    models: tuple[ModelSummary, ...] = ()
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
 
-def summary(study: Study, now: int, *, question: int = 0, resamples: int = 1000) -> Summary:
+def summary(study: Study, now: int, *, question: int = 0, resamples: int = 1000, epsilon: float = EPSILON) -> Summary:
     """Return what the lead of a study wants to know.
 
     Gold and practice items are part of no number but the gold score of each rater, and excluded raters are part of no
@@ -227,6 +252,8 @@ def summary(study: Study, now: int, *, question: int = 0, resamples: int = 1000)
         Which question agreement and scores are about, counted from 0.
     resamples
         Of texts, for the interval of α.
+    epsilon
+        How much worse than a person a model may be (see `alternative_annotator_test`).
 
     Examples
     --------
@@ -242,11 +269,11 @@ def summary(study: Study, now: int, *, question: int = 0, resamples: int = 1000)
     >>> study.close()
     """
     # One transaction, so that numbers fit each other while people go on rating.
-    everything, rows, everybody, state, elsewhere, gold = study.store.read(_all)
+    everything, rows, everybody, state, elsewhere, gold, models = study.store.read(_all)
     items = [item for item in everything if item.role == "item"]
-    of_items = [row for row in rows if row.role == "item"]
+    of_items = [row for row in rows if row.role == "item" and (row.counted or not row.model)]
     counted = [row for row in of_items if row.counted]
-    scored = [row for row in of_items if row.question == question and row.score is not None]
+    scored = [row for row in of_items if row.question == question and row.score is not None and not row.model]
     texts = [row for row in scored if row.counted]
     units, names, scores = _columns(texts)
     asked = study.config.questions
@@ -257,11 +284,16 @@ def summary(study: Study, now: int, *, question: int = 0, resamples: int = 1000)
     with_rest = {entry.rater: (entry.kappa, entry.shared) for entry in kappas.raters}
     with_rest |= {rater.id: _excluded_with_rest(scored, rater.id, scale) for rater in everybody if rater.excluded}
     first = [row for row in of_items if row.first]
-    recent = [row for row in first if now - HOUR < row.answered_at <= now and (row.item.id, row.rater) not in elsewhere]
+    recent = [
+        row
+        for row in first
+        if now - HOUR < row.answered_at <= now and not row.model and (row.item.id, row.rater) not in elsewhere
+    ]
     wanted, done = sum(item.wanted for item in items), sum(row.counted for row in first)
     by_rater = _grouped(rows, lambda row: row.rater)
     by_question = [
-        _question(each, [row for row in counted if row.question == at], resamples) for at, each in enumerate(asked)
+        _question(each, [row for row in counted if row.question == at and not row.model], resamples)
+        for at, each in enumerate(asked)
     ]
     alpha = by_question[question].alpha
     people = [
@@ -275,7 +307,24 @@ def summary(study: Study, now: int, *, question: int = 0, resamples: int = 1000)
             study.config.gold.rule,
         )
         for rater in everybody
+        if not rater.is_model
     ]
+    parts = [part * len(asked) + question for part in range(study.config.parts)]
+
+    def model(rater: Rater) -> ModelSummary:
+        mine = by_rater.get(rater.id, [])
+        precise = {
+            (item, part): score
+            for (item, who), given in models.scores.items()
+            for part, at in enumerate(parts)
+            if who == rater.id and (score := given[at]) is not None
+        }
+        of_question = [row for row in mine if row.role == "item" and row.question == question]
+        beside = model_agreement(texts, of_question, precise, points=scale[1], epsilon=epsilon)
+        person = _rater(rater, mine, question, scale[1], beside.kappa, beside.shared, GoldScore(0, 0), None)
+        person = replace(person, flags=tuple(_always_same(person)))
+        return ModelSummary(person=person, refused=models.refused.get(rater.id, 0), beside=beside)
+
     return Summary(
         paused=state == "paused",
         items=len(items),
@@ -295,6 +344,7 @@ def summary(study: Study, now: int, *, question: int = 0, resamples: int = 1000)
         raters=tuple(replace(person, flags=tuple(_flags(person, people))) for person in people),
         weights=_weights(study.config, list(_grouped(counted, lambda row: (row.item.id, row.part)).values())),
         disputed=disputed_texts(texts)[:_MOST_DISPUTED],
+        models=tuple(model(rater) for rater in everybody if rater.is_model),
         notes=tuple(_notes(study.config, alpha, items, len(kappas.pairs) - len(pairs))),
         warnings=tuple(crowd_warnings(study.config)),
     )
@@ -319,10 +369,7 @@ def _flags(person: RaterSummary, everybody: Sequence[RaterSummary]) -> Iterator[
         usual = median(times)
         if person.seconds < _FAST * usual:
             yield f"too fast: {person.seconds:.1f} s for half of the answers, others {usual:.1f} s"
-    given = sum(person.scores)
-    if given >= _ANSWERS and max(person.scores) >= _SAME * given:
-        score = person.scores.index(max(person.scores)) + 1
-        yield f"always the same: {score} in {max(person.scores)} of {given} answers"
+    yield from _always_same(person)
     kappas = [each.agreement for each in others if each.agreement is not None and each.shared >= _SHARED]
     if person.shared >= _SHARED and person.agreement is not None and kappas:
         usual = median(kappas)
@@ -330,9 +377,24 @@ def _flags(person: RaterSummary, everybody: Sequence[RaterSummary]) -> Iterator[
             yield f"apart from the rest: κ {person.agreement:.2f} on {person.shared} texts, others {usual:.2f}"
 
 
+def _always_same(person: RaterSummary) -> Iterator[str]:
+    given = sum(person.scores)
+    if given >= _ANSWERS and max(person.scores) >= _SAME * given:
+        score = person.scores.index(max(person.scores)) + 1
+        yield f"always the same: {score} in {max(person.scores)} of {given} answers"
+
+
+class _Models(NamedTuple):
+    scores: dict[tuple[int, int], tuple[float | None, ...]]
+    refused: dict[int, int]
+
+
 def _all(
     connection: Connection,
-) -> tuple[list[StoredItem], list[RatingRow], list[Rater], str | None, set[tuple[int, int]], dict[int, GoldScore]]:
+) -> tuple[
+    list[StoredItem], list[RatingRow], list[Rater], str | None, set[tuple[int, int]], dict[int, GoldScore], _Models
+]:
+    refused = select(log.c.rater, func.count()).where(log.c.kind == REFUSED).group_by(log.c.rater)
     from_elsewhere = select(log.c.item, log.c.rater).where(log.c.kind.in_(("carried", "imported")))
     return (
         queries.stored_items(connection),
@@ -341,6 +403,7 @@ def _all(
         get_meta(connection, "state"),
         {(row.item, row.rater) for row in connection.execute(from_elsewhere)},
         gold_scores(connection),
+        _Models(queries.model_scores(connection), {rater: count for rater, count in connection.execute(refused)}),  # noqa: C416
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from trubleu.errors import counted
@@ -11,7 +12,7 @@ from trubleu.render.tables import Column, Table, one_line, record_table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from trubleu.rating.summary import RaterSummary, Summary
+    from trubleu.rating.summary import ModelSummary, RaterSummary, Summary
 
 
 _TEXT = 60  # characters of a disputed text where people read
@@ -49,6 +50,8 @@ def status_tables(found: Summary) -> list[Table]:
         tables.append(_questions_table(found))
     if found.raters:
         tables.append(_raters_table(found.raters))
+    if found.models:
+        tables += [_models_table(found), _bias_table(found)]
     if found.counted and found.weights:
         columns = [Column("weight"), Column("texts", kind="count")]
         tables.append(Table("Weights", columns, weights))
@@ -116,6 +119,69 @@ def _raters_table(raters: Sequence[RaterSummary]) -> Table:
     return Table("Raters", columns, rows)
 
 
+def _models_table(found: Summary) -> Table:
+    columns = [
+        Column("number", kind="count"),
+        Column("name"),
+        Column("ratings", kind="count"),
+        Column("refused", kind="count"),
+        Column("shared", "shared texts", kind="count"),
+        Column("alpha_without", "α of people", kind="number", digits=3),
+        Column("alpha", "α with it", kind="number", digits=3),
+        Column("kappa", "κ with people", kind="number", digits=3),
+        Column("winning_rate", "ω", kind="number"),
+        Column("advantage", "ρ", kind="number"),
+        Column("verdict", "may stand in for a person"),
+    ]
+    rows = [
+        (
+            model.person.rater.id,
+            one_line(model.person.rater.name),
+            model.person.ratings,
+            model.refused,
+            model.beside.shared,
+            *map(_defined, (model.beside.alpha_without, model.beside.alpha, model.beside.kappa)),
+            *(_defined(getattr(model.beside.test, name, math.nan)) for name in ("winning_rate", "advantage")),
+            "; ".join((_state(model), *model.person.flags)),
+        )
+        for model in found.models
+    ]
+    return Table("Models beside people", columns, rows, name="models")
+
+
+def _state(model: ModelSummary) -> str:
+    rater = model.person.rater
+    return f"excluded: {one_line(rater.reason or '')}" if rater.excluded else model.beside.verdict
+
+
+def _bias_table(found: Summary) -> Table:
+    columns = [
+        Column("model"),
+        Column("by"),
+        Column("group", ""),
+        Column("texts", kind="count"),
+        Column("difference", "score less people's", kind="number"),
+        Column("error", "standard error", kind="number"),
+    ]
+    rows = [
+        (
+            one_line(model.person.rater.name),
+            each.by,
+            one_line(each.group),
+            each.texts,
+            each.difference,
+            _defined(each.error),
+        )
+        for model in found.models
+        for each in model.beside.bias
+    ]
+    return Table("What models favour", columns, rows, name="bias")
+
+
+def _defined(number: float) -> float | None:
+    return number if math.isfinite(number) else None
+
+
 def _short(text: str) -> str:
     line = one_line(text[: 2 * _TEXT])
     return line if len(line) <= _TEXT else line[: _TEXT - 1] + "…"
@@ -165,6 +231,12 @@ def status_records(found: Summary) -> list[Table]:
         for each in found.disputed
     ]
 
+    models = (
+        "id", "name", "excluded", "ratings", "refused", "shared", "mean", "spread", "alpha_without", "alpha", "kappa",
+        "winning_rate", "advantage", "epsilon", "passed", "reason", "flags",
+    )  # fmt: skip
+    bias = ("by", "group", "texts", "difference", "error")
+
     def table(name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Table:
         return Table("", [*map(Column, columns)], rows, name=name)
 
@@ -173,11 +245,31 @@ def status_records(found: Summary) -> list[Table]:
         table("agreement", (*agreement, "kappa", "pairs"), [kappa]),
         table("questions", ("name", "text", "answered", "left_out", "alpha", "low", "high"), asked),
         table("raters", (*person, *own, "flags", *scores), raters),
+        table("models", models, [_model_record(model) for model in found.models]),
+        table(
+            "bias",
+            ("model", *bias),
+            [
+                (model.person.rater.id, *(getattr(each, name) for name in bias))
+                for model in found.models
+                for each in model.beside.bias
+            ],
+        ),
         table("weights", ("low", "high", "count"), [(each.low, each.high, each.count) for each in found.weights]),
         table("disputed", ("item", "part", "message", "text", "scores", "spread"), disputed),
         table("notes", ("note",), [(note,) for note in found.notes]),
         table("warnings", ("warning",), [(warning,) for warning in found.warnings]),
     ]
+
+
+def _model_record(model: ModelSummary) -> tuple[Any, ...]:
+    person, beside, test = model.person, model.beside, model.beside.test
+    tested = ("winning_rate", "advantage", "epsilon", "passed", "reason")
+    return (
+        person.rater.id, person.rater.name, person.rater.excluded, person.ratings, model.refused, beside.shared,
+        person.mean, person.spread, beside.alpha_without, beside.alpha, beside.kappa,
+        *(getattr(test, name, None) for name in tested), "; ".join(person.flags),
+    )  # fmt: skip
 
 
 def plan_table(made: Plan, *, for_people: bool) -> Table:

@@ -18,6 +18,7 @@ from trubleu.stats.agreement import (
     quadratic_kappa,
     rating_variance,
 )
+from trubleu.stats.alternative_annotator import Advantage, AlternativeAnnotatorTest, alternative_annotator_test
 from trubleu.stats.bootstrap import Progress, bootstrap_interval, bootstrap_scores
 from trubleu.stats.correlation import (
     Bounds,
@@ -49,6 +50,8 @@ __all__ = [
     "BLOCK_COUNT",
     "BLOCK_THRESHOLD",
     "CHUNK_ROWS",
+    "Advantage",
+    "AlternativeAnnotatorTest",
     "Bounds",
     "Comparison",
     "Interval",
@@ -72,6 +75,7 @@ __all__ = [
     "UnitDraws",
     "UnitKind",
     "WilliamsTest",
+    "alternative_annotator_test",
     "blocks",
     "bootstrap_interval",
     "bootstrap_scores",

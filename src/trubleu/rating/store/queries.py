@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import func, select
 
 from trubleu.rating.items import Item
-from trubleu.rating.store.schema import assignments, items, log, raters, ratings
+from trubleu.rating.store.schema import MODEL, assignments, items, log, raters, ratings
 from trubleu.rating.store.updates import ENTRY
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class StoredItem:
     load
         Counted ratings and tasks that somebody has before them now.
     unable
-        How many raters could not judge it.
+        How many people could not judge it.
     """
 
     id: int
@@ -77,6 +77,8 @@ class RatingRow:
         imported file says; None if not known.
     flipped
         Whether the rater saw the texts of a pair in reverse order.
+    model
+        Whether the rater is a model.
     """
 
     item: StoredItem
@@ -91,6 +93,7 @@ class RatingRow:
     milliseconds: int | None
     client_milliseconds: int | None
     flipped: bool
+    model: bool = False
 
     @property
     def key(self) -> str:
@@ -164,7 +167,11 @@ class LogRow:
 
 def stored_items(connection: Connection) -> list[StoredItem]:
     """Return all items: those to be rated in the order of the file, then practice and gold."""
-    given_up = select(assignments.c.item, func.count()).where(assignments.c.state == "unable")
+    given_up = (
+        select(assignments.c.item, func.count())
+        .join(raters, raters.c.id == assignments.c.rater)
+        .where(assignments.c.state == "unable", raters.c.entry != MODEL)
+    )
     unable = {item: count for item, count in connection.execute(given_up.group_by(assignments.c.item))}  # noqa: C416
     rows = connection.execute(select(items).order_by(items.c.role != "item", items.c.position, items.c.id))
     return [
@@ -187,7 +194,8 @@ def table(connection: Connection) -> list[RatingRow]:
     stored = stored_items(connection)
     by_id = {item.id: item for item in stored}
     place = {item.id: at for at, item in enumerate(stored)}
-    people = {row.id: row for row in connection.execute(select(raters.c.id, raters.c.label, raters.c.excluded))}
+    columns = (raters.c.id, raters.c.label, raters.c.excluded, raters.c.entry)
+    people = {row.id: row for row in connection.execute(select(*columns))}
     reversed_pairs = select(assignments.c.item, assignments.c.rater).where(assignments.c.flipped)
     flipped = {(item, rater) for item, rater in connection.execute(reversed_pairs)}
     rows = [
@@ -204,11 +212,18 @@ def table(connection: Connection) -> list[RatingRow]:
             row.milliseconds,
             row.client_milliseconds,
             (row.item, row.rater) in flipped,
+            people[row.rater].entry == MODEL,
         )
         for row in connection.execute(select(ratings))
     ]
     rows.sort(key=lambda row: (place[row.item.id], row.rater, row.part, row.question))
     return rows
+
+
+def model_scores(connection: Connection) -> dict[tuple[int, int], tuple[float | None, ...]]:
+    """Return what models answered as fractions, by item and rater; one score for each text and question."""
+    said = select(log.c.item, log.c.rater, log.c.note).where(log.c.kind == MODEL).order_by(log.c.id)
+    return {(row.item, row.rater): tuple(json.loads(row.note)["scores"]) for row in connection.execute(said)}
 
 
 def log_rows(connection: Connection) -> Iterator[LogRow]:

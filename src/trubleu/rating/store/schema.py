@@ -30,6 +30,15 @@ if TYPE_CHECKING:
 
 SCHEMA = 3  # goes up whenever a store of the version before cannot be used as it is
 
+MODEL = "model"
+"""As the way in of a rater: a model. Its answers are entries of this kind in the log, with a note in JSON."""
+
+REFUSED = "refused"
+"""The kind of entries about items that a model gave no usable answer to."""
+
+MODELS_COUNT = "models_count"
+"""The setting that says whether answers of models count towards the ratings that an item needs: ``true``, or not."""
+
 # SQLite numbers rows by itself only where the type is exactly INTEGER, which holds 64 bits there.
 _NUMBER = BigInteger().with_variant(Integer, "sqlite")
 _HASH = String(32)

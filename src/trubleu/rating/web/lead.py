@@ -62,7 +62,8 @@ def rater(request: Request, site: TheSite, number: Counted, page: Page = 1) -> R
     """Show what one rater answered, beside what others did."""
     site.lead(request)
     found = current(site, 0)
-    person = next((each for each in found.raters if each.rater.id == number), None)
+    everybody = (*found.raters, *(model.person for model in found.models))
+    person = next((each for each in everybody if each.rater.id == number), None)
     if person is None:
         raise Refusal(404, "There is no such rater", "Go back to the overview.")
     answers = list(_answers(site, lambda row: row.rater == number))

@@ -1,0 +1,489 @@
+"""A model that rates: against an endpoint that does all that can go wrong, in both databases."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.rating.model_server import Reply, item_of, served
+from trubleu.cli import main
+from trubleu.errors import DataError, EndpointError, UsageError
+from trubleu.rating import Imported, Item, Question, Study, StudyConfig, export_study, import_answers
+from trubleu.rating.audit import audit
+from trubleu.rating.carry import carry
+from trubleu.rating.config import Asked, Gold, config_text, example, parse_config
+from trubleu.rating.import_ratings import import_ratings
+from trubleu.rating.model_rater import ModelOptions, make_prompt, parse_answer, plan_model, rate_with_model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.rating.model_server import ModelServer
+
+    Make = Callable[..., Study]
+
+PLAIN = Asked(1, (Question(),))
+in_a_file = pytest.mark.parametrize("new_url", ["sqlite"], indirect=True)  # where the database makes no difference
+
+
+def asking(server: ModelServer, **settings: Any) -> ModelOptions:
+    return ModelOptions(**{"url": server.url, "model": "tiny", "timeout": 5.0, "retries": 2, **settings})
+
+
+def notes(study: Study) -> list[dict[str, Any]]:
+    return [json.loads(row.note or "") for row in study.log() if row.kind in {"model", "refused"}]
+
+
+def test_answers_are_logged_and_never_count_as_peoples(make: Make) -> None:
+    study = make(6, raters=2)
+    with served(lambda body, _: Reply(f'{{"score_1": {1 + len(item_of(body)["response"]) % 5}}}')) as server:
+        done = rate_with_model(study, asking(server))
+    assert (done.rated, done.refused, done.before, done.requests, done.tokens) == (6, 0, 0, 6, 600)
+    assert done.rater.is_model
+    assert done.rater.name == "tiny"
+    assert [(item.counted, item.load) for item in study.items()] == [(0, 0)] * 6
+    assert {row.score for row in study.table()} == {1 + len("text 0.0") % 5}
+    assert all(row.model and not row.counted for row in study.table())
+    for note in notes(study):
+        assert (note["model"], note["asked"], note["temperature"]) == ("tiny-1", "tiny", 0.0)
+        assert note["prompt"] == make_prompt(study.config).hash
+        assert note["raw"] == ['{"score_1": 4}']
+        assert note["scores"] == [4.0]
+    assert audit(study) == []
+    # People still get every item, and fill it.
+    people = [new.rater.id for new in study.add_raters(2)]
+    for rater in people:
+        while (task := study.assign(rater)) is not None:
+            assert study.answer(rater, task.assignment, (5,), key=task.client_key).counted
+    assert all(item.counted == 2 for item in study.items())
+    assert audit(study) == []
+
+
+def test_a_study_may_say_that_models_count(make: Make) -> None:
+    study = make(3, raters=1, models_count=True)
+    with served() as server:
+        rate_with_model(study, asking(server))
+    assert all(item.counted == 1 for item in study.items())
+    assert audit(study) == []
+    (study.folder / "study.yaml").write_text(config_text(replace(study.config, models_count=False)))
+    with Study.open(study.folder, sync=True) as opened:
+        assert all(item.counted == 0 for item in opened.items())
+        assert audit(opened) == []
+    (study.folder / "study.yaml").write_text(config_text(study.config))
+    with Study.open(study.folder, sync=True) as opened:
+        assert all(item.counted == 1 for item in opened.items())
+        assert [row.note for row in opened.log() if row.kind == "models"] == ["false", "true"]
+        assert audit(opened) == []
+
+
+def test_models_count_is_a_setting() -> None:
+    config = StudyConfig("T", "response", models_count=True)
+    assert parse_config(config_text(config)) == config
+    assert not parse_config("title: T\nkind: response\n").models_count
+
+
+def test_it_goes_on_where_it_stopped(make: Make) -> None:
+    study = make(20)
+    with served() as server:
+        with pytest.raises(EndpointError, match=r"the budget of 500 tokens is spent \(500\); 5 of 20 items were done"):
+            rate_with_model(study, asking(server, budget=500, concurrency=1))
+        assert plan_model(study, asking(server)).items == 15
+        assert plan_model(study, asking(server)).rated == 5
+        done = rate_with_model(study, asking(server))
+        assert (done.rated, done.before) == (15, 5)
+        assert rate_with_model(study, asking(server)).requests == 0
+        assert len(server.bodies) == 20
+        assert len({server.item(number)["response"] for number in range(20)}) == 20
+        # Another prompt, temperature or way to count is another rater.
+        again = rate_with_model(study, asking(server, temperature=0.5, share=0.5))
+    assert again.rater.name == "tiny (2)"
+    assert 0 < again.rated < 20
+    assert audit(study) == []
+
+
+@in_a_file
+def test_a_larger_share_holds_a_smaller_one(make: Make) -> None:
+    study = make(40)
+    with served() as server:
+        few = rate_with_model(study, asking(server, share=0.3)).rated
+        more = rate_with_model(study, asking(server, share=0.6))
+    assert more.before == few
+    assert few + more.rated == len(server.bodies)
+    assert 3 < few < 22
+    assert rate_with_model_nothing(study)
+
+
+def rate_with_model_nothing(study: Study) -> bool:
+    with served() as server:
+        return rate_with_model(study, asking(server, share=0.0)).requests == 0
+
+
+def test_the_prompt_has_what_raters_see_and_no_more(make: Make) -> None:
+    gold = example("gold", ("the gold text",), (), "gold message", ((4, 5),))
+    practice = example("practice", ("fine",), ("hi",), "how are you?", ((4, 5),), "This fits **well**.")
+    study = make(
+        2,
+        raters=1,
+        comments=True,
+        instructions="Judge *sense* only.",
+        gold=Gold(0.1, (gold,)),
+        practice=(practice,),
+        questions=(Question("Is it true?", ("no", "yes"), points=7),),
+    )
+    person = study.add_raters(1)[0].rater.id
+    while (task := study.assign(person)) is not None:
+        study.answer(person, task.assignment, (4,), key=task.client_key, note="a secret comment")
+    with served() as server:
+        rate_with_model(study, asking(server, key="sk-very-secret"))
+    sent = json.dumps(server.bodies)
+    for there in (
+        "Judge *sense* only.",
+        "Is it true?",
+        "1 – no; 2; 3",
+        "7 – yes",
+        "how are you?",
+        "This fits **well**.",
+    ):
+        assert there in server.bodies[0]["messages"][0]["content"], there
+    for never in ("gold", "secret comment", "sk-very-secret"):
+        assert never not in sent
+    assert {json.dumps(server.item(number)) for number in range(2)} == {
+        f'{{"message": "message {number}", "response": "text {number}.0"}}' for number in range(2)
+    }
+    assert server.bodies[0]["response_format"]["json_schema"]["schema"]["properties"] == {
+        "score_1": {"type": "integer", "enum": [1, 2, 3, 4, 5, 6, 7]}
+    }
+    assert set(server.keys) == {"Bearer sk-very-secret"}
+    assert "sk-very-secret" not in json.dumps([row.note for row in study.log()])
+
+
+@in_a_file
+@pytest.mark.parametrize(
+    ("bad", "ends"),
+    [
+        (Reply("I would say good."), "refused"),
+        (Reply('{"score_1": 9}'), "refused"),
+        (Reply('{"score_1": 3.5}'), "refused"),
+        (Reply('{"score_1": 4'), "refused"),
+        (Reply(None), "refused"),
+        (Reply("", finish="length"), "refused"),
+        (Reply(body=b'{"choices": ['), "refused"),
+        (Reply(body=b'{"choices": [], "model": "tiny-1"}'), "refused"),
+    ],
+)
+def test_answers_that_cannot_be_used_are_asked_again_then_refused(make: Make, bad: Reply, ends: str) -> None:
+    study = make(3)
+    hopeless = "text 1.0"
+    tried: dict[str, int] = {}
+
+    def answer(body: dict[str, Any], _: int) -> Reply:
+        text = item_of(body)["response"]
+        tried[text] = tried.get(text, 0) + 1
+        return bad if text == hopeless or tried[text] == 1 else Reply()
+
+    with served(answer) as server:
+        done = rate_with_model(study, asking(server))
+        assert (done.rated, done.refused) == (2, 1)
+        assert tried == {"text 0.0": 2, "text 1.0": 3, "text 2.0": 2}
+        assert rate_with_model(study, asking(server)).requests == 0  # a refusal is an answer
+    refused = [row for row in study.log() if row.kind == ends]
+    assert len(refused) == 1
+    assert refused[0].scores is None
+    assert len(json.loads(refused[0].note or "")["raw"]) == 3
+    assert [item.unable for item in study.items()] == [0, 0, 0]  # which is about people
+    assert audit(study) == []
+
+
+def test_what_passes_is_waited_for(make: Make) -> None:
+    study = make(6)
+    failures = [
+        Reply(status=429, headers={"retry-after": "0.1"}, body=b"{}"),
+        Reply(status=503, headers={"retry-after-ms": "50"}, body=b"{}"),
+        Reply(cut=True),
+        Reply(seconds=1.5),
+    ]
+
+    def answer(_body: dict[str, Any], number: int) -> Reply:
+        return failures[number] if number < len(failures) else Reply()
+
+    with served(answer) as server:
+        done = rate_with_model(study, asking(server, timeout=0.6, concurrency=4, retries=5))
+    assert (done.rated, done.refused) == (6, 0)
+    assert len(server.bodies) == 10
+    assert server.most_at_once <= 6  # one that timed out is still being answered
+    assert audit(study) == []
+
+
+@in_a_file
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (Reply(status=429, headers={"retry-after-ms": "1"}, body=b"{}"), "too many requests, after 3 tries; lower"),
+        (Reply(status=500, headers={"retry-after-ms": "1"}, body=b"{}"), "answers with status 500"),
+        (Reply(status=401, body=b'{"error": {"message": "bad key sk-secret"}}'), "refuses the key; set OPENAI_API_KEY"),
+        (Reply(status=404, body=b"{}"), "has no model 'tiny', or --url lacks its end, which is often /v1"),
+        (Reply(status=400, body=b'{"error": {"message": "no sk-secret"}}'), "answers with status 400"),
+        (Reply(seconds=1.0), "did not answer within 0.2 seconds, in 3 tries; raise --timeout"),
+        (Reply(cut=True), "cannot be reached, or breaks off its answers"),
+        (Reply(status=307, headers={"location": "http://127.0.0.1:9/v1"}, body=b""), "sends requests on to another"),
+    ],
+)
+def test_what_does_not_pass_stops_it_and_keeps_what_is_done(make: Make, reply: Reply, said: str) -> None:
+    study = make(4)
+    with served(lambda _body, number: Reply() if number < 2 else reply) as server:
+        options = asking(server, concurrency=1, key="sk-secret", timeout=0.2)
+        with pytest.raises(EndpointError) as caught:
+            rate_with_model(study, options)
+        message = str(caught.value)
+        assert said in message
+        assert message.endswith("; 2 of 4 items were done and are kept, and the same command goes on from there")
+        assert "sk-secret" not in message
+        server.answer = lambda _body, _number: Reply()
+        assert rate_with_model(study, options).rated == 2
+    assert audit(study) == []
+
+
+@in_a_file
+def test_an_endpoint_that_is_not_there(make: Make) -> None:
+    with served() as server:
+        options = asking(server, retries=0)
+    with pytest.raises(EndpointError, match=r"127.0.0.1 cannot be reached.*0 of 2 items were done"):
+        rate_with_model(make(2), options)
+
+
+def test_another_model_name_stops_it(make: Make) -> None:
+    study = make(5)
+    with served(lambda _body, number: Reply(model="tiny-1" if number < 2 else "tiny-2")) as server:
+        said = r"answers as 'tiny-2', but answered as 'tiny-1' before; .* --model tiny-2; 2 of 5 items were done"
+        with pytest.raises(EndpointError, match=said):
+            rate_with_model(study, asking(server, concurrency=1))
+        with pytest.raises(
+            EndpointError, match=r"'tiny-2', but answered as 'tiny-1' before; .* 0 of 3 items were done"
+        ):
+            rate_with_model(study, asking(server, concurrency=1))
+        assert rate_with_model(study, asking(server, model="tiny-2")).rated == 5
+    assert {note["model"] for note in notes(study)} == {"tiny-1", "tiny-2"}
+
+
+@in_a_file
+def test_servers_without_schema_or_with_other_names(make: Make) -> None:
+    def old(body: dict[str, Any], _: int) -> Reply:
+        if "response_format" in body:
+            return Reply(status=422, body=b'{"detail": "response_format is not supported"}')
+        return Reply('Here you are:\n```json\n{"score_1": 2}\n```')
+
+    def new(body: dict[str, Any], _: int) -> Reply:
+        if "max_tokens" in body:
+            return Reply(status=400, body=b'{"error": {"message": "Use max_completion_tokens instead of max_tokens"}}')
+        return Reply('{"score_1": 5}')
+
+    study = make(4)
+    for answer, score, constrained in ((old, 2, False), (new, 5, True)):
+        with served(answer) as server:
+            rate_with_model(study, asking(server, model=f"m{score}"))
+        mine = [note for note in notes(study) if note["asked"] == f"m{score}"]
+        assert {(note["scores"][0], note["constrained"]) for note in mine} == {(score, constrained)}
+
+
+@in_a_file
+def test_several_answers_make_a_fraction(make: Make) -> None:
+    study = make(2)
+    scores = ['{"score_1": 4}', '{"score_1": 5}', '{"score_1": 5}']
+    with served(lambda _body, number: Reply(scores[number % 3])) as server:
+        rate_with_model(study, asking(server, repeat=3, concurrency=1, seed=7))
+    assert [note["scores"] for note in notes(study)] == [[pytest.approx(14 / 3)]] * 2
+    assert [note["samples"] for note in notes(study)] == [[[4], [5], [5]]] * 2
+    assert {body["temperature"] for body in server.bodies} == {1.0}
+    assert [body["seed"] for body in server.bodies] == [7, 8, 9] * 2
+    assert [row.score for row in study.table()] == [5, 5]
+
+
+@in_a_file
+def test_token_probabilities_make_a_fraction(make: Make) -> None:
+    study = make(1)
+    likely = [
+        ('{"score', {}),
+        ('_1":', {}),
+        (" 4", {" 4": math.log(0.5), " 5": math.log(0.25), "four": math.log(0.2), " 9": math.log(0.05)}),
+        ("}", {}),
+    ]
+    with served(lambda _body, _number: Reply('{"score_1": 4}', likely=likely)) as server:
+        rate_with_model(study, asking(server, logprobs=True))
+    assert server.bodies[0]["top_logprobs"] == 20
+    assert notes(study)[0]["scores"] == [pytest.approx((0.5 * 4 + 0.25 * 5) / 0.75)]
+    assert [row.score for row in study.table()] == [4]
+    with served() as server, pytest.raises(EndpointError, match="gives no token probabilities; leave --logprobs out"):
+        rate_with_model(make(1), asking(server, logprobs=True))
+
+
+def test_pairs_are_shown_in_either_order_and_kept_in_theirs(make: Make) -> None:
+    study = make([Item(f"k{n}", ("good", "bad"), systems=("A", "B")) for n in range(12)], kind="pair")
+
+    def answer(body: dict[str, Any], _: int) -> Reply:
+        texts = item_of(body)["responses"]
+        return Reply(json.dumps({f"score_{at}": 5 if text == "good" else 1 for at, text in enumerate(texts, 1)}))
+
+    with served(answer) as server:
+        rate_with_model(study, asking(server))
+    assert {(row.part, row.score) for row in study.table()} == {(0, 5), (1, 1)}
+    assert {row.flipped for row in study.table()} == {True, False}
+    assert {tuple(note["scores"]) for note in notes(study)} == {(5.0, 1.0)}
+    assert audit(study) == []
+
+
+def test_questions_that_may_be_left_out(make: Make) -> None:
+    questions = (Question("A?", name="a"), Question("B?", ("no", "yes"), "b", required=False))
+    study = make(1, questions=questions)
+    with served(lambda _body, _number: Reply('{"score_1_1": 3, "score_1_2": null}')) as server:
+        rate_with_model(study, asking(server))
+    assert [row.score for row in study.table()] == [3, None]
+    assert server.bodies[0]["response_format"]["json_schema"]["schema"]["properties"]["score_1_2"] == {
+        "type": ["integer", "null"],
+        "enum": [1, 2, None],
+    }
+    assert audit(study) == []
+
+
+@given(st.text(max_size=60))
+def test_any_answer_is_on_the_scale_or_says_what_is_wrong(text: str) -> None:
+    found = parse_answer(text, PLAIN)
+    assert isinstance(found, str) or (len(found) == 1 and found[0] in range(1, 6))
+
+
+@given(st.recursive(st.none() | st.booleans() | st.floats() | st.integers() | st.text(), st.lists, max_leaves=5))
+def test_any_value_is_on_the_scale_or_refused(value: object) -> None:
+    found = parse_answer(json.dumps({"score_1": value}), PLAIN)
+    right = value in (1, 2, 3, 4, 5) or (isinstance(value, str) and re.fullmatch("0?[1-5]", value))
+    if isinstance(found, str):
+        assert not right or value is True
+    else:
+        assert found[0] in range(1, 6)
+
+
+def test_a_model_is_never_taken_for_a_person(make: Make, tmp_path: Path) -> None:
+    study = make(3, raters=2, models_count=True)
+    with served() as server:
+        number = rate_with_model(study, asking(server)).rater.id
+    with pytest.raises(UsageError, match=f"rater {number} is a model, which has no link"):
+        study.new_link(number)
+    with pytest.warns(UserWarning, match="fewer ratings"):
+        export_study(study, "ratings", tmp_path / "ratings.csv", labels=True)
+    text = (tmp_path / "ratings.csv").read_text()
+    assert text.count(f"model {number} of {study.id[:8]}") == 3
+    other = make(3)
+    with pytest.raises(DataError, match=r"'model 1 of \w+' is a model of another study, not a person"):
+        import_ratings(other, tmp_path / "ratings.csv")
+    assert import_ratings(study, tmp_path / "ratings.csv").added == 0
+    # Carried over, it stays a model, whose answers do not count there.
+    assert carry(other, study).counted == 0
+    assert [rater.is_model for rater in other.raters()] == [True]
+    assert import_ratings(other, tmp_path / "ratings.csv").added == 0
+    assert audit(other) == []
+
+
+def test_paused_and_excluded(make: Make) -> None:
+    study = make(2)
+    with served() as server:
+        number = rate_with_model(study, asking(server, share=0.0)).rater.id
+        study.pause()
+        with pytest.raises(UsageError, match="is paused; trubleu rate resume"):
+            rate_with_model(study, asking(server))
+        study.resume()
+        study.exclude(number, reason="always 4")
+        with pytest.raises(UsageError, match=r"'tiny' \(number 1\) is excluded; trubleu rate readmit"):
+            rate_with_model(study, asking(server))
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"url": "api.example.org"}, "is no endpoint; write https://HOST/v1"),
+        ({"url": "https://user:word@example.org/v1"}, "is no endpoint"),
+        ({"url": "https://example.org/v1?key=1"}, "is no endpoint"),
+        ({"model": " "}, "--model is empty"),
+        ({"share": 1.5}, "--share must lie between 0 and 1, not 1.5"),
+        ({"repeat": 0}, "--repeat must lie between 1 and 100, not 0"),
+        ({"budget": 0}, "--budget must lie between 1"),
+        ({"repeat": 2, "logprobs": True}, "--repeat and --logprobs are two ways to get fractions"),
+    ],
+)
+def test_options_that_cannot_be_used(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(said)):
+        ModelOptions(**{"url": "https://example.org/v1", "model": "m", **settings})
+
+
+def test_the_key_is_in_no_repr() -> None:
+    assert "sk-1" not in repr(ModelOptions(url="https://example.org/v1", model="m", key="sk-1"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    items = [Item(f"k{number}", (f"text {number}",)) for number in range(4)]
+    Study.create(tmp_path / "study", StudyConfig("T", "response"), items).close()
+    return tmp_path / "study"
+
+
+def test_command(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-from-environment")
+    with served() as server:
+        command = ["rate", "model", str(folder), "--url", server.url, "--model", "tiny"]
+        assert main([*command, "--dry-run", "--price", "1", "2", "--budget", "100"]) == 0
+        said = capsys.readouterr().out
+        assert re.search(r"items +4\nrequests +4\ntokens +about [\d,]+ in, 32 out\nbudget .*\ncost +about 0.00\n", said)
+        assert not server.bodies
+        assert main(command) == 0
+        said = capsys.readouterr().out
+        assert "tiny (number 1) rated 4 items; 4 requests, 400 tokens\n" in said
+        assert set(server.keys) == {"Bearer sk-from-environment"}
+        assert main([*command, "--dry-run"]) == 0
+        assert "items       0 (4 are rated already)" in capsys.readouterr().out
+        assert main([*command, "--budget", "100", "--temperature", "0.2", "--concurrency", "1"]) == 2
+        assert "trubleu: the budget of 100 tokens is spent" in capsys.readouterr().err
+
+
+def test_texts_leave_the_machine_only_where_that_is_confirmed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["rate", "model", str(folder), "--url", "https://model.invalid/v1", "--model", "m"]
+    assert main(command) == 2
+    said = capsys.readouterr().err
+    assert said == "trubleu: texts would be sent to model.invalid; add --send-to model.invalid if they may\n"
+    assert main([*command, "--send-to", "other.invalid"]) == 2
+    assert (
+        "--send-to other.invalid is not the host of --url, model.invalid; nothing was sent" in capsys.readouterr().err
+    )
+
+
+def test_ctrl_c_keeps_what_is_done(folder: Path) -> None:
+    def answer(_body: dict[str, Any], number: int) -> Reply:
+        if number == 2:
+            os.kill(process.pid, signal.SIGINT)
+        return Reply(seconds=30.0 if number >= 2 else 0.0)
+
+    with served(answer) as server:
+        command = ["rate", "model", str(folder), "--url", server.url, "--model", "tiny", "--concurrency", "1"]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "trubleu", *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert said == (
+        "trubleu: interrupted; 2 of 4 items were done and are kept, and the same command goes on from there\n"
+    )
+    with Study.open(folder) as study:
+        assert len(study.table()) == 2
+        assert audit(study) == []
+        with served() as server:
+            assert rate_with_model(study, asking(server)).rated == 2
+        imported = [Imported(f"k{n}", "ann", (3,)) for n in range(4)]
+        assert import_answers(study, imported, source="t").counted == 4
