@@ -43,15 +43,12 @@ class Lent(Engine):
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self.threads = engine.threads
         self.maps: list[dict[str, Any]] = []
 
     @property
     def workers(self) -> int:
         return self._engine.workers
-
-    @property
-    def threads(self) -> int | None:
-        return self._engine.threads
 
     def close(self) -> None:
         """Do nothing: who lent it closes it."""

@@ -331,7 +331,7 @@ def text(tmp_path: Path) -> Path:
 
 def stopped(text: Path, out: Path, monkeypatch: pytest.MonkeyPatch, after: int = 2) -> None:
     """Train as far as some checkpoints."""
-    usual, calls = training._Saver.__call__, [0]
+    usual, calls = training._Run.save, [0]
 
     def saving(*arguments: Any) -> None:
         usual(*arguments)
@@ -340,7 +340,7 @@ def stopped(text: Path, out: Path, monkeypatch: pytest.MonkeyPatch, after: int =
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(training._Saver, "__call__", saving)
+        patch.setattr(training._Run, "save", saving)
         with pytest.raises(KeyboardInterrupt):
             train_vectors([text], out, SMALL, threads=1)
 

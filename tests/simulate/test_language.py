@@ -83,10 +83,10 @@ def test_words_and_words_of_topics_have_zipfs_frequencies(exponent: float) -> No
     language = Language(words=1000, exponent=exponent)
     expected = np.arange(1, 1001) ** -exponent
     expected /= expected.sum()
-    seen = np.bincount(language.draw_words(bits(DRAWS)), minlength=1000)
+    seen = np.bincount(language.word_table.draw(bits(DRAWS)), minlength=1000)
     assert stats.chisquare(seen, expected * DRAWS).pvalue > 0.001
     # A topic at random and then a word of it, as often as words of topics are drawn outright.
-    topics = language.draw_topics(bits(DRAWS, 2))
+    topics = language.topic_table.draw(bits(DRAWS, 2))
     words = language.draw_topic_words(bits(DRAWS, 3), topics)
     assert np.array_equal(language.topic_of(words), topics)
     seen = np.bincount(words, minlength=1000)

@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 from trubleu.cli.options import (
     add_cache_options,
     add_engine_group,
+    add_number,
     add_output_options,
+    add_threads,
+    add_triple_options,
     check_output,
     chosen_engine,
     keep_inputs,
@@ -52,17 +55,10 @@ def add_run_parser(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument(
         "--seeds", metavar="FILE", required=True, help="triples: JSON lines, a table or Parquet, or a folder"
     )
-    parser.add_argument(
-        "--columns",
-        metavar="LIST",
-        help="columns of tables: -,context,message,response (- skips a column), or message=prompt,response=reply",
-    )
-    parser.add_argument("--skip-bad", action="store_true", help="skip and count bad seeds instead of stopping")
+    add_triple_options(parser, "skip and count bad seeds instead of stopping")
     _add_scoring(parser)
-    parser.add_argument(
-        "--random", type=int, default=0, metavar="K", help="random responses to add per seed (default: 0)"
-    )
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="random seed (default: 1)")
+    add_number(parser, "--random", 0, "random responses to add per seed", "K")
+    add_number(parser, "--seed", 1, "random seed")
     where = add_engine_group(parser)
     where.add_argument(
         "--resume",
@@ -113,16 +109,10 @@ def _add_scoring(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--variant", default="lucene", metavar="NAME", help="BM25 variant: lucene (default), robertson or atire"
     )
-    group.add_argument(
-        "--k1", type=float, default=1.2, metavar="X", help="BM25 saturation of repeated words (default: 1.2)"
-    )
-    group.add_argument(
-        "--b", type=float, default=0.75, metavar="X", help="BM25 length normalisation, from 0 to 1 (default: 0.75)"
-    )
+    add_number(group, "--k1", 1.2, "BM25 saturation of repeated words", "X")
+    add_number(group, "--b", 0.75, "BM25 length normalisation, from 0 to 1", "X")
     group.add_argument("--explain", action="store_true", help="add the matching words and their contributions")
-    group.add_argument(
-        "--threads", type=int, metavar="N", help="threads (default: all cores); results do not depend on it"
-    )
+    add_threads(group)
 
 
 def run(options: argparse.Namespace) -> None:
@@ -347,17 +337,8 @@ def _add_info(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
-    corpus = parser.add_argument_group("corpus")
-    corpus.add_argument(
-        "--columns",
-        metavar="LIST",
-        help="columns of tables: -,context,message,response (- skips a column), or message=prompt,response=reply",
-    )
-    corpus.add_argument(
-        "--skip-bad",
-        action="store_true",
-        help="skip and count rows with a missing or wrong field, and leave out damaged files",
-    )
+    skipped = "skip and count rows with a missing or wrong field, and leave out damaged files"
+    add_triple_options(parser.add_argument_group("corpus"), skipped)
 
 
 def _add_resume(group: argparse._ArgumentGroup) -> None:

@@ -69,6 +69,30 @@ def add_output_options(
     return group
 
 
+def add_number(
+    group: argparse.ArgumentParser | argparse._ArgumentGroup, name: str, default: float, what: str, metavar: str = "N"
+) -> None:
+    """Add an option that takes a number of the default's type; its help is ``what`` and the default."""
+    about = f"{what} (default: {default:g})"
+    group.add_argument(name, type=type(default), default=default, metavar=metavar, help=about)
+
+
+def add_threads(group: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+    """Add ``--threads`` of a command whose results do not depend on it."""
+    about = "threads (default: all cores); results do not depend on it"
+    group.add_argument("--threads", type=int, metavar="N", help=about)
+
+
+def add_triple_options(group: argparse.ArgumentParser | argparse._ArgumentGroup, skipped: str) -> None:
+    """Add how files of triples are read; ``skipped`` is what ``--skip-bad`` does."""
+    group.add_argument(
+        "--columns",
+        metavar="LIST",
+        help="columns of tables: -,context,message,response (- skips a column), or message=prompt,response=reply",
+    )
+    group.add_argument("--skip-bad", action="store_true", help=skipped)
+
+
 def check_output(options: argparse.Namespace) -> None:
     """Refuse what could not be printed or written, before any work is done."""
     from trubleu.files.writer import check_writable
@@ -312,11 +336,9 @@ def add_corpus_options(
 def add_sampling_options(group: argparse._ArgumentGroup) -> None:
     """Add how intervals and tests are made, the same in every command."""
     group.add_argument("--method", choices=("bootstrap", "randomisation"), default="bootstrap", help="the paired test")
-    group.add_argument(
-        "--resamples", type=int, default=10_000, metavar="N", help="number of resamples (default: 10000)"
-    )
-    group.add_argument("--confidence", type=float, default=0.95, metavar="C", help="confidence level (default: 0.95)")
-    group.add_argument("--seed", type=int, default=12345, metavar="N", help="random seed (default: 12345)")
+    add_number(group, "--resamples", 10_000, "number of resamples")
+    add_number(group, "--confidence", 0.95, "confidence level", "C")
+    add_number(group, "--seed", 12345, "random seed")
 
 
 def sampling_of(options: argparse.Namespace, *, interval: bool, test: bool, baseline: str | None = None) -> Sampling:

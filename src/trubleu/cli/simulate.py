@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from trubleu.cli.options import add_output_options, check_output, write_output
+from trubleu.cli.options import add_number, add_output_options, add_threads, check_output, write_output
 from trubleu.errors import UsageError, counted
 
 if TYPE_CHECKING:
@@ -43,13 +43,9 @@ def add_world_parser(commands: argparse._SubParsersAction[Any]) -> None:
     )
     parser.set_defaults(run=world, files=[])
     parser.add_argument("folder", metavar="FOLDER", help="a new folder")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="random seed (default: 1)")
-    parser.add_argument(
-        "--corpus", type=int, default=20_000, metavar="N", help="conversations in the corpus (default: 20000)"
-    )
-    parser.add_argument(
-        "--segments", type=int, default=200, metavar="N", help="conversations to test on (default: 200)"
-    )
+    add_number(parser, "--seed", 1, "random seed")
+    add_number(parser, "--corpus", 20_000, "conversations in the corpus")
+    add_number(parser, "--segments", 200, "conversations to test on")
     parser.add_argument(
         "--system",
         action="append",
@@ -174,12 +170,13 @@ def add_study_parsers(commands: argparse._SubParsersAction[Any]) -> None:
         f"between equal systems. {ONE_WORLD}",
         POWER_EPILOG,
     )
-    power.set_defaults(run=run_power)
-    _add_systems(power, "exactly two", ("skill:0.7", "skill:0.5"))
+    power.set_defaults(study_options=("studies", "test", "resamples", "threads"))
+    _add_systems(power, "exactly two", "skill:0.7", "skill:0.5")
     _add_sizes(power, segments="50,100,200,500", references="1,5,15", raters="1,3,5,10", metrics=("bleu-2", "dbleu-2"))
     drawn = power.add_argument_group("tests")
-    drawn.add_argument("--studies", type=int, default=300, metavar="N", help="studies per condition (default: 300)")
-    drawn.add_argument("--method", choices=("bootstrap", "randomisation"), default="bootstrap", help="the paired test")
+    add_number(drawn, "--studies", 300, "studies per condition")
+    tests = ("bootstrap", "randomisation")
+    drawn.add_argument("--method", dest="test", choices=tests, default=tests[0], help="the paired test")
     _add_world(power)
     add_output_options(power, digits=1)
 
@@ -191,18 +188,13 @@ def add_study_parsers(commands: argparse._SubParsersAction[Any]) -> None:
         "count how often it contains the true score.",
         COVERAGE_EPILOG,
     )
-    coverage.set_defaults(run=run_coverage)
-    _add_systems(coverage, "repeat for more", ("skill:0.6",))
-    _add_sizes(
-        coverage,
-        segments="50,100,200,500,1000",
-        references="5",
-        raters="5",
-        metrics=("bleu-2", "bleu-4", "sbleu-2", "dbleu-2"),
-    )
+    coverage.set_defaults(study_options=("sets", "confidence", "resamples", "threads"))
+    _add_systems(coverage, "repeat for more", "skill:0.6")
+    metrics = ("bleu-2", "bleu-4", "sbleu-2", "dbleu-2")
+    _add_sizes(coverage, segments="50,100,200,500,1000", references="5", raters="5", metrics=metrics)
     drawn = coverage.add_argument_group("intervals")
-    drawn.add_argument("--sets", type=int, default=1_000, metavar="N", help="test sets per condition (default: 1000)")
-    drawn.add_argument("--confidence", type=float, default=0.95, metavar="C", help="confidence level (default: 0.95)")
+    add_number(drawn, "--sets", 1_000, "test sets per condition")
+    add_number(drawn, "--confidence", 0.95, "confidence level", "C")
     _add_world(coverage)
     add_output_options(coverage)
 
@@ -213,15 +205,10 @@ def add_study_parsers(commands: argparse._SubParsersAction[Any]) -> None:
         f"Score systems of known quality on many test sets, and compare their order with the true one. {ONE_WORLD}",
         ORDER_EPILOG,
     )
-    order.set_defaults(run=run_order)
-    _add_systems(
-        order,
-        "repeat for more",
-        ("the systems of simulate world",),
-    )
+    order.set_defaults(study_options=("sets",))
+    _add_systems(order, "repeat for more")
     _add_sizes(order, segments="50,200", references=f"1,{ALL}", raters="5", metrics=("bleu-2", "sbleu-2", "dbleu-2"))
-    drawn = order.add_argument_group("test sets")
-    drawn.add_argument("--sets", type=int, default=1_000, metavar="N", help="test sets per condition (default: 1000)")
+    add_number(order.add_argument_group("test sets"), "--sets", 1_000, "test sets per condition")
     _add_world(order, resamples=False)
     add_output_options(order)
 
@@ -229,26 +216,22 @@ def add_study_parsers(commands: argparse._SubParsersAction[Any]) -> None:
 def _parser(
     commands: argparse._SubParsersAction[Any], name: str, about: str, description: str, epilog: str
 ) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(
-        name,
-        help=about,
-        description=description,
-        epilog=epilog,
-    )
-    parser.set_defaults(files=[])
+    parser: argparse.ArgumentParser = commands.add_parser(name, help=about, description=description, epilog=epilog)
+    parser.set_defaults(run=study, files=[])
     return parser
 
 
-def _add_systems(parser: argparse.ArgumentParser, often: str, default: Sequence[str]) -> None:
+def _add_systems(parser: argparse.ArgumentParser, often: str, *default: str) -> None:
+    """Add ``--system``; without a default, the systems are those of ``simulate world``."""
     parser.add_argument(
         "--system",
         action="append",
         dest="responders",
         metavar="[NAME=]SPEC",
         help=f"a system ({often}): skill:SHARE (the share of good answers), random, constant, dull, parrot or "
-        f"retrieval (default: {', '.join(default)})",
+        f"retrieval (default: {', '.join(default) or 'the systems of simulate world'})",
     )
-    parser.set_defaults(default_responders=tuple(default))
+    parser.set_defaults(default_responders=default)
 
 
 def _add_sizes(
@@ -276,104 +259,44 @@ def _add_sizes(
 
 def _add_world(parser: argparse.ArgumentParser, *, resamples: bool = True) -> None:
     people = parser.add_argument_group("raters")
-    people.add_argument(
-        "--noise", type=float, default=0.8, metavar="S", help="standard deviation of a rater's noise (default: 0.8)"
-    )
-    people.add_argument(
-        "--bias", type=float, default=0.3, metavar="S", help="standard deviation of raters' leniency (default: 0.3)"
-    )
-    people.add_argument(
-        "--lazy", type=float, default=0.0, metavar="SHARE", help="share of raters who do not read (default: 0)"
-    )
-    people.add_argument(
-        "--crowd", type=int, default=40, metavar="N", help="number of raters to draw from (default: 40)"
-    )
+    add_number(people, "--noise", 0.8, "standard deviation of a rater's noise", "S")
+    add_number(people, "--bias", 0.3, "standard deviation of raters' leniency", "S")
+    add_number(people, "--lazy", 0.0, "share of raters who do not read", "SHARE")
+    add_number(people, "--crowd", 40, "number of raters to draw from")
     made = parser.add_argument_group("the world")
-    made.add_argument(
-        "--pool", type=int, default=5_000, metavar="N", help="segments to draw test sets from (default: 5000)"
-    )
-    made.add_argument(
-        "--corpus", type=int, default=20_000, metavar="N", help="conversations to mine from (default: 20000)"
-    )
-    made.add_argument("--top", type=int, default=15, metavar="N", help="mined candidates per seed (default: 15)")
-    made.add_argument("--random", type=int, default=0, metavar="K", help="random responses per seed (default: 0)")
-    made.add_argument(
-        "--seed", type=int, default=1, metavar="N", help="random seed of the world and all draws (default: 1)"
-    )
+    add_number(made, "--pool", 5_000, "segments to draw test sets from")
+    add_number(made, "--corpus", 20_000, "conversations to mine from")
+    add_number(made, "--top", 15, "mined candidates per seed")
+    add_number(made, "--random", 0, "random responses per seed", "K")
+    add_number(made, "--seed", 1, "random seed of the world and all draws")
     if resamples:
-        made.add_argument(
-            "--resamples", type=int, default=1_000, metavar="N", help="bootstrap resamples (default: 1000)"
-        )
-    made.add_argument(
-        "--threads", type=int, metavar="N", help="threads (default: all cores); results do not depend on it"
-    )
+        add_number(made, "--resamples", 1_000, "bootstrap resamples")
+    add_threads(made)
 
 
-def run_power(options: argparse.Namespace) -> None:
-    """Simulate studies of two systems."""
+def study(options: argparse.Namespace) -> None:
+    """Simulate a study of the kind that the command names."""
     from trubleu.execution.progress import Bars
-    from trubleu.render.studies import render_power
-    from trubleu.simulate.studies import power_study
-    from trubleu.simulate.studies.power import check_two
-
-    systems = _systems(options)
-    check_two(systems)  # before the pool is made, which takes seconds
-    sizes = _checked(options)
-    with Bars(quiet=options.quiet) as bars:
-        pool, scored = _scored(options, systems, bars)
-        study = power_study(
-            pool,
-            scored,
-            segments=sizes,
-            studies=options.studies,
-            test=options.method,
-            resamples=options.resamples,
-            seed=options.seed,
-            threads=options.threads,
-            steps=bars.stage,
-        )
-    write_output(options, render_power(study, options.format, options.digits))
-
-
-def run_coverage(options: argparse.Namespace) -> None:
-    """Count how often intervals cover the truth."""
-    from trubleu.execution.progress import Bars
-    from trubleu.render.studies import render_coverage
-    from trubleu.simulate.studies import coverage_study
-
-    systems = _systems(options)
-    sizes = _checked(options)
-    with Bars(quiet=options.quiet) as bars:
-        pool, scored = _scored(options, systems, bars)
-        study = coverage_study(
-            pool,
-            scored,
-            segments=sizes,
-            sets=options.sets,
-            confidence=options.confidence,
-            resamples=options.resamples,
-            seed=options.seed,
-            threads=options.threads,
-            steps=bars.stage,
-        )
-    write_output(options, render_coverage(study, options.format, options.digits))
-
-
-def run_order(options: argparse.Namespace) -> None:
-    """Compare the order of systems with the true one."""
-    from trubleu.execution.progress import Bars
-    from trubleu.render.studies import render_order
-    from trubleu.simulate.studies import order_study
+    from trubleu.render import studies as render
+    from trubleu.simulate import studies
     from trubleu.simulate.world import SYSTEMS
 
-    systems = _systems(options) if options.responders else SYSTEMS
-    if len(systems) < 2:
+    kind = options.simulate_command
+    given = options.responders or options.default_responders
+    systems = read_systems(given, need_names=False) if given else SYSTEMS
+    # Before the pool is made, which takes seconds.
+    if kind == "power":
+        studies.check_two(systems)
+    if kind == "order" and len(systems) < 2:
         raise UsageError(f"an order needs at least two systems, not {len(systems)}; give --system again")
     sizes = _checked(options)
+    make: Any = {"power": studies.power_study, "coverage": studies.coverage_study, "order": studies.order_study}[kind]
+    show: Any = {"power": render.render_power, "coverage": render.render_coverage, "order": render.render_order}[kind]
+    chosen = {name: getattr(options, name) for name in ("seed", *options.study_options)}
     with Bars(quiet=options.quiet) as bars:
         pool, scored = _scored(options, systems, bars)
-        study = order_study(pool, scored, segments=sizes, sets=options.sets, seed=options.seed, steps=bars.stage)
-    write_output(options, render_order(study, options.format, options.digits))
+        made = make(pool, scored, segments=sizes, steps=bars.stage, **chosen)
+    write_output(options, show(made, options.format, options.digits))
 
 
 def _checked(options: argparse.Namespace) -> list[int]:
@@ -397,10 +320,6 @@ def _checked(options: argparse.Namespace) -> list[int]:
     if "confidence" in options:
         confidence_level(options.confidence)
     return sizes
-
-
-def _systems(options: argparse.Namespace) -> dict[str, str]:
-    return read_systems(options.responders or options.default_responders, need_names=False)
 
 
 def _scored(options: argparse.Namespace, systems: Mapping[str, str], bars: Bars) -> tuple[Pool, Sequence[Scored]]:
@@ -492,26 +411,12 @@ def _add_triples(commands: argparse._SubParsersAction[Any]) -> None:
     )
     parser.set_defaults(run=triples, files=[])
     parser.add_argument("--n", type=int, required=True, metavar="N", help="number of triples")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="random seed of the texts (default: 1)")
-    parser.add_argument(
-        "--language", type=int, default=1, metavar="N", help="random seed of the words and stock phrases (default: 1)"
-    )
-    parser.add_argument("--words", type=int, default=200_000, metavar="N", help="vocabulary size (default: 200000)")
-    parser.add_argument("--exponent", type=float, default=1.0, metavar="X", help="exponent of Zipf's law (default: 1)")
-    parser.add_argument(
-        "--duplicates",
-        type=float,
-        default=0.02,
-        metavar="SHARE",
-        help="share of messages and responses that repeat an earlier one (default: 0.02)",
-    )
-    parser.add_argument(
-        "--near-duplicates",
-        type=float,
-        default=0.05,
-        metavar="SHARE",
-        help="share that nearly repeat an earlier one (default: 0.05)",
-    )
+    add_number(parser, "--seed", 1, "random seed of the texts")
+    add_number(parser, "--language", 1, "random seed of the words and stock phrases")
+    add_number(parser, "--words", 200_000, "vocabulary size")
+    add_number(parser, "--exponent", 1.0, "exponent of Zipf's law", "X")
+    add_number(parser, "--duplicates", 0.02, "share of messages and responses that repeat an earlier one", "SHARE")
+    add_number(parser, "--near-duplicates", 0.05, "share that nearly repeat an earlier one", "SHARE")
     parser.add_argument(
         "--out",
         required=True,

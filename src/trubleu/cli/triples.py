@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from trubleu.cli.options import FORMATS, keep_inputs
+from trubleu.cli.options import FORMATS, add_number, add_triple_options, keep_inputs
 from trubleu.errors import UsageError
 from trubleu.files.paths import check_standard_input_once, format_to_write
 
@@ -102,8 +102,8 @@ def _add_sample(commands: argparse._SubParsersAction[Any]) -> None:
     parser.set_defaults(run=sample)
     parser.add_argument("files", nargs="*", metavar="CORPUS", help=_TRIPLES)
     parser.add_argument("--n", type=int, required=True, metavar="N", help="number of triples")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="random seed (default: 1)")
-    _add_reading(parser)
+    add_number(parser, "--seed", 1, "random seed")
+    add_triple_options(parser, "skip and count bad rows instead of stopping")
     _add_target(parser)
 
 
@@ -124,10 +124,10 @@ def _add_split(commands: argparse._SubParsersAction[Any]) -> None:
         help="ratings of the responses from 1 to 5: columns item (the id of a triple), rater and score",
     )
     parser.add_argument("--least", default="4", metavar="MEAN", help="least mean rating (default: 4)")
-    parser.add_argument("--raters", type=int, default=3, metavar="N", help="least number of raters (default: 3)")
+    add_number(parser, "--raters", 3, "least number of raters")
     parser.add_argument("--dev", default="0.5", metavar="SHARE", help="share of dev (default: 0.5)")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="random seed (default: 1)")
-    _add_reading(parser)
+    add_number(parser, "--seed", 1, "random seed")
+    add_triple_options(parser, "skip and count bad rows instead of stopping")
     group = parser.add_argument_group("output")
     group.add_argument("--dev-out", required=True, metavar="FILE", help=f"file for dev: {_TARGET}")
     group.add_argument("--test-out", required=True, metavar="FILE", help="file for test")
@@ -139,16 +139,6 @@ def _add_split(commands: argparse._SubParsersAction[Any]) -> None:
         help=f"format of the table: {FORMATS[0]} (default), {', '.join(FORMATS[1:-1])} or {FORMATS[-1]}",
     )
     group.add_argument("--quiet", action="store_true", help="no progress bars, warnings or table")
-
-
-def _add_reading(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--columns",
-        metavar="LIST",
-        help="columns of tables, by order (-,context,message,response; - skips a column) or by title "
-        "(message=prompt,response=reply)",
-    )
-    parser.add_argument("--skip-bad", action="store_true", help="skip and count bad rows instead of stopping")
 
 
 def _add_target(parser: argparse.ArgumentParser) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from trubleu.cli.options import (
     add_cache_options,
     add_engine_group,
+    add_number,
     add_output_options,
     check_output,
     keep_inputs,
@@ -56,13 +57,7 @@ def add_train_parser(commands: argparse._SubParsersAction[Any]) -> None:
     entries.add_argument(
         "--min-count", metavar="LIST", help="minimum count per order (default: 5,30,50), or one for all"
     )
-    entries.add_argument(
-        "--beta",
-        type=float,
-        default=0.125,
-        metavar="B",
-        help="joint: n-grams are joined with probability f^-B (default: 0.125)",
-    )
+    add_number(entries, "--beta", 0.125, "joint: n-grams are joined with probability f^-B", "B")
     entries.add_argument(
         "--output",
         default="same",
@@ -72,17 +67,13 @@ def add_train_parser(commands: argparse._SubParsersAction[Any]) -> None:
     entries.add_argument("--tokenize", default="13a", metavar="NAME", help="tokenizer, as in scoring (default: 13a)")
     entries.add_argument("--lowercase", action="store_true", help="lower-case the text")
     model = parser.add_argument_group("model")
-    model.add_argument("--dim", type=int, default=100, metavar="N", help="dimensions (default: 100)")
-    model.add_argument(
-        "--window", type=int, default=5, metavar="N", help="maximum window size on each side (default: 5)"
-    )
-    model.add_argument("--negative", type=int, default=5, metavar="N", help="negative samples (default: 5)")
-    model.add_argument("--epochs", type=int, default=5, metavar="N", help="epochs (default: 5)")
-    model.add_argument(
-        "--sample", type=float, default=1e-3, metavar="S", help="sub-sampling threshold (default: 0.001)"
-    )
-    model.add_argument("--alpha", type=float, default=0.025, metavar="A", help="initial learning rate (default: 0.025)")
-    model.add_argument("--seed", type=int, default=1, metavar="N", help="random seed (default: 1)")
+    add_number(model, "--dim", 100, "dimensions")
+    add_number(model, "--window", 5, "maximum window size on each side")
+    add_number(model, "--negative", 5, "negative samples")
+    add_number(model, "--epochs", 5, "epochs")
+    add_number(model, "--sample", 1e-3, "sub-sampling threshold", "S")
+    add_number(model, "--alpha", 0.025, "initial learning rate", "A")
+    add_number(model, "--seed", 1, "random seed")
     out = parser.add_argument_group("output")
     out.add_argument("--out", required=True, metavar="STORE", help="the store to write")
     out.add_argument(
@@ -210,7 +201,7 @@ def _add_nearest(commands: argparse._SubParsersAction[Any]) -> None:
     )
     parser.set_defaults(run=find_nearest)
     parser.add_argument("files", nargs="*", metavar="SOURCE PHRASE", help=f"{SOURCE}; then a phrase as one argument")
-    parser.add_argument("--top", type=int, default=10, metavar="N", help="number of n-grams (default: 10)")
+    add_number(parser, "--top", 10, "number of n-grams")
     parser.add_argument(
         "--order", type=int, action="append", metavar="N", help="only n-grams of N words; repeat for more"
     )

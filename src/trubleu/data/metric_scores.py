@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from dataclasses import InitVar, dataclass, field
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from trubleu.data.categorical import LabelBuilder, Labels
 from trubleu.data.reference_files import check_storable
 from trubleu.errors import DataError, counted, nearest, shown, some
-from trubleu.files.delimited import check_width, delimited_rows, finite, finite_numbers
+from trubleu.files.delimited import check_width, delimited_rows, finite, finite_numbers, table_writer
 from trubleu.files.jsonl import json_line, kind_of, parse_json, parse_objects
 from trubleu.files.lines import open_bytes, split_lines
 from trubleu.files.parquet import is_parquet
@@ -41,17 +40,8 @@ Row: TypeAlias = tuple[str, list[str], str]
 """The place of a row, its labels, and its score as text."""
 
 
-class RawScores(NamedTuple):
-    """Columns as they were found, where they come from, and how to name one of their rows."""
-
-    labels: dict[str, Labels]
-    score: NDArray[np.float64]
-    source: str
-    place: Callable[[int], str]
-
-
-def read_scores(path: PathLike, labels: Sequence[str]) -> RawScores:
-    """Read a file of scores that has these labels (see `SegmentScores.read`)."""
+def read_scores(path: PathLike, labels: Sequence[str]) -> dict[str, Any]:
+    """Read the columns of a file of scores that has these labels (see `SegmentScores.read`)."""
     name = name_of(path)
     with open_bytes(path) as stream:
         if is_parquet(stream, name):
@@ -187,7 +177,7 @@ def _columns(header: Sequence[str], labels: Sequence[str], place: str) -> dict[s
     return found
 
 
-def _gathered(rows: Iterator[Row], name: str, labels: Sequence[str]) -> RawScores:
+def _gathered(rows: Iterator[Row], name: str, labels: Sequence[str]) -> dict[str, Any]:
     builders = [LabelBuilder() for _ in labels]
     places: list[str] = []
     scores = [np.zeros(0)]
@@ -200,7 +190,7 @@ def _gathered(rows: Iterator[Row], name: str, labels: Sequence[str]) -> RawScore
     if not places:
         raise DataError(f"{name} holds no scores; a file of scores has {' '.join(labels).upper()} SCORE per line")
     columns = {label: builder.build() for label, builder in zip(labels, builders, strict=True)}
-    return RawScores(columns, np.concatenate(scores), name, places.__getitem__)
+    return {**columns, "score": np.concatenate(scores), "source": name, "place": places.__getitem__}
 
 
 def write_scores(path: PathLike, labels: Mapping[str, Labels], score: NDArray[np.float64]) -> None:
@@ -222,14 +212,7 @@ def write_scores(path: PathLike, labels: Mapping[str, Labels], score: NDArray[np
         elif form is None:
             stream.writelines("\t".join((*names, repr(number))) + "\n" for *names, number in rows)
         else:
-            # A carriage return is put into quotation marks by newer versions of Python only.
-            bare = any("\r" in name for column in labels.values() for name in column.names)
-            writer = csv.writer(
-                stream,
-                delimiter="\t" if form == "tsv" else ",",
-                lineterminator="\n",
-                quoting=csv.QUOTE_ALL if bare else csv.QUOTE_MINIMAL,
-            )
+            writer = table_writer(stream, form, (name for column in labels.values() for name in column.names))
             writer.writerow((*labels, "score"))
             writer.writerows(rows)
 
@@ -254,6 +237,8 @@ class _Scores:
 
     __slots__ = ()
     _LABELS: tuple[str, ...]
+    score: Any
+    source: str
 
     def __len__(self) -> int:
         return len(self._column("metric"))
@@ -261,13 +246,13 @@ class _Scores:
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        same_numbers = np.array_equal(self._numbers(), getattr(other, "score"))  # noqa: B009 - known by its type
+        same_numbers = np.array_equal(self.score, getattr(other, "score"))  # noqa: B009 - known by its type
         return same_numbers and all(self._column(label) == getattr(other, label) for label in self._LABELS)
 
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} from {self._source()}: {len(self)} of {counted(len(self.metrics()), 'metric')}>"
+        return f"<{type(self).__name__} from {self.source}: {len(self)} of {counted(len(self.metrics()), 'metric')}>"
 
     def metrics(self) -> tuple[str, ...]:
         """Return the metrics, in the order in which they first appear."""
@@ -300,7 +285,7 @@ class _Scores:
             if name is not None:
                 keep &= self._rows_of(label, name)
         columns: dict[str, Any] = {label: self._column(label).take(keep) for label in self._LABELS}
-        columns |= {"score": self._numbers()[keep], "source": self._source()}
+        columns |= {"score": self.score[keep], "source": self.source}
         return type(self)(**columns)
 
     def write(self, path: PathLike) -> None:
@@ -313,25 +298,18 @@ class _Scores:
             gets the columns of WMT, for which the language pair and the test set must be known. ``.gz`` or ``.zst`` at
             the end compresses it.
         """
-        write_scores(path, {label: self._column(label) for label in self._LABELS}, self._numbers())
+        write_scores(path, {label: self._column(label) for label in self._LABELS}, self.score)
 
     def _column(self, label: str) -> Labels:
         column: Labels = getattr(self, label)
         return column
-
-    def _numbers(self) -> NDArray[np.float64]:
-        numbers: NDArray[np.float64] = self.score  # type: ignore[attr-defined]
-        return numbers
-
-    def _source(self) -> str:
-        return str(self.source)  # type: ignore[attr-defined]
 
     def _rows_of(self, label: str, name: str) -> NDArray[np.bool_]:
         column = self._column(label)
         if name not in column.names:
             what = label.replace("_", " ")
             hint = nearest(name, column.names) if any(column.names) else f"no score has a {what}"
-            raise DataError(f"{self._source()} has no scores of the {what} {shown(name)}; {hint}")
+            raise DataError(f"{self.source} has no scores of the {what} {shown(name)}; {hint}")
         rows: NDArray[np.bool_] = column.codes == column.code(name)
         return rows
 
@@ -357,24 +335,24 @@ class _Scores:
         cells = cells[rows]
         if len(np.unique(cells)) < len(cells):
             raise DataError(
-                f"{self._source()} has scores of {metric} for several language pairs or test sets; select one of them"
+                f"{self.source} has scores of {metric} for several language pairs or test sets; select one of them"
             )
-        found[cells] = self._numbers()[rows]
+        found[cells] = self.score[rows]
         return found.reshape(shape)
 
-    def _fill(self, place: Callable[[int], str] | None) -> None:
+    def __post_init__(self, place: Callable[[int], str] | None) -> None:
         """Check what the constructor was given and put it into shape."""
 
         def numbered(row: int) -> str:
-            return f"{self._source()}: row {row + 1}"
+            return f"{self.source}: row {row + 1}"
 
         where = place or numbered
-        score = np.array(self._numbers(), np.float64)
+        score = np.array(self.score, np.float64)
         columns = {label: _labels(getattr(self, label), len(score)) for label in self._LABELS}
         lengths = {label: len(column) for label, column in columns.items()} | {"score": score.size}
         if len(set(lengths.values())) > 1 or score.ndim != 1:
             counts = ", ".join(f"{count} of {label}" for label, count in lengths.items())
-            raise DataError(f"{self._source()}: columns differ in length ({counts}); give one value of each for a row")
+            raise DataError(f"{self.source}: columns differ in length ({counts}); give one value of each for a row")
         for label, column in columns.items():
             _check_names(column, label, where)
             object.__setattr__(self, label, column)  # the way into a frozen dataclass
@@ -428,9 +406,6 @@ class SegmentScores(_Scores):
     #: Names a row in messages; readers know its line.
     place: InitVar[Callable[[int], str] | None] = None
 
-    def __post_init__(self, place: Callable[[int], str] | None) -> None:
-        self._fill(place)
-
     @classmethod
     def read(cls, path: PathLike) -> SegmentScores:
         """Read scores of segments, plain or compressed with gzip or zstd.
@@ -464,8 +439,7 @@ class SegmentScores(_Scores):
         >>> SegmentScores.read(path).systems("METEOR")
         ('online-A',)
         """
-        raw = read_scores(path, SEGMENT_LABELS)
-        return cls(**raw.labels, score=raw.score, source=raw.source, place=raw.place)
+        return cls(**read_scores(path, SEGMENT_LABELS))
 
     def segments(self, metric: str | None = None) -> tuple[str, ...]:
         """Return the segments, of one metric or of all, in the order in which they first appear."""
@@ -507,9 +481,6 @@ class SystemScores(_Scores):
     #: Names a row in messages; readers know its line.
     place: InitVar[Callable[[int], str] | None] = None
 
-    def __post_init__(self, place: Callable[[int], str] | None) -> None:
-        self._fill(place)
-
     @classmethod
     def read(cls, path: PathLike) -> SystemScores:
         """Read scores of systems, plain or compressed with gzip or zstd.
@@ -525,8 +496,7 @@ class SystemScores(_Scores):
         >>> SystemScores.read(path).score
         array([0.31])
         """
-        raw = read_scores(path, SYSTEM_LABELS)
-        return cls(**raw.labels, score=raw.score, source=raw.source, place=raw.place)
+        return cls(**read_scores(path, SYSTEM_LABELS))
 
     def table(self, metric: str, systems: Sequence[str]) -> NDArray[np.float64]:
         """Return a metric's scores of some systems, NaN where there is none; errors as in `SegmentScores.table`."""

@@ -6,7 +6,7 @@ import csv
 import warnings
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from trubleu.files.paths import format_of, format_to_write, name_of
 from trubleu.files.writer import atomic_writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -125,22 +125,17 @@ class Rankings:
         if len(set(lengths.values())) > 1:
             counts = ", ".join(f"{count} of {name}" for name, count in lengths.items())
             raise DataError(f"{source}: columns differ in length ({counts}); give one value of each for a row")
-        count = len(segment)
+        blank = [""] * len(segment)
+        columns: dict[str, Any] = {
+            **given,
+            "rank_a": list(map(str, rank_a)),
+            "rank_b": list(map(str, rank_b)),
+            "judge": blank if judge is None else judge,
+            "ranking": list(map(str, range(len(segment)))) if ranking is None else ranking,
+            "language_pair": blank if language_pair is None else language_pair,
+        }
         gathered = _Gathered(source)
-        gathered.add(
-            _Rows(
-                language_pair if language_pair is not None else [""] * count,
-                segment,
-                judge if judge is not None else [""] * count,
-                system_a,
-                list(map(str, rank_a)),
-                system_b,
-                list(map(str, rank_b)),
-                ranking if ranking is not None else list(map(str, range(count))),
-            ),
-            lambda row: f"{source}: row {row + 1}",
-            may_be_blank=("judge", "language pair"),
-        )
+        gathered.add(columns, lambda row: f"{source}: row {row + 1}", may_be_blank=("judge", "language pair"))
         return gathered.rankings()
 
     @classmethod
@@ -205,7 +200,7 @@ class Rankings:
             writer = csv.writer(stream, delimiter="\t" if form == "tsv" else ",", lineterminator="\n")
             writer.writerow(COLUMNS)
             for pair, segment, judge, a, rank_a, b, rank_b, ranking in zip(
-                *(getattr(self, name).tolist() for name in _WRITTEN), strict=True
+                *(getattr(self, name).tolist() for name in _READ), strict=True
             ):
                 names = (*languages[pair], self.segments[segment], judges[judge])
                 row = (*names, self.systems[a], rank_a, self.systems[b], rank_b, ranking + 1)
@@ -235,8 +230,13 @@ class Rankings:
 
 
 _NAMES = ("segments", "systems", "judges", "language_pairs")
-_WRITTEN = ("language_pair", "segment", "judge", "system_a", "rank_a", "system_b", "rank_b", "ranking")
 _ROWS = ("segment", "system_a", "rank_a", "system_b", "rank_b", "judge", "ranking", "language_pair")
+_READ = ("language_pair", "segment", "judge", "system_a", "rank_a", "system_b", "rank_b", "ranking")  # as in `COLUMNS`
+_KINDS = {
+    "language_pair": "language pair", "segment": "segment", "judge": "judge", "system_a": "system",
+    "system_b": "system", "ranking": "ranking",
+}  # fmt: skip
+"""What the columns of names are called; all others are ranks."""
 
 
 def is_rankings(path: PathLike) -> bool:
@@ -265,59 +265,38 @@ def _compacted(rankings: Rankings, rows: NDArray[np.bool_]) -> Rankings:
     )  # fmt: skip
 
 
-class _Rows(NamedTuple):
-    """Some rows as they were found, in columns."""
-
-    language_pair: Sequence[str]
-    segment: Sequence[str]
-    judge: Sequence[str]
-    system_a: Sequence[str]
-    rank_a: Sequence[str]
-    system_b: Sequence[str]
-    rank_b: Sequence[str]
-    ranking: Sequence[str]
-
-
 class _Gathered:
     """Rankings that are being read, as numbers."""
 
     def __init__(self, source: str) -> None:
         self._source = source
         # Both sides of a pair share one list of systems.
-        self._named = {name: LabelBuilder() for name in ("language pair", "segment", "judge", "system", "ranking")}
+        self._named = {kind: LabelBuilder() for kind in _KINDS.values()}
         self._ranks: dict[str, int] = {}
         self._columns: dict[str, list[NDArray[np.int64]]] = {name: [] for name in _ROWS}
 
-    def add(self, rows: _Rows, place: Callable[[int], str], may_be_blank: Sequence[str] = ()) -> None:
-        """Check and add some rows."""
-        system_a = self._names("system", rows.system_a, place)
-        system_b = self._names("system", rows.system_b, place)
-        if (same := system_a == system_b).any():
-            row = int(same.argmax())
-            raise DataError(
-                f"{place(row)}: the system {shown(rows.system_a[row])} is compared with itself; leave this line out"
-            )
-        added = {
-            "language_pair": self._names("language pair", rows.language_pair, place, "language pair" in may_be_blank),
-            "segment": self._names("segment", rows.segment, place),
-            "judge": self._names("judge", rows.judge, place, "judge" in may_be_blank),
-            "system_a": system_a,
-            "rank_a": self._rank(rows.rank_a, place),
-            "system_b": system_b,
-            "rank_b": self._rank(rows.rank_b, place),
-            "ranking": self._names("ranking", rows.ranking, place),
-        }
-        for name, codes in added.items():
+    def add(
+        self, columns: Mapping[str, Sequence[Any]], place: Callable[[int], str], may_be_blank: Sequence[str] = ()
+    ) -> None:
+        """Check and add some rows as they were found, in columns."""
+        for name, values in columns.items():
+            kind = _KINDS.get(name)
+            codes = self._rank(values, place) if kind is None else self._names(kind, values, place, may_be_blank)
             self._columns[name].append(codes)
+        same = self._columns["system_a"][-1] == self._columns["system_b"][-1]
+        if same.any():
+            row = int(same.argmax())
+            system = columns["system_a"][row]
+            raise DataError(f"{place(row)}: the system {shown(system)} is compared with itself; leave this line out")
 
     def _names(
-        self, what: str, values: Sequence[str], place: Callable[[int], str], blank: bool = False
+        self, what: str, values: Sequence[str], place: Callable[[int], str], may_be_blank: Sequence[str]
     ) -> NDArray[np.int64]:
         value: Any
         for value in dict.fromkeys(values):
             if not isinstance(value, str):
                 raise DataError(f"{place(list(values).index(value))}: the {what} must be a string, not {shown(value)}")
-            if not blank and (not value or value.isspace()):
+            if what not in may_be_blank and (not value or value.isspace()):
                 raise DataError(f"{place(list(values).index(value))}: the {what} is empty; every line names one")
         return self._named[what].add(values)
 
@@ -365,7 +344,8 @@ def _read(lines: Iterator[str], name: str, delimiter: str) -> Rankings:
         for languages in (source, target):
             if "" in languages:
                 raise DataError(f"{place(languages.index(''))}: the language is empty; every line names two")
-        gathered.add(_Rows(list(map("-".join, zip(source, target, strict=True))), *map(_unguarded, others)), place)
+        pairs = list(map("-".join, zip(source, target, strict=True)))
+        gathered.add(dict(zip(_READ, [pairs, *map(_unguarded, others)], strict=True)), place)
     return gathered.rankings()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from fractions import Fraction
 from itertools import chain
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from trubleu.data.reference_files import RATING_TITLES, REFERENCE_TITLES, check_kind, check_storable
 from trubleu.errors import DataError, UsageError, nearest, shown, some
-from trubleu.files.delimited import check_width, delimited_rows, guarded, number, unguarded
+from trubleu.files.delimited import check_width, delimited_rows, guarded, number, table_writer, unguarded
 from trubleu.files.jsonl import json_line, parse_objects
 from trubleu.files.lines import open_bytes, split_lines
 from trubleu.files.parquet import FRAME, Table, is_parquet, read_parquet, table_of, write_parquet
@@ -333,15 +332,9 @@ def write_ratings(path: PathLike, columns: Mapping[str, Sequence[Any]]) -> None:
                 stream.write(json_line(record) + "\n")
         return
     _check_columns(columns)
-    # A carriage return is put into quotation marks by newer versions of Python only.
-    bare = any("\r" in value for name, column in columns.items() if name != "score" for value in column if value)
+    texts = (value for name, column in columns.items() if name != "score" for value in column if value)
     with atomic_writer(path) as stream:
-        writer = csv.writer(
-            stream,
-            delimiter="\t" if form == "tsv" else ",",
-            lineterminator="\n",
-            quoting=csv.QUOTE_ALL if bare else csv.QUOTE_MINIMAL,
-        )
+        writer = table_writer(stream, form, texts)
         writer.writerow(columns)
         # Whoever gave a name to a rater or a system must not give orders to the spreadsheet that shows it.
         writer.writerows([guarded(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)

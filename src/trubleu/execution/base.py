@@ -158,15 +158,13 @@ class Run(ABC, Generic[Partition, Result]):
 class Engine(ABC):
     """Maps a function over partitions; made by [`engine`][trubleu.execution.engine] and closed as a context manager."""
 
+    threads: int | None
+    """How many threads the work on a partition should use; None for as many as there are cores."""
+
     @property
     @abstractmethod
     def workers(self) -> int:
         """How many partitions are worked on at the same time; on a cluster, at present."""
-
-    @property
-    @abstractmethod
-    def threads(self) -> int | None:
-        """How many threads the work on a partition should use; None for as many as there are cores."""
 
     @abstractmethod
     def _run(self, work: Work[Partition, Any, Result]) -> Run[Partition, Result]:

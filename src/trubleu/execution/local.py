@@ -32,17 +32,12 @@ class InThisProcess(Engine):
     """
 
     def __init__(self, threads: int | None = None) -> None:
-        self._threads = threads
+        self.threads = threads
 
     @property
     def workers(self) -> int:
         """One."""
         return 1
-
-    @property
-    def threads(self) -> int | None:
-        """As many as were asked for."""
-        return self._threads
 
     def close(self) -> None:
         """Do nothing: there is nothing to stop."""
@@ -99,7 +94,7 @@ class Processes(Engine):
 
     def __init__(self, workers: int, threads: int = 1) -> None:
         self._workers = workers
-        self._threads = threads
+        self.threads = threads
         self._idle: list[_Worker] = []
         self._busy: dict[_Worker, int] = {}
         self._maps = 0
@@ -109,11 +104,6 @@ class Processes(Engine):
     def workers(self) -> int:
         """As many as were asked for."""
         return self._workers
-
-    @property
-    def threads(self) -> int | None:
-        """As many as were asked for."""
-        return self._threads
 
     def close(self) -> None:
         """End all processes."""

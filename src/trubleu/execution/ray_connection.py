@@ -47,7 +47,7 @@ class RayProcess(Engine):
     """
 
     def __init__(self, address: str | None, *, threads: int = 1) -> None:
-        self._threads = threads
+        self.threads = threads
         self._maps = count()
         self._waits = False
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the engine
@@ -81,11 +81,6 @@ class RayProcess(Engine):
         """How many partitions the cluster has cores for."""
         found: int = self.ask("workers", 0)
         return found
-
-    @property
-    def threads(self) -> int | None:
-        """As many as the cores that a partition takes."""
-        return self._threads
 
     def close(self) -> None:
         """Leave the cluster, which ends what still runs of ours there."""

@@ -64,7 +64,7 @@ class OnRay(Engine):
     def __init__(self, address: str | None, *, threads: int = 1, same: tuple[str, str] | None = None) -> None:
         self._ray = needed("ray", "the engine ray", _EXTRA)
         self._same = same
-        self._threads = threads
+        self.threads = self._threads = threads
         self._cores = 0.0
         self._counted = float("-inf")
         self.begun_here = False
@@ -113,11 +113,6 @@ class OnRay(Engine):
                 self._cores = self._ray.cluster_resources().get("CPU", 0.0)
             self._counted = time.monotonic()
         return max(1, int(self._cores // self._threads))
-
-    @property
-    def threads(self) -> int | None:
-        """As many as the cores that a partition takes."""
-        return self._threads
 
     def close(self) -> None:
         """Leave the cluster, which ends what still runs of ours there."""

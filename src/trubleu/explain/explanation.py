@@ -215,6 +215,12 @@ def _credited(gram: Gram, positions: tuple[int, ...], matches: tuple[Match, ...]
 _ROUNDING: Final = 1e-9
 
 
+def plain_values(thing: object, names: Sequence[str]) -> dict[str, Any]:
+    """Return some fields of a thing, ready for JSON: tuples as lists."""
+    values = {name: getattr(thing, name) for name in names}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceText:
     """One reference of the segment, whatever the metric makes of it.
@@ -239,13 +245,7 @@ class ReferenceText:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what it says and weighs as plain values."""
-        return {
-            "text": self.text,
-            "tokens": list(self.tokens),
-            "weight": self.weight,
-            "rated": self.rated,
-            "origin": self.origin,
-        }
+        return plain_values(self, ("text", "tokens", "weight", "rated", "origin"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,16 +285,8 @@ class ExplainedOutput:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was said and scored as plain values."""
-        return {
-            "segment": self.segment,
-            "metric": self.metric,
-            "signature": self.signature,
-            "message": self.message,
-            "context": None if self.context is None else list(self.context),
-            "output": self.output,
-            "tokens": list(self.tokens),
-            "score": self.score,
-        }
+        names = ("segment", "metric", "signature", "message", "context", "output", "tokens", "score")
+        return plain_values(self, names)
 
 
 def by_weight(references: Sequence[ReferenceText]) -> list[int]:
@@ -419,13 +411,8 @@ class Explanation(ExplainedOutput):
             **({"recall": True} if self.recall else {}),
             "orders": [_order_dict(order) for order in self.orders],
             "references": [
-                {
-                    "reference": index + 1,
-                    **reference.to_dict(),
-                    "credit": reference.credit,
-                    "matched": reference.matched,
-                }
-                for index, reference in enumerate(self.references)
+                {"reference": number, **reference.to_dict(), **plain_values(reference, ("credit", "matched"))}
+                for number, reference in enumerate(self.references, 1)
             ],
         }
 
@@ -441,49 +428,29 @@ def _shown_weight(reference: ReferenceText) -> float:
 
 
 def _order_dict(order: ExplainedOrder) -> dict[str, Any]:
+    smoothed = ("smoothed_numerator", "smoothed_denominator")
+    names = ("order", "count", "numerator", "denominator", *smoothed, "precision", "used")
+    return {**plain_values(order, names), "ngrams": [_ngram_dict(gram) for gram in order.ngrams]}
+
+
+def _ngram_dict(gram: NGram) -> dict[str, Any]:
+    near = [_numbered(plain_values(miss, miss._fields)) for miss in gram.near]
     return {
-        "order": order.order,
-        "count": order.count,
-        "numerator": order.numerator,
-        "denominator": order.denominator,
-        "smoothed_numerator": order.smoothed_numerator,
-        "smoothed_denominator": order.smoothed_denominator,
-        "precision": order.precision,
-        "used": order.used,
-        "ngrams": [
-            {
-                "tokens": list(gram.tokens),
-                "positions": list(gram.positions),
-                "count": gram.occurrences,
-                "credit": gram.credit,
-                "possible": gram.possible,
-                "weight": gram.weight,
-                "weight_from": reference_number(gram.weight_from),
-                "count_from": reference_number(gram.count_from),
-                "matches": [
-                    {
-                        "reference": match.reference + 1,
-                        "count": match.held,
-                        "clipped": match.clipped,
-                        "weight": match.weight,
-                    }
-                    for match in gram.matches
-                ],
-                **({"near": [_near_dict(miss) for miss in gram.near]} if gram.near else {}),
-            }
-            for gram in order.ngrams
+        **plain_values(gram, ("tokens", "positions")),
+        "count": gram.occurrences,
+        **plain_values(gram, ("credit", "possible", "weight")),
+        "weight_from": reference_number(gram.weight_from),
+        "count_from": reference_number(gram.count_from),
+        "matches": [
+            {"reference": match.reference + 1, "count": match.held, "clipped": match.clipped, "weight": match.weight}
+            for match in gram.matches
         ],
+        **({"near": near} if near else {}),
     }
 
 
-def _near_dict(miss: NearMiss) -> dict[str, Any]:
-    return {
-        "reference": miss.reference + 1,
-        "position": miss.position,
-        "tokens": list(miss.tokens),
-        "reference_position": miss.reference_position,
-        "similarity": miss.similarity,
-    }
+def _numbered(values: dict[str, Any]) -> dict[str, Any]:
+    return {**values, "reference": values["reference"] + 1}
 
 
 def reference_number(index: int | None) -> int | None:

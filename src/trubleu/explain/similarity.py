@@ -9,7 +9,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from trubleu.errors import TrubleuWarning
-from trubleu.explain.explanation import ExplainedOutput, Explanation, ReferenceText, by_weight, reference_number
+from trubleu.explain.explanation import (
+    ExplainedOutput,
+    Explanation,
+    ReferenceText,
+    by_weight,
+    plain_values,
+    reference_number,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -142,11 +149,9 @@ class SimilarityExplanation(ExplainedOutput):
         """Return everything as plain values, ready for JSON; references are numbered from 1, positions from 0."""
         return {
             **ExplainedOutput.to_dict(self),
-            "token_weights": list(self.token_weights),
-            "best": self.best,
+            **plain_values(self, ("token_weights", "best")),
             "best_from": reference_number(self.best_from),
-            "mean": self.mean,
-            "earned": self.earned,
+            **plain_values(self, ("mean", "earned")),
             "most_similar": reference_number(self.most_similar),
             "cut": self.cut,
             "cut_from": reference_number(self.cut_from),
@@ -160,30 +165,23 @@ class SimilarityExplanation(ExplainedOutput):
             **reference.to_dict(),
             "token_weights": list(reference.token_weights),
             "repeats": reference_number(reference.repeats),
-            "similarity": reference.similarity,
-            "characters": reference.characters,
-            "share": reference.share,
-            "cut": reference.cut,
+            **plain_values(reference, ("similarity", "characters", "share", "cut")),
             "orders": [
                 {
-                    "order": order.order,
-                    "precision": order.precision,
-                    "recall": order.recall,
-                    "f": order.f,
-                    "pairs": [
-                        {
-                            "position": pair.position,
-                            "tokens": list(self.tokens[pair.position :][: order.order]),
-                            "reference_position": pair.reference_position,
-                            "reference_tokens": list(reference.tokens[pair.reference_position :][: order.order]),
-                            "exact": pair.exact,
-                            "similarity": pair.similarity,
-                        }
-                        for pair in order.pairs
-                    ],
+                    **plain_values(order, ("order", "precision", "recall", "f")),
+                    "pairs": [self._pair_dict(pair, order.order, reference) for pair in order.pairs],
                 }
                 for order in reference.orders
             ],
+        }
+
+    def _pair_dict(self, pair: AlignedNgrams, order: int, reference: SimilarReference) -> dict[str, Any]:
+        return {
+            "position": pair.position,
+            "tokens": list(self.tokens[pair.position :][:order]),
+            "reference_position": pair.reference_position,
+            "reference_tokens": list(reference.tokens[pair.reference_position :][:order]),
+            **plain_values(pair, ("exact", "similarity")),
         }
 
     def _repr_html_(self) -> str:

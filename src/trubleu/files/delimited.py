@@ -6,7 +6,7 @@ import csv
 import math
 import re
 from itertools import chain, islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TextIO
 
 from trubleu.errors import DataError, counted, shown
 
@@ -111,6 +111,18 @@ def check_width(row: Sequence[str], header: Sequence[str], place: str) -> None:
             f"{place}: this line has {counted(len(row), 'field')} but the first has {len(header)}; "
             + (remedy if more else "add what is missing, and separate fields as the first line does")
         )
+
+
+def table_writer(stream: TextIO, form: str, texts: Iterable[str]) -> Any:
+    """Return what writes rows of ``csv`` or ``tsv``, given all texts that it will write."""
+    # A carriage return is put into quotation marks by newer versions of Python only.
+    bare = any("\r" in text for text in texts)
+    return csv.writer(
+        stream,
+        delimiter="\t" if form == "tsv" else ",",
+        lineterminator="\n",
+        quoting=csv.QUOTE_ALL if bare else csv.QUOTE_MINIMAL,
+    )
 
 
 def guarded(text: str) -> str:

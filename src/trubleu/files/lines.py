@@ -256,11 +256,19 @@ def open_bytes(path: PathLike, name: str | None = None) -> Iterator[io.BufferedR
     MissingExtraError
         If it is compressed with zstd, and the package for that is missing.
     """
+    with opened(path, name) as (stream, _):
+        yield stream
+
+
+@contextmanager
+def opened(path: PathLike, name: str | None = None) -> Iterator[tuple[io.BufferedReader, BinaryIO | None]]:
+    """Open a file as `open_bytes` does, and as it is: how far that was read tells how much is left; not of a pipe."""
     name = name_of(path) if name is None else name
     try:
         with ExitStack() as stack:
-            stream = _standard_input() if is_standard(path) else stack.enter_context(open_binary(path))
-            yield stack.enter_context(unpacked(stream, name))
+            raw = _standard_input() if is_standard(path) else stack.enter_context(open_binary(path))
+            whole = not is_standard(path) and raw.seekable()
+            yield stack.enter_context(unpacked(raw, name)), raw if whole else None
     except OSError as error:
         raise DataError(unreadable(name, error)) from error
 
@@ -306,24 +314,6 @@ def total_size(files: Sequence[str]) -> int | None:
     """Return the size of all files, None if that of one is not known."""
     sizes = [size for file in files if (size := size_of(file)) is not None]
     return sum(sizes) if len(sizes) == len(files) else None
-
-
-@contextmanager
-def opened(path: str, name: str | None = None) -> Iterator[tuple[io.BufferedReader, BinaryIO | None]]:
-    """Open a file, decompressed, and as it is: how far that has been read says how much is left, except in a pipe.
-
-    Messages may call it by another name.
-    """
-    name = name_of(path) if name is None else name
-    if size_of(path) is None:
-        with open_bytes(path, name) as stream:
-            yield stream, None
-        return
-    try:
-        with open_binary(path) as raw, unpacked(raw, name) as stream:
-            yield stream, raw
-    except OSError as error:
-        raise DataError(unreadable(name, error)) from error
 
 
 class LineReader:

@@ -61,17 +61,6 @@ def reference_ids(candidates: Sequence[Candidate]) -> list[str]:
     return ids
 
 
-def write_candidates(path: PathLike, candidates: Candidates) -> None:
-    """Write candidates (see `Candidates.write`)."""
-    if format_to_write(path, ["jsonl", "parquet"]) == "parquet":
-        write_parquet(path, _nested_frame(candidates))
-        return
-    signature = str(candidates.signature)
-    with atomic_writer(path) as stream:
-        for each in candidates:
-            stream.write(json_line(_record(each, signature)) + "\n")
-
-
 def _record(found: SeedCandidates, signature: str) -> dict[str, Any]:
     """Return what a line of JSON holds."""
     items = []
@@ -106,41 +95,10 @@ def _scores(candidate: Candidate) -> dict[str, float | None] | None:
     return {"score": candidate.score, "message": candidate.message_score, "response": candidate.response_score}
 
 
-def candidates_to_frame(candidates: Candidates) -> pl.DataFrame:
-    """Make a frame with one row a candidate (see `Candidates.to_frame`)."""
-    polars = polars_module()
-    _check_storable(candidates)
-    names = [name for each in candidates for name in reference_ids(each.candidates)]
-    pairs = [(each.seed, one) for each in candidates for one in each.candidates]
-    text, number = polars.String, polars.Float64
-    columns = {
-        "id": polars.Series([seed.id for seed, _ in pairs], dtype=text),
-        "context": polars.Series([list(seed.context) for seed, _ in pairs], dtype=polars.List(text)),
-        "message": polars.Series([seed.message for seed, _ in pairs], dtype=text),
-        "reference": polars.Series(names, dtype=text),
-        "text": polars.Series([each.text for _, each in pairs], dtype=text),
-        "weight": polars.Series([None] * len(pairs), dtype=number),
-        "origin": polars.Series([each.origin for _, each in pairs], dtype=text),
-        "source": polars.Series([each.source for _, each in pairs], dtype=text),
-        "source_message": polars.Series([each.source_message for _, each in pairs], dtype=text),
-        "rank": polars.Series([each.rank for _, each in pairs], dtype=polars.Int64),
-        "score": polars.Series([each.score for _, each in pairs], dtype=number),
-        "message_score": polars.Series([each.message_score for _, each in pairs], dtype=number),
-        "response_score": polars.Series([each.response_score for _, each in pairs], dtype=number),
-    }
-    if any(each.words is not None for _, each in pairs):
-        kind = polars.List(polars.Struct({"word": text, "contribution": number}))
-        for field in ("message", "response"):
-            lists = [None if each.words is None else _word_records(getattr(each.words, field)) for _, each in pairs]
-            columns[f"{field}_words"] = polars.Series(lists, dtype=kind)
-    frame: pl.DataFrame = polars.DataFrame(columns)
-    return frame
-
-
 def _nested_frame(candidates: Candidates) -> pl.DataFrame:
     """Make a frame with one row per seed and the fields of JSON lines."""
     polars = polars_module()
-    long = candidates_to_frame(candidates)
+    long = candidates.to_frame()
     scores = polars.struct(
         polars.col("score"), message=polars.col("message_score"), response=polars.col("response_score")
     )
@@ -170,8 +128,16 @@ def _nested_frame(candidates: Candidates) -> pl.DataFrame:
     return frame
 
 
-def _word_records(words: Sequence[tuple[str, float]]) -> list[dict[str, Any]]:
-    return [{"word": word, "contribution": contribution} for word, contribution in words]
+def _rows(found: SeedCandidates) -> Iterator[dict[str, Any]]:
+    """Yield what a frame holds of each candidate of a seed."""
+    seed = {"id": found.seed.id, "context": list(found.seed.context), "message": found.seed.message}
+    names = ("text", "origin", "source", "source_message", "rank", "score", "message_score", "response_score")
+    for name, each in zip(reference_ids(found.candidates), found.candidates, strict=True):
+        row: dict[str, Any] = {**seed, "reference": name, **{field: getattr(each, field) for field in names}}
+        if each.words is not None:
+            row["message_words"] = [{"word": word, "contribution": part} for word, part in each.words.message]
+            row["response_words"] = [{"word": word, "contribution": part} for word, part in each.words.response]
+        yield row
 
 
 def check_seeds_storable(seeds: Sequence[Triple]) -> None:
@@ -363,9 +329,19 @@ class Candidates(Sequence[SeedCandidates]):
         DataError
             If a text cannot be held by a frame, because it contains half of a surrogate pair.
         """
-        from trubleu.mining.candidates import candidates_to_frame
-
-        return candidates_to_frame(self)
+        polars = polars_module()
+        _check_storable(self)
+        text, number = polars.String, polars.Float64
+        schema = {
+            "id": text, "context": polars.List(text), "message": text, "reference": text, "text": text,
+            "weight": number, "origin": text, "source": text, "source_message": text, "rank": polars.Int64,
+            "score": number, "message_score": number, "response_score": number,
+        }  # fmt: skip
+        if any(one.words is not None for each in self for one in each.candidates):
+            words = polars.List(polars.Struct({"word": text, "contribution": number}))
+            schema |= {"message_words": words, "response_words": words}
+        frame: pl.DataFrame = polars.DataFrame([row for each in self for row in _rows(each)], schema=schema)
+        return frame
 
     def write(self, path: PathLike) -> None:
         """Write a file of references that are not rated yet; it appears whole or not at all.
@@ -383,9 +359,12 @@ class Candidates(Sequence[SeedCandidates]):
         MissingExtraError
             If a package that the format needs is not installed.
         """
-        from trubleu.mining.candidates import write_candidates
-
-        write_candidates(path, self)
+        if format_to_write(path, ["jsonl", "parquet"]) == "parquet":
+            write_parquet(path, _nested_frame(self))
+            return
+        signature = str(self.signature)
+        with atomic_writer(path) as stream:
+            stream.writelines(json_line(_record(each, signature)) + "\n" for each in self)
 
 
 def mine_candidates(

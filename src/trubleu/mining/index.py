@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from trubleu.errors import UsageError, counted
 from trubleu.execution.cache import Cache
+from trubleu.execution.local import InThisProcess
 from trubleu.files.paths import is_remote
 from trubleu.mining.bm25 import Bm25
 from trubleu.mining.candidates import ALPHA, EPSILON, TOP, Ranking, mine_candidates, search_index, seed_source
@@ -425,7 +426,7 @@ def _reading(
     progress: Callable[[int], object] | None,
 ) -> Reading:
     given = columns if columns is None or isinstance(columns, str) else ",".join(columns)
-    cache = cache or Cache()
+    engine, cache = engine or InThisProcess(), cache or Cache()
     return Reading(columns=given, skip_bad=skip_bad, resume=resume, engine=engine, progress=progress, cache=cache)
 
 

@@ -32,7 +32,6 @@ from trubleu.errors import (
     counted,
     some,
 )
-from trubleu.execution import engine
 from trubleu.execution.cache import Cache
 from trubleu.execution.local import InThisProcess
 from trubleu.files import paths
@@ -53,11 +52,15 @@ from trubleu.mining.shard_builder import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
+    from trubleu.data.triple_ranges import Look, Stretch
     from trubleu.data.triples import TripleSource
     from trubleu.execution import Engine
     from trubleu.files.paths import PathLike
+    from trubleu.mining.shard_builder import Part
+
+    Told = Callable[[int], object] | None
 
 
 JOURNAL: Final = "building.json"
@@ -277,16 +280,6 @@ def _is_ours(name: str) -> bool:
     return name in known or any(kind.fullmatch(name) for kind in (SHARD_NAME, RECORD_NAME, _TEMPORARY))
 
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from trubleu.data.triple_ranges import Look, Stretch
-    from trubleu.data.triples import TripleSource
-    from trubleu.execution import Engine
-    from trubleu.mining.shard_builder import Part
-
-    Told = Callable[[int], object] | None
-
 LOOKING: Final = 16
 """To look at files takes about this part of the time that it takes to index them."""
 
@@ -299,88 +292,26 @@ def are_files(source: TripleSource) -> TypeGuard[TripleFiles]:
     return isinstance(source, TripleFiles) and source.total is not None
 
 
-def made_here(
-    folder: str, source: TripleSource, options: IndexOptions, number: int, engine: Engine, progress: Told
-) -> list[Made]:
-    """Go through a source that can be read only once, and return what came of it.
-
-    Raises
-    ------
-    UsageError
-        If others were to do it.
-    DataError
-        If a row cannot be used, or a shard cannot be written.
-    """
-    if not isinstance(engine, InThisProcess):
-        raise UsageError(
-            f"{some(source.files, 3) or 'triples from Python'} can be read only once and only here, so no engine "
-            "can help; write the triples to files first, or leave the engine out"
-        )
-    cutter = Cutter(folder, options, tokenizer_of(options), part=number)
-
-    def steps() -> Iterator[Step]:
-        file, end, bad, empty = -1, 0, 0, 0
-        for batch in source.batches(size=cutter.room, contexts=False, progress=progress):
-            rows = batch.end - (end if batch.file == file else 0)
-            yield Step(batch, rows, source.bad - bad, source.empty - empty)
-            file, end, bad, empty = batch.file, batch.end, source.bad, source.empty
-
-    try:
-        return list(cutter.cut(steps()))
-    except UsageError as error:
-        raise DataError(str(error)) from error
-
-
-def made_of_files(
-    folder: str,
-    source: TripleFiles,
-    options: IndexOptions,
-    number: int,
-    engine: Engine,
-    progress: Told,
-    key: bytes,
-    count: Callable[[int, int], object],
-) -> list[Made]:
-    """Let an engine make shards of files, and return what came of them, in the order of the corpus.
-
-    What an earlier build finished, by records that the key seals, is not made again; ``count`` is told how many shards
-    that are, and how many there are.
-
-    Raises
-    ------
-    DataError
-        If something cannot be read or used, or a shard cannot be written.
-    EngineError
-        If the engine's workers fail.
-    """
-    spread = _Spread(folder, source, options, engine, progress, key, count)
-    return spread.made(Planner(spread.surveyed(), options, first=number, columns=source.columns))
-
-
 class _Spread:
-    def __init__(
-        self,
-        folder: str,
-        source: TripleFiles,
-        options: IndexOptions,
-        engine: Engine,
-        progress: Told,
-        key: bytes,
-        count: Callable[[int, int], object],
-    ) -> None:
+    """Lets an engine make shards of files.
+
+    What an earlier build finished, by records that the key seals, is not made again.
+    """
+
+    def __init__(self, folder: str, source: TripleFiles, options: IndexOptions, reading: Reading, key: bytes) -> None:
         self._folder = folder
-        self._count = count
+        self._count = reading.cache.count
         self._source = source
-        self._engine = engine
+        self._engine = reading.engine
         self._bad: dict[str, str] = {}  # files that cannot be used, with what is the matter
-        self._told = _Progress(progress, source.total or 0)
+        self._told = _Progress(reading.progress, source.total or 0)
         self._maker = ShardMaker(
             folder=absolute(folder),
             options=options,
             skip_bad=source.skip_bad,
             columns=source.columns,
             key=key,
-            tell=self._told.within if isinstance(engine, InThisProcess) else None,
+            tell=self._told.within if isinstance(reading.engine, InThisProcess) else None,
         )
 
     def surveyed(self) -> list[SurveyedFile]:
@@ -460,10 +391,10 @@ class _Spread:
             ) from error
         if self._bad:
             what = f"{len(self._bad)} of {counted(len(self._source.files), 'file')}"
-            warnings.warn(f"left out {what} altogether: {_said(self._bad)}", TrubleuWarning, stacklevel=8)
+            warnings.warn(f"left out {what} altogether: {_said(self._bad)}", TrubleuWarning, stacklevel=7)
         if parts:
             what = f"{len(parts)} of {counted(count, 'part')} of the corpus"
-            warnings.warn(f"left out {what}: {_said(parts)}", TrubleuWarning, stacklevel=8)
+            warnings.warn(f"left out {what}: {_said(parts)}", TrubleuWarning, stacklevel=7)
 
 
 def _said(bad: dict[str, str]) -> str:
@@ -524,7 +455,7 @@ class Reading:
     resume
         Continue what was interrupted.
     engine
-        Where the work is done; None for this process.
+        Where the work is done.
     progress
         Told how much more has been read, in the source's own unit.
     cache
@@ -534,7 +465,7 @@ class Reading:
     columns: str | None = None
     skip_bad: bool = False
     resume: bool = False
-    engine: Engine | None = None
+    engine: Engine = field(default_factory=InThisProcess)
     progress: Callable[[int], object] | None = None
     cache: Cache = field(default_factory=Cache)
 
@@ -725,13 +656,31 @@ class _Work:
             warnings.warn(CountedWarning(what, empty), stacklevel=4)
 
     def _made(self) -> list[Made]:
+        """Make shards, and return what came of the corpus, in its order."""
         first = 1 + max((part_number(shard.file) for shard in self._before), default=-1)
-        options, where, progress = self.journal.options, self._reading.engine or engine(), self._reading.progress
-        if are_files(self._source):
-            return made_of_files(
-                self._path, self._source, options, first, where, progress, self._key, self._reading.cache.count
+        options, source = self.journal.options, self._source
+        if are_files(source):
+            spread = _Spread(self._path, source, options, self._reading, self._key)
+            return spread.made(Planner(spread.surveyed(), options, first=first, columns=source.columns))
+        if not isinstance(self._reading.engine, InThisProcess):
+            raise UsageError(
+                f"{some(source.files, 3) or 'triples from Python'} can be read only once and only here, so no engine "
+                "can help; write the triples to files first, or leave the engine out"
             )
-        return made_here(self._path, self._source, options, first, where, progress)
+        cutter = Cutter(self._path, options, tokenizer_of(options), part=first)
+        try:
+            return list(cutter.cut(self._steps(cutter.room)))
+        except UsageError as error:
+            raise DataError(str(error)) from error
+
+    def _steps(self, room: Callable[[], int]) -> Iterator[Step]:
+        """Go through a source that can be read only once."""
+        source = self._source
+        file, end, bad, empty = -1, 0, 0, 0
+        for batch in source.batches(size=room, contexts=False, progress=self._reading.progress):
+            rows = batch.end - (end if batch.file == file else 0)
+            yield Step(batch, rows, source.bad - bad, source.empty - empty)
+            file, end, bad, empty = batch.file, batch.end, source.bad, source.empty
 
     def _manifest(self, made: list[Made], bad: int, empty: int) -> Manifest:
         base = self._base

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from trubleu.errors import DataError, UsageError
+from trubleu.errors import UsageError
 from trubleu.execution.cache import Cache
 from trubleu.execution.hashing import code_digest
 from trubleu.execution.local import InThisProcess
+from trubleu.execution.output_parts import prepare_folder
 from trubleu.execution.serialization import Packing
 from trubleu.files import paths
 from trubleu.mining.shard import MOST_TRIPLES
@@ -442,26 +443,13 @@ def search_shards(
         numbers = shard.numbers(queries.words)
         for first in range(0, len(queries), _QUERIES):
             last = min(first + _QUERIES, len(queries))
-            _run(kernel, shard, numbers, first_row, first, last, threads)
+            shard.sound(partial(kernel.run, shard.kernel(), numbers, first_row, first, last, threads))
             if progress:
                 progress(last - first)
         first_row += shard.triples
         if release:  # the next one needs the memory
             shard.release()
     return Hits(*kernel.hits())
-
-
-def _run(
-    kernel: kernels.MineSearch,
-    shard: Shard,
-    numbers: NDArray[np.uint32],
-    first_row: int,
-    first: int,
-    last: int,
-    threads: int,
-) -> None:
-    its = shard.kernel()
-    shard.sound(lambda: kernel.run(its, numbers, first_row, first, last, threads))
 
 
 def check_ranges(top: int, alpha: float, epsilon: float) -> None:
@@ -605,7 +593,7 @@ def find(
         If a shard is damaged, which is named: leaving it out would change the frequencies, and so every score.
     """
     if where.keep is not None:
-        _make_folder(where.keep)
+        prepare_folder(where.keep)
     if where.keep is not None and where.engine is None:
         where = where._replace(engine=InThisProcess(where.threads))
     top = min(ranking.top, len(index))  # there can be no more
@@ -725,10 +713,3 @@ def seed_cuts(seeds: int, groups: int) -> list[int]:
     """
     chunks = max(min(-(-PARTS // groups), seeds // LEAST_SEEDS), -(-seeds // MOST_SEEDS), 1)
     return [chunk * seeds // chunks for chunk in range(chunks + 1)]
-
-
-def _make_folder(keep: PathLike) -> None:
-    try:
-        paths.make_folder(keep)
-    except OSError as error:
-        raise DataError(f"the folder {keep} cannot be made: {error.strerror or error}; check the path") from error

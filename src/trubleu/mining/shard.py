@@ -370,11 +370,7 @@ class Shard:
 
     def _text(self, column: str, row: int) -> str:
         self._check_row(row)
-        begin, end = self._array(f"{column}_text_begins")[row : row + 2].tolist()
-        heap = self._array(f"{column}_text_bytes")
-        if not begin <= end <= len(heap):
-            raise self._file.altered("a text lies outside")
-        return self.sound(lambda: heap[begin:end].tobytes().decode("utf-8", "surrogatepass"))
+        return self._texts(column, np.array([row]))[0]
 
     def _texts(self, column: str, rows: NDArray[np.int64]) -> list[str]:
         begins, heap = self._array(f"{column}_text_begins"), self._array(f"{column}_text_bytes")

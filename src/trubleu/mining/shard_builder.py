@@ -325,14 +325,7 @@ class Cutter:
             info = self._writer.write(path)
             checksum = header_checksum(path)
         self._shards += 1
-        return ListedShard(
-            file=name,
-            checksum=checksum,
-            triples=info.triples,
-            message_words=info.message_words,
-            response_words=info.response_words,
-            content=info.content,
-        )
+        return ListedShard(file=name, checksum=checksum, **asdict(info))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

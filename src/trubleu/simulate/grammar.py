@@ -23,15 +23,8 @@ _KINDS: Final[dict[str, Kind]] = {
     "b": "blame", "N": "name", "W": "time",
 }  # fmt: skip
 _LABELS: Final = {
-    "thing": "T",
-    "place": "P",
-    "good": "A",
-    "bad": "A",
-    "praise": "A",
-    "blame": "A",
-    "name": "N",
-    "time": "W",
-}
+    "thing": "T", "place": "P", "name": "N", "time": "W", "good": "A", "bad": "A", "praise": "A", "blame": "A",
+}  # fmt: skip
 DOING: Final = "VDG"
 """The letters of doings, by the form they take."""
 

@@ -163,21 +163,9 @@ class Language:
         """Return which words are always written with a capital."""
         return np.asarray((words >= FUNCTION_WORDS) & (words % _NAMES == 0))
 
-    def draw_words(self, bits: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Return a word for each 64 random bits."""
-        return self._word_table.draw(bits)
-
-    def draw_topics(self, bits: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Return a topic for each 64 random bits."""
-        return self._topic_table.draw(bits)
-
     def draw_topic_words(self, bits: NDArray[np.uint64], topics: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return a word of each topic."""
         return FUNCTION_WORDS + topics + self.topics * self._topic_word_table.draw(bits, topics)
-
-    def draw_phrases(self, bits: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Return the number of a stock phrase, a row of `phrases`, for each 64 random bits."""
-        return self._phrase_table.draw(bits)
 
     @cached_property
     def phrases(self) -> NDArray[np.int64]:
@@ -229,7 +217,8 @@ class Language:
         return np.random.PCG64([self.seed, purpose])
 
     @cached_property
-    def _word_table(self) -> AliasTable:
+    def word_table(self) -> AliasTable:
+        """Draws words."""
         return AliasTable(self.frequencies)
 
     @cached_property
@@ -241,7 +230,8 @@ class Language:
         return padded.reshape(-1, self.topics).T
 
     @cached_property
-    def _topic_table(self) -> AliasTable:
+    def topic_table(self) -> AliasTable:
+        """Draws topics."""
         return AliasTable(self._by_topic.sum(axis=1))
 
     @cached_property
@@ -249,7 +239,8 @@ class Language:
         return AliasTable(self._by_topic)
 
     @cached_property
-    def _phrase_table(self) -> AliasTable:
+    def phrase_table(self) -> AliasTable:
+        """Draws stock phrases, which are rows of `phrases`."""
         return AliasTable(1 / (_PHRASE_SHIFT + np.arange(_PHRASES, dtype=np.float64)))
 
 
@@ -343,10 +334,10 @@ class BlockMaker:
         generator = self._generator(number, 0)
         lengths = _LENGTHS[_small(generator, BLOCK * FIELDS) >> 4]
         begins = np.concatenate([[0], np.cumsum(lengths)])
-        words = self.language.draw_words(generator.random_raw(begins[-1]))
+        words = self.language.word_table.draw(generator.random_raw(begins[-1]))
         chance = _small(generator, begins[-1])
         marks = _WITHIN_MARKS[chance >> 8]
-        topics = self.language.draw_topics(generator.random_raw(BLOCK))
+        topics = self.language.topic_table.draw(generator.random_raw(BLOCK))
         topical = np.flatnonzero((words >= FUNCTION_WORDS) & ((chance & 0xFF) < _TOPICAL * 256))
         of_triple = np.repeat(topics, lengths.reshape(-1, FIELDS).sum(axis=1))
         words[topical] = self.language.draw_topic_words(generator.random_raw(len(topical)), of_triple[topical])
@@ -372,7 +363,7 @@ class BlockMaker:
         """Let some texts begin or end with a stock phrase."""
         chance = _small(generator, len(begins) - 1)
         texts = np.flatnonzero(chance < _WITH_PHRASE * 2**16)
-        phrases = self.language.phrases[self.language.draw_phrases(generator.random_raw(len(texts)))]
+        phrases = self.language.phrases[self.language.phrase_table.draw(generator.random_raw(len(texts)))]
         sizes = (phrases >= 0).sum(axis=1)
         room = (begins[1:] - begins[:-1])[texts] - sizes
         first = begins[texts] + np.where(chance[texts] % 2 == 0, room, 0)
@@ -428,7 +419,7 @@ class BlockMaker:
         generator: np.random.PCG64,
     ) -> None:
         """Make near-duplicates of the copies that begin there: another word, another mark at the end, another case."""
-        fresh = self.language.draw_words(generator.random_raw(len(begins)))
+        fresh = self.language.word_table.draw(generator.random_raw(len(begins)))
         places = begins + (share * lengths).astype(np.int64)
         case = (kind == 3) & ~self.language.is_name(words[begins] & _WORD)
         mark = (kind >= 2) & ~case

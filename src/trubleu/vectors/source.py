@@ -385,27 +385,9 @@ def word_vectors(source: VectorSource, words: Sequence[str]) -> Matrix:
 
 
 COMMON_WORDS: Final = [
-    "the",
-    "of",
-    "and",
-    "to",
-    "a",
-    "in",
-    "is",
-    "that",
-    "it",
-    "for",
-    "on",
-    "with",
-    "as",
-    "was",
-    "at",
-    "by",
-    "this",
-    "from",
-    "are",
-    "not",
-]
+    "the", "of", "and", "to", "a", "in", "is", "that", "it", "for", "on", "with", "as", "was", "at", "by", "this",
+    "from", "are", "not",
+]  # fmt: skip
 
 
 def has_lengths(source: VectorSource) -> bool:

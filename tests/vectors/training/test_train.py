@@ -16,6 +16,7 @@ from tests.oracles import skipgram
 from tests.oracles.skipgram import ngram_counts
 from trubleu.errors import DataError, UsageError
 from trubleu.execution.cache import Cache
+from trubleu.execution.progress import Bars
 from trubleu.vectors.store import VectorStore
 from trubleu.vectors.training import trainer as training
 from trubleu.vectors.training.checkpoint import Folder, State
@@ -217,11 +218,8 @@ def test_ctrl_c_leaves_a_checkpoint_within_an_epoch(
     options = small(orders=(1,), min_count=(5,))
     train_vectors([corpus], tmp_path / "a", options, threads=1)
 
-    class Interrupting:
+    class Interrupting(Bars):
         """Presses Ctrl-C as soon as the first part is done."""
-
-        def stage(self, _name: str, _total: int | None, _unit: str = "") -> Callable[[int], object]:
-            return lambda _done: None
 
         def note(self, text: str) -> None:
             assert text.startswith("epoch 1 of 2, loss ")
@@ -229,7 +227,7 @@ def test_ctrl_c_leaves_a_checkpoint_within_an_epoch(
 
     handler = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt, match=r"interrupted; continue with --resume, or remove .*b\.training"):
-        train_vectors([corpus], tmp_path / "b", options, threads=1, progress=Interrupting())
+        train_vectors([corpus], tmp_path / "b", options, threads=1, progress=Interrupting(quiet=True))
     assert signal.getsignal(signal.SIGINT) is handler
     state, matrices = Folder(tmp_path / "b", Cache()).read(options, known(corpus))
     assert (state.epoch, state.block) == (0, 1)

@@ -395,7 +395,7 @@ def test_an_engine_can_be_closed_before_training(
 ) -> None:
     events: list[str] = []
     meeting(monkeypatch, training, "count_corpus", lambda: events.append("counting"))
-    monkeypatch.setattr(training, "_train_on", lambda *_arguments: events.append("training"))
+    monkeypatch.setattr(training._Run, "train", lambda *_arguments: events.append("training"))
     for resume in (False, True):
         train_vectors(
             corpus, tmp_path / "a", OPTIONS, threads=1, resume=resume, after_counting=lambda: events.append("closed")

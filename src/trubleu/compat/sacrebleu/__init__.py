@@ -19,8 +19,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import sacrebleu as _theirs
+from sacrebleu import corpus_ter, sentence_ter
 
-from trubleu.compat.sacrebleu.metrics import BLEU, CHRF, TER, BLEUScore, CHRFScore, TERScore
+from trubleu.compat.sacrebleu.metrics import BLEU, CHRF, TER, BLEUScore, CHRFScore
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,34 +107,6 @@ def sentence_chrf(
     """Return the chrF of one text."""
     metric = CHRF(char_order, word_order, beta, whitespace=not remove_whitespace, eps_smoothing=eps_smoothing)
     score: CHRFScore = metric.sentence_score(hypothesis, references)
-    return score
-
-
-def corpus_ter(
-    hypotheses: Sequence[str],
-    references: Sequence[Sequence[str]],
-    normalized: bool = False,
-    no_punct: bool = False,
-    asian_support: bool = False,
-    case_sensitive: bool = False,
-) -> TERScore:
-    """Return the TER of a corpus."""
-    metric = TER(normalized, no_punct, asian_support, case_sensitive)
-    score: TERScore = metric.corpus_score(hypotheses, references)
-    return score
-
-
-def sentence_ter(
-    hypothesis: str,
-    references: Sequence[str],
-    normalized: bool = False,
-    no_punct: bool = False,
-    asian_support: bool = False,
-    case_sensitive: bool = False,
-) -> TERScore:
-    """Return the TER of one text."""
-    metric = TER(normalized, no_punct, asian_support, case_sensitive)
-    score: TERScore = metric.sentence_score(hypothesis, references)
     return score
 
 

@@ -15,7 +15,7 @@ from trubleu.simulate.studies.pool import (
     score_pool,
     weights_of,
 )
-from trubleu.simulate.studies.power import PowerRow, PowerStudy, power_study
+from trubleu.simulate.studies.power import PowerRow, PowerStudy, check_two, power_study
 
 __all__ = [
     "Condition",
@@ -28,6 +28,7 @@ __all__ = [
     "PowerStudy",
     "Scored",
     "SystemRow",
+    "check_two",
     "coverage_study",
     "draw_ratings",
     "make_conditions",

@@ -154,25 +154,21 @@ def coverage_study(
 
 
 def _row(system: str, scored: Scored, size: int, intervals: Sequence[Interval]) -> CoverageRow:
-    condition = scored.condition
     truth = float(scored.score(total(scored.rows[system])))
     low, high, scores = (
         np.array([getattr(interval, name) for interval in intervals]) for name in ("low", "high", "score")
     )
     covered = covering(low, high, truth)
-    sign = 1.0 if condition.metric.higher_is_better else -1.0
+    sign = 1.0 if scored.condition.metric.higher_is_better else -1.0
     under, over = int((high < truth).sum()), int((low > truth).sum())
     under, over = (under, over) if sign > 0 else (over, under)
     return CoverageRow(
         system=system,
-        metric=condition.name,
-        references=condition.references,
-        raters=condition.raters,
+        **scored.how,
         segments=size,
         sets=len(intervals),
         truth=sign * truth,
-        covered=covered.value,
-        covered_error=covered.error,
+        **covered.fields("covered"),
         below=under / len(intervals),
         above=over / len(intervals),
         width=float((high - low).mean()),

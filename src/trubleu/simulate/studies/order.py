@@ -164,21 +164,14 @@ def _row(scored: Scored, size: int, scores: NDArray[np.float64], truth: NDArray[
     kendall, spearman = (Mean.of(np.nan_to_num(each)) for each in (found.kendall, found.spearman))
     exact = Share.of(int(in_order(scores, truth).sum()), len(scores))
     best = Share.of(int(first_is_best(scores, truth).sum()), len(scores))
-    condition = scored.condition
     return OrderRow(
-        metric=condition.name,
-        references=condition.references,
-        raters=condition.raters,
+        **scored.how,
         segments=size,
         sets=len(scores),
-        kendall=kendall.value,
-        kendall_error=kendall.error,
-        spearman=spearman.value,
-        spearman_error=spearman.error,
-        exact=exact.value,
-        exact_error=exact.error,
-        best=best.value,
-        best_error=best.error,
+        **kendall.fields("kendall"),
+        **spearman.fields("spearman"),
+        **exact.fields("exact"),
+        **best.fields("best"),
     )
 
 
@@ -188,9 +181,7 @@ def _systems(pool: Pool, scored: Sequence[Scored], names: Sequence[str]) -> tupl
             system=name,
             quality=pool.quality(name),
             equal=pool.equal_share(name),
-            metric=each.condition.name,
-            references=each.condition.references,
-            raters=each.condition.raters,
+            **each.how,
             score=float(each.condition.metric.score(total(each.rows[name]))),
         )
         for name in names

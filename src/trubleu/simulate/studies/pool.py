@@ -8,7 +8,7 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -93,6 +93,10 @@ class Share(NamedTuple):
         share = hits / trials
         return cls(share, math.sqrt(share * (1.0 - share) / trials))
 
+    def fields(self, name: str) -> dict[str, Any]:
+        """Return both as fields of a row."""
+        return {name: self.value, f"{name}_error": self.error}
+
 
 class Mean(NamedTuple):
     """A mean of independent trials, with its standard error; the error of a single trial is not known.
@@ -111,6 +115,10 @@ class Mean(NamedTuple):
         """Return the mean of values."""
         error = float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else None
         return cls(float(values.mean()), error)
+
+    def fields(self, name: str) -> dict[str, Any]:
+        """Return both as fields of a row."""
+        return {name: self.value, f"{name}_error": self.error}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -448,6 +456,12 @@ class Scored:
     condition: Condition
     rows: Mapping[str, NDArray[np.float64]]
     left_out: float
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """The fields of a row that say how outputs were scored."""
+        condition = self.condition
+        return {"metric": condition.name, "references": condition.references, "raters": condition.raters}
 
     def score(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return scores of which the higher is the better, whatever the metric."""

@@ -13,7 +13,7 @@ from trubleu.simulate.studies.pool import Share, check_numbers, check_whole, dra
 from trubleu.stats import paired_bootstrap, paired_randomisation, total
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -143,16 +143,18 @@ def power_study(
     check_numbers("segments", segments, 2)
     check_whole("studies", studies, 1)
     better, other = _better_first(pool)
-    find = _Test(test, resamples, threads)
     told = steps("simulating studies", len(segments) * studies * len(scored))
     counts = np.zeros((len(scored), len(segments), 3), dtype=np.int64)
     for place, size in enumerate(segments):
         for number in range(studies):
             draw = draw_test_set(len(pool), size, number=number, seed=seed)
             for row, each in enumerate(scored):
-                counts[row, place] += find.outcomes(
-                    each, each.rows[better][draw.rows], each.rows[other][draw.rows], draw.swapped, number, seed
+                real, dealt = (
+                    _paired(each, *pair, test, resamples, resampling_seed(number, seed), threads)
+                    for pair in _pairs(each.rows[better][draw.rows], each.rows[other][draw.rows], draw.swapped)
                 )
+                sure = real.p < LEVEL
+                counts[row, place] += [sure and real.difference > 0, sure and real.difference < 0, dealt.p < LEVEL]
                 told(1)
     rows = []
     for row, each in enumerate(scored):
@@ -163,18 +165,13 @@ def power_study(
             rated = _texts(pool, condition.references) * size / len(pool) if condition.raters else None
             rows.append(
                 PowerRow(
-                    metric=condition.name,
-                    references=condition.references,
-                    raters=condition.raters,
+                    **each.how,
                     segments=size,
                     ratings=None if rated is None else round(rated * (condition.raters or 0)),
                     studies=studies,
-                    found=found.value,
-                    found_error=found.error,
-                    wrong=wrong.value,
-                    wrong_error=wrong.error,
-                    false_alarms=alarms.value,
-                    false_alarms_error=alarms.error,
+                    **found.fields("found"),
+                    **wrong.fields("wrong"),
+                    **alarms.fields("false_alarms"),
                     difference=one - two,
                     left_out=each.left_out,
                 )
@@ -216,33 +213,25 @@ def _texts(pool: Pool, references: int) -> int:
     return int(np.minimum(pool.candidates.reference_counts(), references).sum())
 
 
-class _Test:
-    """The paired test as users run it."""
+def _pairs(
+    a: NDArray[np.float64], b: NDArray[np.float64], swapped: NDArray[np.bool_]
+) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Yield the rows of two systems, and the same dealt anew, so that there is no difference between them."""
+    coins = swapped[:, np.newaxis]
+    yield a, b
+    yield np.where(coins, b, a), np.where(coins, a, b)
 
-    def __init__(self, test: TestName, resamples: int, threads: int | None) -> None:
-        self._test = test
-        self._resamples = resamples
-        self._threads = threads
 
-    def outcomes(
-        self,
-        scored: Scored,
-        a: NDArray[np.float64],
-        b: NDArray[np.float64],
-        swapped: NDArray[np.bool_],
-        number: int,
-        seed: int,
-    ) -> NDArray[np.int64]:
-        """Return as 0 or 1: A was found to be better; B was; a difference was found after outputs were dealt anew."""
-        coins = swapped[:, np.newaxis]
-        real = self._run(scored, a, b, resampling_seed(number, seed))
-        dealt = self._run(scored, np.where(coins, b, a), np.where(coins, a, b), resampling_seed(number, seed))
-        sure = real.p < LEVEL
-        return np.array([sure and real.difference > 0, sure and real.difference < 0, dealt.p < LEVEL], dtype=np.int64)
-
-    def _run(self, scored: Scored, a: NDArray[np.float64], b: NDArray[np.float64], seed: int) -> PairedTest:
-        if self._test == "randomisation":
-            return paired_randomisation(
-                a, b, scored.score, trials=self._resamples, resamples=1, seed=seed, threads=self._threads
-            )
-        return paired_bootstrap(a, b, scored.score, resamples=self._resamples, seed=seed, threads=self._threads)
+def _paired(
+    scored: Scored,
+    a: NDArray[np.float64],
+    b: NDArray[np.float64],
+    test: TestName,
+    resamples: int,
+    seed: int,
+    threads: int | None,
+) -> PairedTest:
+    """Return the paired test as users run it."""
+    if test == "randomisation":
+        return paired_randomisation(a, b, scored.score, trials=resamples, resamples=1, seed=seed, threads=threads)
+    return paired_bootstrap(a, b, scored.score, resamples=resamples, seed=seed, threads=threads)

@@ -8,7 +8,8 @@ finished, orders and parts of them, is found again after an interruption.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from trubleu.errors import DataError
 from trubleu.files.paths import name_of
@@ -19,23 +20,18 @@ from trubleu.vectors.training.vocabulary import Level, Vocabulary
 from trubleu.vectors.training.word_counts import contents_of, jobs_of, merge_words, read_ranges
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from trubleu.execution import Engine
     from trubleu.execution.cache import Cache
+    from trubleu.execution.progress import Bars
     from trubleu.files.arrays import ArrayFile
     from trubleu.files.paths import PathLike
     from trubleu.vectors.training.checkpoint import Folder
+    from trubleu.vectors.training.number_files import Parts
     from trubleu.vectors.training.options import TrainingOptions
-
-
-class Stages(Protocol):
-    """Whoever shows how far a count is."""
-
-    def stage(self, name: str, total: int | None, unit: str = ...) -> Callable[[int], object]:
-        """Begin a stage of so many steps, if that is known, and return what is told of steps done."""
 
 
 class Counted(NamedTuple):
@@ -52,7 +48,7 @@ class Counted(NamedTuple):
 
 
 def count_corpus(
-    corpus: Sequence[PathLike], folder: Folder, options: TrainingOptions, engine: Engine, shown: Stages, cache: Cache
+    corpus: Sequence[PathLike], folder: Folder, options: TrainingOptions, engine: Engine, shown: Bars, cache: Cache
 ) -> Counted:
     """Count words and n-grams, and write the corpus as numbers to the folder of a training.
 
@@ -78,7 +74,7 @@ def count_corpus(
     UsageError
         If the folder cannot be written.
     """
-    count = _Count(corpus, folder, options, engine, shown, cache)
+    count = _Count(corpus, folder, options, engine, shown, cache, folder.parts())
     vocabulary = count.words()
     for order in range(2, options.orders[-1] + 1):
         count.check_listed()
@@ -88,25 +84,21 @@ def count_corpus(
     return Counted(vocabulary, count.levels, checksums, count.corpus)
 
 
+@dataclass(slots=True)
 class _Count:
     """Goes from order to order; what each depends on is what those before it depend on, and a little more."""
 
-    def __init__(
-        self,
-        corpus: Sequence[PathLike],
-        folder: Folder,
-        options: TrainingOptions,
-        engine: Engine,
-        shown: Stages,
-        cache: Cache,
-    ) -> None:
-        self._corpus, self._folder, self._options, self._engine, self._shown = corpus, folder, options, engine, shown
-        self._cache = cache
-        self._parts = folder.parts()
-        self._job = ""
-        self.levels: list[Level] = []
-        self.checksums: dict[int, str] = {}
-        self.corpus: list[tuple[str, str]] = []
+    _corpus: Sequence[PathLike]
+    _folder: Folder
+    _options: TrainingOptions
+    _engine: Engine
+    _shown: Bars
+    _cache: Cache
+    _parts: Parts
+    _job: str = ""
+    levels: list[Level] = field(default_factory=list)
+    checksums: dict[int, str] = field(default_factory=dict)
+    corpus: list[tuple[str, str]] = field(default_factory=list)
 
     def words(self) -> Vocabulary:
         """Count words."""
@@ -193,10 +185,10 @@ class _Count:
         )
 
     def _finished(self, order: int) -> ArrayFile | None:
-        return self._parts.finished(_level_part(order), lambda: self._job)
+        return self._parts.finished(_level_part(order), self._job)
 
     def _is_encoded(self, order: int) -> bool:
-        found = self._parts.finished(_coded(order), lambda: self._job)
+        found = self._parts.finished(_coded(order), self._job)
         if found is not None:
             self.checksums[order] = found.header["checksum"]
         return found is not None

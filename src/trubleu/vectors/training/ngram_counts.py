@@ -122,7 +122,7 @@ class CountPairs:
         self.parts.check_reachable()
         name = f"{self.name}-{places.number}"
         job = job_of(self.job, self.usable, self.least, places.first, places.count, BUCKETS)
-        if (found := self.parts.finished(name, lambda: job)) is not None:
+        if (found := self.parts.finished(name, job)) is not None:
             return _counted(found.array("begins"), job, reused=True)
         firsts, seconds, counts = self._pairs(places)
         bucket = _buckets(firsts, seconds)
@@ -232,7 +232,7 @@ class SumPairs:
         self.parts.check_reachable()
         name = f"{self.name}-{buckets.number}"
         job = job_of(self.ranges, self.least, buckets.first, buckets.end)
-        if self.parts.finished(name, lambda: job) is not None:
+        if self.parts.finished(name, job) is not None:
             return job
         counter = kernels.PairCounter(self.usable, self.least, MOST_PAIRS)
         more = True
@@ -329,7 +329,7 @@ class EncodePairs:
         self.parts.check_reachable()
         name = f"{self.name}-{places.number}"
         job = job_of(self.job, places.first, places.count)
-        if self.parts.finished(name, lambda: job) is not None:
+        if self.parts.finished(name, job) is not None:
             return job
         with writing(self.parts.numbers(name)) as write:
             for numbers in chunks(Path(places.path), places.first, places.count, overlap=1):

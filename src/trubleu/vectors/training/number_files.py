@@ -144,7 +144,7 @@ class Parts:
         """Return the file of numbers beside a part."""
         return Path(self.folder, f"{name}.ids")
 
-    def finished(self, name: str, job: Callable[[], str]) -> ArrayFile | None:
+    def finished(self, name: str, job: str) -> ArrayFile | None:
         """Return a part if it was made from the same job and with the key, and nothing of it was damaged since.
 
         Parameters
@@ -152,7 +152,7 @@ class Parts:
         name
             The part; its numbers, if it has any, lie beside it.
         job
-            What it depends on; asked for only if there is a part.
+            What it depends on.
         """
         if not self.path(name).exists():
             return None
@@ -160,7 +160,7 @@ class Parts:
             file = ArrayFile(self.path(name), PART, key=self.key)
             for array in file.lengths:
                 file.array(array)
-            if (file.header["part"], file.header["job"]) != (name, job()):
+            if (file.header["part"], file.header["job"]) != (name, job):
                 return None
             if "checksum" in file.header and checksum_of(self.numbers(name)) != file.header["checksum"]:
                 return None

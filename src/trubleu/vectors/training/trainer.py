@@ -8,13 +8,14 @@ import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from trubleu.errors import BadPartitionsError, DataError, UsageError
 from trubleu.execution.cache import Cache
 from trubleu.execution.local import InThisProcess
+from trubleu.execution.progress import Bars
 from trubleu.files import paths
 from trubleu.files.lines import open_bytes
 from trubleu.files.paths import check_standard_input_once, is_standard, name_of
@@ -43,24 +44,6 @@ if TYPE_CHECKING:
 _BLOCKS_A_CALL: Final = 32  # some tenths of a second, between which Ctrl-C is heard and progress is told
 _BLOCKS_A_THREAD: Final = 16  # at least: threads wait for each other at the end of a call
 _ROWS: Final = 1 << 14  # of a matrix looked at together
-
-
-class Progress(Protocol):
-    """Whoever shows how far a training is."""
-
-    def stage(self, name: str, total: int | None, unit: str = ...) -> Callable[[int], object]:
-        """Begin a stage of so many steps, if that is known, and return what is told of steps done."""
-
-    def note(self, text: str) -> None:
-        """Show something beside the present stage."""
-
-
-class _Silent:
-    def stage(self, _name: str, _total: int | None, _unit: str = "") -> Callable[[int], object]:
-        return lambda _done: None
-
-    def note(self, text: str) -> None:
-        pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +79,7 @@ def train_vectors(
     engine: Engine | None = None,
     after_counting: Callable[[], object] | None = None,
     cache: Cache | None = None,
-    progress: Progress | None = None,
+    progress: Bars | None = None,
 ) -> Training:
     r"""Train vectors of words and n-grams from text, and write them to a store.
 
@@ -156,7 +139,6 @@ def train_vectors(
     ('do not', 'not like')
     """
     options = options or TrainingOptions()
-    shown: Progress = progress or _Silent()
     workers = resolve_threads(threads, 1, worth=1)
     if dtype not in PRECISIONS:
         raise UsageError(f"dtype {dtype} is not known; known: {', '.join(PRECISIONS)}")
@@ -165,61 +147,23 @@ def train_vectors(
     cache = cache or Cache()
     resume = resume and not cache.anew
     folder = Folder(out, cache)
+    run = _Run(corpus, out, options, folder, workers, dtype, progress or Bars(quiet=True))
     with cache.checked(), folder.locked(resume=resume):
         if resume and folder.has_checkpoint():
             folder.check_options(options)
-            known = _compared(corpus, engine or InThisProcess(), shown)
-            state, matrices = folder.read(options, known)
+            run.compare(engine or InThisProcess())
+            state, matrices = folder.read(options, run.known)
             models = 1 if options.mode == "joint" else len(options.orders)
             cache.count(state.model * options.epochs + state.epoch % options.epochs, models * options.epochs)
         else:
-            known = _count(corpus, folder, options, engine, shown, cache, resume=resume)
+            run.count(engine or InThisProcess(), cache, resume=resume)
             state, matrices = State(), None
         if after_counting is not None:
             after_counting()
         try:
-            return _train_on(folder, corpus, known, out, options, state, matrices, workers, dtype, shown)
+            return run.train(state, matrices)
         except KeyboardInterrupt as stop:
             raise KeyboardInterrupt(f"interrupted; continue with --resume, or remove {folder.path}") from stop
-
-
-def _compared(corpus: Sequence[PathLike], engine: Engine, shown: Progress) -> list[tuple[str, str]]:
-    """Return what tells the corpus from another, for which all of it is read."""
-    ranges = text_ranges(corpus)
-    tell = shown.stage("comparing", len(ranges), " ranges")
-    return fingerprints(ranges, contents_of(ranges, engine, tell))
-
-
-def _train_on(
-    folder: Folder,
-    corpus: Sequence[PathLike],
-    known: Sequence[tuple[str, str]],
-    out: PathLike,
-    options: TrainingOptions,
-    state: State,
-    matrices: tuple[Rows, Rows] | None,
-    threads: int,
-    dtype: Precision,
-    shown: Progress,
-) -> Training:
-    """Train all models from a state on, and write the store."""
-    vocabulary, levels = folder.read_vocabulary()
-    materials = _materials(folder, levels, options)
-    folder.check_fits(state, matrices, [_shape(material, options) for material in materials])
-    save = _Saver(folder, options, known)
-    while state.model < len(materials):
-        model = Model.build(materials[state.model], options, matrices)
-        matrices = None
-        state = _train_model(model, materials[state.model], options, state, threads, shown, save)
-        rows = model.input
-        del model  # and with it the output matrix
-        folder.write_finished(state.model, rows[:, : options.dim])
-        del rows
-        state = state.after_model()
-        save(state)
-    made = _write_store(folder, out, corpus, vocabulary, levels, options, state, dtype, shown)
-    folder.remove()
-    return made
 
 
 def _check_paths(corpus: Sequence[PathLike], out: PathLike) -> None:
@@ -239,40 +183,123 @@ def _check_paths(corpus: Sequence[PathLike], out: PathLike) -> None:
             raise UsageError(f"{name_of(out)} is part of the corpus and would be lost; write to another file")
 
 
-def _count(
-    corpus: Sequence[PathLike],
-    folder: Folder,
-    options: TrainingOptions,
-    engine: Engine | None,
-    shown: Progress,
-    cache: Cache,
-    *,
-    resume: bool,
-) -> list[tuple[str, str]]:
-    """Count words and n-grams, write the first checkpoint, and return what tells the corpus from another."""
-    if not resume:
-        folder.begin()
-    try:
-        counted = count_corpus(corpus, folder, options, engine or InThisProcess(), shown, cache)
-    except KeyboardInterrupt as stop:
-        if folder.sweep():
-            raise KeyboardInterrupt(f"interrupted; continue with --resume, or remove {folder.path}") from stop
-        folder.remove()
-        raise
-    except BadPartitionsError as error:  # the others are finished, and need not be done again
-        raise BadPartitionsError(f"{error}; repair that, and continue with --resume", error.partitions) from error
-    except DataError as error:
-        if folder.sweep():
-            raise DataError(f"{error}; continue with --resume") from error
-        folder.remove()
-        raise
-    finally:
-        folder.sweep()
-    folder.training = job_of(options.to_dict(), counted.corpus)
-    folder.write_vocabulary(counted.vocabulary, counted.levels, counted.checksums)
-    folder.write(options, counted.corpus, State())
-    folder.tidy(options.orders)
-    return counted.corpus
+@dataclass(slots=True)
+class _Run:
+    """One training, from counting to the store; ``known`` tells the corpus from another, once it was read."""
+
+    corpus: Sequence[PathLike]
+    out: PathLike
+    options: TrainingOptions
+    folder: Folder
+    threads: int
+    dtype: Precision
+    shown: Bars
+    known: Sequence[tuple[str, str]] = ()
+
+    def compare(self, engine: Engine) -> None:
+        """Read the corpus only to tell it from another."""
+        ranges = text_ranges(self.corpus)
+        tell = self.shown.stage("comparing", len(ranges), " ranges")
+        self.known = fingerprints(ranges, contents_of(ranges, engine, tell))
+
+    def count(self, engine: Engine, cache: Cache, *, resume: bool) -> None:
+        """Count words and n-grams, and write the first checkpoint."""
+        folder = self.folder
+        if not resume:
+            folder.begin()
+        try:
+            counted = count_corpus(self.corpus, folder, self.options, engine, self.shown, cache)
+        except KeyboardInterrupt as stop:
+            if folder.sweep():
+                raise KeyboardInterrupt(f"interrupted; continue with --resume, or remove {folder.path}") from stop
+            folder.remove()
+            raise
+        except BadPartitionsError as error:  # the others are finished, and need not be done again
+            raise BadPartitionsError(f"{error}; repair that, and continue with --resume", error.partitions) from error
+        except DataError as error:
+            if folder.sweep():
+                raise DataError(f"{error}; continue with --resume") from error
+            folder.remove()
+            raise
+        finally:
+            folder.sweep()
+        self.known = counted.corpus
+        folder.training = job_of(self.options.to_dict(), self.known)
+        folder.write_vocabulary(counted.vocabulary, counted.levels, counted.checksums)
+        folder.write(self.options, self.known, State())
+        folder.tidy(self.options.orders)
+
+    def save(self, state: State, matrices: Sequence[Rows] = ()) -> None:
+        """Write a checkpoint."""
+        self.folder.write(self.options, self.known, state, matrices)
+
+    def train(self, state: State, matrices: tuple[Rows, Rows] | None) -> Training:
+        """Train all models from a state on, and write the store."""
+        vocabulary, levels = self.folder.read_vocabulary()
+        materials = _materials(self.folder, levels, self.options)
+        self.folder.check_fits(state, matrices, [_shape(material, self.options) for material in materials])
+        while state.model < len(materials):
+            model = Model.build(materials[state.model], self.options, matrices)
+            matrices = None
+            state = self._train_model(model, materials[state.model], state)
+            rows = model.input
+            del model  # and with it the output matrix
+            self.folder.write_finished(state.model, rows[:, : self.options.dim])
+            del rows
+            state = state.after_model()
+            self.save(state)
+        made = self._write_store(vocabulary, levels, state)
+        self.folder.remove()
+        return made
+
+    def _train_model(self, model: Model, material: Material, state: State) -> State:
+        """Train one model to its end, and return the state after its last epoch."""
+        blocks, places, epochs = material.blocks, material.places, self.options.epochs
+        a_call = max(_BLOCKS_A_CALL, _BLOCKS_A_THREAD * self.threads)
+        name = "training" if self.options.mode == "joint" else f"training, order {material.orders[0]}"
+        tell = self.shown.stage(name, epochs * places, " words")
+        tell(state.epoch * places + state.block * places // blocks)
+        with _interrupts() as interrupted:
+            while state.epoch < epochs:
+                while state.block < blocks:
+                    last = min(state.block + a_call, blocks)
+                    _, pairs, loss = model.train(state.epoch, state.block, last, self.threads)
+                    tell(last * places // blocks - state.block * places // blocks)
+                    self.shown.note(f"epoch {state.epoch + 1} of {epochs}, loss {loss / max(pairs, 1):.3f}")
+                    state = replace(state, block=last, pairs=state.pairs + pairs, loss=state.loss + loss)
+                    if interrupted.is_set():
+                        self.save(state, (model.input, model.output))
+                        raise KeyboardInterrupt
+                if problem := _problem(model, material, state):
+                    self.folder.remove()  # it leads nowhere
+                    raise DataError(problem)
+                state = state.after_epoch()
+                if state.epoch < epochs:
+                    self.save(state, (model.input, model.output))
+        return state
+
+    def _write_store(self, vocabulary: Vocabulary, levels: Sequence[Level], state: State) -> Training:
+        self.shown.stage("writing", None, "")
+        options, words = self.options, vocabulary.words()
+        ngrams: list[str] = []
+        counts, entries = [], {}
+        for order, least in zip(options.orders, options.min_count, strict=True):
+            entries[order] = levels[order - 1].at_least(least)
+            ngrams += spell(words, levels, order, entries[order])
+            counts.append(levels[order - 1].counts[: entries[order]])
+        rows = [len(ngrams)] if options.mode == "joint" else [*entries.values()]
+        names = ", ".join(paths.base_name(name_of(path)) for path in self.corpus)
+        VectorStore.write(
+            self.out,
+            ngrams,
+            _all_vectors(self.folder, rows, options.dim),
+            counts=np.concatenate(counts),
+            orders=options.orders,
+            options=options.to_dict() | {"corpus": names, "words": vocabulary.total},
+            dtype=self.dtype,
+        )
+        path = os.fspath(self.out) if paths.is_remote(self.out) else Path(self.out)
+        return Training(path=path, entries=entries, words=vocabulary.total, losses=state.losses)
 
 
 def _materials(folder: Folder, levels: Sequence[Level], options: TrainingOptions) -> list[Material]:
@@ -292,55 +319,6 @@ def _materials(folder: Folder, levels: Sequence[Level], options: TrainingOptions
             )
         )
     return materials
-
-
-class _Saver:
-    """Writes checkpoints of one training."""
-
-    def __init__(self, folder: Folder, options: TrainingOptions, corpus: Sequence[tuple[str, str]]) -> None:
-        self._folder, self._options, self._corpus = folder, options, corpus
-
-    def __call__(self, state: State, matrices: Sequence[Rows] = ()) -> None:
-        self._folder.write(self._options, self._corpus, state, matrices)
-
-    def give_up(self) -> None:
-        """Remove all checkpoints of a training that leads nowhere."""
-        self._folder.remove()
-
-
-def _train_model(
-    model: Model,
-    material: Material,
-    options: TrainingOptions,
-    state: State,
-    threads: int,
-    shown: Progress,
-    save: _Saver,
-) -> State:
-    """Train one model to its end, and return the state after its last epoch."""
-    blocks, places = material.blocks, material.places
-    a_call = max(_BLOCKS_A_CALL, _BLOCKS_A_THREAD * threads)
-    name = "training" if options.mode == "joint" else f"training, order {material.orders[0]}"
-    tell = shown.stage(name, options.epochs * places, " words")
-    tell(state.epoch * places + state.block * places // blocks)
-    with _interrupts() as interrupted:
-        while state.epoch < options.epochs:
-            while state.block < blocks:
-                last = min(state.block + a_call, blocks)
-                _, pairs, loss = model.train(state.epoch, state.block, last, threads)
-                tell(last * places // blocks - state.block * places // blocks)
-                shown.note(f"epoch {state.epoch + 1} of {options.epochs}, loss {loss / max(pairs, 1):.3f}")
-                state = replace(state, block=last, pairs=state.pairs + pairs, loss=state.loss + loss)
-                if interrupted.is_set():
-                    save(state, (model.input, model.output))
-                    raise KeyboardInterrupt
-            if problem := _problem(model, material, state):
-                save.give_up()
-                raise DataError(problem)
-            state = state.after_epoch()
-            if state.epoch < options.epochs:
-                save(state, (model.input, model.output))
-    return state
 
 
 def _problem(model: Model, material: Material, state: State) -> str | None:
@@ -375,39 +353,6 @@ def _interrupts() -> Iterator[threading.Event]:
         yield asked
     finally:
         signal.signal(signal.SIGINT, usual)
-
-
-def _write_store(
-    folder: Folder,
-    out: PathLike,
-    corpus: Sequence[PathLike],
-    vocabulary: Vocabulary,
-    levels: Sequence[Level],
-    options: TrainingOptions,
-    state: State,
-    dtype: Precision,
-    shown: Progress,
-) -> Training:
-    shown.stage("writing", None, "")
-    words = vocabulary.words()
-    ngrams: list[str] = []
-    counts, entries = [], {}
-    for order, least in zip(options.orders, options.min_count, strict=True):
-        entries[order] = levels[order - 1].at_least(least)
-        ngrams += spell(words, levels, order, entries[order])
-        counts.append(levels[order - 1].counts[: entries[order]])
-    VectorStore.write(
-        out,
-        ngrams,
-        _all_vectors(folder, [len(ngrams)] if options.mode == "joint" else [*entries.values()], options.dim),
-        counts=np.concatenate(counts),
-        orders=options.orders,
-        options=options.to_dict()
-        | {"corpus": ", ".join(paths.base_name(name_of(path)) for path in corpus), "words": vocabulary.total},
-        dtype=dtype,
-    )
-    path = os.fspath(out) if paths.is_remote(out) else Path(out)
-    return Training(path=path, entries=entries, words=vocabulary.total, losses=state.losses)
 
 
 def _shape(material: Material, options: TrainingOptions) -> tuple[int, int, int]:

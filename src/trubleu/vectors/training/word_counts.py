@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from trubleu.vectors.training.number_files import (
 from trubleu.vectors.training.vocabulary import Level, Vocabulary
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -85,7 +85,7 @@ class ReadWords:
         found = None
         if not text.comes_once and self.parts.path(part).exists():
             content = text.digest()
-            found = self.parts.finished(part, lambda: self._job(text, content))
+            found = self.parts.finished(part, self._job(text, content))
         if found is None:
             content = self._read(text, part)
         size = self.parts.numbers(part).stat().st_size // np.dtype(np.uint32).itemsize
@@ -143,17 +143,13 @@ def read_ranges(
         If some of several cannot be. The others are finished, unless it was a pipe that could not be read.
     """
     found: dict[int, WordsRead] = {}
-    here = [text for text in ranges if text.comes_once]
-    try:
-        for where, some_of in ((InThisProcess(), here), (engine, [text for text in ranges if not text.comes_once])):
-            in_process = isinstance(where, InThisProcess)
-            work = ReadWords(parts, options.tokenize, options.lowercase, tell if in_process else None)
-            for text, read in where.map(work, some_of):
-                found[text.number] = read
-                if not in_process:
-                    tell(read.size)
-    except BadPartitionsError as error:
-        raise _by_file(error, ranges) from error
+    for where, some_of in _shared_out(ranges, engine):
+        in_process = isinstance(where, InThisProcess)
+        work = ReadWords(parts, options.tokenize, options.lowercase, tell if in_process else None)
+        for text, read in _mapped(where, work, some_of, ranges):
+            found[text.number] = read
+            if not in_process:
+                tell(read.size)
     return [found[text.number] for text in ranges]
 
 
@@ -166,14 +162,26 @@ def contents_of(ranges: Sequence[TextRange], engine: Engine, tell: Tell) -> list
         As in `read_ranges`.
     """
     found: dict[int, str] = {}
+    for where, some_of in _shared_out(ranges, engine):
+        for text, content in _mapped(where, _digest, some_of, ranges):
+            found[text.number] = content
+            tell(1)
+    return [found[text.number] for text in ranges]
+
+
+def _shared_out(ranges: Sequence[TextRange], engine: Engine) -> list[tuple[Engine, list[TextRange]]]:
+    """Return who reads what: pipes are read here, and first."""
     here = [text for text in ranges if text.comes_once]
+    return [(InThisProcess(), here), (engine, [text for text in ranges if not text.comes_once])]
+
+
+def _mapped(
+    engine: Engine, work: Callable[[TextRange, None], Any], some_of: Sequence[TextRange], ranges: Sequence[TextRange]
+) -> Iterator[tuple[TextRange, Any]]:
     try:
-        for where, some_of in ((InThisProcess(), here), (engine, [text for text in ranges if not text.comes_once])):
-            for text, content in where.map(_digest, some_of, progress=lambda _text: tell(1)):
-                found[text.number] = content
+        yield from engine.map(work, some_of)
     except BadPartitionsError as error:
         raise _by_file(error, ranges) from error
-    return [found[text.number] for text in ranges]
 
 
 def jobs_of(ranges: Sequence[TextRange], contents: Sequence[str], options: TrainingOptions) -> list[str]:
