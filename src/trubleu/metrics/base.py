@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self
 
 import numpy as np
 
@@ -93,6 +93,13 @@ class FResult(Result):
         return f"{self.metric} = {self.score:.2f} (P = {self.precision:.1f} R = {self.recall:.1f})"
 
 
+class Compared(Protocol):
+    """Outputs that were compared with each of their references."""
+
+    def rows(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return the statistics against a choice of the references; those of a segment without any mean nothing."""
+
+
 class Metric(ABC):
     """Statistics per segment that add up, and a score of their sum.
 
@@ -168,6 +175,18 @@ class Metric(ABC):
         progress
             Called with the number of segments done since the last call.
         """
+
+    def compared(
+        self,
+        outputs: Sequence[str],  # noqa: ARG002
+        references: References,  # noqa: ARG002
+        threads: int | None = None,  # noqa: ARG002
+    ) -> Compared | None:
+        """Return outputs compared with each reference once, if rows against any choice of them follow from that.
+
+        Every segment has a reference, and a metric that learns does so from all that are chosen.
+        """
+        return None
 
     @abstractmethod
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:

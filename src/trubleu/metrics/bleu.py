@@ -15,6 +15,7 @@ import numpy as np
 from trubleu.errors import DataError
 from trubleu.metrics.base import (
     AnyReferences,
+    Compared,
     Progress,
     Result,
     as_references,
@@ -23,6 +24,7 @@ from trubleu.metrics.base import (
     reference_number,
     smoothing_text,
 )
+from trubleu.metrics.chosen_references import ComparedNgrams
 from trubleu.metrics.matching import NgramMetric
 from trubleu.signature import Signature, make_signature
 from trubleu.stats import total
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from trubleu.data import References
 
 class Counts(NamedTuple):
     """Summed statistics by name; orders are the last axis of the three arrays of counts."""
@@ -244,6 +247,10 @@ class Bleu(BleuOptions):
     ) -> NDArray[np.float64]:
         """Return lengths of hypothesis and reference, clipped matches by order and n-grams by order."""
         return self.matching.statistics(outputs, as_references(references, outputs), None, threads, progress)
+
+    def compared(self, outputs: Sequence[str], references: References, threads: int | None = None) -> Compared | None:
+        """Return outputs compared with each reference once."""
+        return ComparedNgrams.of(self.matching, outputs, references, None, threads)
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return BLEU on 0 to 100 for each row of summed statistics."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache, partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from trubleu.data.prepared import SLICE
 from trubleu.errors import UsageError
 from trubleu.metrics.base import (
     AnyReferences,
+    Compared,
     FResult,
     Metric,
     Progress,
@@ -106,6 +107,20 @@ class ChrF(Metric):
                 progress(last - first)
         return rows
 
+    def compared(self, outputs: Sequence[str], references: References, threads: int | None = None) -> Compared | None:
+        """Return outputs compared with each reference once."""
+        texts = tuple(np.repeat(np.array(outputs, dtype=object), references.reference_counts()).tolist())
+        alone = kernels.ChrfReferences(
+            references.texts,
+            np.arange(references.count + 1),
+            self._options(),
+            0,
+            references.count,
+            resolve_threads(threads, references.count),
+        )
+        rows = alone.statistics(texts, self._options(), resolve_threads(threads, references.count))
+        return _ComparedChrF(references.offsets, rows, self.score(rows))
+
     def _options(self) -> kernels.ChrfOptions:
         factor = self.beta**2
         return kernels.ChrfOptions(
@@ -171,6 +186,21 @@ class ChrF(Metric):
             space=self.whitespace,
             sacrebleu=_sacrebleu_version(),
         )
+
+
+class _ComparedChrF(NamedTuple):
+    """The statistics and the score of an output beside each reference."""
+
+    offsets: NDArray[np.int64]
+    statistics: NDArray[np.float64]
+    scores: NDArray[np.float64]
+
+    def rows(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return the statistics of the first of the best references among those that are chosen."""
+        scores = np.where(chosen, self.scores, -1.0)
+        best = np.maximum.reduceat(scores, self.offsets[:-1])
+        places = np.flatnonzero(scores == np.repeat(best, np.diff(self.offsets)))
+        return self.statistics[places[np.searchsorted(places, self.offsets[:-1])]]
 
 
 @cache

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from trubleu.errors import DataError, UsageError
-from trubleu.metrics.base import AnyReferences, check_flag, reference_number
+from trubleu.metrics.base import AnyReferences, Compared, check_flag, reference_number
+from trubleu.metrics.chosen_references import NgramMatches
 from trubleu.metrics.corpus_weights import Corpus, Counted, NgramCounts, Part, WeightedNgramMetric
 from trubleu.metrics.matching import check_width
 from trubleu.metrics.meteor.lexicon import Stemmer
@@ -16,8 +18,11 @@ from trubleu.native import kernels
 from trubleu.signature import Signature, make_signature
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
+    from trubleu.data import References
     from trubleu.text.tokenizers import Spec
 
 
@@ -69,9 +74,9 @@ class Cider(WeightedNgramMetric):
         if stem:
             self._stemming: Stemmer | None = Stemmer("porter", "stem=true")
 
-    def check_known(self, known: NgramCounts, *, own: bool) -> None:
+    def check_known(self, segments: int, *, own: bool) -> None:
         """Refuse a single segment, as every n-gram is in all segments then."""
-        if known.segments == 1:
+        if segments == 1:
             where, remedy = "there is", "score more of them together, or name a corpus to learn from: corpus=FILE"
             if not own:
                 where, remedy = "what it learns from has", "let it learn from more"
@@ -79,6 +84,15 @@ class Cider(WeightedNgramMetric):
                 f"{self.name} weighs an n-gram by the share of segments that have it, and {where} one segment only; "
                 f"{remedy}"
             )
+
+    def compared(self, outputs: Sequence[str], references: References, threads: int | None = None) -> Compared | None:
+        """Return outputs compared with each reference once; n-grams are weighed by those that are chosen."""
+        if self.stem or not self.learns:
+            return None
+        matches = NgramMatches.of(
+            outputs, references, self.tokenizer, lowercase=self.lowercase, order=self.order, threads=threads
+        )
+        return _ComparedCider(self, matches)
 
     def _rows(self, part: Part) -> NDArray[np.float64]:
         """Return (score, 1)."""
@@ -122,6 +136,36 @@ class Cider(WeightedNgramMetric):
 
     def _own_pairs(self) -> dict[str, Any]:
         return {}
+
+
+@dataclass(frozen=True, slots=True)
+class _ComparedCider:
+    """Outputs beside each reference, as CIDEr weighs n-grams."""
+
+    metric: Cider
+    matches: NgramMatches
+
+    def rows(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return (score, 1) of each segment against a choice of its references."""
+        ngrams, sigma = self.matches.ngrams, self.metric.sigma
+        self.metric.check_known(ngrams.segments(chosen), own=True)
+        weights = ngrams.idf_weights(chosen, self.metric.order)
+        alike = np.zeros(len(chosen))
+        for order, matches in enumerate(self.matches.matches[: self.metric.order], 1):
+            level, squares, norms = ngrams.level(order), weights.squares[order - 1], weights.norms[order - 1]
+            own = np.bincount(matches.segment, matches.said**2 * squares[matches.number], len(ngrams.offsets) - 1)
+            reference, held = level.reference[matches.entry], level.often[matches.entry]
+            said = matches.said[matches.matched]
+            products = (np.minimum(said, held) if sigma else said) * held * squares[level.number[matches.entry]]
+            both = np.sqrt(own[ngrams.segment_of] * norms)
+            shared = np.bincount(reference, products, len(chosen))
+            alike += np.divide(shared, both, out=np.zeros(len(chosen)), where=both > 0)
+        if sigma:
+            longer = (self.matches.lengths[ngrams.segment_of] - ngrams.lengths) / sigma
+            alike *= np.exp(-(longer**2) / 2)
+        sums, counts = (np.add.reduceat(each * chosen, ngrams.offsets[:-1]) for each in (alike, np.ones(len(chosen))))
+        scores = 10 * sums / np.maximum(counts, 1) / self.metric.order
+        return np.column_stack([scores, np.ones(len(scores))])
 
 
 class CiderD(Cider):

@@ -206,7 +206,7 @@ class LearningMetric(Metric):
         other._learned = learned  # noqa: SLF001 - it is one of us
         return other
 
-    def check_known(self, known: NgramCounts, *, own: bool) -> None:
+    def check_known(self, segments: int, *, own: bool) -> None:
         """Refuse too little to learn from; ``own`` says whether it is what outputs are scored against.
 
         Raises
@@ -307,7 +307,7 @@ class WeightedNgramMetric(LearningMetric):
         threads = resolve_threads(threads, len(texts) + segments.count)
         words = self._words(segments, threads)
         known = self._known(segments, threads)
-        self.check_known(known, own=self.learns)
+        self.check_known(known.segments, own=self.learns)
         lines = kernel_texts(tuple(texts), self.tokenizer, self.lowercase)[0]
         rows = []
         for first in range(0, len(texts), SLICE):

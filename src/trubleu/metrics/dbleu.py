@@ -12,8 +12,9 @@ import numpy as np
 from trubleu.data import PreparedReferences, References
 from trubleu.data.weights import weight_problem
 from trubleu.errors import CountedWarning, DataError, UsageError, some
-from trubleu.metrics.base import AnyReferences, Metric, Progress, as_references, check_choice
+from trubleu.metrics.base import AnyReferences, Compared, Metric, Progress, as_references, check_choice
 from trubleu.metrics.bleu import Bleu, BleuParts, Counts, bleu
+from trubleu.metrics.chosen_references import ComparedNgrams
 from trubleu.metrics.matching import NgramMetric
 from trubleu.signature import number_text
 
@@ -225,6 +226,15 @@ class DeltaBleu(WeightedNgrams, Bleu):
         rows = self.matching.statistics(outputs, references, weights, threads, progress)
         rows[skipped] = 0.0
         return rows
+
+    def compared(self, outputs: Sequence[str], references: References, threads: int | None = None) -> Compared | None:
+        """Return outputs compared with each reference once."""
+        if self.definition != "paper":
+            return None
+        weights = all_rated(references, self.policy.unrated_as).weights
+        return ComparedNgrams.of(
+            self.matching, outputs, references, np.ones(references.count) if weights is None else weights, threads
+        )
 
     def without_weights(self) -> str:
         """Say what the metric is if all weights are 1."""

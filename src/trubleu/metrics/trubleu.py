@@ -15,6 +15,7 @@ from trubleu.data.prepared import kernel_texts
 from trubleu.errors import DataError, TrubleuWarning, UsageError
 from trubleu.metrics.base import (
     AnyReferences,
+    Compared,
     Progress,
     as_references,
     check_choice,
@@ -27,7 +28,7 @@ from trubleu.metrics.bleu2vec.alignment import WORTH_THREADS, slices
 from trubleu.metrics.bleu2vec.bleu2vec import ENOUGH_WORDS, warn_of_texts
 from trubleu.metrics.bleu2vec.vectors import NOTHING, HeldWords, soft_vectors
 from trubleu.metrics.corpus_weights import Counted, LearningMetric, NgramCounts
-from trubleu.metrics.dbleu import WeightPolicy
+from trubleu.metrics.dbleu import WeightPolicy, all_rated
 from trubleu.metrics.matching import check_texts, check_width, kept_part, warn_of_empty, warn_of_unsplit
 from trubleu.native import kernels, resolve_threads
 from trubleu.signature import Signature, make_signature, number_text
@@ -269,6 +270,22 @@ class TruBleu(LearningMetric):
         rows_of_scores[skipped] = 0.0
         return rows_of_scores
 
+    def compared(self, outputs: Sequence[str], references: References, threads: int | None = None) -> Compared | None:
+        """Return outputs compared with each reference once."""
+        if self.learns:
+            return None
+        texts = tuple(outputs)
+        rated = all_rated(references, self.policy.unrated_as).weights
+        weights = np.ones(references.count) if rated is None else rated
+        threads = resolve_threads(threads, references.count, WORTH_THREADS)
+        known, found = self._known_words(references), []
+        for part in self._parts(texts, references, np.ones(references.count), threads):
+            rows, importance = self._looked_up(part, known)
+            found.append(
+                part.segments.similarities(*rows, importance, texts, part.characters, self._kernel_options(), threads)
+            )
+        return _Compared(references, weights, np.concatenate(found))
+
     def parts(self, output: str, references: References | PreparedReferences, segment: int = 0) -> SegmentParts:
         """Return how one output gets its score against the references of a segment.
 
@@ -404,6 +421,38 @@ class TruBleu(LearningMetric):
 
     def _kernel_options(self) -> kernels.TrubleuOptions:
         return kernels.TrubleuOptions(self.order, self.beta, self.shift, self.characters, self.lowercase)
+
+
+class _Compared(NamedTuple):
+    """How similar outputs are to each of their references."""
+
+    references: References
+    weights: NDArray[np.float64]
+    similarities: NDArray[np.float64]
+
+    def rows(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return the scores against a choice of the references, and 1; 0 and 0 if none of them is good."""
+        offsets, similar = self.references.offsets, self.similarities
+        merged = _merged(self.references, np.where(chosen, self.weights, -np.inf))
+        weights = np.where(np.isfinite(merged), merged, 0.0)
+        good = weights > 0
+
+        def largest(values: NDArray[np.float64], which: NDArray[np.bool_]) -> NDArray[np.float64]:
+            found: NDArray[np.float64] = np.maximum.reduceat(np.where(which, values, 0.0), offsets[:-1])
+            return found
+
+        products, totals = (
+            np.add.reduceat(np.where(good, each, 0.0), offsets[:-1]) for each in (weights * similar, weights)
+        )
+        some = totals > 0
+        best = np.divide(largest(weights * similar, good), largest(weights, good), out=np.zeros(len(some)), where=some)
+        mean = np.divide(products, totals, out=np.zeros(len(some)), where=some)
+        nearest = np.repeat(largest(similar, good), np.diff(offsets))
+        above = np.divide(
+            -weights * np.maximum(similar - nearest, 0.0), 1.0 - nearest, out=np.zeros(len(weights)), where=nearest < 1
+        )
+        scores = 100.0 * (0.5 * best + 0.5 * mean) * (1.0 - largest(above, weights < 0))
+        return np.column_stack([np.where(some, scores, 0.0), some.astype(float)])
 
 
 class _Part(NamedTuple):

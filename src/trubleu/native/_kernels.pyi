@@ -65,6 +65,7 @@ class WordTexts:
         threads: int = 1,
     ) -> None: ...
     def words(self) -> list[str]: ...
+    def numbers(self) -> NDArray[np.uint32]: ...
     def lengths(self) -> NDArray[np.int64]: ...
     @property
     def memory(self) -> int: ...
@@ -88,6 +89,17 @@ class TrubleuSegments:
         texts: tuple[str, ...],
         characters: ChrfReferences | None,
         weights: NDArray[np.float64] | None,
+        options: TrubleuOptions,
+        threads: int,
+    ) -> NDArray[np.float64]: ...
+    def similarities(
+        self,
+        vectors: NDArray[np.float32],
+        squares: NDArray[np.float32],
+        rows: NDArray[np.uint32],
+        importance: NDArray[np.float64] | None,
+        texts: tuple[str, ...],
+        characters: ChrfReferences | None,
         options: TrubleuOptions,
         threads: int,
     ) -> NDArray[np.float64]: ...

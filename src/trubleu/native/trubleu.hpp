@@ -144,6 +144,8 @@ class SegmentScorer {
     SegmentScorer(const Segments &segments, const WordTable &words, const TrubleuOptions &options);
 
     double score(size_t segment, SegmentDetails *details);
+    // How similar the output of the last segment is to each of its references.
+    const std::vector<double> &similarities() const { return scores_; }
 
   private:
     struct Side {

@@ -1,4 +1,5 @@
 // The Python face of the metric trubleu: texts become numbers of words, Python finds vectors for them, segments are scored.
+#include <algorithm>
 #include <limits>
 #include <optional>
 
@@ -89,6 +90,30 @@ class SegmentsHandle {
                 });
         }
         return to_numpy(std::move(scores));
+    }
+
+    // How similar each output is to each reference of its segment, from 0 to 1.
+    OutArray<double> similarities(FloatMatrix vectors, InArray<float> squares, InArray<uint32_t> rows,
+                                  std::optional<InArray<double>> importance, nb::tuple texts, const chrf::References *characters,
+                                  const TrubleuOptions &options, int threads) const {
+        Words words(*this, vectors, squares, rows, importance);
+        Characters compared(*this, texts, characters, options);
+        Segments segments = joined(compared, std::nullopt);
+        std::vector<double> found(references_.texts().size());
+        {
+            nb::gil_scoped_release release;
+            std::vector<float> products = references_.common_products(words.table);
+            words.table.common_products = products.data();
+            parallel_blocks(
+                outputs_.size(), segments_a_block, threads, [&] { return SegmentScorer(segments, words.table, options); },
+                [&](SegmentScorer &scorer, size_t begin, size_t end) {
+                    for (size_t i = begin; i < end; ++i) {
+                        scorer.score(i, nullptr);
+                        std::ranges::copy(scorer.similarities(), found.begin() + static_cast<ptrdiff_t>(references_.range(i).first));
+                    }
+                });
+        }
+        return to_numpy(std::move(found));
     }
 
     // One segment's score in all its parts: for each reference its score, the F of characters and those of the orders;
@@ -217,6 +242,7 @@ void bind_trubleu(nanobind::module_ &m) {
              nb::keep_alive<1, 6>(), nb::arg("lines"), nb::arg("options"), nb::arg("first"), nb::arg("last"),
              nb::arg("others").none() = nb::none(), nb::arg("threads") = 1)
         .def("words", [](const WordTexts &self) { return strings(self.own_words()); })
+        .def("numbers", [](const WordTexts &self) { return to_numpy(std::vector<uint32_t>(self.ids().begin(), self.ids().end())); })
         .def("lengths",
              [](const WordTexts &self) {
                  std::vector<int64_t> lengths;
@@ -241,6 +267,8 @@ void bind_trubleu(nanobind::module_ &m) {
         .def("scores", &SegmentsHandle::scores, nb::arg("vectors"), nb::arg("squares"), nb::arg("rows"),
              nb::arg("importance").none(), nb::arg("texts"), nb::arg("characters").none(), nb::arg("weights").none(),
              nb::arg("options"), nb::arg("threads"))
+        .def("similarities", &SegmentsHandle::similarities, nb::arg("vectors"), nb::arg("squares"), nb::arg("rows"),
+             nb::arg("importance").none(), nb::arg("texts"), nb::arg("characters").none(), nb::arg("options"), nb::arg("threads"))
         .def("details", &SegmentsHandle::details, nb::arg("vectors"), nb::arg("squares"), nb::arg("rows"),
              nb::arg("importance").none(), nb::arg("texts"), nb::arg("characters").none(), nb::arg("weights").none(),
              nb::arg("options"), nb::arg("segment"));

@@ -499,7 +499,7 @@ class _Where:
         learned = added_up(found())
         _check_some(usable)
         for name, each in learned.items():
-            learning[name].check_known(each.known, own=True)
+            learning[name].check_known(each.known.segments, own=True)
         return learned, usable
 
     def score(
