@@ -124,9 +124,10 @@ def _add_what(parser: argparse.ArgumentParser, *, required: bool) -> None:
 def _add_plan(commands: argparse._SubParsersAction[Any]) -> None:
     parser = commands.add_parser(
         "plan",
-        help="how many ratings, hours, people and how much money it takes",
+        help="what a study takes, or which references to rate next",
         description="Say how many ratings, hours and people a study takes, and at a given pay how much money; practice "
-        "and gold items included. For a study, what is still missing.",
+        "and gold items included. For a study, what is still missing. With --systems, which references to rate next so "
+        "that the interval of a score, or of the difference between two, becomes narrowest.",
         epilog=PLAN_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -137,6 +138,11 @@ def _add_plan(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("--seconds-per-item", type=float, metavar="S", help="how long a task takes (20)")
     parser.add_argument("--pay", type=float, metavar="P", help="of an hour (15)")
     parser.add_argument("--minutes", type=float, default=60.0, metavar="M", help="that nobody should exceed (60)")
+    score = parser.add_argument_group("which references to rate next")
+    score.add_argument("--systems", nargs="+", metavar="[NAME=]OUTPUTS", help="outputs of one system, or of two to compare")
+    score.add_argument("-m", "--metric", metavar="METRIC", help="a metric that uses weights (default: trubleu)")
+    score.add_argument("--width", type=float, metavar="W", help="width of the interval at which the plan ends")
+    score.add_argument("--most", type=int, metavar="N", help="ratings to plan at most (default: 100)")
     add_output_options(parser)
 
 
@@ -258,6 +264,12 @@ def plan(options: argparse.Namespace) -> None:
     check_packages()
     no_more(options, "plan")
     check_output(options)
+    if options.systems is not None:
+        _plan_ratings(options)
+        return
+    for name in ("metric", "width", "most"):
+        if getattr(options, name) is not None:
+            raise UsageError(f"--{name} goes with --systems; add it, or leave it out")
     if (options.study is None) == (options.source is None):
         raise UsageError("rate plan needs a STUDY, or --from FILE for one that is not made yet, and not both")
     given: dict[str, Any] = {
@@ -281,3 +293,27 @@ def plan(options: argparse.Namespace) -> None:
         made = make_plan(config, len(_items(options, config)), **given)
     table = plan_table(made, for_people=options.format not in FOR_PROGRAMS)
     write_output(options, render_tables([table], options.format, options.digits))
+
+
+def _plan_ratings(options: argparse.Namespace) -> None:
+    """Say which references of a study to rate next."""
+    from trubleu.data import read_outputs
+    from trubleu.errors import UsageError
+    from trubleu.execution.progress import Bars
+    from trubleu.metrics.registry import metric
+    from trubleu.rating.export import rated_references
+    from trubleu.render.rating import rating_plan_tables
+    from trubleu.render.tables import render_tables
+    from trubleu.scoring.next_ratings import plan_ratings
+
+    if options.study is None or options.source is not None:
+        raise UsageError("--systems goes with a STUDY that has ratings; name its folder, and leave --from out")
+    chosen = metric(options.metric or "trubleu")
+    with opened(options.study, copy=True) as study:
+        references = rated_references(study)
+    outputs = {system.name: system.texts for system in read_outputs(options.systems, references)}
+    most = 100 if options.most is None else options.most
+    with Bars(quiet=options.quiet) as bars:
+        made = plan_ratings(references, outputs, chosen, width=options.width, most=most, steps=bars.stage)
+    tables, notes = rating_plan_tables(made, options.format)
+    write_output(options, render_tables(tables, options.format, options.digits, notes=notes))

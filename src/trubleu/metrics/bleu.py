@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from trubleu.data import References
 
+
 class Counts(NamedTuple):
     """Summed statistics by name; orders are the last axis of the three arrays of counts."""
 

@@ -153,7 +153,9 @@ class ReferenceNgrams:
             self._idf[key] = found
         return found
 
-    def outputs(self, texts: tuple[str, ...], order: int, threads: int | None) -> tuple[NDArray[np.int64], list[Matches]]:
+    def outputs(
+        self, texts: tuple[str, ...], order: int, threads: int | None
+    ) -> tuple[NDArray[np.int64], list[Matches]]:
         """Return the lengths of outputs, one for each segment, and what they share with the references, by length."""
         lines = kernel_texts(texts, self._tokenizer, self._lowercase)[0]
         words = self.words.outputs(lines, 0, len(lines), resolve_threads(threads, len(lines)))
@@ -189,9 +191,7 @@ def _begins(lengths: NDArray[np.int64], order: int) -> NDArray[np.int64]:
     return np.repeat(starts - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
 
 
-def _matches(
-    level: _Level, segment: NDArray[np.int64], number: NDArray[np.int64], said: NDArray[np.int64]
-) -> Matches:
+def _matches(level: _Level, segment: NDArray[np.int64], number: NDArray[np.int64], said: NDArray[np.int64]) -> Matches:
     keys = len(level.keys)
     there = level.segment * keys + level.number
     here = np.where(number >= 0, segment * keys + number, -1)

@@ -348,6 +348,16 @@ def reference_records(study: Study) -> list[dict[str, Any]]:
     return _reference_records(study.store.read(_Contents.of), study.config)
 
 
+def rated_references(study: Study) -> References:
+    """Return the references of a study with their weights, ratings and raters."""
+    if study.config.kind != "response":
+        raise UsageError(f"{study.folder} compares outputs, so it has no weights of references")
+    collector = SegmentCollector(str(study.folder))
+    for number, record in enumerate(reference_records(study), 1):
+        collector.add(record, f"{study.folder}: segment {number}", str(number))
+    return References(**collector.columns()._asdict())
+
+
 def check_mturk(config: StudyConfig) -> None:
     """Refuse a study whose answers do not fit the forms of Mechanical Turk.
 

@@ -24,7 +24,7 @@ from trubleu.rating.config import is_address
 from trubleu.rating.create import fix_questions
 from trubleu.rating.insert_answers import TakenAnswer, take_answers
 from trubleu.rating.raters import check_name, enter_model
-from trubleu.rating.scheduler import turned
+from trubleu.rating.scheduler import arranged
 from trubleu.rating.secret import draw
 from trubleu.rating.store.database import lock_study
 from trubleu.rating.store.schema import MODEL, REFUSED, assignments, log
@@ -178,6 +178,8 @@ def make_prompt(config: StudyConfig) -> Prompt:
     >>> "5 – very good" in prompt.text
     True
     """
+    if config.kind == "ranking":
+        raise UsageError("a model rates responses and pairs; a ranking of several outputs is for people")
     asked = config.asked
     lines = ["You take part in a study as a rater. Its instructions:", "", config.instructions.strip(), ""]
     lines.append("The questions, each with its answers from worst to best:")
@@ -546,15 +548,16 @@ class _Run:
     async def _rate(self, client: Any, stored: StoredItem) -> None:
         config, options = self._study.config, self._options
         flipped = config.parts == 2 and draw(self._study.secret, MODEL, self._rater.id, stored.id).random() < 0.5
+        order = (1, 0) if flipped else tuple(range(config.parts))
         begin = asyncio.get_running_loop().time()
         raw: list[str] = []
         samples: list[Scores | None] = []
         fractions: list[tuple[float | None, ...]] = []
         for number in range(options.repeat):
             scores, precise = await self._sample(client, item_message(stored.item, flipped=flipped), number, raw)
-            samples.append(turned(scores, config.parts, flipped))
+            samples.append(arranged(scores, order))
             if scores is not None:
-                fractions.append(cast("Any", turned(cast("Any", precise), config.parts, flipped)))
+                fractions.append(cast("Any", arranged(cast("Any", precise), order)))
         means = _means(fractions)
         note = {
             "model": self._served,

@@ -272,6 +272,32 @@ def _model_record(model: ModelSummary) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
+def rating_plan_tables(made: RatingPlan, format: str) -> tuple[list[Table], tuple[str, ...]]:  # noqa: A002
+    """Return which references to rate next, and for people what that does to the interval."""
+    if format in FOR_PROGRAMS:
+        widths = [(name, getattr(made, name)) for name in ("width", "wanted", "planned", "least", "ratings")]
+        head = Table("", [Column(name) for name, _ in widths], [[value for _, value in widths]], name="plan")
+        texts = record_table("texts", NextText, made.texts)
+        return ([texts] if format == "csv" else [head, texts]), ()
+    said = f"The interval of {made.what} is {made.width:.2f} wide"
+    if made.wanted is not None and made.width <= made.wanted:
+        said += f": no more ratings are needed for {made.wanted:g}."
+    elif not made.texts:
+        said += ", and ratings would not make it narrower; add segments."
+    else:
+        said += f"; {counted(made.ratings, 'more rating')} would make it {made.planned:.2f}."
+    notes = [said]
+    if made.wanted is not None and made.least > made.wanted:
+        notes.append(f"Ratings alone cannot make it {made.wanted:g} wide, only {made.least:.2f}; add segments.")
+    elif made.wanted is not None and made.planned > made.wanted:
+        notes.append(f"That is not {made.wanted:g} yet; plan more with --most.")
+    columns = [Column("segment"), Column("ratings", kind="count"), Column("more", kind="count"), Column("text")]
+    rows = [(each.segment, each.ratings, each.more, _short(each.text)) for each in made.texts[:SHOWN_TEXTS]]
+    if len(made.texts) > SHOWN_TEXTS:
+        notes.append(f"{SHOWN_TEXTS} of {len(made.texts):,} references are shown; --format csv has all.")
+    return ([Table("", columns, rows, name="texts")] if rows else []), tuple(notes)
+
+
 def plan_table(made: Plan, *, for_people: bool) -> Table:
     """Return what a study takes; for programs, a column for each field."""
     if not for_people:

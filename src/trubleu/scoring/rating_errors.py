@@ -91,20 +91,27 @@ def rating_effects(
     errors = np.nan_to_num(errors)
     if whole.ratings is None:
         return RatingEffects(texts=slopes * errors, raters=np.zeros(0))
-    flat = [(text, rater, value) for text, rated in enumerate(whole.ratings) for rater, value in rated or ()]
-    numbers: dict[object, int] = {}
-    text = np.array([text for text, _, _ in flat], dtype=np.int64)
-    # A rater without a name is another one each time.
-    rater = np.array(
-        [numbers.setdefault(place if who is None else who, len(numbers)) for place, (_, who, _) in enumerate(flat)]
-    )
-    found = rating_variance(text, rater, [value for _, _, value in flat])
+    text, rater, value = rating_table(whole)
+    found = rating_variance(text, rater, value)
     counts = np.bincount(text, minlength=whole.count)
     rated = counts > 0
     errors[rated] = np.sqrt(np.nan_to_num(found.rest) / counts[rated])
-    together = np.zeros(len(numbers))
+    together = np.zeros(rater.max(initial=-1) + 1)
     np.add.at(together, rater, (slopes / np.maximum(counts, 1))[text])
     return RatingEffects(texts=slopes * errors, raters=together * math.sqrt(found.raters))
+
+
+def rating_table(references: References) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+    """Return all ratings of references: the number of the text, the number of the rater, and the value."""
+    flat = [(text, who, value) for text, rated in enumerate(references.ratings or ()) for who, value in rated or ()]
+    numbers: dict[object, int] = {}
+    # A rater without a name is another one each time.
+    rater = [numbers.setdefault(place if who is None else who, len(numbers)) for place, (_, who, _) in enumerate(flat)]
+    return (
+        np.array([text for text, _, _ in flat], dtype=np.int64),
+        np.array(rater, dtype=np.int64),
+        np.array([value for _, _, value in flat], dtype=np.float64),
+    )
 
 
 def weight_slopes(

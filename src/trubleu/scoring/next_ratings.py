@@ -1,0 +1,210 @@
+"""Which references to rate next, so that a score or a difference becomes certain with the fewest ratings."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from trubleu.errors import DataError, UsageError
+from trubleu.execution.progress import Steps, no_steps
+from trubleu.results import SCHEMA
+from trubleu.scoring.rating_errors import rating_effects, rating_table, weight_slopes
+from trubleu.scoring.systems import Sampling, score_systems
+from trubleu.stats.agreement import rating_variance
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from trubleu.data import References
+    from trubleu.metrics.base import Metric
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextText:
+    """A reference to be rated: its segment and text, how many ratings it has, and how many more it should get."""
+
+    schema: int = SCHEMA
+    segment: str
+    text: str
+    ratings: int
+    more: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatingPlan:
+    """What to rate next, and what it does to the interval.
+
+    Attributes
+    ----------
+    what
+        Whose interval it is: the score of a system, or the difference between two.
+    width
+        How wide the interval is now, with the errors of raters and of references that nobody has rated yet.
+    wanted
+        The width that was asked for, if any.
+    planned
+        How wide it should be after the plan.
+    least
+        How wide it would be if all ratings were without error: only more segments make it narrower.
+    ratings
+        How many ratings the plan has.
+    texts
+        The references, those whose ratings say most first.
+    """
+
+    what: str
+    width: float
+    wanted: float | None
+    planned: float
+    least: float
+    ratings: int
+    texts: tuple[NextText, ...]
+
+
+def plan_ratings(
+    references: References,
+    systems: Mapping[str, Sequence[str]],
+    metric: Metric,
+    *,
+    width: float | None = None,
+    most: int = 100,
+    sampling: Sampling | None = None,
+    threads: int | None = None,
+    steps: Steps = no_steps,
+) -> RatingPlan:
+    """Return which references to rate next for the narrowest interval.
+
+    A rating is worth what it takes off the variance of the score: the squared slope of the score in the reference's
+    weight (`weight_slopes`), times the fall of the weight's variance, which is that of one rating divided by their
+    number. Ratings are planned one by one, the most valuable first. References without a rating have the mean weight
+    and the variance of weights.
+
+    Parameters
+    ----------
+    references
+        Rated references; some may have no rating yet, but some must have two.
+    systems
+        The outputs of one system, whose score is of interest, or of two, whose difference is.
+    metric
+        A metric that uses weights.
+    width
+        How wide the interval may be; the plan ends when it is reached.
+    most
+        How many ratings to plan at most.
+    sampling
+        Resamples, confidence and seed of the interval.
+    threads
+        How many threads to use; None for all cores.
+    steps
+        Told of every stage of work, for a progress bar.
+
+    Raises
+    ------
+    UsageError
+        If an option cannot be used.
+    DataError
+        If no reference has two ratings.
+    """
+    if not 1 <= len(systems) <= 2:
+        raise UsageError(f"a plan is for the score of one system or the difference between two, not for {len(systems)}")
+    if not metric.uses_weights:
+        raise UsageError(f"{metric.name} does not use weights, so ratings do not change it; take trubleu or dbleu-2")
+    if width is not None and not width > 0:
+        raise UsageError(f"the width must be above 0, not {width:g}")
+    text, rater, value = rating_table(references)
+    found = rating_variance(text, rater, value)
+    if references.weights is None or math.isnan(found.rest):
+        raise DataError(
+            f"{references.source} has no reference with two ratings, so it is not known how far ratings differ; "
+            "have some rated twice"
+        )
+    variance = found.raters + found.rest
+    counts = np.bincount(text, minlength=references.count)
+    weights = references.weights
+    unrated = np.isnan(weights)
+    spread = max(float(weights[~unrated].var()) - float((variance / counts[~unrated & (counts > 0)]).mean()), 0.0)
+    errors = np.sqrt(np.where(counts > 0, variance / np.maximum(counts, 1), spread))
+    filled = references.with_weights(np.where(unrated, weights[~unrated].mean(), weights))
+    # Now: the interval of segments and raters, and what is not known of unrated references.
+    sampling = replace(
+        sampling or Sampling(), interval=True, test="bootstrap" if len(systems) > 1 else None, ratings=True
+    )
+    report = score_systems(systems, filled, {metric.name: metric}, sampling=sampling, threads=threads, steps=steps)
+    row = report.tests[0] if report.tests else report.scores[0]
+    if row.low is None or row.high is None:
+        raise DataError("the score has no interval")
+    deviations = 2 * NormalDist().inv_cdf((1 + sampling.confidence) / 2)
+    passes = len(references) * (1 + 2 * int(references.reference_counts().max(initial=0)))
+    advance = steps("slopes", len(systems) * passes)
+    slopes = [
+        weight_slopes(metric, each, filled, errors, threads=threads, progress=advance) for each in systems.values()
+    ]
+    squares = np.square(slopes[0] - slopes[1] if len(slopes) > 1 else slopes[0])
+    unknown = float((squares * spread)[unrated].sum())
+    now = ((row.high - row.low) / deviations) ** 2 + unknown
+    raters = [rating_effects(metric, each, filled, threads=threads).raters for each in systems.values()]
+    shared = float(np.square(raters[0] - raters[1] if len(raters) > 1 else raters[0]).sum())
+    least = max(now - shared - float((squares * errors**2).sum()), 0.0)
+    goal = 0.0 if width is None else (width / deviations) ** 2
+    more, after = _greedy(squares, counts, variance, spread, now, goal, most)
+    order = np.flatnonzero(more)
+    order = order[np.argsort(-squares[order] * errors[order] ** 2, kind="stable")]
+    owners = np.searchsorted(references.offsets, order, side="right") - 1
+    return RatingPlan(
+        what=" − ".join(systems),
+        width=math.sqrt(now) * deviations,
+        wanted=width,
+        planned=math.sqrt(max(after, 0.0)) * deviations,
+        least=math.sqrt(least) * deviations,
+        ratings=int(more.sum()),
+        texts=tuple(
+            NextText(
+                segment=references.ids[owner],
+                text=references.texts[place],
+                ratings=int(counts[place]),
+                more=int(more[place]),
+            )
+            for place, owner in zip(order.tolist(), owners.tolist(), strict=True)
+        ),
+    )
+
+
+def _greedy(
+    squares: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    variance: float,
+    spread: float,
+    now: float,
+    goal: float,
+    most: int,
+) -> tuple[NDArray[np.int64], float]:
+    """Return how many ratings each reference gets, the most valuable first, and the variance that is left."""
+    # One rating may say less than the mean of all weights does: then the first ones come together.
+    first = math.floor(variance / spread) + 1 if spread > 0 else most + 1
+
+    def step(place: int, count: int) -> tuple[float, int, int, int]:
+        size = 1 if count else first
+        before = variance / count if count else spread
+        gain = float(squares[place]) * (before - variance / (count + size))
+        return -gain / size, place, count, size
+
+    waiting = [step(place, int(counts[place])) for place in np.flatnonzero(squares > 0).tolist()]
+    heapq.heapify(waiting)
+    more = np.zeros(len(squares), dtype=np.int64)
+    while waiting and now > goal:
+        gain, place, count, size = heapq.heappop(waiting)
+        if gain >= 0:
+            break
+        if more.sum() + size > most:
+            continue
+        more[place] += size
+        now += gain * size
+        heapq.heappush(waiting, step(place, count + size))
+    return more, now
