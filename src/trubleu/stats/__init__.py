@@ -18,6 +18,7 @@ from trubleu.stats.agreement import (
 )
 from trubleu.stats.alternative_annotator import Advantage, AlternativeAnnotatorTest, alternative_annotator_test
 from trubleu.stats.bootstrap import Progress, bootstrap_interval, bootstrap_scores
+from trubleu.stats.calibration import Calibration, calibrate
 from trubleu.stats.correlation import (
     Bounds,
     RankCorrelations,
@@ -51,6 +52,7 @@ __all__ = [
     "Advantage",
     "AlternativeAnnotatorTest",
     "Bounds",
+    "Calibration",
     "Comparison",
     "Interval",
     "KappaTable",
@@ -76,6 +78,7 @@ __all__ = [
     "blocks",
     "bootstrap_interval",
     "bootstrap_scores",
+    "calibrate",
     "compare",
     "fieller_interval",
     "fisher_interval",
