@@ -13,7 +13,7 @@ import pytest
 from trubleu.cli import main, rate_study
 from trubleu.data import Ratings, References
 from trubleu.rating import Study
-from trubleu.rating.export import WHATS
+from trubleu.rating.export import WEIGHTS_FROM, WHATS
 from trubleu.rating.import_ratings import LAYOUTS
 
 if TYPE_CHECKING:
@@ -294,6 +294,7 @@ def test_help_has_examples(run: Run) -> None:
 
 def test_what_help_says_is_what_there_is() -> None:
     assert rate_study.WHATS == WHATS
+    assert rate_study.WEIGHTS_FROM == WEIGHTS_FROM
     assert rate_study.LAYOUTS == LAYOUTS
 
 

@@ -50,7 +50,7 @@ def candidates(tmp_path: Path) -> list[Item]:
     return read_items(path)
 
 
-def export(study: Study, what: Any, path: Path, **options: bool) -> Exported:
+def export(study: Study, what: Any, path: Path, **options: Any) -> Exported:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TrubleuWarning)
         return export_study(study, what, path, **options)

@@ -30,6 +30,7 @@ examples:
   trubleu rate export my-pairs --as ratings --out ratings.csv
   trubleu rate export my-study --as raw --out log.parquet
   trubleu rate export my-study --as mturk-tasks --out tasks.csv
+  trubleu rate export my-study --as references --weights joint --out refs.jsonl
 """
 
 IMPORT_EPILOG = """\
@@ -40,6 +41,9 @@ examples:
 
 WHATS: Final = ("references", "ratings", "rankings", "wide", "raw", "mturk-tasks")
 """Those of `trubleu.rating.export`, said again so that ``--help`` need not load it (a test holds them equal)."""
+
+WEIGHTS_FROM: Final = ("people", "joint", "model")
+"""Those of `trubleu.rating.export`."""
 
 LAYOUTS: Final = ("table", "mturk")
 """Those of `trubleu.rating.import_ratings`."""
@@ -135,6 +139,18 @@ def add_export_parser(commands: argparse._SubParsersAction[Any]) -> None:
         "mturk-tasks: .csv; standard output gets JSON lines, or CSV (default)",
     )
     parser.add_argument("--labels", action="store_true", help="call raters by their labels instead of by numbers")
+    parser.add_argument(
+        "--weights",
+        choices=WEIGHTS_FROM,
+        default=WEIGHTS_FROM[0],
+        metavar="NAME",
+        help="of references. people (default); joint: people's, and where nobody has rated, those of a model, "
+        "calibrated on the texts that both have rated; model: those of a model alone",
+    )
+    parser.add_argument("--model", metavar="NAME", help="which model, by name or number, if several have rated")
+    parser.add_argument(
+        "--unverified", action="store_true", help="with --weights model: export what nobody has checked, and say so"
+    )
     parser.add_argument("--quiet", action="store_true", help="no warnings, no summary")
 
 
@@ -177,7 +193,15 @@ def export(options: argparse.Namespace) -> None:
     with opened(options.study, copy=True) as study:
         from trubleu.rating.export import export_study
 
-        made = export_study(study, options.what, options.out, labels=options.labels)
+        made = export_study(
+            study,
+            options.what,
+            options.out,
+            labels=options.labels,
+            weights=options.weights,
+            model=options.model,
+            unverified=options.unverified,
+        )
     if options.quiet or options.out == "-":
         return
     rows = {
@@ -189,6 +213,8 @@ def export(options: argparse.Namespace) -> None:
         "mturk-tasks": counted(made.rows, "task"),
     }
     from_ratings = f", weighted by {counted(made.ratings, 'rating')}" if options.what == "references" else ""
+    if made.by_model:
+        from_ratings = f", {made.by_model:,} of them weighted by a model"
     sys.stdout.write(f"{options.out}: {rows[options.what]}{from_ratings}\n")
 
 

@@ -6,7 +6,7 @@ import csv
 import json
 import warnings
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, count
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
@@ -16,7 +16,7 @@ from trubleu.data.rankings import Rankings
 from trubleu.data.ratings import Ratings
 from trubleu.data.reference_files import check_storable
 from trubleu.data.seeds import SEED_SYSTEM
-from trubleu.errors import DataError, TrubleuWarning, UsageError, nearest
+from trubleu.errors import DataError, TrubleuWarning, UsageError, nearest, shown
 from trubleu.files.delimited import guarded
 from trubleu.files.jsonl import json_line
 from trubleu.files.parquet import write_parquet
@@ -29,7 +29,7 @@ from trubleu.rating.raters import pseudonym
 from trubleu.rating.scheduler import shown_order
 from trubleu.rating.store import queries
 from trubleu.rating.store.schema import log
-from trubleu.rating.weights import text_weight
+from trubleu.rating.weights import TextWeight, find_model, joint_weights, model_values, people_weights, text_weight
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from trubleu.rating.raters import Rater
     from trubleu.rating.store.queries import RatingRow, StoredItem
     from trubleu.rating.study import Study
+    from trubleu.rating.weights import Text, WeightsFrom
 
 
 _TEXTS: Final = ("origin", "source", "source_message")
@@ -167,6 +168,8 @@ FORMATS: Final[dict[What, tuple[Format, ...]]] = {
 }
 """What each can be written as."""
 
+WEIGHTS_FROM: Final[tuple[WeightsFrom, ...]] = ("people", "joint", "model")
+
 UNKNOWN_SYSTEM: Final = "reference"
 """Who wrote a text of which the study knows neither the system nor the origin."""
 
@@ -190,6 +193,8 @@ class Exported:
         Items of the study.
     short, unrated
         How many of these have fewer ratings than was asked for, and how many of those none.
+    by_model
+        How many references have a model's weight.
     """
 
     rows: int
@@ -197,9 +202,19 @@ class Exported:
     items: int
     short: int
     unrated: int
+    by_model: int = 0
 
 
-def export_study(study: Study, what: What, path: PathLike, *, labels: bool = False) -> Exported:
+def export_study(
+    study: Study,
+    what: What,
+    path: PathLike,
+    *,
+    labels: bool = False,
+    weights: WeightsFrom = "people",
+    model: str | None = None,
+    unverified: bool = False,
+) -> Exported:
     """Write what a study has; the file appears whole or not at all, and the same study gives the same bytes.
 
     Ratings of excluded raters, gold and practice items are left out everywhere but in the log.
@@ -218,11 +233,19 @@ def export_study(study: Study, what: What, path: PathLike, *, labels: bool = Fal
         The name tells the format. ``-`` is standard output, which gets JSON lines (tasks: CSV).
     labels
         Call raters by their labels, where they have some, instead of by their numbers.
+    weights
+        Of references. ``people``: from the ratings that count. ``joint``: from people's, and where nobody has rated,
+        those of a model, calibrated on the texts that both have rated. ``model``: those of a model alone, as they are.
+        With the latter two, each weight has its standard error (``weight_se``) and source (``weight_from``).
+    model
+        Which model, by its name or number, if several have rated.
+    unverified
+        Must be true for ``model``, whose weights no person has checked; the file says so.
 
     Raises
     ------
     UsageError
-        If there is no such export, or it does not fit the kind of study.
+        If there is no such export, it does not fit the kind of study, or a model is to be taken unverified.
     DataError
         If the name tells no format, or the file cannot be written.
 
@@ -244,10 +267,14 @@ def export_study(study: Study, what: What, path: PathLike, *, labels: bool = Fal
     if what not in WHATS:
         raise UsageError(f"there is no export of {what!r}; {nearest(str(what), WHATS)}")
     form = check_export(study, what, path)
+    check_weights(what, weights, model, unverified=unverified)
     there = study.store.read(_Contents.of)
+    by_model = 0
     match what:
         case "references":
-            records = _reference_records(there, study.config)
+            chosen = None if weights == "people" else _chosen_weights(study, there, weights, model)
+            by_model = sum(weight.source == "model" for weight in (chosen or {}).values())
+            records = _reference_records(there, study.config, chosen, unverified=weights == "model")
             write_references(path, form, records)
             rows = len(records)
         case "ratings":
@@ -271,7 +298,7 @@ def export_study(study: Study, what: What, path: PathLike, *, labels: bool = Fal
             from trubleu.rating.mturk import write_tasks
 
             rows = write_tasks(study, path)
-    made = _counts(there, rows)
+    made = replace(_counts(there, rows), by_model=by_model)
     if what in ("references", "ratings", "rankings", "wide") and made.short:
         marked = '; they are marked "short"' if what == "references" else ""
         warnings.warn(
@@ -300,6 +327,46 @@ class _Contents:
         said = select(log.c.item, log.c.rater, log.c.note).where(log.c.kind == "answered").order_by(log.c.id)
         comments = {(row.item, row.rater): row.note or "" for row in connection.execute(said)}
         return cls(items, given, people.all_raters(connection), comments)
+
+
+def check_weights(what: What, weights: WeightsFrom, model: str | None, *, unverified: bool) -> None:
+    """Refuse weights that do not fit the export, and those that nobody has checked unless that is said."""
+    if weights not in WEIGHTS_FROM:
+        raise UsageError(f"there are no weights {weights!r}; {nearest(str(weights), WEIGHTS_FROM)}")
+    if weights != "people" and what != "references":
+        raise UsageError(f"--weights {weights} is for --as references; leave it out")
+    if weights == "people" and model is not None:
+        raise UsageError("--model is for --weights joint or model; add one of them, or leave it out")
+    if weights == "model" and not unverified:
+        raise UsageError(
+            "weights of a model alone have been checked by nobody; add --unverified to export them all the same, or "
+            "calibrate them on people's ratings with --weights joint"
+        )
+    if weights != "model" and unverified:
+        raise UsageError("--unverified is for --weights model; leave it out")
+
+
+def _chosen_weights(study: Study, there: _Contents, weights: WeightsFrom, model: str | None) -> dict[Text, TextWeight]:
+    """Return weights of which some or all are a model's."""
+    rater = find_model(there.raters, model)
+    config = study.config
+    values = model_values(config, study.store.read(queries.model_scores), rater.id)
+    inside = {item.id for item in there.items}
+    values = {text: value for text, value in values.items() if text[0] in inside}
+    if weights == "model":
+        warnings.warn(
+            f"weights are those of {shown(rater.name)} alone, which nobody has checked; each is marked as unverified",
+            TrubleuWarning,
+            stacklevel=3,
+        )
+        return {text: TextWeight(value, None, "model") for text, value in values.items()}
+    by_people = [row for row in there.given if not row.model]
+    ratings = Counter((row.item.id, row.part) for row in by_people if not row.question)
+    segments = {(item.id, 0): item.item.segment or item.item.key for item in there.items}
+    made, _ = joint_weights(
+        people_weights(config, by_people), values, ratings=ratings, segments=segments, name=rater.name
+    )
+    return made
 
 
 def _counts(there: _Contents, rows: int) -> Exported:
@@ -378,7 +445,13 @@ def _is_plain(config: StudyConfig) -> bool:
     return plain and config.kind != "ranking"
 
 
-def _reference_records(there: _Contents, config: StudyConfig) -> list[dict[str, Any]]:
+def _reference_records(
+    there: _Contents,
+    config: StudyConfig,
+    chosen: Mapping[Text, TextWeight] | None = None,
+    *,
+    unverified: bool = False,
+) -> list[dict[str, Any]]:
     scores: dict[int, list[RatingRow]] = defaultdict(list)
     for row in there.given:
         scores[row.item.id].append(row)
@@ -392,8 +465,23 @@ def _reference_records(there: _Contents, config: StudyConfig) -> list[dict[str, 
                 f"two pieces of conversation have the id {segment!r}, so their references cannot be told apart; "
                 "export --as ratings"
             )
-        segments[segment]["references"].append(_reference(item, scores[stored.id], stored.wanted, config))
+        record = _reference(item, scores[stored.id], stored.wanted, config)
+        if chosen is not None:
+            _put_weight(record, chosen.get((stored.id, 0)), unverified=unverified)
+        segments[segment]["references"].append(record)
     return list(segments.values())
+
+
+def _put_weight(record: dict[str, Any], weight: TextWeight | None, *, unverified: bool) -> None:
+    """Give a reference its weight, with its error and where it comes from."""
+    record["weight"] = None if weight is None else weight.value
+    if weight is None or weight.source == "model":  # ratings by people would give another one
+        for name in ("ratings", "scores_of_raters"):
+            record.pop(name, None)
+    if weight is not None:
+        record |= {"weight_se": weight.error, "weight_from": weight.source}
+    if unverified:
+        record["unverified"] = True
 
 
 def _segment(item: Item, name: str) -> dict[str, Any]:

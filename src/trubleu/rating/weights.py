@@ -1,17 +1,59 @@
-"""The weight of a text: what raters said of it, on every scale from −1 to 1."""
+"""The weight of a text: what raters said of it, on every scale from −1 to 1, and how certain that is.
+
+Weights come from people. Where nobody has rated a text, a model's weight can take their place, calibrated on the texts
+that people and the model have rated.
+"""
 
 from __future__ import annotations
 
+import math
+import warnings
+from collections import defaultdict
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from statistics import fmean, variance
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from trubleu.errors import DataError, TrubleuWarning, UsageError, counted, nearest, shown, some
 from trubleu.rating.config import MEAN
+from trubleu.stats.calibration import LEAST_TEXTS, calibrate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from trubleu.rating.config import Question, StudyConfig
+    from trubleu.rating.raters import Rater
     from trubleu.rating.store.queries import RatingRow
+    from trubleu.stats.calibration import Calibration
+
+Text: TypeAlias = tuple[int, int]
+"""An item by its number, and which of its texts."""
+
+Source: TypeAlias = Literal["people", "model"]
+
+WeightsFrom: TypeAlias = Literal["people", "joint", "model"]
+"""Whose weights are exported: people's; people's, and a model's where there are none; a model's alone."""
+
+_USUAL = 2  # ratings of the usual variance that are added to those of a text, whose own variance is uncertain
+
+
+@dataclass(frozen=True, slots=True)
+class TextWeight:
+    """The weight of a text.
+
+    Attributes
+    ----------
+    value
+        From −1 to 1.
+    error
+        Its standard error; None if it is not known.
+    source
+        ``people`` or ``model``.
+    """
+
+    value: float
+    error: float | None
+    source: Source = "people"
 
 
 def text_weight(config: StudyConfig, rows: Iterable[RatingRow]) -> Fraction | None:
@@ -25,14 +67,151 @@ def text_weight(config: StudyConfig, rows: Iterable[RatingRow]) -> Fraction | No
     for row in rows:
         if row.score is not None:
             scores.setdefault(row.question, []).append(row.score)
-    taken = [
-        _of_question(question, scores[at])
-        for at, question in enumerate(config.questions)
-        if at in scores and config.weights in (MEAN, question.name)
-    ]
+    taken = [_of_question(question, scores[at]) for at, question in _asked(config) if at in scores]
     return sum(taken, Fraction()) / len(taken) if taken else None
+
+
+def _asked(config: StudyConfig) -> list[tuple[int, Question]]:
+    """Return the questions that weights come from, with their numbers."""
+    return [(at, question) for at, question in enumerate(config.questions) if config.weights in (MEAN, question.name)]
 
 
 def _of_question(question: Question, scores: Sequence[int]) -> Fraction:
     n, span = len(scores), question.points - 1
     return Fraction(2 * (sum(scores) - n), n * span) - 1
+
+
+def people_weights(config: StudyConfig, rows: Iterable[RatingRow]) -> dict[Text, TextWeight]:
+    """Return the weights of texts from people's ratings, with their standard errors.
+
+    The error of a mean of k ratings is s / √k. As the variance s² of a few ratings is uncertain, and 0 where they
+    agree, two ratings of the usual variance are added to it: that of all texts with two ratings or more, pooled.
+    """
+    by_text: dict[Text, dict[int, list[RatingRow]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        by_text[row.item.id, row.part][row.rater].append(row)
+    values: dict[Text, tuple[Fraction, list[float]]] = {}
+    for text, raters in by_text.items():
+        whole = text_weight(config, (row for given in raters.values() for row in given))
+        each = [weight for given in raters.values() if (weight := text_weight(config, given)) is not None]
+        if whole is not None:
+            values[text] = (whole, [float(weight) for weight in each])
+    several = [each for _, each in values.values() if len(each) > 1]
+    freedom = sum(len(each) - 1 for each in several)
+    usual = sum((len(each) - 1) * variance(each) for each in several) / freedom if freedom else None
+    return {text: TextWeight(float(whole), _error(each, usual)) for text, (whole, each) in values.items()}
+
+
+def _error(given: Sequence[float], usual: float | None) -> float | None:
+    if usual is None:
+        return None
+    own = (len(given) - 1) * variance(given) if len(given) > 1 else 0.0
+    return math.sqrt((own + _USUAL * usual) / (len(given) - 1 + _USUAL) / len(given))
+
+
+def model_values(
+    config: StudyConfig, scores: Mapping[tuple[int, int], tuple[float | None, ...]], model: int
+) -> dict[Text, float]:
+    """Return the weights that a model's scores, which may be fractions, give by themselves."""
+    number = len(config.questions)
+    values: dict[Text, float] = {}
+    for (item, rater), given in scores.items():
+        for part in range(len(given) // number if rater == model else 0):
+            taken = [
+                2 * (score - 1) / (question.points - 1) - 1
+                for at, question in _asked(config)
+                if (score := given[part * number + at]) is not None
+            ]
+            if taken:
+                values[item, part] = fmean(taken)
+    return values
+
+
+def joint_weights(
+    people: Mapping[Text, TextWeight],
+    model: Mapping[Text, float],
+    *,
+    ratings: Mapping[Text, int],
+    segments: Mapping[Text, str],
+    name: str,
+) -> tuple[dict[Text, TextWeight], Calibration]:
+    """Return people's weights where there are some, elsewhere a model's, calibrated on the texts that both have rated.
+
+    Parameters
+    ----------
+    people, model
+        The weights of texts by people and by the model.
+    ratings
+        How many people have rated each text.
+    segments
+        What texts belong to: those of one segment are left out of the calibration together to find its error.
+    name
+        The model's name.
+
+    Raises
+    ------
+    DataError
+        If there is too little to calibrate on, or the model gives all texts the same weight.
+
+    Warns
+    -----
+    TrubleuWarning
+        If the calibrated weights are no better than the mean of people's.
+    """
+    both = [text for text in people if text in model]
+    remedy = "let people rate more of them, or export --weights model --unverified"
+    if not both:
+        raise DataError(
+            f"people have rated none of the texts that {shown(name)} has rated, so its weights cannot be "
+            f"calibrated; {remedy}"
+        )
+    if len(both) < LEAST_TEXTS:
+        raise DataError(
+            f"people have rated {counted(len(both), 'text')} that {shown(name)} has rated, too few to calibrate its "
+            f"weights, which takes {LEAST_TEXTS}; {remedy}"
+        )
+    if len({model[text] for text in both}) == 1:
+        score = f"{model[both[0]]:+.2f}"
+        raise DataError(
+            f"{shown(name)} gives all texts that people have rated the same weight ({score}), so it says nothing "
+            "about them; export --weights people, or ask another model"
+        )
+    found = calibrate(
+        [model[text] for text in both],
+        [people[text].value for text in both],
+        errors=[people[text].error or 0.0 for text in both],
+        weights=[ratings[text] for text in both],
+        groups=[segments[text] for text in both],
+    )
+    if found.explained <= 0:
+        warnings.warn(
+            f"the calibrated weights of {shown(name)} predict people's no better than their mean does, on texts left "
+            "out of the calibration",
+            TrubleuWarning,
+            stacklevel=3,
+        )
+    rest = [text for text in model if text not in people]
+    worth = found.predict([model[text] for text in rest])
+    made = {text: TextWeight(float(value), found.error, "model") for text, value in zip(rest, worth, strict=True)}
+    return {**people, **made}, found
+
+
+def find_model(raters: Sequence[Rater], name: str | None) -> Rater:
+    """Return the model that rates in a study; by number or name if there are several.
+
+    Raises
+    ------
+    UsageError
+        If there is none, or it is not clear which.
+    """
+    models = [rater for rater in raters if rater.is_model and not rater.excluded]
+    if not models:
+        raise UsageError("no model has rated in this study; let one rate with trubleu rate model")
+    if name is None:
+        if len(models) > 1:
+            raise UsageError(f"several models have rated; say which with --model: {some(each.name for each in models)}")
+        return models[0]
+    found = [each for each in models if name in (str(each.id), each.name)]
+    if not found:
+        raise UsageError(f"no model {shown(name)} has rated in this study; {nearest(name, [m.name for m in models])}")
+    return found[0]

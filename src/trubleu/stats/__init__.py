@@ -20,6 +20,7 @@ from trubleu.stats.agreement import (
 )
 from trubleu.stats.alternative_annotator import Advantage, AlternativeAnnotatorTest, alternative_annotator_test
 from trubleu.stats.bootstrap import Progress, bootstrap_interval, bootstrap_scores
+from trubleu.stats.calibration import Calibration, calibrate
 from trubleu.stats.correlation import (
     Bounds,
     RankCorrelations,
@@ -53,6 +54,7 @@ __all__ = [
     "Advantage",
     "AlternativeAnnotatorTest",
     "Bounds",
+    "Calibration",
     "Comparison",
     "Interval",
     "KappaTable",
@@ -79,6 +81,7 @@ __all__ = [
     "blocks",
     "bootstrap_interval",
     "bootstrap_scores",
+    "calibrate",
     "compare",
     "fieller_interval",
     "fisher_interval",

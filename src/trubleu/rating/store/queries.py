@@ -222,8 +222,18 @@ def table(connection: Connection) -> list[RatingRow]:
 
 def model_scores(connection: Connection) -> dict[tuple[int, int], tuple[float | None, ...]]:
     """Return what models answered as fractions, by item and rater; one score for each text and question."""
+    given = (
+        select(ratings.c.item, ratings.c.rater, ratings.c.score)
+        .join(raters, raters.c.id == ratings.c.rater)
+        .where(raters.c.entry == MODEL)
+        .order_by(ratings.c.part, ratings.c.question)
+    )
+    found: dict[tuple[int, int], tuple[float | None, ...]] = {}
+    for row in connection.execute(given):
+        found[row.item, row.rater] = (*found.get((row.item, row.rater), ()), row.score)
+    # Of answers that were carried over from another study, there are whole numbers only.
     said = select(log.c.item, log.c.rater, log.c.note).where(log.c.kind == MODEL).order_by(log.c.id)
-    return {(row.item, row.rater): tuple(json.loads(row.note)["scores"]) for row in connection.execute(said)}
+    return found | {(row.item, row.rater): tuple(json.loads(row.note)["scores"]) for row in connection.execute(said)}
 
 
 def log_rows(connection: Connection) -> Iterator[LogRow]:
