@@ -175,7 +175,7 @@ const std::vector<Aligner::Match> &Scorer::align(size_t reference, size_t n) {
         });
     }
     fill(0, rows.size());
-    return aligner_.align(rows.size(), width, least_, [&](size_t row) { return keys_.data() + row * stride; });
+    return aligner_.align_held(rows.size(), width, least_, keys_.data());
 }
 
 double Scorer::weight_of(int32_t key) const {

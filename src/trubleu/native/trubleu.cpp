@@ -20,7 +20,6 @@ constexpr double smallest_factor = 0.001;         // one factor alone does not m
 constexpr size_t most_common = 512;               // words whose products fit into a megabyte
 constexpr size_t common_share = 32;               // of the products that a corpus needs
 
-const double undefined = std::numeric_limits<double>::quiet_NaN();
 
 double scale_of(double length) { return length > 0.0 ? 1.0 / length : 0.0; }
 
@@ -66,24 +65,35 @@ void NgramMatcher::take_hypothesis(std::span<const uint32_t> words) {
 }
 
 void NgramMatcher::take_reference(std::span<const uint32_t> words) {
+    shared_ = 0;
     for (size_t n = 1; n <= order_; ++n) {
-        right[n].clear();
-        for (size_t j = 0; j + n <= words.size(); ++j) {
+        right[n].assign(words.size() < n ? 0 : words.size() - n + 1, nothing);
+        // Without shared n-grams there are no longer ones either.
+        if (shared_ < n - 1) continue;
+        for (size_t j = 0; j < right[n].size(); ++j) {
             if (n == 1) {
-                right[1].push_back(number_of_word_[words[j]]);
-                continue;
+                right[1][j] = number_of_word_[words[j]];
+            } else {
+                uint32_t head = right[n - 1][j], last = right[1][j + n - 1];
+                if (head != nothing && last != nothing) right[n][j] = slot(n, head, last).number;
             }
-            uint32_t head = right[n - 1][j], last = right[1][j + n - 1];
-            right[n].push_back(head == nothing || last == nothing ? nothing : slot(n, head, last).number);
+            if (right[n][j] != nothing) shared_ = n;
         }
     }
 }
 
 void NgramMatcher::compare(size_t n) {
-    used_.assign(counts_[n].size(), 0);
     rows.clear();
     columns.clear();
     matched.clear();
+    if (n > shared_) {
+        rows.resize(left[n].size());
+        columns.resize(right[n].size());
+        std::iota(rows.begin(), rows.end(), uint32_t{0});
+        std::iota(columns.begin(), columns.end(), uint32_t{0});
+        return;
+    }
+    used_.assign(counts_[n].size(), 0);
     for (size_t j = 0; j < right[n].size(); ++j) {
         uint32_t number = right[n][j];
         bool paired = number != nothing && used_[number] < counts_[n][number];
@@ -214,10 +224,12 @@ void SegmentScorer::take_words(size_t segment) {
               words_.dimensions, cosines_.data() + common_columns, columns);
     Dots::all(hypothesis_vectors_.data() + common_rows, rows - common_rows, reference_vectors_.data(), common_columns,
               words_.dimensions, cosines_.data() + common_rows * columns, columns);
+    common_places_.clear();
+    for (uint32_t word : reference_words_.first(common_columns)) common_places_.push_back(references.common_place(word));
     for (size_t row = 0; row < common_rows; ++row) {
         const float *products = words_.common_products + references.common_place(hypothesis_words_[row]) * references.common().size();
         float *to = cosines_.data() + row * columns;
-        for (size_t column = 0; column < common_columns; ++column) to[column] = products[references.common_place(reference_words_[column])];
+        for (size_t column = 0; column < common_columns; ++column) to[column] = products[common_places_[column]];
     }
     for (size_t row = 0; row < rows; ++row) settle(row, cosines_.data() + row * columns);
 }
@@ -260,10 +272,10 @@ void SegmentScorer::take_text(std::span<const uint32_t> words, std::span<const u
     for (size_t i = 0; i < words.size(); ++i) single[i] = std::isnan(words_.weights[words[i]]) ? mean : words_.weights[words[i]];
     for (size_t n = 2; n <= options_.order; ++n)
         for (size_t i = 0; i + n <= words.size(); ++i) side.weights[n][i] = side.weights[n - 1][i] + single[i + n - 1];
-    for (size_t n = 1; n <= options_.order; ++n) {
-        side.totals[n] = 0.0;
-        for (double weight : side.weights[n]) side.totals[n] += weight;
-    }
+    // All orders side by side, as each addition waits for the one before.
+    std::fill_n(side.totals, max_order + 1, 0.0);
+    for (size_t i = 0; i < words.size(); ++i)
+        for (size_t n = 1; n <= options_.order; ++n) side.totals[n] += side.weights[n][i];
 }
 
 // What each word of the reference adds to the numerator of c beside one word of the hypothesis.
@@ -334,12 +346,13 @@ double SegmentScorer::f_of_order(size_t reference, size_t n, std::vector<Aligned
     if (pairs) note_exact(reference, n, *pairs);
     if (rows.empty() && columns.empty()) return 1.0;
     // What each side lacks: the weights of n-grams that are left over, less what the similar ones make up for.
-    auto sum_at = [](const std::vector<double> &weights, const std::vector<uint32_t> &places) {
+    auto sum_at = [n](const Side &side, const std::vector<uint32_t> &places, size_t all) {
+        if (places.size() == all) return side.totals[n];
         double sum = 0.0;
-        for (uint32_t place : places) sum += weights[place];
+        for (uint32_t place : places) sum += side.weights[n][place];
         return sum;
     };
-    double left_lack = sum_at(left_.weights[n], rows), right_lack = sum_at(right_.weights[n], columns);
+    double left_lack = sum_at(left_, rows, here), right_lack = sum_at(right_, columns, there);
     if (!rows.empty() && !columns.empty()) {
         size_t stride = padded(columns.size());
         bool held = rows.size() * stride <= most_products;
@@ -347,11 +360,11 @@ double SegmentScorer::f_of_order(size_t reference, size_t n, std::vector<Aligned
         if (held)
             for (size_t row = 0; row < rows.size(); ++row) fill_keys(n, rows[row], keys_.data() + row * stride);
         auto keys_of = [&](size_t row) {
-            if (held) return keys_.data() + row * stride;
             fill_keys(n, rows[row], keys_.data());
             return keys_.data();
         };
-        for (const Aligner::Match &match : aligner_.align(rows.size(), columns.size(), least_, keys_of)) {
+        for (const Aligner::Match &match : held ? aligner_.align_held(rows.size(), columns.size(), least_, keys_.data())
+                                                : aligner_.align(rows.size(), columns.size(), least_, keys_of)) {
             uint32_t i = rows[match.row], j = columns[match.column];
             double above = static_cast<double>(value_of(match.key)) - options_.shift;
             double similarity = std::max(0.0, above / (1.0 - options_.shift));
@@ -382,7 +395,6 @@ void SegmentScorer::note_exact(size_t reference, size_t n, std::vector<AlignedPa
 PairScore SegmentScorer::compare(size_t reference, size_t text, std::vector<AlignedPair> *pairs) {
     std::span<const uint32_t> words = segments_.references->texts()[text];
     PairScore result;
-    result.f.assign(options_.order, undefined);
     if (left_.places.empty() || words.empty()) return result;
     take_text(words, segments_.references->places(text), right_);
     matcher_.take_reference(words);

@@ -2,7 +2,9 @@
 // make of it.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -43,11 +45,15 @@ struct AlignedPair {
     double similarity;
 };
 
+constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
+
 // One hypothesis beside one reference.
 struct PairScore {
+    PairScore() { f.fill(undefined); }
+
     double score = 0.0;       // from 0 to 1
     double characters = 0.0;  // F of characters
-    std::vector<double> f;    // by order; NaN for one that was left out
+    std::array<double, max_order> f;  // by order; NaN for one that was left out
 };
 
 // What a segment's score is made of.
@@ -86,7 +92,7 @@ class NgramMatcher {
     // Where an n-gram is, or would be, by the numbers of all but its last word and of that word.
     Slot &slot(size_t n, uint32_t head, uint32_t last);
 
-    size_t order_;
+    size_t order_, shared_ = 0;  // the longest n-grams that both have
     std::vector<uint32_t> number_of_word_;
     std::vector<uint32_t> words_;  // the different words of the hypothesis
     std::vector<uint32_t> counts_[max_order + 1], used_;
@@ -177,7 +183,7 @@ class SegmentScorer {
     std::vector<uint32_t> place_of_word_;
     // The different words of the hypothesis, and of all references of the segment, and the cosines between them.
     // Common words come first.
-    std::vector<uint32_t> hypothesis_words_, hypothesis_places_;
+    std::vector<uint32_t> hypothesis_words_, hypothesis_places_, common_places_;
     std::span<const uint32_t> reference_words_;
     std::vector<const float *> hypothesis_vectors_, reference_vectors_;
     std::vector<double> reference_scales_;  // one over the length of each vector; 0 without one

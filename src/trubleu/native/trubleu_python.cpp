@@ -135,8 +135,7 @@ class SegmentsHandle {
         for (const PairScore &pair : details.references) {
             *to++ = pair.score;
             *to++ = pair.characters;
-            for (size_t n = 0; n < options.order; ++n)
-                *to++ = pair.f.empty() ? std::numeric_limits<double>::quiet_NaN() : pair.f[n];
+            for (size_t n = 0; n < options.order; ++n) *to++ = pair.f[n];
         }
         Matrix<int32_t> places(details.pairs.size(), 5);
         std::vector<double> similarities;
