@@ -201,7 +201,9 @@ def _keep(site: Site, session: Session, given: Answer) -> Response:
     return site.redirect("/rate?kept=1" if outcome.different else "/rate")
 
 
-_KEPT = "You had already answered that task, perhaps in another tab. Your first answer was kept; to change it, use Undo."
+_KEPT = (
+    "You had already answered that task, perhaps in another tab. Your first answer was kept; to change it, use Undo."
+)
 
 
 def _problem(site: Site, given: Answer) -> str:
