@@ -95,13 +95,15 @@ PROLIFIC = st.sampled_from(
 
 @st.composite
 def configs(draw: st.DrawFn) -> StudyConfig:
-    kind: Kind = draw(st.sampled_from(["response", "pair"]))
-    asked = draw(questions())
-    points = [question.points for question in asked] * (2 if kind == "pair" else 1)
-    parts = 2 if kind == "pair" else 1
+    kind: Kind = draw(st.sampled_from(["response", "pair", "ranking"]))
+    outputs = draw(st.integers(2, 8)) if kind == "ranking" else 0
+    asked = (Question(draw(FULL_TEXTS)),) if kind == "ranking" else draw(questions())
+    parts = {"response": 1, "pair": 2, "ranking": outputs}[kind]
+    points = [outputs or question.points for question in asked] * parts
     return StudyConfig(
         title=draw(FULL_TEXTS.filter(lambda text: "\0" not in text)),
         kind=kind,
+        outputs=outputs,
         raters=draw(st.integers(1, 1000)),
         questions=asked,
         weights=draw(st.sampled_from(["mean", *(question.name for question in asked if question.name)])),

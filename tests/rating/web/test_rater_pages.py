@@ -135,7 +135,7 @@ def test_several_answers_are_undone_with_what_they_were(make: Make, visit: Visit
     stale = page
     page = visitor.send(page, "/undo")
     assert shown(page.text) == texts[1]
-    assert "Before, you said that you cannot judge" in page.text
+    assert "Earlier, you said that you cannot judge" in page.text
     assert '<q dir="auto">I cannot follow the conversation</q>' in page.text
     # The button of an older page takes nothing more back.
     assert shown(visitor.send(stale, "/undo").text) == texts[1]
@@ -204,8 +204,8 @@ def test_another_answer_from_another_tab_is_said(make: Make, visit: Visit) -> No
     study = make(3)
     visitor = visit(study)
     tab = visitor.start(study.add_raters(1)[0].token)
-    assert "The first answer was kept" not in visitor.answer(tab, 5).text
-    assert "The first answer was kept" not in visitor.answer(tab, 5).text  # the same again: a lost connection
+    assert "first answer was kept" not in visitor.answer(tab, 5).text
+    assert "first answer was kept" not in visitor.answer(tab, 5).text  # the same again: a lost connection
     page = visitor.answer(tab, 1)
     assert "You had already answered that task, perhaps in another tab. Your first answer was kept" in page.text
     assert [row.score for row in study.table()] == [5]
@@ -467,7 +467,7 @@ def test_what_others_have_may_come_back(make: Make, visit: Visit, monkeypatch: p
     page = visitor.get("/rate")
     assert "Thank you" in page.text
     assert "XYZ-1" in page.text
-    assert "Others have what is left" in page.text
+    assert "The remaining tasks are with other raters" in page.text
     # What does come back is handed out.
     now += 10 * 60_000
     page = visitor.get("/rate")
@@ -484,7 +484,7 @@ def test_who_could_judge_nothing_gets_no_code(make: Make, visit: Visit) -> None:
     for _ in range(2):
         page = visitor.answer(page, unable=1)
     assert (state(page), "XYZ-1" in page.text) == ("done", False)
-    assert "you rated nothing here, so there is no completion code" in page.text
+    assert "you have not rated anything, so there is no completion code" in page.text
     page = visitor.answer(visitor.send(page, "/undo"), 3)
     assert (state(page), "XYZ-1" in page.text) == ("done", True)
 

@@ -342,7 +342,8 @@ def _session_key(session: str) -> str:
 
 
 def _nobody() -> Refusal:
-    return Refusal(403, "We do not know who you are", "Open the link again with which you came to this study.")
+    text = "Open your link to this study again. If it no longer works, ask for a new one."
+    return Refusal(403, "We do not know who you are", text)
 
 
 def _too_many(wait: float) -> Refusal:
