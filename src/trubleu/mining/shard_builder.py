@@ -95,17 +95,10 @@ class Planner:
     """
 
     def __init__(
-        self,
-        files: Iterable[SurveyedFile],
-        options: IndexOptions,
-        *,
-        first: int,
-        columns: Sequence[str] | None = None,
+        self, files: Iterable[SurveyedFile], options: IndexOptions, *, first: int, columns: Sequence[str] | None = None
     ) -> None:
         self._files = {file.number: file for file in files}
-        self._options = options
-        self._first = first
-        self._columns = columns
+        self._options, self._first, self._columns = options, first, columns
 
     def parts(self) -> list[Part]:
         """Return all parts, in the order of the corpus."""
