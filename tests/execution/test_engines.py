@@ -217,7 +217,7 @@ def test_all_processes_are_stopped_before_one_is_waited_for() -> None:
     with Processes(2) as two:
         run = two._run(Work(work))
         for number in range(2):
-            two.hire(Stubborn(done), number)  # type: ignore[arg-type]
+            two.busy[Stubborn(done)] = number  # type: ignore[index]
         run.close()
     assert done == ["stop", "stop", "join", "join"]
     with pytest.raises(SystemExit) as left:

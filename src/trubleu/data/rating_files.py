@@ -233,58 +233,47 @@ def read_ratings(
     means: bool = False,
 ) -> RawRatings:
     """Read a file of ratings (see `Ratings.read`); ``means`` allows tables without raters."""
-    required = tuple(name for name in REQUIRED if name != "system" or system is None)
-    raw = _read(path, columns, aspects, required, only, means)
-    if system is None:
-        return raw
-    named = raw.columns.get("system") or [None] * len(raw.columns["item"])
-    raw.columns["system"] = [system if name is None else name for name in named]
-    return raw
-
-
-def _read(
-    path: PathLike,
-    columns: Mapping[str, str] | None,
-    aspects: Sequence[str] | None,
-    required: tuple[str, ...],
-    only: Collection[str] | None,
-    means: bool,
-) -> RawRatings:
     name = name_of(path)
+    required = tuple(name for name in REQUIRED if name != "system" or system is None)
+
+    def found(header: Sequence[str], place: str) -> RatingColumns:
+        if not header:
+            raise DataError(f"{name} is empty; its first line must name the columns {some(required)}")
+        named = [each for each in required if each != "rater" or not means]
+        layout = find_columns(header, columns, aspects, place, named)
+        if layout.guessed and only is not None and set(only) <= set(layout.scores):
+            return layout._replace(scores=tuple(title for title in layout.scores if title in only))
+        return layout
+
     layout = RatingColumns.given(columns, aspects)._replace(required=required)
     with open_bytes(path) as stream:
         if is_parquet(stream, name):
-            return RawRatings.of_table(read_parquet(stream, name, layout.wanted()), layout)
-        if is_table_name(name):
-            return _tabular(table_rows(stream, name), name, columns, aspects, required, only, means)
-        lines = chain.from_iterable(split_lines(stream, name, keep_ends=True))
-        first = next(lines, "")
-        lines = chain([first], lines) if first else lines
-        form = format_of(name) or ("jsonl" if first.lstrip().startswith("{") else "tsv" if "\t" in first else "csv")
-        if form == "jsonl":
-            return gather(parse_objects(lines, name), name, layout)
-        delimited = delimited_rows(lines, name, "\t" if form == "tsv" else ",")
-        rows = ((f"{name}:{number}", row) for number, row in delimited)
-        return _tabular(rows, name, columns, aspects, required, only, means)
+            raw = RawRatings.of_table(read_parquet(stream, name, layout.wanted()), layout)
+        elif is_table_name(name):
+            raw = _tabular(table_rows(stream, name), name, found)
+        else:
+            lines = chain.from_iterable(split_lines(stream, name, keep_ends=True))
+            first = next(lines, "")
+            lines = chain([first], lines) if first else lines
+            form = format_of(name) or ("jsonl" if first.lstrip().startswith("{") else "tsv" if "\t" in first else "csv")
+            if form == "jsonl":
+                raw = gather(parse_objects(lines, name), name, layout)
+            else:
+                delimited = delimited_rows(lines, name, "\t" if form == "tsv" else ",")
+                raw = _tabular(((f"{name}:{number}", row) for number, row in delimited), name, found)
+    if system is not None:
+        named = raw.columns.get("system") or [None] * len(raw.columns["item"])
+        raw.columns["system"] = [system if each is None else each for each in named]
+    return raw
 
 
 def _tabular(
-    rows: Iterator[tuple[str, list[str]]],
-    name: str,
-    named: Mapping[str, str] | None,
-    aspects: Sequence[str] | None,
-    required: tuple[str, ...],
-    only: Collection[str] | None,
-    means: bool,
+    rows: Iterator[tuple[str, list[str]]], name: str, found: Callable[[Sequence[str], str], RatingColumns]
 ) -> RawRatings:
-    """Take ratings of rows with their places, the titles first."""
+    """Take ratings of rows with their places, the titles first, by which columns are found."""
     first, header = next(rows, ("", []))
-    if not header:
-        raise DataError(f"{name} is empty; its first line must name the columns {some(required)}")
     header = [title.strip() for title in header]
-    layout = find_columns(header, named, aspects, first, [each for each in required if each != "rater" or not means])
-    if layout.guessed and only is not None and set(only) <= set(layout.scores):
-        layout = layout._replace(scores=tuple(title for title in layout.scores if title in only))
+    layout = found(header, first)
     places: list[str] = []
     wanted = [(title, header.index(title)) for title in layout.wanted()]
     columns: dict[str, list[Any]] = {title: [] for title, _ in wanted}
@@ -298,9 +287,9 @@ def _tabular(
         for title in layout.scores:
             _check_guess(columns[title], title, places.__getitem__)
     means = "rater" not in layout.fields and layout.titled != "rater"
-    found: dict[str, tuple[str, ...]] = {field: (title,) for field, title in layout.fields.items()}
-    found |= {f"{layout.titled}s": layout.scores} if layout.scores else {}
-    tell_fields(found, name, ", each score the mean of unnamed raters" if means else "")
+    told: dict[str, tuple[str, ...]] = {field: (title,) for field, title in layout.fields.items()}
+    told |= {f"{layout.titled}s": layout.scores} if layout.scores else {}
+    tell_fields(told, name, ", each score the mean of unnamed raters" if means else "")
     raw = RawRatings.of_columns(columns, layout, name, places.__getitem__)
     if means:
         raw.columns["rater"] = [MEAN] * len(raw.columns["score"])

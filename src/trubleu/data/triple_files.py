@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 import tempfile
 from contextlib import ExitStack, suppress
 from itertools import chain, islice
@@ -38,6 +36,8 @@ from trubleu.optional_deps import polars_module
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+    from typing import BinaryIO, TextIO
 
     from trubleu.files.lines import Size
     from trubleu.files.paths import Format, PathLike
@@ -178,7 +178,7 @@ class TripleFiles:
         if not callable(size) and size < 1:
             raise UsageError(f"a batch of {size} rows is too small; it takes 1 at least")
         self.bad = self.empty = 0
-        tell = progress or _tell_nobody
+        tell = progress or (lambda _bytes: None)
         tell(sum(size or 0 for size in self.sizes[: start[0]]))
         for number, path in enumerate(self.files[start[0] :], start[0]):
             passed = start[1] if number == start[0] else 0
@@ -261,12 +261,7 @@ def _files_of_folder(folder: str) -> list[str]:
     return found
 
 
-def _tell_nobody(_bytes: int) -> None:
-    pass
-
-
 _PART = 1 << 16  # triples written at once
-_COPIED = 1 << 20  # bytes copied at once
 _WRITTEN_FORMATS: tuple[Format, ...] = ("jsonl", "tsv", "parquet")
 
 
@@ -306,18 +301,31 @@ def write_triples(path: PathLike, triples: Iterable[Triple], *, progress: Callab
     >>> path.read_text()
     'id\\tcontext\\tmessage\\tresponse\\n7\\thi !\\thow are you ?\\tfine\\n'
     """
+    with _writer(path) as stream:
+        return _fill(path, stream, triples, progress)
+
+
+def _writer(path: PathLike) -> AbstractContextManager[TextIO | BinaryIO]:
+    if format_to_write(path, _WRITTEN_FORMATS) != "parquet":
+        return atomic_writer(path)
+    polars_module()  # if it is missing, that is said before anything is written
+    return atomic_writer(path, "wb")
+
+
+def _fill(
+    path: PathLike, stream: Any, triples: Iterable[Triple], progress: Callable[[int], object] | None = None
+) -> int:
     form = format_to_write(path, _WRITTEN_FORMATS)
     parts = _parts(triples, progress or (lambda _count: None))
     if form == "parquet":
-        return _write_parquet(path, parts)
+        return _write_parquet(path, stream, parts)
+    if form == "tsv":
+        stream.write("\t".join(FIELDS) + "\n")
+    line = _tsv_line if form == "tsv" else _json_line
     written = 0
-    with atomic_writer(path) as stream:
-        if form == "tsv":
-            stream.write("\t".join(FIELDS) + "\n")
-        line = _tsv_line if form == "tsv" else _json_line
-        for part in parts:
-            stream.writelines(map(line, part))
-            written += len(part)
+    for part in parts:
+        stream.writelines(map(line, part))
+        written += len(part)
     return written
 
 
@@ -333,28 +341,9 @@ def write_together(targets: Sequence[tuple[str, Iterable[Triple]]]) -> None:
     """
     check_together([target for target, _ in targets])
     with ExitStack() as stack:
-        staged: list[tuple[Path, Path]] = []
-        to_send: list[tuple[Path, str]] = []
-        for target, triples in targets:
-            place = Path(target).resolve()
-            folder = Path(tempfile.gettempdir()) if is_remote(target) else place.parent
-            temporary = folder / f".trubleu-{secrets.token_hex(8)}.{place.name}"
-            stack.callback(_remove, temporary)
-            try:
-                write_triples(temporary, triples)
-            except DataError as error:  # which knows the wrong name
-                raise DataError(str(error).replace(str(temporary), target)) from error
-            if is_remote(target):
-                to_send.append((temporary, target))
-                continue
-            if place.exists():
-                shutil.copymode(place, temporary)
-            staged.append((temporary, place))
-        for temporary, target in to_send:
-            with temporary.open("rb") as whole, atomic_writer(target, "wb") as stream:
-                shutil.copyfileobj(whole, stream, _COPIED)
-        for temporary, place in staged:  # nothing is left to do that could fail, short of a failing disk
-            temporary.replace(place)
+        # What goes elsewhere comes last, and so appears first: it may fail more easily than renaming a file here.
+        for target, triples in sorted(targets, key=lambda each: is_remote(each[0])):
+            _fill(target, stack.enter_context(_writer(target)), triples)
 
 
 def check_together(targets: Sequence[str]) -> None:
@@ -371,11 +360,6 @@ def check_together(targets: Sequence[str]) -> None:
         if not is_remote(target) and Path(place).exists() and not Path(place).is_file():
             raise UsageError(f"{target} is not a file that could be replaced; give the name of one")
         places[place] = target
-
-
-def _remove(path: Path) -> None:
-    with suppress(OSError):
-        path.unlink(missing_ok=True)
 
 
 def _parts(triples: Iterable[Triple], progress: Callable[[int], object]) -> Iterator[list[Triple]]:
@@ -413,10 +397,9 @@ def _tsv_line(triple: Triple) -> str:
     return line + "\n"
 
 
-def _write_parquet(path: PathLike, parts: Iterator[list[Triple]]) -> int:
+def _write_parquet(path: PathLike, stream: BinaryIO, parts: Iterator[list[Triple]]) -> int:
     """Write parts into files of their own, and then one after the other into one."""
     polars = polars_module()
-    check_writable(path)
     files: list[Path] = []
     written = 0
     try:
@@ -429,7 +412,7 @@ def _write_parquet(path: PathLike, parts: Iterator[list[Triple]]) -> int:
             whole = Path(folder, "whole.parquet")
             polars.scan_parquet(files).sink_parquet(whole)
             with whole.open("rb") as source:
-                copy_parquet(source, path)
+                copy_parquet(source, stream)
     except (polars.exceptions.PolarsError, polars.exceptions.PanicException, OSError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise DataError(f"{path} cannot be written: {reason}; nothing was changed") from error

@@ -18,6 +18,7 @@ from trubleu.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import BinaryIO
 
     from numpy.typing import NDArray
 
@@ -52,6 +53,11 @@ def code_digest() -> str:
         repr([sources_digest(), sys.version_info[:2], [_version(name) for name in _COUNTED_WITH]]).encode(),
         digest_size=16,
     ).hexdigest()
+
+
+def stream_digest(stream: BinaryIO) -> str:
+    """Return BLAKE2b of all that is left of an open file, in hexadecimal digits."""
+    return hashlib.file_digest(stream, partial(hashlib.blake2b, digest_size=32)).hexdigest()  # type: ignore[arg-type]
 
 
 def outside_sources(things: Iterable[object]) -> list[tuple[str, str]]:

@@ -17,6 +17,7 @@ from trubleu.errors import EngineError, UsageError
 from trubleu.execution.base import TRIES, Engine, Partition, Result, Run, Status
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from multiprocessing.connection import Connection
 
     from trubleu.execution.base import Work
@@ -95,8 +96,9 @@ class Processes(Engine):
     def __init__(self, workers: int, threads: int = 1) -> None:
         self._workers = workers
         self.threads = threads
-        self._idle: list[_Worker] = []
-        self._busy: dict[_Worker, int] = {}
+        self.idle: list[_Worker] = []
+        self.busy: dict[_Worker, int] = {}
+        """What each process is busy with."""
         self._maps = 0
         self._current: Run[Any, Any] | None = None
 
@@ -107,9 +109,12 @@ class Processes(Engine):
 
     def close(self) -> None:
         """End all processes."""
-        workers = [*self._idle, *self._busy]
-        self._idle.clear()
-        self._busy.clear()
+        idle, self.idle = self.idle, []
+        self._end_busy(idle)
+
+    def _end_busy(self, others: Iterable[_Worker] = ()) -> None:
+        workers = [*others, *self.busy]
+        self.busy = {}
         self._current = None
         _end(workers)
 
@@ -120,37 +125,10 @@ class Processes(Engine):
         self._current = dispatch = _Dispatch(self, work, self._maps)
         return dispatch
 
-    def worker(self) -> _Worker | None:
-        """Return a process that has nothing to do, a new one if need be; None if all are busy."""
-        if self._idle:
-            return self._idle.pop()
-        return _Worker() if len(self._busy) < self._workers else None
-
-    def hire(self, worker: _Worker, number: int) -> None:
-        """Note what a process is busy with."""
-        self._busy[worker] = number
-
-    def busy(self) -> dict[_Worker, int]:
-        """Return what each process is busy with."""
-        return self._busy
-
-    def release(self, worker: _Worker) -> None:
-        """Note that a process has nothing to do."""
-        del self._busy[worker]
-        self._idle.append(worker)
-
-    def bury(self, worker: _Worker) -> None:
-        """Let go of a process that is dead."""
-        del self._busy[worker]
-        _end([worker])
-
     def leave(self, run: Run[Any, Any]) -> None:
         """End the processes that are busy with a map that nobody goes on with."""
         if self._current is run:
-            self._current = None
-            workers = list(self._busy)
-            self._busy.clear()
-            _end(workers)
+            self._end_busy()
 
 
 class _Worker:
@@ -216,7 +194,7 @@ class _Dispatch(Run[Partition, Result]):
         return found
 
     def _receive(self, seconds: float | None) -> None:
-        busy = self._engine.busy()
+        busy = self._engine.busy
         by_connection = {worker.connection: worker for worker in busy}
         for ready in wait(list(by_connection), seconds):
             worker = by_connection[ready]  # type: ignore[index]
@@ -227,7 +205,8 @@ class _Dispatch(Run[Partition, Result]):
                 self._died(worker, number)
                 continue
             worker.answered = True
-            self._engine.release(worker)
+            del busy[worker]
+            self._engine.idle.append(worker)
             del self._partitions[number]
             self._results[number] = result
             self._found.append((number, status))
@@ -240,9 +219,11 @@ class _Dispatch(Run[Partition, Result]):
         self._engine.leave(self)
 
     def _hand_out(self) -> None:
-        while self._waiting and (worker := self._engine.worker()) is not None:
+        engine = self._engine
+        while self._waiting and (engine.idle or len(engine.busy) < engine.workers):
+            worker = engine.idle.pop() if engine.idle else _Worker()
             number = self._waiting.popleft()
-            self._engine.hire(worker, number)
+            engine.busy[worker] = number
             try:
                 if worker.map != self._map:
                     worker.connection.send(("work", self._work))
@@ -252,7 +233,8 @@ class _Dispatch(Run[Partition, Result]):
                 self._died(worker, number)
 
     def _died(self, worker: _Worker, number: int) -> None:
-        self._engine.bury(worker)
+        del self._engine.busy[worker]
+        _end([worker])
         self._deaths[number] += 1
         code = worker.process.exitcode
         how = ended(code)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.errors import DataError, EngineError
+from trubleu.execution.hashing import stream_digest
 from trubleu.files import paths
 from trubleu.files.lines import open_bytes
 from trubleu.files.paths import name_of
@@ -126,11 +127,8 @@ class PartsFolder:
         path = paths.joined(self.folder, part.name)
         if not paths.is_file(path) or paths.byte_size(path) != part.bytes:
             return False
-        checksum = hashlib.blake2b(digest_size=32)
         with open_bytes(path) as stream:
-            while block := stream.read(_BLOCK):
-                checksum.update(block)
-        return checksum.hexdigest() == part.checksum
+            return stream_digest(stream) == part.checksum
 
     def commit(self, parts: Sequence[WrittenPart], about: Mapping[str, Any]) -> None:
         """Let all parts be seen, in this order, and remove what this work wrote besides.

@@ -218,19 +218,19 @@ def write_parquet(path: PathLike, frame: pl.DataFrame) -> None:
     """Write a Polars frame as a Parquet file with a checksum, which appears whole or not at all."""
     buffer = io.BytesIO()  # Polars does not tell what is wrong with a stream
     frame.write_parquet(buffer)
-    copy_parquet(buffer, path)
+    with atomic_writer(path, "wb") as stream:
+        copy_parquet(buffer, stream)
 
 
-def copy_parquet(source: BinaryIO, path: PathLike) -> None:
-    """Copy a Parquet file that Polars has written, with a checksum, to one that appears whole or not at all."""
+def copy_parquet(source: BinaryIO, target: BinaryIO) -> None:
+    """Copy a Parquet file that Polars has written, and add a checksum."""
     end = source.seek(0, io.SEEK_END)
     begin, footer = _footer(source, end)
     checksum = sha256(footer)
-    with atomic_writer(path, "wb") as stream:
-        for block in _blocks(source, begin):
-            checksum.update(block)
-            stream.write(block)
-        stream.write(_CHECKSUM + checksum.digest() + footer)
+    for block in _blocks(source, begin):
+        checksum.update(block)
+        target.write(block)
+    target.write(_CHECKSUM + checksum.digest() + footer)
 
 
 @lru_cache(maxsize=4096)

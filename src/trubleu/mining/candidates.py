@@ -9,8 +9,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
 
-import numpy as np
-
 from trubleu.data.reference_files import check_storable
 from trubleu.data.triples import TripleList, distinct_triples, warn_of_skipped
 from trubleu.errors import CountedWarning, DataError, TrubleuWarning, UsageError, counted, some
@@ -20,13 +18,14 @@ from trubleu.files.paths import format_to_write
 from trubleu.files.writer import atomic_writer
 from trubleu.mining.explain import Explainer, MatchedWords
 from trubleu.mining.index_builder import corpus_source
-from trubleu.mining.search import Where, check_ranges, find, folded
+from trubleu.mining.search import check_ranges, folded
 from trubleu.optional_deps import polars_module
 from trubleu.signature import Signature, make_signature
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    import numpy as np
     import polars as pl
 
     from trubleu.data.triples import Triple, TripleSource
@@ -180,7 +179,7 @@ def seed_triples(source: TripleSource) -> list[Triple]:
         If there are none, a field is missing or wrong, or two have the same id.
     """
     triples = distinct_triples(source, noun="seed")
-    warn_of_skipped(source, stacklevel=5)  # who calls `Index.candidates`
+    warn_of_skipped(source, stacklevel=4)  # who calls `Index.candidates`
     if not triples:
         where = ", ".join(source.files) or "the list"
         raise DataError(f"there are no seeds in {where}; give at least one triple")
@@ -367,51 +366,6 @@ class Candidates(Sequence[SeedCandidates]):
             stream.writelines(json_line(_record(each, signature)) + "\n" for each in self)
 
 
-def mine_candidates(
-    index: Index,
-    source: TripleSource,
-    ranking: Ranking,
-    where: Where,
-    *,
-    random: int,
-    seed: int,
-    explain: bool,
-) -> Candidates:
-    """Mine candidates for seeds (see `Index.candidates`)."""
-    for name, value in (("random", random), ("seed", seed)):
-        if type(value) is not int or value < 0:
-            raise UsageError(f"{name} must be a whole number from 0 on, not {value!r}")
-    triples = seed_triples(source)
-    messages, responses = [each.message for each in triples], [each.response for each in triples]
-    found = find(index, messages, responses, ranking, where)
-    explainer = Explainer(index, ranking.bm25, found.frequencies) if explain else None
-    made = []
-    for position, (triple, triples_found) in enumerate(zip(triples, found.triples, strict=True)):
-        mined = _mined(triples_found, triple.message, triple.response, explainer)
-        candidates = _with_additions(index, triple, mined, random, np.random.default_rng([seed, position]))
-        made.append(SeedCandidates(triple, candidates, len(mined), ranking.top))
-    _warn(index, made, ranking, random, found.frequencies)
-    return Candidates(tuple(made), ranking.signature(index, random=random or None, seed=seed if random else None))
-
-
-def search_index(
-    index: Index,
-    message: str,
-    response: str | None,
-    ranking: Ranking,
-    *,
-    explain: bool,
-    threads: int | None,
-) -> tuple[Candidate, ...]:
-    """Look into an index by hand (see `Index.search`)."""
-    if response is None:
-        # With α = 0 and ε = 1 the second factor is 1: a score is that of the message, and none is lost.
-        ranking = Ranking(ranking.top, 0.0, 1.0, ranking.bm25)
-    found = find(index, [message], [response], ranking, Where(threads=threads))
-    explainer = Explainer(index, ranking.bm25, found.frequencies) if explain else None
-    return _mined(found.triples[0], message, response, explainer)
-
-
 @dataclass(frozen=True, slots=True)
 class Ranking:
     """How candidates are ranked: how many are kept, α, ε and the variant of BM25; checked."""
@@ -441,9 +395,10 @@ class Ranking:
         return Signature(made.metric, made.pairs + index.signature)
 
 
-def _mined(
+def mined_candidates(
     found: Sequence[FoundTriple], message: str, response: str | None, explainer: Explainer | None
 ) -> tuple[Candidate, ...]:
+    """Return what a search found for a message as candidates."""
     return tuple(
         Candidate(
             text=each.response,
@@ -460,7 +415,7 @@ def _mined(
     )
 
 
-def _with_additions(
+def with_additions(
     index: Index, seed: Triple, mined: Sequence[Candidate], random: int, generator: np.random.Generator
 ) -> tuple[Candidate, ...]:
     """Add the seed's response, its message and random responses, unless their text is there already."""
@@ -484,7 +439,7 @@ def _with_additions(
     return tuple(found)
 
 
-def _warn(
+def warn_of_few(
     index: Index,
     made: Sequence[SeedCandidates],
     ranking: Ranking,
@@ -501,12 +456,12 @@ def _warn(
             f"no word of the message is in the index, so nothing was mined for {counted(len(unknown), 'seed')}: "
             + some(each.id for each in unknown),
             TrubleuWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
     if few := sum(each.mined < each.wanted for each in made):
         what = f"seeds with fewer than {ranking.top} mined candidates, which their records say (mined, wanted)"
-        warnings.warn(CountedWarning(what, few), stacklevel=4)
+        warnings.warn(CountedWarning(what, few), stacklevel=3)
     if short := sum(sum(one.origin == "random" for one in each.candidates) < random for each in made):
         few_others = f", or so few that {MOST_MISSES:,} draws in a row met none" if len(index) > MOST_MISSES else ""
         what = f"seeds with fewer than {random} random responses, as the index has no others{few_others}"
-        warnings.warn(CountedWarning(what, short), stacklevel=4)
+        warnings.warn(CountedWarning(what, short), stacklevel=3)

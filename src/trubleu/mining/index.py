@@ -9,15 +9,30 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from trubleu.errors import UsageError, counted
 from trubleu.execution.cache import Cache
 from trubleu.execution.local import InThisProcess
 from trubleu.files.paths import is_remote
 from trubleu.mining.bm25 import Bm25
-from trubleu.mining.candidates import ALPHA, EPSILON, TOP, Ranking, mine_candidates, search_index, seed_source
+from trubleu.mining.candidates import (
+    ALPHA,
+    EPSILON,
+    TOP,
+    Candidates,
+    Ranking,
+    SeedCandidates,
+    mined_candidates,
+    seed_source,
+    seed_triples,
+    warn_of_few,
+    with_additions,
+)
+from trubleu.mining.explain import Explainer
 from trubleu.mining.index_builder import Reading, add_to_index, build_index, check_there
 from trubleu.mining.manifest import Manifest, checked_options, fingerprint
-from trubleu.mining.search import Where
+from trubleu.mining.search import Where, find
 from trubleu.mining.shard import MOST_TRIPLES, Shard, combined
 from trubleu.mining.shard_cache import ShardsOnDemand
 
@@ -26,7 +41,7 @@ if TYPE_CHECKING:
 
     from trubleu.execution import Engine
     from trubleu.files.paths import PathLike
-    from trubleu.mining.candidates import Candidate, Candidates
+    from trubleu.mining.candidates import Candidate
     from trubleu.mining.index_builder import Corpus
 
 
@@ -367,8 +382,20 @@ class Index:
         """
         ranking = Ranking(top, alpha, epsilon, Bm25(variant, k1, b))
         source = seed_source(seeds, columns=columns, skip_bad=skip_bad)
-        where = Where(engine, keep, cache, threads, progress)
-        return mine_candidates(self, source, ranking, where, random=random, seed=seed, explain=explain)
+        for name, value in (("random", random), ("seed", seed)):
+            if type(value) is not int or value < 0:
+                raise UsageError(f"{name} must be a whole number from 0 on, not {value!r}")
+        triples = seed_triples(source)
+        messages, responses = [each.message for each in triples], [each.response for each in triples]
+        found = find(self, messages, responses, ranking, Where(engine, keep, cache, threads, progress))
+        explainer = Explainer(self, ranking.bm25, found.frequencies) if explain else None
+        made = []
+        for position, (triple, triples_found) in enumerate(zip(triples, found.triples, strict=True)):
+            mined = mined_candidates(triples_found, triple.message, triple.response, explainer)
+            candidates = with_additions(self, triple, mined, random, np.random.default_rng([seed, position]))
+            made.append(SeedCandidates(triple, candidates, len(mined), ranking.top))
+        warn_of_few(self, made, ranking, random, found.frequencies)
+        return Candidates(tuple(made), ranking.signature(self, random=random or None, seed=seed if random else None))
 
     def search(
         self,
@@ -414,7 +441,12 @@ class Index:
         ('1', 'cup')
         """
         ranking = Ranking(top, alpha, epsilon, Bm25(variant, k1, b))
-        return search_index(self, message, response, ranking, explain=explain, threads=threads)
+        if response is None:
+            # With α = 0 and ε = 1 the second factor is 1: a score is that of the message, and none is lost.
+            ranking = Ranking(top, 0.0, 1.0, ranking.bm25)
+        found = find(self, [message], [response], ranking, Where(threads=threads))
+        explainer = Explainer(self, ranking.bm25, found.frequencies) if explain else None
+        return mined_candidates(found.triples[0], message, response, explainer)
 
 
 def _reading(

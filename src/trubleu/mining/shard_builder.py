@@ -23,7 +23,7 @@ from trubleu.data.triple_formats import go_over_to
 from trubleu.data.triple_ranges import read_range
 from trubleu.data.triples import TripleBatch, TripleRows
 from trubleu.errors import DataError, UsageError, some
-from trubleu.execution.hashing import code_digest
+from trubleu.execution.hashing import code_digest, stream_digest
 from trubleu.files.paths import is_remote, joined, open_binary, unreadable
 from trubleu.mining.checksummed_json import SealedKind, altered, read_sealed, write_sealed
 from trubleu.mining.manifest import ListedShard, record, shard_name, whole
@@ -95,17 +95,10 @@ class Planner:
     """
 
     def __init__(
-        self,
-        files: Iterable[SurveyedFile],
-        options: IndexOptions,
-        *,
-        first: int,
-        columns: Sequence[str] | None = None,
+        self, files: Iterable[SurveyedFile], options: IndexOptions, *, first: int, columns: Sequence[str] | None = None
     ) -> None:
         self._files = {file.number: file for file in files}
-        self._options = options
-        self._first = first
-        self._columns = columns
+        self._options, self._first, self._columns = options, first, columns
 
     def parts(self) -> list[Part]:
         """Return all parts, in the order of the corpus."""
@@ -444,14 +437,11 @@ def file_digest(path: PathLike) -> str:
     DataError
         If it cannot be read.
     """
-    digest = hashlib.blake2b(digest_size=32)
     try:
         with open_binary(path) as stream:
-            while block := stream.read(1 << 20):
-                digest.update(block)
+            return stream_digest(stream)
     except OSError as error:
         raise DataError(unreadable(os.fspath(path), error)) from error
-    return digest.hexdigest()
 
 
 @contextmanager
