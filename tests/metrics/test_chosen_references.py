@@ -51,21 +51,23 @@ def test_rows_of_a_choice_are_those_of_the_chosen_references(
     kept = np.flatnonzero(np.logical_or.reduceat(chosen, references.offsets[:-1]))
     if len(kept) < 2:
         return
-    compared = metric.compared(outputs, references)
+    compared = metric.by_reference(outputs, references)
     assert compared is not None
     expected = metric.statistics([outputs[place] for place in kept], references.take(kept, chosen))
     np.testing.assert_allclose(compared.rows(chosen)[kept], expected, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["cider[stem=true]", "dbleu-2[definition=fork2019]", "ter", "trubleu[importance=corpus]"])
+@pytest.mark.parametrize(
+    "name", ["cider[stem=true]", "dbleu-2[definition=fork2019]", "ter", "trubleu[importance=corpus]"]
+)
 def test_what_cannot_be_split_by_reference_says_so(name: str) -> None:
     references = References.from_lists([["a b", "c"], ["d"]])
-    assert trubleu.metric(name).compared(["a", "d"], references) is None
+    assert trubleu.metric(name).by_reference(["a", "d"], references) is None
 
 
 def test_cider_refuses_a_choice_of_a_single_segment() -> None:
     references = References.from_lists([["a b", "c"], ["d"]])
-    compared = trubleu.metric("cider").compared(["a", "d"], references)
+    compared = trubleu.metric("cider").by_reference(["a", "d"], references)
     assert compared is not None
     with pytest.raises(trubleu.DataError, match="one segment only"):
         compared.rows(np.array([True, True, False]))

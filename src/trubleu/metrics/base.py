@@ -176,7 +176,7 @@ class Metric(ABC):
             Called with the number of segments done since the last call.
         """
 
-    def compared(
+    def by_reference(
         self,
         outputs: Sequence[str],  # noqa: ARG002
         references: References,  # noqa: ARG002

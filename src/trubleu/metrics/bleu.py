@@ -92,9 +92,9 @@ def bleu(counts: Counts, smoothing: str, value: float | None, effective_order: b
         matches, totals = matches + added, totals + added
     elif smoothing == "floor":
         matches = np.where(matches == 0, constant * unit, matches)
-    elif smoothing == "exp":
+    elif smoothing == "exp" and not np.all(matches):
         halvings = np.cumsum(matches == 0, axis=-1)
-        matches = np.where(matches == 0, unit * 0.5**halvings, matches)
+        matches = np.where(matches == 0, unit * np.ldexp(1.0, -halvings), matches)
     # Where nothing matched at all there is nothing to smooth.
     matches = np.where(nothing_matched[..., np.newaxis], counts.matches, matches)
     # From the first order without n-grams on there is nothing to be precise about.
@@ -249,7 +249,9 @@ class Bleu(BleuOptions):
         """Return lengths of hypothesis and reference, clipped matches by order and n-grams by order."""
         return self.matching.statistics(outputs, as_references(references, outputs), None, threads, progress)
 
-    def compared(self, outputs: Sequence[str], references: References, threads: int | None = None) -> Compared | None:
+    def by_reference(
+        self, outputs: Sequence[str], references: References, threads: int | None = None
+    ) -> Compared | None:
         """Return outputs compared with each reference once."""
         return ComparedNgrams.of(self.matching, outputs, references, None, threads)
 

@@ -41,8 +41,10 @@ class _Level(NamedTuple):
         Sorted: the number of all but the last word times the number of words, plus that word.
     number, reference, segment, often
         The n-gram, the reference that has it, its segment, and how often it has it.
-    begins
-        Where the references of a segment that have the same n-gram begin.
+    square
+        The square of how often.
+    begins, shared
+        Where the references of a segment that have the same n-gram begin, and which n-gram it is.
     """
 
     keys: NDArray[np.int64]
@@ -50,7 +52,9 @@ class _Level(NamedTuple):
     reference: NDArray[np.int64]
     segment: NDArray[np.int64]
     often: NDArray[np.int64]
+    square: NDArray[np.float64]
     begins: NDArray[np.int64]
+    shared: NDArray[np.int64]
 
 
 class Matches(NamedTuple):
@@ -61,19 +65,19 @@ class Matches(NamedTuple):
     segment, number, said
         The different n-grams of each output: its segment, the n-gram (the count of known ones if no reference has it),
         and how often the output has it.
-    entry, begins
-        The places in the level of the references of those that a reference of the segment has, and where each begins
-        that is matched.
-    matched
-        Which of the output's n-grams each of these is.
+    reference, held
+        The references of the segment that have one of these n-grams, and how often.
+    matched, begins
+        Which of the output's n-grams it is, and where each that is matched begins.
     """
 
     segment: NDArray[np.int64]
     number: NDArray[np.int64]
     said: NDArray[np.int64]
-    entry: NDArray[np.int64]
-    begins: NDArray[np.int64]
+    reference: NDArray[np.int64]
+    held: NDArray[np.int64]
     matched: NDArray[np.int64]
+    begins: NDArray[np.int64]
 
 
 class ReferenceNgrams:
@@ -128,7 +132,8 @@ class ReferenceNgrams:
             rest, reference = np.divmod(single, len(self.lengths))
             segment, number = np.divmod(rest, max(len(keys), 1))
             begins = np.flatnonzero(np.diff(rest, prepend=-1))
-            self._levels.append(_Level(keys, number, reference, segment, often, begins))
+            square = (often * often).astype(float)
+            self._levels.append(_Level(keys, number, reference, segment, often, square, begins, number[begins]))
         return self._levels[order - 1]
 
     def segments(self, chosen: NDArray[np.bool_]) -> int:
@@ -143,11 +148,13 @@ class ReferenceNgrams:
             logarithms = np.log(self.segments(chosen) / np.maximum(np.arange(len(self.offsets)), 1)) ** 2
             found = IdfWeights([], [])
             for level in map(self.level, range(1, order + 1)):
-                held = np.logical_or.reduceat(chosen[level.reference], level.begins) if len(level.begins) else []
-                segments = np.bincount(level.number[level.begins][held], minlength=len(level.keys) + 1)
+                held = level.begins
+                if len(held):
+                    held = np.flatnonzero(np.logical_or.reduceat(chosen[level.reference], level.begins))
+                segments = np.bincount(level.shared[held], minlength=len(level.keys) + 1)
                 found.squares.append(logarithms[segments])
-                values = level.often**2 * found.squares[-1][level.number]
-                found.norms.append(np.bincount(level.reference, values, len(self.lengths)))
+                values = level.square * found.squares[-1][level.number]
+                found.norms.append(np.bincount(level.reference, values, len(self.lengths)).astype(float))
             while len(self._idf) >= KEPT_CHOICES:
                 self._idf.pop(next(iter(self._idf)), None)
             self._idf[key] = found
@@ -177,9 +184,8 @@ class ReferenceNgrams:
                 numbers[begins] = np.where(known, places, -1)
                 strange[begins] = np.unique(pairs, return_inverse=True)[1]
             segment = np.repeat(np.arange(len(lengths)), np.maximum(lengths - n + 1, 0))
-            single, first, said = np.unique(
-                segment * (int(strange.max(initial=0)) + 1) + strange[begins], return_index=True, return_counts=True
-            )
+            whose = segment * (int(strange.max(initial=0)) + 1) + strange[begins]
+            _, first, said = np.unique(whose, return_index=True, return_counts=True)
             found.append(_matches(level, segment[first], numbers[begins][first], said))
         return lengths, found
 
@@ -200,7 +206,8 @@ def _matches(level: _Level, segment: NDArray[np.int64], number: NDArray[np.int64
     matched = np.repeat(np.arange(len(said)), counts)
     entry = np.repeat(first - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
     begins = (np.cumsum(counts) - counts)[counts > 0]
-    return Matches(segment, np.where(number >= 0, number, keys), said, entry, begins, matched)
+    number = np.where(number >= 0, number, keys)
+    return Matches(segment, number, said, level.reference[entry], level.often[entry], matched, begins)
 
 
 class IdfWeights(NamedTuple):
@@ -264,9 +271,9 @@ class NgramMatches:
         offsets = self.ngrams.offsets[:-1]
         totals = np.maximum(self.lengths[:, np.newaxis] - np.arange(matching.order), 0).astype(float)
         rows = [self.lengths, self._reference_lengths(matching, chosen, weights)]
-        for matches, level in zip(self.matches[: matching.order], map(self.ngrams.level, range(1, matching.order + 1))):
-            reference = level.reference[matches.entry]
-            credit = np.minimum(level.often[matches.entry], matches.said[matches.matched]).astype(float)
+        for matches in self.matches[: matching.order]:
+            reference = matches.reference
+            credit = np.minimum(matches.held, matches.said[matches.matched]).astype(float)
             if weights is not None:
                 credit *= weights[reference]
             best = np.zeros(0)

@@ -107,7 +107,9 @@ class ChrF(Metric):
                 progress(last - first)
         return rows
 
-    def compared(self, outputs: Sequence[str], references: References, threads: int | None = None) -> Compared | None:
+    def by_reference(
+        self, outputs: Sequence[str], references: References, threads: int | None = None
+    ) -> Compared | None:
         """Return outputs compared with each reference once."""
         texts = tuple(np.repeat(np.array(outputs, dtype=object), references.reference_counts()).tolist())
         alone = kernels.ChrfReferences(

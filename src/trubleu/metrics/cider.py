@@ -85,7 +85,9 @@ class Cider(WeightedNgramMetric):
                 f"{remedy}"
             )
 
-    def compared(self, outputs: Sequence[str], references: References, threads: int | None = None) -> Compared | None:
+    def by_reference(
+        self, outputs: Sequence[str], references: References, threads: int | None = None
+    ) -> Compared | None:
         """Return outputs compared with each reference once; n-grams are weighed by those that are chosen."""
         if self.stem or not self.learns:
             return None
@@ -152,13 +154,13 @@ class _ComparedCider:
         weights = ngrams.idf_weights(chosen, self.metric.order)
         alike = np.zeros(len(chosen))
         for order, matches in enumerate(self.matches.matches[: self.metric.order], 1):
-            level, squares, norms = ngrams.level(order), weights.squares[order - 1], weights.norms[order - 1]
+            squares, norms = weights.squares[order - 1], weights.norms[order - 1]
             own = np.bincount(matches.segment, matches.said**2 * squares[matches.number], len(ngrams.offsets) - 1)
-            reference, held = level.reference[matches.entry], level.often[matches.entry]
             said = matches.said[matches.matched]
-            products = (np.minimum(said, held) if sigma else said) * held * squares[level.number[matches.entry]]
+            counted = np.minimum(said, matches.held) if sigma else said
+            products = counted * matches.held * squares[matches.number][matches.matched]
             both = np.sqrt(own[ngrams.segment_of] * norms)
-            shared = np.bincount(reference, products, len(chosen))
+            shared = np.bincount(matches.reference, products, len(chosen))
             alike += np.divide(shared, both, out=np.zeros(len(chosen)), where=both > 0)
         if sigma:
             longer = (self.matches.lengths[ngrams.segment_of] - ngrams.lengths) / sigma

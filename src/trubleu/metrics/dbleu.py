@@ -45,8 +45,7 @@ class WeightPolicy:
         """Return one weight for each reference, and the segments to skip; references without weights weigh 1."""
         if isinstance(references, PreparedReferences):
             references = references.references
-        references = all_rated(references, self.unrated_as)
-        skipped = references.segments_without_positive()
+        skipped = all_rated(references, self.unrated_as).segments_without_positive()
         if len(skipped) and self.no_positive == "error":
             raise DataError(
                 f"{references.source} has segments without a reference of positive weight: "
@@ -56,14 +55,18 @@ class WeightPolicy:
         if len(skipped):
             what = f"segments in {references.source} without a reference of positive weight, left out"
             warnings.warn(CountedWarning(what, len(skipped)), stacklevel=2)
+        return self.rated(references), skipped
+
+    def rated(self, references: References) -> NDArray[np.float64]:
+        """Return one weight for each reference; references without weights weigh 1."""
+        references = all_rated(references, self.unrated_as)
         if duplicates := references.duplicates():
             what = (
                 f"references in {references.source} that repeat another one's text with a different weight, "
                 "of which the largest counts"
             )
             warnings.warn(CountedWarning(what, duplicates), stacklevel=2)
-        weights = references.weights
-        return (np.ones(references.count) if weights is None else weights), skipped
+        return np.ones(references.count) if references.weights is None else references.weights
 
 
 def all_rated(references: References, unrated_as: float | None) -> References:
@@ -227,14 +230,13 @@ class DeltaBleu(WeightedNgrams, Bleu):
         rows[skipped] = 0.0
         return rows
 
-    def compared(self, outputs: Sequence[str], references: References, threads: int | None = None) -> Compared | None:
+    def by_reference(
+        self, outputs: Sequence[str], references: References, threads: int | None = None
+    ) -> Compared | None:
         """Return outputs compared with each reference once."""
         if self.definition != "paper":
             return None
-        weights = all_rated(references, self.policy.unrated_as).weights
-        return ComparedNgrams.of(
-            self.matching, outputs, references, np.ones(references.count) if weights is None else weights, threads
-        )
+        return ComparedNgrams.of(self.matching, outputs, references, self.policy.rated(references), threads)
 
     def without_weights(self) -> str:
         """Say what the metric is if all weights are 1."""

@@ -28,7 +28,7 @@ from trubleu.metrics.bleu2vec.alignment import WORTH_THREADS, slices
 from trubleu.metrics.bleu2vec.bleu2vec import ENOUGH_WORDS, warn_of_texts
 from trubleu.metrics.bleu2vec.vectors import NOTHING, HeldWords, soft_vectors
 from trubleu.metrics.corpus_weights import Counted, LearningMetric, NgramCounts
-from trubleu.metrics.dbleu import WeightPolicy, all_rated
+from trubleu.metrics.dbleu import WeightPolicy
 from trubleu.metrics.matching import check_texts, check_width, kept_part, warn_of_empty, warn_of_unsplit
 from trubleu.native import kernels, resolve_threads
 from trubleu.signature import Signature, make_signature, number_text
@@ -270,13 +270,14 @@ class TruBleu(LearningMetric):
         rows_of_scores[skipped] = 0.0
         return rows_of_scores
 
-    def compared(self, outputs: Sequence[str], references: References, threads: int | None = None) -> Compared | None:
+    def by_reference(
+        self, outputs: Sequence[str], references: References, threads: int | None = None
+    ) -> Compared | None:
         """Return outputs compared with each reference once."""
         if self.learns:
             return None
         texts = tuple(outputs)
-        rated = all_rated(references, self.policy.unrated_as).weights
-        weights = np.ones(references.count) if rated is None else rated
+        weights = self.policy.rated(references)
         threads = resolve_threads(threads, references.count, WORTH_THREADS)
         known, found = self._known_words(references), []
         for part in self._parts(texts, references, np.ones(references.count), threads):

@@ -7,12 +7,14 @@ a slice depends on the numbers of its draws only, and on no other slice, so an e
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from trubleu.judge.parallel import shared, slices_of
+from trubleu.judge.parallel import Slice, shared, slices_of
+from trubleu.native import WORTH_THREADS, resolve_threads
 from trubleu.stats import rank_correlations, total
 from trubleu.stats.correlation import grain_of, settled
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
     from trubleu.judge.pairs.human_scores import Pair
     from trubleu.judge.pairs.results import Measure
-    from trubleu.judge.parallel import Slice, Where
+    from trubleu.judge.parallel import Where
     from trubleu.stats import ScoreFunction, UnitDraws
 
 SLICE_BYTES: Final = 64 * 2**20
@@ -212,8 +214,14 @@ def _coefficients(
 
 
 def correlate(part: Slice, tables: Tables, threads: int | None) -> Correlated:
-    """Return the coefficients of some draws."""
-    return tables.correlate(part, threads)
+    """Return the coefficients of some draws, which threads share: most of the work is NumPy's, on one thread each."""
+    workers = resolve_threads(threads, WORTH_THREADS)
+    shares = [Slice(part.first + each.first, each.count) for each in slices_of(part.count, -(-part.count // workers))]
+    if len(shares) == 1:
+        return tables.correlate(part, threads)
+    with ThreadPoolExecutor(workers) as pool:
+        found = list(pool.map(lambda share: tables.correlate(share, 1), shares))
+    return Correlated(_joined([each.plain for each in found]), _joined([each.weighted for each in found]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,6 +12,7 @@ import numpy as np
 from trubleu.judge.pairs.observations import Column
 from trubleu.judge.pairs.results import Measure
 from trubleu.metrics.matching import Matching
+from trubleu.native import WORTH_THREADS, resolve_threads
 from trubleu.scoring.accumulator import prepare_for
 from trubleu.stats import total
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from trubleu.judge.pairs.human_scores import Pair
     from trubleu.judge.pairs.reference_pool import Library
     from trubleu.metrics import Metric
+    from trubleu.metrics.base import Compared
 
 
 class GivenScores(NamedTuple):
@@ -70,7 +73,7 @@ class Scoring:
     drop_equal: frozenset[int]
     threads: int | None = None
     _kept: dict[tuple[Condition, object], References] = field(default_factory=dict)
-    _rows: dict[object, NDArray[np.float64]] = field(default_factory=dict)
+    _rows: dict[tuple[tuple[Condition, object], Metric, int], NDArray[np.float64]] = field(default_factory=dict)
     _lessons: dict[object, References] = field(default_factory=dict)  # the last one only
 
     def afresh(self) -> Scoring:
@@ -102,20 +105,29 @@ class Scoring:
         self, name: str, metric: Metric, condition: Condition, progress: Callable[[int], object] | None = None
     ) -> Column:
         """Score all pairs by a metric under a condition."""
+        # One condition at a time: a sweep would otherwise keep as many copies of the references as it has points.
+        if any(other[0] != condition for other, *_ in self._rows):
+            self._kept.clear()
+            self._rows.clear()
         matching = getattr(metric, "matching", None)
         if isinstance(matching, Matching):
             # Split into tokens once; parts of the references then come with theirs.
             self.library.references.kernel_texts(matching.tokenizer, matching.lowercase)
         if self.pooled:
-            rows = [
-                np.hstack(
-                    [
-                        self._score(metric, condition, frozenset({pair.a, pair.b}), system, pair.segments, progress)
-                        for system in (pair.a, pair.b)
-                    ]
+            systems = {each for pair in self.pairs for each in (pair.a, pair.b)}
+            compared = [self._compared(metric, each) for each in sorted(systems)]
+
+            def both(pair: Pair) -> NDArray[np.float64]:
+                without = frozenset({pair.a, pair.b})
+                sides = (
+                    self._score(metric, condition, without, each, pair.segments, progress) for each in (pair.a, pair.b)
                 )
-                for pair in self.pairs
-            ]
+                return np.hstack(list(sides))
+
+            # Metrics that score every pair anew have threads of their own.
+            workers = 1 if None in compared else resolve_threads(self.threads, WORTH_THREADS)
+            with ThreadPoolExecutor(workers) as pool:
+                rows = list(pool.map(both, self.pairs))
         else:
             judged = {system: self.segments_of(system) for pair in self.pairs for system in (pair.a, pair.b)}
             scored = {
@@ -162,26 +174,49 @@ class Scoring:
         # Pairs whose outputs may be held against the same references share them, and a system its rows.
         chosen = condition.choose(self.library.shelf, self.available(without, system))
         key = condition, (hashlib.blake2b(chosen.tobytes()).digest(), segments.tobytes())
-        if key not in self._kept:
-            # One condition at a time: a sweep would otherwise keep as many copies of the references as it has points.
-            if any(kept != condition for kept, _ in self._kept):
-                self._kept.clear()
-                self._rows.clear()
-            self._kept[key] = self.library.references.take(segments, chosen)
-        references = self._kept[key]
-        mine = metric, system, key
+        mine = key, metric, system
         if mine not in self._rows:
-            outputs = self.outputs[system]
-            texts = [outputs[segment] for segment in segments.tolist()]
-            learned = self._learned(metric, condition, chosen)
-            if not self.pooled:
-                prepare_for(references, [metric], len(self.outputs))
-            elif metric.learns:  # what it counted would stay with them, for every pair
-                references = references.take(np.arange(len(references)))
-            self._rows[mine] = learned.statistics(texts, references, threads=self.threads, progress=progress)
-        elif progress is not None:
+            compared = self._compared(metric, system) if self.pooled else None
+            if compared is None:
+                self._rows[mine] = self._scored(metric, chosen, key, system, segments, progress)
+                return self._rows[mine]
+            self._rows[mine] = compared.rows(chosen)[segments]
+        if progress is not None:
             progress(len(segments))
         return self._rows[mine]
+
+    def _scored(
+        self,
+        metric: Metric,
+        chosen: NDArray[np.bool_],
+        key: tuple[Condition, object],
+        system: int,
+        segments: NDArray[np.int64],
+        progress: Callable[[int], object] | None,
+    ) -> NDArray[np.float64]:
+        """Score a system's outputs against references of their own."""
+        if key not in self._kept:
+            self._kept[key] = self.library.references.take(segments, chosen)
+        references = self._kept[key]
+        outputs = self.outputs[system]
+        learned = self._learned(metric, key[0], chosen)
+        if not self.pooled:
+            prepare_for(references, [metric], len(self.outputs))
+        elif metric.learns:  # what it counted would stay with them, for every pair
+            references = references.take(np.arange(len(references)))
+        texts = [outputs[segment] for segment in segments.tolist()]
+        return learned.statistics(texts, references, threads=self.threads, progress=progress)
+
+    def _compared(self, metric: Metric, system: int) -> Compared | None:
+        """Return a system's outputs compared with all references; kept with these, for all pairs and conditions."""
+        owner = next(each for each in type(metric).__mro__ if {"statistics", "by_reference"} & vars(each).keys())
+        if "by_reference" not in vars(owner):  # a metric of somebody's own that counts otherwise
+            return None
+        kept: dict[object, Compared | None] = self.library.references.remembered("compared", dict)
+        key = str(metric.signature()), system
+        if key not in kept:
+            kept[key] = metric.by_reference(self.outputs[system], self.library.references, self.threads)
+        return kept[key]
 
     def _learned(self, metric: Metric, condition: Condition, chosen: NDArray[np.bool_]) -> Metric:
         """Return a metric that has learned from all segments, whichever of them are judged."""
