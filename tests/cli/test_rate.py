@@ -90,6 +90,22 @@ def test_from_candidates_to_a_score(run: Run) -> None:
     assert scores["scores"][0]["score"] > 0
 
 
+def test_which_references_to_rate_next(run: Run) -> None:
+    done(run("rate", "new", "study", "--from", "c.jsonl", "--raters", "2"))
+    done(run("rate", "import", "study", "ratings.csv"))
+    plan = ("rate", "plan", "study", "--systems", "A.txt", "-m", "dbleu-1")
+    said = done(run(*plan, "--interval", "1000"))
+    assert said.endswith("wide: no more ratings are needed for 1000.\n")
+    assert said.startswith("The interval of A is ")
+    both = ("rate", "plan", "study", "--systems", "A.txt", "B.txt", "--metric=dbleu-1")
+    made = json.loads(done(run(*both, "--most", "2", "--format", "json")))
+    assert set(made["plan"][0]) == {"schema", "width", "wanted", "planned", "least", "ratings"}
+    assert done(run(*plan, "--format", "csv")).startswith("segment,text,ratings,more")
+    assert "--interval goes with --systems" in refused(run("rate", "plan", "study", "--interval", "2"))
+    assert "--systems goes with a STUDY" in refused(run("rate", "plan", "--systems", "A.txt"))
+    assert "bleu-4 does not use weights" in refused(run(*plan[:-1], "bleu-4"))
+
+
 def test_pairs(run: Run) -> None:
     made = ("--kind", "pair", "--from", "c.jsonl", "--outputs", "A.txt", "other=B.txt")
     assert done(run("rate", "new", "p1", *made, "--quiet")) == ""

@@ -291,7 +291,13 @@ def test_what_is_exported_can_be_imported_again(
             export_study(first, "ratings", path, labels=True)
             assert import_ratings(second, path).counted == len(answers)
             assert output_ratings(second, labels=True) == output_ratings(first, labels=True)
-            assert reference_records(second) == reference_records(first)
+            # Raters have other names in another study, which say whose they are.
+            again, before = (
+                [{**record, "references": [{**each, "raters": len(each["raters"])} for each in record["references"]]}
+                 for record in reference_records(study)]
+                for study in (second, first)
+            )  # fmt: skip
+            assert again == before
             if ending == "csv":
                 with path.open(newline="", encoding="utf-8") as stream:
                     cells = [cell for row in csv.reader(stream) for cell in row]

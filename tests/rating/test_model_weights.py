@@ -180,9 +180,12 @@ def test_a_carried_model_has_its_whole_scores(tmp_path: Path) -> None:
     study, _, _ = rated(tmp_path / "s", mild, share=0.5)
     other = Study.create(tmp_path / "other", study.config, some_items())
     carry(other, study)
-    assert exported(other, tmp_path / "b.jsonl", weights="joint") == exported(
-        study, tmp_path / "a.jsonl", weights="joint"
+    again, before = (
+        exported(each, tmp_path / f"{number}.jsonl", weights="joint") for number, each in enumerate((other, study))
     )
+    for reference in (*again.values(), *before.values()):
+        reference.pop("raters", None)  # they have other names in another study
+    assert again == before
     study.close()
     other.close()
 

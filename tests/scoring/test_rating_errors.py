@@ -14,6 +14,7 @@ from trubleu.errors import DataError, UsageError
 from trubleu.scoring import score_systems
 from trubleu.scoring.rating_errors import rating_effects, weight_slopes
 from trubleu.scoring.systems import Sampling
+from trubleu.stats import bootstrap_scores
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -122,9 +123,29 @@ def test_effects_of_raters_need_their_names() -> None:
     named = rating_effects(chosen, outputs, rated(True))
     assert named.raters.any()
     assert 0 < named.share(200.0) < named.share(100.0) < named.share(10.0) == 1
-    # What is known of raters is taken out of the errors of single ratings.
-    assert np.all(np.abs(named.texts) <= np.abs(rating_effects(chosen, outputs, rated(False)).texts) + 1e-12)
-    assert not rating_effects(metric("bleu-1"), outputs, rated(True)).texts.any()
+    assert rating_effects(metric("bleu-1"), outputs, rated(True)).variance == 0
+
+
+@pytest.mark.parametrize(("name", "least"), [("dbleu-2", 0.5), ("trubleu", 0.25)])
+def test_variance_of_ratings_is_about_what_ratings_without_errors_lack(name: str, least: float) -> None:
+    draws = np.random.default_rng(5)
+    texts, true, outputs = world(200, draws)
+    offsets, chosen = np.arange(201) * 4, metric(name)
+
+    def variance(weights: NDArray[np.float64]) -> float:
+        rows = chosen.statistics(outputs, References(texts, offsets, weights))
+        return float(bootstrap_scores(rows, chosen.score, resamples=1000).var())
+
+    found, wanted = [], []
+    for _ in range(5):
+        observed = np.clip(true + 0.3 * draws.standard_normal(len(true)), -1, 1)
+        observed[::4] = np.maximum(observed[::4], 0.02)
+        errors = np.full(len(true), 0.3)
+        references = References(texts, offsets, observed, weight_errors=errors)
+        found.append(rating_effects(chosen, outputs, references).variance)
+        wanted.append(variance(observed) - variance(true))
+    assert np.mean(wanted) > 0
+    assert least < np.mean(found) / np.mean(wanted) < 2
 
 
 def test_without_errors_there_is_nothing_to_take_into_account() -> None:

@@ -139,9 +139,11 @@ def _add_plan(commands: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("--pay", type=float, metavar="P", help="of an hour (15)")
     parser.add_argument("--minutes", type=float, default=60.0, metavar="M", help="that nobody should exceed (60)")
     score = parser.add_argument_group("which references to rate next")
-    score.add_argument("--systems", nargs="+", metavar="[NAME=]OUTPUTS", help="outputs of one system, or of two to compare")
+    score.add_argument(
+        "--systems", dest="scored", nargs="+", metavar="[NAME=]OUTPUTS", help="outputs of one system, or of two"
+    )
     score.add_argument("-m", "--metric", metavar="METRIC", help="a metric that uses weights (default: trubleu)")
-    score.add_argument("--width", type=float, metavar="W", help="width of the interval at which the plan ends")
+    score.add_argument("--interval", type=float, metavar="WIDTH", help="width of the interval at which the plan ends")
     score.add_argument("--most", type=int, metavar="N", help="ratings to plan at most (default: 100)")
     add_output_options(parser)
 
@@ -264,10 +266,10 @@ def plan(options: argparse.Namespace) -> None:
     check_packages()
     no_more(options, "plan")
     check_output(options)
-    if options.systems is not None:
+    if options.scored is not None:
         _plan_ratings(options)
         return
-    for name in ("metric", "width", "most"):
+    for name in ("metric", "interval", "most"):
         if getattr(options, name) is not None:
             raise UsageError(f"--{name} goes with --systems; add it, or leave it out")
     if (options.study is None) == (options.source is None):
@@ -311,9 +313,9 @@ def _plan_ratings(options: argparse.Namespace) -> None:
     chosen = metric(options.metric or "trubleu")
     with opened(options.study, copy=True) as study:
         references = rated_references(study)
-    outputs = {system.name: system.texts for system in read_outputs(options.systems, references)}
+    outputs = {system.name: system.texts for system in read_outputs(options.scored, references)}
     most = 100 if options.most is None else options.most
     with Bars(quiet=options.quiet) as bars:
-        made = plan_ratings(references, outputs, chosen, width=options.width, most=most, steps=bars.stage)
+        made = plan_ratings(references, outputs, chosen, width=options.interval, most=most, steps=bars.stage)
     tables, notes = rating_plan_tables(made, options.format)
     write_output(options, render_tables(tables, options.format, options.digits, notes=notes))

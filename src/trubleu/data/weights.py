@@ -112,16 +112,22 @@ def weight_on_scale(ratings: Sequence[float | Fraction], scale: tuple[float, flo
     return float(Fraction(2 * sum(map(exact, ratings)) - count * (low + high), count * (high - low)))
 
 
+USUAL_RATINGS: Final = 2
+"""Ratings of the usual variance that are added to those of a text."""
+
+
 def weight_errors(ratings: Sequence[Sequence[float]]) -> NDArray[np.float64]:
     """Return the standard error of each mean of ratings; NaN for those without a rating.
 
-    Few people rate one text, so the spread of ratings is estimated from all texts with two ratings or more: its
-    variance is the pooled variance of ratings of the same text, and n ratings divide it by n.
+    The error of a mean of n ratings is s / √n. As the variance s² of a few ratings is uncertain, and 0 where they
+    agree, two ratings of the usual variance are added to it: that of all texts with two ratings or more, pooled.
 
     Examples
     --------
     >>> weight_errors([[1, 0.5], [-1, -0.5], [0], []]).round(3).tolist()
     [0.25, 0.25, 0.354, nan]
+    >>> weight_errors([[1, 1], [1, 0]]).round(3).tolist()
+    [0.289, 0.408]
     >>> weight_errors([[1], [0]]).tolist()  # one rating per text says nothing about their spread
     [nan, nan]
     """
@@ -129,8 +135,10 @@ def weight_errors(ratings: Sequence[Sequence[float]]) -> NDArray[np.float64]:
     flat = np.array([rating for row in ratings for rating in row], dtype=np.float64)
     owners = np.repeat(np.arange(len(ratings)), counts.astype(np.int64))
     means = np.bincount(owners, flat, len(ratings)) / np.maximum(counts, 1)
-    freedom = np.maximum(counts - 1, 0).sum()
-    variance = ((flat - means[owners]) ** 2).sum() / freedom if freedom else np.nan
+    freedom = np.maximum(counts - 1, 0)
+    squares = np.bincount(owners, (flat - means[owners]) ** 2, len(ratings))
+    usual = squares.sum() / freedom.sum() if freedom.any() else np.nan
+    variance = (squares + USUAL_RATINGS * usual) / (freedom + USUAL_RATINGS)
     errors: NDArray[np.float64] = np.sqrt(variance / np.where(counts > 0, counts, np.nan))
     return errors
 

@@ -14,7 +14,8 @@ from sqlalchemy import select
 
 from trubleu.data.rankings import Rankings
 from trubleu.data.ratings import Ratings
-from trubleu.data.reference_files import check_storable
+from trubleu.data.reference_files import SegmentCollector, check_storable
+from trubleu.data.references import References
 from trubleu.data.seeds import SEED_SYSTEM
 from trubleu.errors import DataError, TrubleuWarning, UsageError, nearest, shown
 from trubleu.files.delimited import guarded
@@ -113,7 +114,8 @@ def _references_frame(records: Sequence[Mapping[str, Any]]) -> Any:
         check_storable((record["id"], record.get("message"), *record["context"]), "segment")
         check_storable((each["text"] for each in record["references"]), "reference")
     fields = {
-        "id": text, "text": text, "weight": polars.Float64, "ratings": polars.List(polars.Int64),
+        "id": text, "text": text, "weight": polars.Float64, "weight_se": polars.Float64,
+        "ratings": polars.List(polars.Int64), "raters": polars.List(text),
         **dict.fromkeys(_TEXTS, text), "rank": polars.Int64,
         "scores": polars.Struct(dict.fromkeys(_SCORES, polars.Float64)), "short": polars.Boolean, "extra": text,
     }  # fmt: skip
@@ -133,7 +135,9 @@ def _references_frame(records: Sequence[Mapping[str, Any]]) -> Any:
 
 
 def _flat_reference(reference: Mapping[str, Any]) -> dict[str, Any]:
-    known: dict[str, Any] = {name: reference.get(name) for name in ("id", "text", "weight", "ratings")}
+    known: dict[str, Any] = {
+        name: reference.get(name) for name in ("id", "text", "weight", "weight_se", "ratings", "raters")
+    }
     known |= {name: value if isinstance(value := reference.get(name), str) else None for name in _TEXTS}
     rank = reference.get("rank")
     known["rank"] = rank if type(rank) is int and abs(rank) < 2**63 else None
@@ -274,7 +278,7 @@ def export_study(
         case "references":
             chosen = None if weights == "people" else _chosen_weights(study, there, weights, model)
             by_model = sum(weight.source == "model" for weight in (chosen or {}).values())
-            records = _reference_records(there, study.config, chosen, unverified=weights == "model")
+            records = _reference_records(there, study, chosen, unverified=weights == "model")
             write_references(path, form, records)
             rows = len(records)
         case "ratings":
@@ -409,10 +413,10 @@ def reference_records(study: Study) -> list[dict[str, Any]]:
     >>> folder = pathlib.Path(tempfile.mkdtemp()) / "study"
     >>> study = Study.create(folder, StudyConfig("Answers", "response"), [Item("7", ("fine",), segment="7")])
     >>> reference_records(study)[0]["references"]
-    [{'text': 'fine', 'weight': None, 'ratings': [], 'origin': 'seed', 'short': True}]
+    [{'text': 'fine', 'weight': None, 'ratings': [], 'raters': [], 'origin': 'seed', 'short': True}]
     >>> study.close()
     """
-    return _reference_records(study.store.read(_Contents.of), study.config)
+    return _reference_records(study.store.read(_Contents.of), study)
 
 
 def rated_references(study: Study) -> References:
@@ -420,7 +424,7 @@ def rated_references(study: Study) -> References:
     if study.config.kind != "response":
         raise UsageError(f"{study.folder} compares outputs, so it has no weights of references")
     collector = SegmentCollector(str(study.folder))
-    for number, record in enumerate(reference_records(study), 1):
+    for number, record in enumerate(_reference_records(study.store.read(_Contents.of), study, rated=True), 1):
         collector.add(record, f"{study.folder}: segment {number}", str(number))
     return References(**collector.columns()._asdict())
 
@@ -447,11 +451,13 @@ def _is_plain(config: StudyConfig) -> bool:
 
 def _reference_records(
     there: _Contents,
-    config: StudyConfig,
+    study: Study,
     chosen: Mapping[Text, TextWeight] | None = None,
     *,
     unverified: bool = False,
+    rated: bool = False,
 ) -> list[dict[str, Any]]:
+    names = rater_names(there.raters, study.id)
     scores: dict[int, list[RatingRow]] = defaultdict(list)
     for row in there.given:
         scores[row.item.id].append(row)
@@ -465,7 +471,9 @@ def _reference_records(
                 f"two pieces of conversation have the id {segment!r}, so their references cannot be told apart; "
                 "export --as ratings"
             )
-        record = _reference(item, scores[stored.id], stored.wanted, config)
+        record = _reference(item, scores[stored.id], stored.wanted, study.config, names)
+        if rated:  # on whatever scale
+            record["rated"] = _rated(scores[stored.id], study.config, names)
         if chosen is not None:
             _put_weight(record, chosen.get((stored.id, 0)), unverified=unverified)
         segments[segment]["references"].append(record)
@@ -476,7 +484,7 @@ def _put_weight(record: dict[str, Any], weight: TextWeight | None, *, unverified
     """Give a reference its weight, with its error and where it comes from."""
     record["weight"] = None if weight is None else weight.value
     if weight is None or weight.source == "model":  # ratings by people would give another one
-        for name in ("ratings", "scores_of_raters"):
+        for name in ("ratings", "raters", "scores_of_raters"):
             record.pop(name, None)
     if weight is not None:
         record |= {"weight_se": weight.error, "weight_from": weight.source}
@@ -491,16 +499,28 @@ def _segment(item: Item, name: str) -> dict[str, Any]:
     return record
 
 
-def _reference(item: Item, rows: Sequence[RatingRow], wanted: int, config: StudyConfig) -> dict[str, Any]:
+def _rated(rows: Sequence[RatingRow], config: StudyConfig, names: Mapping[int, str]) -> tuple[tuple[str, float], ...]:
+    """Return the weight that each rater alone would give a text."""
+    given: dict[int, list[RatingRow]] = defaultdict(list)
+    for row in rows:
+        given[row.rater].append(row)
+    weights = ((names[rater], text_weight(config, own)) for rater, own in given.items())
+    return tuple((name, float(weight)) for name, weight in weights if weight is not None)
+
+
+def _reference(
+    item: Item, rows: Sequence[RatingRow], wanted: int, config: StudyConfig, names: Mapping[int, str]
+) -> dict[str, Any]:
     record: dict[str, Any] = {} if item.reference is None else {"id": item.reference}
     weight = text_weight(config, rows)
     record |= {"text": item.texts[0], "weight": None if weight is None else float(weight)}
     if _is_plain(config):
         record["ratings"] = [row.score for row in rows]
+        record["raters"] = [names[row.rater] for row in rows]
     else:  # ratings of references are whole numbers from 1 to 5, one per rater
-        names = [question.name or "score" for question in config.questions]
+        questions = [question.name or "score" for question in config.questions]
         record["scores_of_raters"] = {
-            name: [row.score for row in rows if row.question == at] for at, name in enumerate(names)
+            name: [row.score for row in rows if row.question == at] for at, name in enumerate(questions)
         }
     if item.reference is None:  # a triple's own response
         record["origin"] = SEED_SYSTEM

@@ -11,9 +11,10 @@ import warnings
 from collections import defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
-from statistics import fmean, variance
+from statistics import fmean
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from trubleu.data.weights import weight_errors
 from trubleu.errors import DataError, TrubleuWarning, UsageError, counted, nearest, shown, some
 from trubleu.rating.config import MEAN
 from trubleu.stats.calibration import LEAST_TEXTS, calibrate
@@ -33,8 +34,6 @@ Source: TypeAlias = Literal["people", "model"]
 
 WeightsFrom: TypeAlias = Literal["people", "joint", "model"]
 """Whose weights are exported: people's; people's, and a model's where there are none; a model's alone."""
-
-_USUAL = 2  # ratings of the usual variance that are added to those of a text, whose own variance is uncertain
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +81,7 @@ def _of_question(question: Question, scores: Sequence[int]) -> Fraction:
 
 
 def people_weights(config: StudyConfig, rows: Iterable[RatingRow]) -> dict[Text, TextWeight]:
-    """Return the weights of texts from people's ratings, with their standard errors.
-
-    The error of a mean of k ratings is s / √k. As the variance s² of a few ratings is uncertain, and 0 where they
-    agree, two ratings of the usual variance are added to it: that of all texts with two ratings or more, pooled.
-    """
+    """Return the weights of texts from people's ratings, with their standard errors (`weight_errors`)."""
     by_text: dict[Text, dict[int, list[RatingRow]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         by_text[row.item.id, row.part][row.rater].append(row)
@@ -96,17 +91,11 @@ def people_weights(config: StudyConfig, rows: Iterable[RatingRow]) -> dict[Text,
         each = [weight for given in raters.values() if (weight := text_weight(config, given)) is not None]
         if whole is not None:
             values[text] = (whole, [float(weight) for weight in each])
-    several = [each for _, each in values.values() if len(each) > 1]
-    freedom = sum(len(each) - 1 for each in several)
-    usual = sum((len(each) - 1) * variance(each) for each in several) / freedom if freedom else None
-    return {text: TextWeight(float(whole), _error(each, usual)) for text, (whole, each) in values.items()}
-
-
-def _error(given: Sequence[float], usual: float | None) -> float | None:
-    if usual is None:
-        return None
-    own = (len(given) - 1) * variance(given) if len(given) > 1 else 0.0
-    return math.sqrt((own + _USUAL * usual) / (len(given) - 1 + _USUAL) / len(given))
+    errors = weight_errors([each for _, each in values.values()]).tolist()
+    return {
+        text: TextWeight(float(whole), None if math.isnan(error) else error)
+        for (text, (whole, _)), error in zip(values.items(), errors, strict=True)
+    }
 
 
 def model_values(

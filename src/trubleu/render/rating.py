@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from trubleu.errors import counted
 from trubleu.rating.plan import Plan
-from trubleu.render.tables import Column, Table, one_line, record_table
+from trubleu.render.tables import FOR_PROGRAMS, Column, Table, one_line, record_table
+from trubleu.scoring.next_ratings import NextText
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from trubleu.rating.summary import ModelSummary, RaterSummary, Summary
+    from trubleu.scoring.next_ratings import RatingPlan
 
 
+SHOWN_TEXTS = 20  # references of a plan where people read
 _TEXT = 60  # characters of a disputed text where people read
 
 

@@ -8,6 +8,9 @@ from trubleu._lazy import lazy_names
 
 if TYPE_CHECKING:
     from trubleu.scoring.accumulator import SegmentRow as SegmentRow
+    from trubleu.scoring.next_ratings import NextText as NextText
+    from trubleu.scoring.next_ratings import RatingPlan as RatingPlan
+    from trubleu.scoring.next_ratings import plan_ratings as plan_ratings
     from trubleu.scoring.partitions import score_files as score_files
     from trubleu.scoring.rating_errors import RatingEffects as RatingEffects
     from trubleu.scoring.rating_errors import rating_effects as rating_effects
@@ -26,6 +29,7 @@ __all__, __getattr__, __dir__ = lazy_names(
     __name__,
     {
         "accumulator": "SegmentRow",
+        "next_ratings": "NextText RatingPlan plan_ratings",
         "partitions": "score_files",
         "segment_files": "read_segment_scores",
         "rating_errors": "RatingEffects rating_effects",

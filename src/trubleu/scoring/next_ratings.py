@@ -13,7 +13,7 @@ import numpy as np
 from trubleu.errors import DataError, UsageError
 from trubleu.execution.progress import Steps, no_steps
 from trubleu.results import SCHEMA
-from trubleu.scoring.rating_errors import rating_effects, rating_table, weight_slopes
+from trubleu.scoring.rating_errors import DRAWS, rater_effects, rating_table, variance_of_ratings, weight_slopes
 from trubleu.scoring.systems import Sampling, score_systems
 from trubleu.stats.agreement import rating_variance
 
@@ -83,8 +83,8 @@ def plan_ratings(
 
     A rating is worth what it takes off the variance of the score: the squared slope of the score in the reference's
     weight (`weight_slopes`), times the fall of the weight's variance, which is that of one rating divided by their
-    number. Ratings are planned one by one, the most valuable first. References without a rating have the mean weight
-    and the variance of weights.
+    number; all of them together are worth `variance_of_ratings`. Ratings are planned one by one, the most valuable
+    first. References without a rating have the mean weight and the variance of weights.
 
     Parameters
     ----------
@@ -125,35 +125,42 @@ def plan_ratings(
             f"{references.source} has no reference with two ratings, so it is not known how far ratings differ; "
             "have some rated twice"
         )
-    variance = found.raters + found.rest
     counts = np.bincount(text, minlength=references.count)
-    weights = references.weights
-    unrated = np.isnan(weights)
-    spread = max(float(weights[~unrated].var()) - float((variance / counts[~unrated & (counts > 0)]).mean()), 0.0)
-    errors = np.sqrt(np.where(counts > 0, variance / np.maximum(counts, 1), spread))
+    weights, unrated = references.weights, np.isnan(references.weights)
+    spread = max(float(weights[~unrated].var()) - float((found.rest / counts[counts > 0]).mean()), 0.0)
+    errors = np.sqrt(np.where(counts > 0, found.rest / np.maximum(counts, 1), spread))
     filled = references.with_weights(np.where(unrated, weights[~unrated].mean(), weights))
     # Now: the interval of segments and raters, and what is not known of unrated references.
-    sampling = replace(
-        sampling or Sampling(), interval=True, test="bootstrap" if len(systems) > 1 else None, ratings=True
-    )
+    sampling = replace(sampling or Sampling(), interval=True, test="bootstrap" if len(systems) > 1 else None)
     report = score_systems(systems, filled, {metric.name: metric}, sampling=sampling, threads=threads, steps=steps)
     row = report.tests[0] if report.tests else report.scores[0]
     if row.low is None or row.high is None:
         raise DataError("the score has no interval")
     deviations = 2 * NormalDist().inv_cdf((1 + sampling.confidence) / 2)
-    passes = len(references) * (1 + 2 * int(references.reference_counts().max(initial=0)))
-    advance = steps("slopes", len(systems) * passes)
+    passes = 2 + 2 * int(references.reference_counts().max(initial=0)) + DRAWS
+    advance = steps("what ratings say", len(systems) * len(references) * passes)
     slopes = [
         weight_slopes(metric, each, filled, errors, threads=threads, progress=advance) for each in systems.values()
     ]
-    squares = np.square(slopes[0] - slopes[1] if len(slopes) > 1 else slopes[0])
+    slope = slopes[0] - slopes[1] if len(slopes) > 1 else slopes[0]
+    contained = variance_of_ratings(
+        metric,
+        [*systems.values()],
+        filled,
+        np.where(counts > 0, errors, 0.0),
+        seed=sampling.seed,
+        threads=threads,
+        progress=advance,
+    )
+    squares = np.square(slope)
+    linear = float((squares * errors**2)[counts > 0].sum())
+    squares *= contained / linear if linear > 0 else 0.0
+    shared = float(np.square(rater_effects(references, slope, math.sqrt(found.raters))).sum())
     unknown = float((squares * spread)[unrated].sum())
-    now = ((row.high - row.low) / deviations) ** 2 + unknown
-    raters = [rating_effects(metric, each, filled, threads=threads).raters for each in systems.values()]
-    shared = float(np.square(raters[0] - raters[1] if len(raters) > 1 else raters[0]).sum())
-    least = max(now - shared - float((squares * errors**2).sum()), 0.0)
+    now = ((row.high - row.low) / deviations) ** 2 + shared + unknown
+    least = max(now - shared - contained - unknown, 0.0)
     goal = 0.0 if width is None else (width / deviations) ** 2
-    more, after = _greedy(squares, counts, variance, spread, now, goal, most)
+    more, after = spend(squares, counts, found.rest, spread, now, goal, most)
     order = np.flatnonzero(more)
     order = order[np.argsort(-squares[order] * errors[order] ** 2, kind="stable")]
     owners = np.searchsorted(references.offsets, order, side="right") - 1
@@ -176,7 +183,7 @@ def plan_ratings(
     )
 
 
-def _greedy(
+def spend(
     squares: NDArray[np.float64],
     counts: NDArray[np.int64],
     variance: float,

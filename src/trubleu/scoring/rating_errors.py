@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass
+from statistics import fmean
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from trubleu.errors import DataError
 from trubleu.metrics.base import whole_references
 from trubleu.stats.agreement import rating_variance
+from trubleu.stats.bootstrap import bootstrap_scores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,30 +29,34 @@ LEAST_WEIGHT: Final = 1e-3
 ROUNDING: Final = 1e-9
 """Scores from 0 to 100 that differ by less are equal."""
 
+DRAWS: Final = 8
+DRAWN_RESAMPLES: Final = 1000
+"""How often weights are given errors, and resamples for each."""
+
 USUAL_STEP: Final = 0.1
 """How far a weight is moved whose standard error is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatingEffects:
-    """What the errors of ratings do to a score; independent of each other, so squares add up to variances.
+    """What the errors of ratings do to a score.
 
     Attributes
     ----------
-    texts
-        How far the error of each weight alone moves the score. It differs from segment to segment, so the bootstrap of
-        segments contains it.
+    variance
+        What errors of single ratings add to the variance of the score. They differ from segment to segment, so the
+        bootstrap of segments contains them.
     raters
         How far the level of each rater moves the score: strict people rate many texts, so no bootstrap of segments
-        knows of it.
+        knows of it. The effects are independent, so their squares add up to a variance.
     """
 
-    texts: NDArray[np.float64]
+    variance: float
     raters: NDArray[np.float64]
 
     def share(self, standard_error: float) -> float:
         """Return the share of the variance of a score, effects of raters included, that is due to ratings."""
-        variance = float(np.square(self.texts).sum() + np.square(self.raters).sum())
+        variance = self.variance + float(np.square(self.raters).sum())
         return min(variance / standard_error**2, 1.0) if standard_error > ROUNDING else 0.0
 
 
@@ -59,6 +65,7 @@ def rating_effects(
     outputs: Sequence[str],
     references: References | PreparedReferences,
     *,
+    seed: int = 12345,
     threads: int | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> RatingEffects:
@@ -75,6 +82,8 @@ def rating_effects(
         One text per segment.
     references
         The references, with ratings or standard errors of weights.
+    seed
+        Of the errors that are drawn.
     threads
         How many threads to use; None for all cores.
     progress
@@ -86,19 +95,91 @@ def rating_effects(
         If nothing is known about the errors of weights.
     """
     whole = whole_references(references)
-    errors = known_errors(whole)
+    errors, levels = split_errors(whole)
+    if not metric.uses_weights or whole.weights is None:
+        return RatingEffects(variance=0.0, raters=np.zeros(0))
+    variance = variance_of_ratings(metric, [outputs], references, errors, seed=seed, threads=threads, progress=progress)
+    if not levels:
+        return RatingEffects(variance=variance, raters=np.zeros(0))
     slopes = weight_slopes(metric, outputs, references, errors, threads=threads, progress=progress)
-    errors = np.nan_to_num(errors)
-    if whole.ratings is None:
-        return RatingEffects(texts=slopes * errors, raters=np.zeros(0))
-    text, rater, value = rating_table(whole)
+    return RatingEffects(variance=variance, raters=rater_effects(whole, slopes, levels))
+
+
+def split_errors(references: References) -> tuple[NDArray[np.float64], float]:
+    """Return the standard error of each weight but for its raters' levels, and the standard deviation of these."""
+    errors = known_errors(references)
+    text, rater, value = rating_table(references)
     found = rating_variance(text, rater, value)
-    counts = np.bincount(text, minlength=whole.count)
-    rated = counts > 0
-    errors[rated] = np.sqrt(np.nan_to_num(found.rest) / counts[rated])
+    counts = np.bincount(text, minlength=references.count)
+    if math.isnan(found.rest):
+        return errors, 0.0
+    return np.where(counts > 0, np.sqrt(found.rest / np.maximum(counts, 1)), errors), math.sqrt(found.raters)
+
+
+def rater_effects(references: References, slopes: NDArray[np.float64], levels: float) -> NDArray[np.float64]:
+    """Return how far the level of each rater moves the score, if levels have this standard deviation."""
+    text, rater, _ = rating_table(references)
+    counts = np.bincount(text, minlength=references.count)
     together = np.zeros(rater.max(initial=-1) + 1)
     np.add.at(together, rater, (slopes / np.maximum(counts, 1))[text])
-    return RatingEffects(texts=slopes * errors, raters=together * math.sqrt(found.raters))
+    return together * levels
+
+
+def variance_of_ratings(
+    metric: Metric,
+    systems: Sequence[Sequence[str]],
+    references: References | PreparedReferences,
+    errors: NDArray[np.float64],
+    *,
+    seed: int = 12345,
+    threads: int | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> float:
+    """Return what errors of weights add to the variance of a score, or of the difference between two.
+
+    The weights are given errors of the same size once more, a few times: what the bootstrap variance grows by is what
+    the errors that they have already account for. (Linear error propagation says too much: scores bend.)
+    """
+    whole = whole_references(references)
+    if whole.weights is None:
+        return 0.0
+    metric = metric.learned(references) if metric.learns else metric
+    generator = np.random.default_rng(seed)
+
+    def variance(given: References | PreparedReferences) -> float:
+        scores = [
+            bootstrap_scores(
+                metric.statistics(outputs, given, threads=threads, progress=progress),
+                metric.score,
+                resamples=DRAWN_RESAMPLES,
+                seed=seed,
+                threads=threads,
+            )
+            for outputs in systems
+        ]
+        return float((scores[0] - scores[1] if len(scores) > 1 else scores[0]).var())
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the scores themselves give the same warnings
+        now = variance(references)
+        more = [
+            variance(whole.with_weights(_with_errors(whole, errors, generator.standard_normal(whole.count))))
+            for _ in range(DRAWS)
+        ]
+    return max(fmean(more) - now, 0.0)
+
+
+def _with_errors(
+    references: References, errors: NDArray[np.float64], draws: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return weights with errors, within their range; a segment keeps a positive weight if it had one."""
+    given = references.weights
+    if given is None:
+        return np.ones(references.count)
+    weights = np.clip(given + np.nan_to_num(errors) * draws, -1.0, 1.0)
+    best = np.fmax.reduceat(weights, references.offsets[:-1])
+    lost = np.repeat((references.best_weights() > 0) & ~(best > 0), references.reference_counts())
+    return np.where(lost & (given > 0), np.minimum(given, LEAST_WEIGHT), weights)
 
 
 def rating_table(references: References) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:

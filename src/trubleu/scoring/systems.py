@@ -15,7 +15,7 @@ from trubleu.execution.progress import Steps, no_steps
 from trubleu.metrics.base import as_references, warn_unweighted, whole_references
 from trubleu.results import SCHEMA
 from trubleu.scoring.accumulator import PartCounter, SegmentRow, learners
-from trubleu.scoring.rating_errors import known_errors, rating_effects
+from trubleu.scoring.rating_errors import DRAWS, known_errors, rating_effects
 from trubleu.stats import SampleBuilder, bootstrap_interval, compare
 from trubleu.stats.paired import holm_limit
 
@@ -249,7 +249,7 @@ def _all_rating_effects(
 ) -> Effects:
     whole = whole_references(references)
     known_errors(whole)
-    passes = 1 + 2 * int(whole.reference_counts().max(initial=0))
+    passes = 2 + 2 * int(whole.reference_counts().max(initial=0)) + DRAWS
     weighing = sum(metric.uses_weights for metric in metrics.values())
     advance = steps("uncertainty of ratings", len(references) * passes * len(systems) * weighing)
     return {

@@ -1,0 +1,105 @@
+"""Plans of ratings: against all plans there are, and against intervals after the ratings were given."""
+
+from __future__ import annotations
+
+from itertools import combinations_with_replacement
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.scoring.test_rating_errors import world
+from trubleu import References, metric
+from trubleu.errors import DataError, UsageError
+from trubleu.scoring import Sampling, plan_ratings
+from trubleu.scoring.next_ratings import spend
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.01, 9), st.integers(1, 5)), min_size=1, max_size=4),
+    st.integers(1, 4),
+)
+def test_no_other_plan_leaves_less(texts: list[tuple[float, int]], most: int) -> None:
+    squares, counts = np.array([square for square, _ in texts]), np.array([count for _, count in texts])
+    now = float((squares / counts).sum())
+    more, left = spend(squares, counts, 1.0, 0.5, now, goal=0.0, most=most)
+    assert more.sum() == most
+    assert left == pytest.approx(float((squares / (counts + more)).sum()))
+    for plan in combinations_with_replacement(range(len(texts)), most):
+        other = counts + np.bincount(plan, minlength=len(texts))
+        assert left <= float((squares / other).sum()) + 1e-9
+
+
+def test_first_ratings_come_together_where_one_says_less_than_the_mean() -> None:
+    more, left = spend(np.array([1, 0.03]), np.array([0, 3]), 1.0, 0.4, 0.4 + 0.01, goal=0.0, most=3)
+    assert more.tolist() == [3, 0]  # 1/3 instead of 0.4: two ratings alone would be worse than none
+    assert left == pytest.approx(1 / 3 + 0.01)
+
+
+def rate(true: NDArray[np.float64], counts: NDArray[np.int64], draws: np.random.Generator) -> References:
+    texts, _, _ = world(len(true) // 4, np.random.default_rng(3))
+    ratings = [
+        tuple((f"r{rater}", float(weight + 0.4 * draws.standard_normal())) for rater in range(count)) or None
+        for weight, count in zip(true, counts.tolist(), strict=True)
+    ]
+    weights = np.array([np.nan if row is None else np.clip(np.mean([v for _, v in row]), -1, 1) for row in ratings])
+    weights[::4] = np.fmax(weights[::4], np.where(counts[::4] > 0, 0.02, np.nan))
+    errors = np.where(counts > 0, 0.4 / np.sqrt(np.maximum(counts, 1)), np.nan)
+    return References(texts, np.arange(0, len(true) + 1, 4), weights, ratings=ratings, weight_errors=errors)
+
+
+def test_the_interval_becomes_at_least_as_narrow_as_planned() -> None:
+    _, true, outputs = world(200, np.random.default_rng(3))
+    counts = np.full(len(true), 2)
+    chosen, sampling = metric("dbleu-2"), Sampling(resamples=2000)
+    plan = plan_ratings(
+        rate(true, counts, np.random.default_rng(1)), {"s": outputs}, chosen, most=800, sampling=sampling
+    )
+    assert plan.least < plan.planned < plan.width
+    assert sum(text.more for text in plan.texts) == plan.ratings == 800
+    places = {(str(i // 4 + 1), text): i for i, text in enumerate(rate(true, counts, np.random.default_rng(1)).texts)}
+    more = np.zeros(len(true), dtype=np.int64)
+    for text in plan.texts:
+        more[places[text.segment, text.text]] = text.more
+    found = []
+    for added in (more, np.ones_like(more)):  # the plan, and the same number of ratings, one for each text
+        width = []
+        for seed in range(4):
+            references = rate(true, counts + added, np.random.default_rng(seed))
+            width.append(plan_ratings(references, {"s": outputs}, chosen, most=1, sampling=sampling).width)
+        found.append(np.mean(width))
+    assert 0.9 * plan.least < found[0] < 1.03 * plan.planned
+    assert found[0] < found[1]
+
+
+def test_a_plan_ends_where_the_width_is_reached() -> None:
+    _, true, outputs = world(40, np.random.default_rng(3))
+    references = rate(true, np.tile([0, 2, 2, 3], 40), np.random.default_rng(2))
+    systems = {"a": outputs, "b": outputs[::-1]}
+    chosen, sampling = metric("dbleu-1[no_positive=skip]"), Sampling(resamples=500)
+    whole = plan_ratings(references, systems, chosen, most=400, sampling=sampling)
+    goal = (whole.width + whole.planned) / 2
+    part = plan_ratings(references, systems, chosen, width=goal, most=400, sampling=sampling)
+    assert 0 < part.ratings < whole.ratings
+    assert whole.planned < part.planned <= goal
+    done = plan_ratings(references, systems, chosen, width=2 * whole.width, sampling=sampling)
+    assert (done.ratings, done.texts, done.planned) == (0, (), done.width)
+    assert whole.what == "a − b"
+
+
+def test_what_cannot_be_planned() -> None:
+    references = References.from_lists([["a b"]], [[0.5]])
+    chosen = metric("dbleu-1")
+    with pytest.raises(DataError, match="no reference with two ratings"):
+        plan_ratings(references, {"s": ["a"]}, chosen)
+    with pytest.raises(UsageError, match="bleu-4 does not use weights"):
+        plan_ratings(references, {"s": ["a"]}, metric("bleu-4"))
+    with pytest.raises(UsageError, match="not for 3"):
+        plan_ratings(references, {name: ["a"] for name in "abc"}, chosen)
+    with pytest.raises(UsageError, match="the width must be above 0, not -1"):
+        plan_ratings(references, {"s": ["a"]}, chosen, width=-1)
