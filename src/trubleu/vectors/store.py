@@ -234,13 +234,8 @@ class VectorStore:
         if not isinstance(options, dict):
             raise self._file.altered("its header lacks something")
         types = _TYPES | ({"counts": ("<u8",)} if "counts" in lengths else {})
-        expected = dict.fromkeys(types, entries) | {"ngrams_begins": entries + 1, "matrix": entries * dimensions}
-        if lengths.keys() != expected.keys():
-            raise self._file.altered("its header has too few or too many arrays")
-        for name, length in expected.items():
-            fits = name == "ngrams_bytes" or lengths[name] == length
-            if not fits or self._file.dtype(name) not in types[name]:
-                raise self._file.altered(f"the array {name} does not fit the others")
+        other = {"ngrams_bytes": None, "ngrams_begins": entries + 1, "matrix": entries * dimensions}
+        self._file.check_layout({name: (dtypes, other.get(name, entries)) for name, dtypes in types.items()})
         self._entries = entries
         self.dimensions: int = dimensions
         self.orders: tuple[int, ...] | None = tuple(orders)
