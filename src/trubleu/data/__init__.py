@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from trubleu.data.outputs import name_systems as name_systems
     from trubleu.data.outputs import parse_system as parse_system
     from trubleu.data.outputs import read_outputs as read_outputs
+    from trubleu.data.outputs import read_segment_values as read_segment_values
     from trubleu.data.prepared import PreparedReferences as PreparedReferences
     from trubleu.data.published import read_published as read_published
     from trubleu.data.rankings import Rankings as Rankings
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from trubleu.data.seeds import SeedSplit as SeedSplit
     from trubleu.data.seeds import sample_triples as sample_triples
     from trubleu.data.seeds import split_seeds as split_seeds
-    from trubleu.data.segment_values import read_segment_values as read_segment_values
     from trubleu.data.sets import EvaluationSet as EvaluationSet
     from trubleu.data.sets import write_sets as write_sets
     from trubleu.data.triple_files import TripleFiles as TripleFiles
@@ -52,14 +52,13 @@ __all__, __getattr__, __dir__ = lazy_names(
         "human_scores": "read_assessments read_official_scores",
         "metric_scores": "SegmentScores SystemScores",
         "nested_lists": "looks_transposed",
-        "outputs": "Outputs match_systems name_systems parse_system read_outputs",
+        "outputs": "Outputs match_systems name_systems parse_system read_outputs read_segment_values",
         "prepared": "PreparedReferences",
         "published": "read_published",
         "rankings": "Rankings",
         "ratings": "Ratings",
         "references": "Reference References Segment",
         "seeds": "SeedSplit sample_triples split_seeds",
-        "segment_values": "read_segment_values",
         "sets": "EvaluationSet write_sets",
         "triple_files": "TripleFiles read_triples write_triples",
         "triples": "Triple TripleBatch TripleList TripleSource warn_of_skipped",

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from trubleu.data.reference_files import check_storable
-from trubleu.data.triple_formats import TsvLayout, checked_columns
-from trubleu.data.triple_ranges import TripleRange, read_range
+from trubleu.data.triple_formats import TripleRange, TsvLayout, checked_columns, read_range
 from trubleu.data.triples import BATCH, FIELDS, Triple, TripleBatch, TripleRows, warn_of_skipped
 from trubleu.errors import DataError, UsageError, shown
 from trubleu.files import paths as places

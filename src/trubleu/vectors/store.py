@@ -30,8 +30,7 @@ from trubleu.errors import DataError, UsageError
 from trubleu.files.arrays import ArrayFile, Kind, begins_with, write_arrays
 from trubleu.files.paths import absolute
 from trubleu.native import kernels
-from trubleu.vectors.matrices import BLOCK_ROWS, checked_matrix, checked_ngrams, order_of
-from trubleu.vectors.source import label_of
+from trubleu.vectors.source import BLOCK_ROWS, checked_matrix, checked_ngrams, label_of, order_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from trubleu.files.paths import PathLike
-    from trubleu.vectors.matrices import Matrix
+    from trubleu.vectors.source import Matrix
 
 
 _STEP: Final = np.uint64(0x9E3779B97F4A7C15)

@@ -20,13 +20,12 @@ from trubleu.execution import engine
 from trubleu.execution.cache import Cache
 from trubleu.execution.progress import Bars
 from trubleu.files.arrays import ArrayFile, write_arrays
-from trubleu.vectors.training import corpus_counts, ngram_counts, number_files, text_ranges
+from trubleu.vectors.training import counts, number_files, text_ranges
 from trubleu.vectors.training import trainer as training
 from trubleu.vectors.training.checkpoint import Folder
-from trubleu.vectors.training.corpus_counts import count_corpus
+from trubleu.vectors.training.counts import ReadWords, count_corpus
 from trubleu.vectors.training.options import TrainingOptions
 from trubleu.vectors.training.trainer import train_vectors
-from trubleu.vectors.training.word_counts import ReadWords
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,7 +49,7 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     (tmp_path / "c.txt").write_bytes(content[4000:])
     monkeypatch.setattr(os, "fsync", lambda _descriptor: None)  # there are many small files
     monkeypatch.setattr(text_ranges, "RANGE", 1500)
-    monkeypatch.setattr(ngram_counts, "PLACES", 500)
+    monkeypatch.setattr(counts, "PLACES", 500)
     return [tmp_path / name for name in ("a.txt", "b.gz", "c.txt")]
 
 
@@ -84,7 +83,7 @@ def test_a_store_has_the_same_bytes_whoever_counted(
         before = part.stat().st_ino
         with monkeypatch.context() as patch:
             kept: list[int] = []
-            meeting(patch, ngram_counts, "bucket_ranges", lambda: kept.append(part.stat().st_ino if not kept else 0))
+            meeting(patch, counts, "bucket_ranges", lambda: kept.append(part.stat().st_ino if not kept else 0))
             train_vectors(corpus, tmp_path / "three", OPTIONS, threads=1, engine=processes, resume=True)
         assert kept[0] == before
         # Where a partition is bad, the others are done, and nothing is there in the end.
@@ -110,7 +109,7 @@ def test_a_corpus_that_is_not_cut(corpus: list[Path], tmp_path: Path, monkeypatc
 
     cut = count(corpus, tmp_path / "a")
     monkeypatch.setattr(text_ranges, "RANGE", 10**9)
-    monkeypatch.setattr(ngram_counts, "PLACES", 10**9)
+    monkeypatch.setattr(counts, "PLACES", 10**9)
     whole = count(corpus, tmp_path / "b")
     assert arrays(tmp_path / "a") == arrays(tmp_path / "b")
     for order in (1, 2, 3):
@@ -181,10 +180,10 @@ def test_a_pipe_is_read_again(corpus: list[Path], tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize(
     ("where", "name", "part"),
     [
-        (corpus_counts, "merge_words", "words-1"),
-        (ngram_counts, "bucket_ranges", "pairs-2-1"),
-        (ngram_counts, "_joined", "sums-2-0"),
-        (ngram_counts, "load_index", "level-2"),
+        (counts, "merge_words", "words-1"),
+        (counts, "bucket_ranges", "pairs-2-1"),
+        (counts, "_joined", "sums-2-0"),
+        (counts, "load_index", "level-2"),
     ],
 )
 def test_parts_of_another_count(
@@ -210,7 +209,7 @@ def test_parts_of_another_count(
 def test_a_damaged_part_costs_no_other(corpus: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     part = tmp_path / "a.training" / "words-1"
     with monkeypatch.context() as patch:
-        meeting(patch, corpus_counts, "merge_words", lambda: part.write_bytes(part.read_bytes()[:-1] + b"x"))
+        meeting(patch, counts, "merge_words", lambda: part.write_bytes(part.read_bytes()[:-1] + b"x"))
         with pytest.raises(
             DataError, match=r"words-1 was altered or damaged \(.*\); .* or remove it; continue with --resume$"
         ):

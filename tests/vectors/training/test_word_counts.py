@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from trubleu.files.arrays import ArrayFile
 from trubleu.text import sacrebleu
-from trubleu.vectors.training import number_files, text_ranges, word_counts
-from trubleu.vectors.training.word_counts import ReadWords
+from trubleu.vectors.training import counts, number_files, text_ranges
+from trubleu.vectors.training.counts import ReadWords
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,5 +52,5 @@ def test_what_other_code_read_is_read_again(tmp_path: Path, monkeypatch: pytest.
         monkeypatch.setattr(sacrebleu, "load", lambda _name, model=model: loaded._replace(model=model))
         jobs.add(ReadWords(number_files.Parts(str(tmp_path), b"key"), "char", False)(text, None).job)
     assert len(jobs) == 2
-    monkeypatch.setattr(word_counts, "code_digest", lambda: "other code")
+    monkeypatch.setattr(counts, "code_digest", lambda: "other code")
     assert work(text, None).job != before.job
