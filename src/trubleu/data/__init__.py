@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from trubleu.data.seeds import split_seeds as split_seeds
     from trubleu.data.sets import EvaluationSet as EvaluationSet
     from trubleu.data.sets import write_sets as write_sets
-    from trubleu.data.triple_files import TripleFiles as TripleFiles
-    from trubleu.data.triple_files import read_triples as read_triples
-    from trubleu.data.triple_files import write_triples as write_triples
     from trubleu.data.triples import Triple as Triple
     from trubleu.data.triples import TripleBatch as TripleBatch
+    from trubleu.data.triples import TripleFiles as TripleFiles
     from trubleu.data.triples import TripleList as TripleList
     from trubleu.data.triples import TripleSource as TripleSource
+    from trubleu.data.triples import read_triples as read_triples
     from trubleu.data.triples import warn_of_skipped as warn_of_skipped
+    from trubleu.data.triples import write_triples as write_triples
     from trubleu.data.weights import weight_from_ratings as weight_from_ratings
 
 __all__, __getattr__, __dir__ = lazy_names(
@@ -60,8 +60,7 @@ __all__, __getattr__, __dir__ = lazy_names(
         "references": "Reference References Segment",
         "seeds": "SeedSplit sample_triples split_seeds",
         "sets": "EvaluationSet write_sets",
-        "triple_files": "TripleFiles read_triples write_triples",
-        "triples": "Triple TripleBatch TripleList TripleSource warn_of_skipped",
+        "triples": "Triple TripleBatch TripleFiles TripleList TripleSource read_triples warn_of_skipped write_triples",
         "weights": "weight_from_ratings",
     },
 )

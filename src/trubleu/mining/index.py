@@ -32,9 +32,8 @@ from trubleu.mining.candidates import (
 )
 from trubleu.mining.index_builder import Reading, add_to_index, build_index, check_there
 from trubleu.mining.manifest import Manifest, checked_options, fingerprint
-from trubleu.mining.search import Where, find
+from trubleu.mining.search import ShardsOnDemand, Where, find
 from trubleu.mining.shard import MOST_TRIPLES, Shard, combined
-from trubleu.mining.shard_cache import ShardsOnDemand
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -19,9 +19,8 @@ from itertools import chain, islice
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, TypeGuard
 
-from trubleu.data.triple_files import TripleFiles
 from trubleu.data.triple_formats import Stretches, SurveyedFile, look, stretches, together
-from trubleu.data.triples import Triple, TripleList
+from trubleu.data.triples import Triple, TripleFiles, TripleList
 from trubleu.errors import (
     BadPartitionsError,
     CountedWarning,

@@ -19,8 +19,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, astuple, dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from trubleu.data.triple_formats import go_over_to, read_range
-from trubleu.data.triples import TripleBatch, TripleRows
+from trubleu.data.triple_formats import TripleRows, go_over_to, read_range
+from trubleu.data.triples import TripleBatch
 from trubleu.errors import DataError, UsageError, some
 from trubleu.execution.hashing import code_digest, stream_digest
 from trubleu.files.paths import is_remote, joined, open_binary, unreadable

@@ -19,7 +19,7 @@ from trubleu.execution.progress import no_steps
 from trubleu.metrics.registry import parse
 from trubleu.mining import Index
 from trubleu.simulate.raters import Habits, simulated_raters
-from trubleu.simulate.responders import responder
+from trubleu.simulate.world import responder
 from trubleu.stats import bootstrap_interval, paired_bootstrap, paired_randomisation, rank_correlations, total
 
 if TYPE_CHECKING:
