@@ -17,8 +17,8 @@ from tests.oracles.skipgram import NO_ENTRY, SENTENCE_END, ngram_counts
 from trubleu.execution import engine
 from trubleu.execution.cache import Cache
 from trubleu.execution.progress import Bars
+from trubleu.vectors.training import counts, number_files
 from trubleu.vectors.training import counts as count_pairs
-from trubleu.vectors.training import number_files, text_ranges
 from trubleu.vectors.training.checkpoint import Folder
 from trubleu.vectors.training.counts import BucketRange, bucket_of, bucket_ranges, count_corpus, spell
 from trubleu.vectors.training.number_files import MappedNumbers, chunks
@@ -69,7 +69,7 @@ def test_however_the_corpus_is_cut(
     options = TrainingOptions(orders=(1, 2, 3), min_count=least, tokenize="none")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda _descriptor: None)  # there are many small files
-        patch.setattr(text_ranges, "RANGE", bytes_a_range)
+        patch.setattr(counts, "RANGE", bytes_a_range)
         patch.setattr(count_pairs, "PLACES", places_a_range)
         patch.setattr(count_pairs, "MOST_PAIRS", most)
         patch.setattr(number_files, "_CHUNK", chunk)

@@ -24,11 +24,10 @@ from trubleu.native import resolve_threads
 from trubleu.text import tokenizer
 from trubleu.vectors.store import PRECISIONS, VectorStore
 from trubleu.vectors.training.checkpoint import Folder, State
-from trubleu.vectors.training.counts import contents_of, count_corpus, spell
+from trubleu.vectors.training.counts import comes_once, contents_of, count_corpus, fingerprints, spell, text_ranges
 from trubleu.vectors.training.model import Material, Model
 from trubleu.vectors.training.number_files import job_of
 from trubleu.vectors.training.options import TrainingOptions
-from trubleu.vectors.training.text_ranges import comes_once, fingerprints, text_ranges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
