@@ -18,7 +18,7 @@ from trubleu.execution.cache import Cache
 from trubleu.execution.progress import Bars
 from trubleu.files.lines import iterate_lines
 from trubleu.vectors.training.checkpoint import Folder
-from trubleu.vectors.training.corpus_counts import count_corpus
+from trubleu.vectors.training.counts import count_corpus
 from trubleu.vectors.training.model import Material, Model
 from trubleu.vectors.training.number_files import NO_ENTRY, SENTENCE_END, MappedNumbers
 from trubleu.vectors.training.options import TrainingOptions
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from benchmarks.cases import Bench
-    from trubleu.vectors.training.vocabulary import Vocabulary
+    from trubleu.vectors.training.counts import Vocabulary
 
 LINES, EPOCHS = 200_000, 3
 SAME: dict[str, Any] = {"window": 5, "negative": 5, "epochs": EPOCHS, "sample": 1e-3, "seed": 1, "alpha": 0.025}

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from benchmarks.scale import merging, mining_engines, scoring
 from benchmarks.scale.store import Results, size, sizes
 from benchmarks.scale.tables import compared, markdown
-from trubleu.data import corpus, triple_ranges
+from trubleu.data import corpus, triple_formats
 from trubleu.files import ranges
 from trubleu.mining.search import GROWTH, SEEDS_AT_ONCE, seed_cuts
 from trubleu.mining.shard import MOST_TRIPLES
@@ -37,7 +37,7 @@ LARGEST_ROWS: Final = {scoring.WHAT: LARGEST, mining_engines.INDEX: MOST_TRIPLES
 
 COUNTING: Final = {
     corpus.count_rows.__qualname__: ranges.BLOCK * ranges.BLOCKS_A_PIECE,
-    triple_ranges.look.__qualname__: ranges.BLOCK * ranges.BLOCKS_A_PIECE,
+    triple_formats.look.__qualname__: ranges.BLOCK * ranges.BLOCKS_A_PIECE,
 }
 """Bytes of a partition of those passes that count lines."""
 

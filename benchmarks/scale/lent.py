@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 USED: Final = (
     "numpy", "trubleu.native", "trubleu.cli.score", "trubleu.data.corpus", "trubleu.metrics", "trubleu.scoring",
-    "trubleu.scoring.partitions", "trubleu.mining", "trubleu.data.triple_files",
+    "trubleu.scoring.partitions", "trubleu.mining", "trubleu.data.triples",
 )  # fmt: skip
 """What commands import late."""
 

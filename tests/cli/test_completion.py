@@ -12,7 +12,7 @@ from trubleu.cli import main
 from trubleu.cli.completion import offered_metrics
 from trubleu.explain.segment import check_explainable
 from trubleu.metrics.registry import names, parse
-from trubleu.simulate.studies.pool import make_conditions
+from trubleu.simulate.studies import make_conditions
 
 
 def python(*arguments: str) -> subprocess.CompletedProcess[str]:

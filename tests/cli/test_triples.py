@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from trubleu.cli import main
-from trubleu.data import TripleList, read_triples, sample_triples, triple_files
+from trubleu.data import TripleList, read_triples, sample_triples
+from trubleu.data import triples as triples_module
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -201,7 +202,7 @@ def test_ctrl_c_leaves_nothing_half_written(
             return "{}\n"
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(triple_files, "_json_line", interrupted)
+    monkeypatch.setattr(triples_module, "_json_line", interrupted)
     assert run(*arguments) == (130, "", "trubleu: interrupted; nothing was written\n")
     assert sorted(folder.iterdir()) == before
 

@@ -14,7 +14,7 @@ from trubleu.cli import main
 from trubleu.execution.local import Processes
 from trubleu.execution.progress import Bars
 from trubleu.vectors.store import VectorStore
-from trubleu.vectors.training import ngram_counts, text_ranges
+from trubleu.vectors.training import counts
 from trubleu.vectors.training import trainer as training
 from trubleu.vectors.training.model import Model
 
@@ -90,8 +90,8 @@ def test_words_can_be_counted_elsewhere(run: Run, monkeypatch: pytest.MonkeyPatc
         left.append(len(multiprocessing.active_children()))
         return usual_build(*arguments)
 
-    monkeypatch.setattr(text_ranges, "RANGE", 1000)
-    monkeypatch.setattr(ngram_counts, "PLACES", 300)
+    monkeypatch.setattr(counts, "RANGE", 1000)
+    monkeypatch.setattr(counts, "PLACES", 300)
     monkeypatch.setattr(Processes, "_run", recorded)
     monkeypatch.setattr(Model, "build", building)
     options = ["--orders", "1-2", "--epochs", "1", "--dim", "8", "--threads", "1", "--quiet"]

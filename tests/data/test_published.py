@@ -30,8 +30,7 @@ from trubleu.data import (
     read_published,
     write_sets,
 )
-from trubleu.data.published import PUBLISHED, mqm_weight
-from trubleu.data.sets import RatingRow, find_set, fitting
+from trubleu.data.sets import PUBLISHED, RatingRow, find_set, fitting, mqm_weight
 from trubleu.errors import DataError, UsageError
 
 if TYPE_CHECKING:

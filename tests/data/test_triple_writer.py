@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trubleu.data import Triple, read_triples, triple_files, write_triples
-from trubleu.data.triple_files import write_together
+from trubleu.data import Triple, read_triples, write_triples
+from trubleu.data import triples as triples_module
+from trubleu.data.triples import write_together
 from trubleu.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def test_lines_are_read_back(folder: Path, case: tuple[str, list[Triple]], part:
     name, triples = case
     told: list[int] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(triple_files, "_PART", part)
+        patch.setattr(triples_module, "_PART", part)
         assert write_triples(folder / name, iter(triples), progress=told.append) == len(triples) == sum(told)
     assert read_triples(folder / name) == triples
 
@@ -62,7 +63,7 @@ plain = st.builds(
 @given(st.lists(plain, max_size=7), st.integers(1, 4))
 def test_parquet_is_read_back(folder: Path, triples: list[Triple], part: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(triple_files, "_PART", part)
+        patch.setattr(triples_module, "_PART", part)
         assert write_triples(folder / "c.parquet", iter(triples)) == len(triples)
     assert read_triples(folder / "c.parquet") == triples
     assert not [path for path in folder.iterdir() if path.name.startswith(".")]
@@ -150,7 +151,7 @@ def test_a_full_disk_is_said_with_the_name_that_was_given(tmp_path: Path, monkey
     def full(_polars: Any, _part: Any) -> Any:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(triple_files, "_frame", full)
+    monkeypatch.setattr(triples_module, "_frame", full)
     with pytest.raises(DataError, match=r"/b\.parquet cannot be written: No space left on device; nothing was changed"):
         write_together([(str(tmp_path / "a.jsonl"), [A]), (str(tmp_path / "b.parquet"), [B])])
     assert list(tmp_path.iterdir()) == []

@@ -24,9 +24,9 @@ from trubleu.execution.cache import KEY_NAME, KIND, Cache
 from trubleu.files.arrays import ArrayFile, write_arrays
 from trubleu.files.writer import locked
 from trubleu.mining import Index
-from trubleu.mining.checksummed_json import read_sealed, write_sealed
 from trubleu.mining.index_builder import JOURNAL, Journal
 from trubleu.mining.index_builder import KIND as JOURNAL_KIND
+from trubleu.mining.manifest import read_sealed, write_sealed
 from trubleu.mining.shard_builder import KIND as RECORD_KIND
 from trubleu.mining.shard_builder import Made
 from trubleu.scoring import partitions

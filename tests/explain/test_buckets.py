@@ -12,7 +12,7 @@ import trubleu
 from trubleu.data import References
 from trubleu.errors import DataError
 from trubleu.explain import compare_systems
-from trubleu.explain.buckets import column_buckets, usual_buckets
+from trubleu.explain.difference import column_buckets, usual_buckets
 from trubleu.scoring import Sampling
 
 REFERENCES = References.from_lists([["a a b"], ["a", "a b c d e f g"], ["z"], ["a b c d e", "b", "c"]])

@@ -23,9 +23,8 @@ from trubleu.errors import CountedWarning, DataError, TrubleuError, UsageError
 from trubleu.execution.cache import Cache
 from trubleu.files.writer import locked
 from trubleu.mining import Index
-from trubleu.mining.checksummed_json import SealedKind, read_sealed, write_sealed
 from trubleu.mining.index_builder import Journal
-from trubleu.mining.manifest import Manifest
+from trubleu.mining.manifest import Manifest, SealedKind, read_sealed, write_sealed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -17,8 +17,7 @@ from trubleu.data import Triple, read_triples
 from trubleu.data.triples import TripleList
 from trubleu.errors import CountedWarning, DataError, TrubleuWarning, UsageError
 from trubleu.mining import Index, index_builder, shard_builder
-from trubleu.mining.checksummed_json import SealedKind, read_sealed, write_sealed
-from trubleu.mining.manifest import KIND, MANIFEST, Manifest
+from trubleu.mining.manifest import KIND, MANIFEST, Manifest, SealedKind, read_sealed, write_sealed
 from trubleu.text import tokenizer
 
 if TYPE_CHECKING:

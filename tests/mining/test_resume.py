@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.mining.example import files, interrupted, plain, rows, triples, write
-from trubleu.data import Triple, TripleFiles, triple_ranges
+from trubleu.data import Triple, TripleFiles, triple_formats
 from trubleu.errors import CountedWarning, DataError, UsageError
 from trubleu.files import ranges
 from trubleu.files.lines import LineReader, opened
@@ -101,9 +101,9 @@ def test_columns_that_the_source_was_given(tmp_path: Path, monkeypatch: pytest.M
 
 def test_columns_are_part_of_the_key(tmp_path: Path) -> None:
     (tmp_path / "c.tsv.gz").write_bytes(gzip.compress(b"a\tb\n"))
-    todo = triple_ranges.stretches([(str(tmp_path / "c.tsv.gz"), 24)], columns=None, skip_bad=False)
-    (group,) = triple_ranges.together(todo)
-    file = triple_ranges.SurveyedFile(list(zip(todo, triple_ranges.look(group), strict=True)))
+    todo = triple_formats.stretches([(str(tmp_path / "c.tsv.gz"), 24)], columns=None, skip_bad=False)
+    (group,) = triple_formats.together(todo)
+    file = triple_formats.SurveyedFile(list(zip(todo, triple_formats.look(group), strict=True)))
     options = manifest.IndexOptions(tokenize="13a", tokenizer="13a", lowercase=True, stop_words=(), shard_triples=10)
     keys = {
         shard_builder.Planner([file], options, first=0, columns=columns).parts()[0].key

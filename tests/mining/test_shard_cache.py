@@ -15,13 +15,13 @@ from tests.mining.example import files, plain, rows, shards, triples, write
 from trubleu.errors import DataError
 from trubleu.files import paths
 from trubleu.files.arrays import ArrayFile
-from trubleu.mining import Index, shard_cache
-from trubleu.mining.shard_cache import OpenShards, most_open
+from trubleu.mining import Index, search
+from trubleu.mining.search import OpenShards, most_open
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from trubleu.mining.shard_cache import ShardsOnDemand
+    from trubleu.mining.search import ShardsOnDemand
 
 CORPUS = triples(40)
 
@@ -29,7 +29,7 @@ CORPUS = triples(40)
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Index of ten shards, of which three may be open."""
-    monkeypatch.setattr(shard_cache, "most_open", lambda: 3)
+    monkeypatch.setattr(search, "most_open", lambda: 3)
     return Index.build(tmp_path / "x", CORPUS, shard_triples=4).path
 
 
@@ -53,7 +53,7 @@ def test_few_shards_are_open_at_once(place: Path) -> None:
     assert open_of(index) == 3
     usual = [each.source for each in found]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shard_cache, "most_open", lambda: 100)
+        patch.setattr(search, "most_open", lambda: 100)
         whole = Index.open(place)
         assert open_of(whole) == 10 + 3
         assert [each.source for each in whole.search("the cup", "we won", top=9)] == usual
@@ -93,7 +93,7 @@ def test_how_many_may_be_open(monkeypatch: pytest.MonkeyPatch) -> None:
     for limit, most in expected.items():
         monkeypatch.setattr(resource, "getrlimit", lambda _kind, limit=limit: (limit, limit))
         assert most_open() == most
-    monkeypatch.setattr(shard_cache, "resource", None)
+    monkeypatch.setattr(search, "resource", None)
     assert most_open() == 256
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trubleu.vectors import TrainingOptions, VectorStore, train_vectors
-from trubleu.vectors.training import text_ranges
+from trubleu.vectors.training import counts
 
 if TYPE_CHECKING:
     import pytest
@@ -18,7 +18,7 @@ TEXT = "".join(f"it is w{i % 7} and w{i % 5} or w{i % 3} here\n" for i in range(
 
 def test_text_and_store_may_be_elsewhere(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(text_ranges, "RANGE", 700)
+    monkeypatch.setattr(counts, "RANGE", 700)
     options = TrainingOptions(orders=(1, 2), min_count=(3, 3), dim=4, epochs=1)
     Path("text.txt").write_text(TEXT)
     train_vectors(["text.txt"], "here.store", options, threads=1)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trubleu.data import Triple, read_triples
-from trubleu.data.triple_files import write_triples
+from trubleu.data.triples import write_triples
 from trubleu.errors import DataError, UsageError
 from trubleu.simulate import Language, TripleSimulation, simulated_triples
 from trubleu.simulate.triples import BLOCK, FUNCTION_WORDS

@@ -17,16 +17,14 @@ from hypothesis import strategies as st
 from trubleu.errors import UsageError
 from trubleu.mining import Index
 from trubleu.simulate import World, responder
-from trubleu.simulate.grammar import all_sentences, tokens
-from trubleu.simulate.lexicon import PHRASES, concepts, general, topics
+from trubleu.simulate.grammar import PHRASES, all_sentences, concepts, general, tokens, topics
 from trubleu.simulate.reader import read
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from trubleu.data import Triple
-    from trubleu.simulate.grammar import Sentence
-    from trubleu.simulate.lexicon import Concept
+    from trubleu.simulate.grammar import Concept, Sentence
 
 WORLD = World(seed=1)
 SOME = 3000

@@ -8,7 +8,7 @@ from trubleu.data import Triple
 from trubleu.errors import UsageError
 from trubleu.simulate import World, responder
 from trubleu.simulate.reader import read
-from trubleu.simulate.responders import CONSTANT
+from trubleu.simulate.world import CONSTANT
 
 WORLD = World(seed=2)
 SEEDS = list(WORLD.seeds(300))

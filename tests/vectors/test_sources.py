@@ -26,7 +26,7 @@ from trubleu.vectors import (
     nearest,
     similarity,
 )
-from trubleu.vectors.matrices import normalised, segment_sums
+from trubleu.vectors.source import normalised, segment_sums
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import argparse
 
     from trubleu.data import References
-    from trubleu.data.segment_values import Value
+    from trubleu.data.outputs import Value
 
 EPILOG = """\
 examples:

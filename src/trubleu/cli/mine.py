@@ -218,7 +218,7 @@ def _scoring(options: argparse.Namespace) -> dict[str, Any]:
 def _nothing(index: Index, message: str, response: str | None, chosen: dict[str, Any]) -> str:
     """Say why a search found nothing."""
     from trubleu.mining.bm25 import Bm25
-    from trubleu.mining.explain import Explainer
+    from trubleu.mining.candidates import Explainer
     from trubleu.render.tables import one_line
 
     text = repr(one_line(message))

@@ -182,53 +182,41 @@ def chosen_engine(options: argparse.Namespace) -> Engine:
     return engine("local" if options.engine is None else options.engine, threads=getattr(options, "threads", None))
 
 
-# Options of metrics that may be given for all metrics at once: name, what it is, and the argument's own settings.
+def _value(metavar: str, what: str, kind: type = str) -> dict[str, Any]:
+    return {"metavar": metavar, "type": kind, "help": what}
+
+
+def _flag(what: str) -> dict[str, Any]:
+    return {"action": "store_true", "help": what}
+
+
 METRIC_OPTIONS: Final[dict[str, dict[str, Any]]] = {
-    "tokenize": {"metavar": "NAME", "help": "tokenizer: 13a (default; trubleu: words), intl, char, zh, chat, none, …"},
-    "lowercase": {
-        "action": "store_true",
-        "help": "lower-case all texts (the default of trubleu and meteor)",
-    },
-    "smoothing": {
-        "metavar": "KIND",
-        "help": "exp (default), floor, add-k or none; for bleu2vec also lin-och (its default)",
-    },
-    "smoothing_value": {
-        "metavar": "X",
-        "type": float,
-        "help": "the constant of floor (default: 0.1) or add-k (default: 1)",
-    },
-    "effective_order": {"action": "store_true", "help": "leave out n-gram orders that the texts are too short for"},
-    "reference_length": {"metavar": "RULE", "help": "closest (default), shortest, longest or average"},
-    "variant": {"metavar": "NAME", "help": "smoothing of sBLEU: lin-och (default), nakov, nakov-all or sacrebleu"},
-    "definition": {
-        "metavar": "NAME",
-        "help": "formula of ΔBLEU: paper (default) or fork2019; of bleu2vec: paper (default) or release2017",
-    },
-    "negative": {"metavar": "RULE", "help": "how ΔBLEU treats sums below 0: clamp (default), floor:E or error"},
-    "length_references": {
-        "metavar": "WHICH",
-        "help": "references that set ΔBLEU's reference length: all (default) or positive",
-    },
-    "no_positive": {"metavar": "RULE", "help": "segments without a positive weight: error (default) or skip"},
-    "unrated_as": {"metavar": "W", "type": float, "help": "weight of references that are not rated yet"},
-    "vectors": {
-        "metavar": "PATH",
-        "help": "vectors for trubleu, bleu2vec and dbleu2vec: a store, a file, a folder or ready (default)",
-    },
-    "similarity": {"metavar": "RULE", "help": "how bleu2vec and dbleu2vec use a cosine: raw, clamp or shift:S"},
-    "oov": {"metavar": "X", "help": "similarity if an n-gram has no vector (default: 0.001), or composed"},
-    "credit": {"metavar": "RULE", "help": "credit for near misses in dbleu2vec: earn (default), nearest or max"},
-    "corpus": {
-        "metavar": "FILE",
-        "help": "references to count n-grams in for nist and cider, instead of those given",
-    },
-    "alpha": {
-        "metavar": "A",
-        "type": float,
-        "help": "weight of the references in iBLEU, from 0 to 1 (default: 0.9); for METEOR, use meteor[alpha=…]",
-    },
+    "tokenize": _value("NAME", "tokenizer: 13a (default; trubleu: words), intl, char, zh, chat, none, …"),
+    "lowercase": _flag("lower-case all texts (the default of trubleu and meteor)"),
+    "smoothing": _value("KIND", "exp (default), floor, add-k or none; for bleu2vec also lin-och (its default)"),
+    "smoothing_value": _value("X", "the constant of floor (default: 0.1) or add-k (default: 1)", float),
+    "effective_order": _flag("leave out n-gram orders that the texts are too short for"),
+    "reference_length": _value("RULE", "closest (default), shortest, longest or average"),
+    "variant": _value("NAME", "smoothing of sBLEU: lin-och (default), nakov, nakov-all or sacrebleu"),
+    "definition": _value(
+        "NAME", "formula of ΔBLEU: paper (default) or fork2019; of bleu2vec: paper (default) or release2017"
+    ),
+    "negative": _value("RULE", "how ΔBLEU treats sums below 0: clamp (default), floor:E or error"),
+    "length_references": _value("WHICH", "references that set ΔBLEU's reference length: all (default) or positive"),
+    "no_positive": _value("RULE", "segments without a positive weight: error (default) or skip"),
+    "unrated_as": _value("W", "weight of references that are not rated yet", float),
+    "vectors": _value(
+        "PATH", "vectors for trubleu, bleu2vec and dbleu2vec: a store, a file, a folder or ready (default)"
+    ),
+    "similarity": _value("RULE", "how bleu2vec and dbleu2vec use a cosine: raw, clamp or shift:S"),
+    "oov": _value("X", "similarity if an n-gram has no vector (default: 0.001), or composed"),
+    "credit": _value("RULE", "credit for near misses in dbleu2vec: earn (default), nearest or max"),
+    "corpus": _value("FILE", "references to count n-grams in for nist and cider, instead of those given"),
+    "alpha": _value(
+        "A", "weight of the references in iBLEU, from 0 to 1 (default: 0.9); for METEOR, use meteor[alpha=…]", float
+    ),
 }
+"""Options of metrics that may be given for all metrics at once, with the argument's own settings."""
 
 
 def _columns(text: str) -> dict[str, str]:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 KINDS: Final = ("dstc7", "mqm", "wmt-da", "summeval", "usr", "tasks")
-"""Those of `trubleu.data.published`, said again so that ``--help`` need not load it (a test holds them equal)."""
+"""Those of `trubleu.data.sets`, said again so that ``--help`` need not load it (a test holds them equal)."""
 
 EPILOG = """\
 examples:
@@ -44,8 +44,7 @@ def run(options: argparse.Namespace) -> None:
     """Read, write, and say what there is."""
     import sys
 
-    from trubleu.data.published import read_published
-    from trubleu.data.sets import terms_of, write_sets
+    from trubleu.data.sets import read_published, terms_of, write_sets
 
     if options.files:
         raise UsageError(f"import reads one file or folder, but {options.files[0]} is given, too; import it by itself")

@@ -301,7 +301,7 @@ def study(options: argparse.Namespace) -> None:
 
 def _checked(options: argparse.Namespace) -> list[int]:
     """Refuse, before any work is done, what could not be printed or makes no study; return the sizes of test sets."""
-    from trubleu.simulate.studies.pool import check_numbers, check_whole
+    from trubleu.simulate.studies import check_numbers, check_whole
     from trubleu.stats.checks import at_least_one, confidence_level
 
     if options.files:
@@ -326,8 +326,7 @@ def _scored(options: argparse.Namespace, systems: Mapping[str, str], bars: Bars)
     """Make the pool, let people rate its candidates, and score it under all conditions."""
     from trubleu.simulate import World
     from trubleu.simulate.raters import Habits
-    from trubleu.simulate.studies import draw_ratings, make_conditions, make_pool, score_pool
-    from trubleu.simulate.studies.pool import check_whole
+    from trubleu.simulate.studies import check_whole, draw_ratings, make_conditions, make_pool, score_pool
 
     check_whole("top", options.top, 1, 10_000)
     check_whole("random", options.random, 0, 10_000)

@@ -180,8 +180,7 @@ def split(options: argparse.Namespace) -> None:
     """Keep triples that people rate high, and bin them into dev and test."""
     from trubleu.data import Ratings, TripleFiles, split_seeds, warn_of_skipped
     from trubleu.data.seeds import SEED_SYSTEM
-    from trubleu.data.triple_files import check_together, write_together
-    from trubleu.data.triples import distinct_triples
+    from trubleu.data.triples import check_together, distinct_triples, write_together
     from trubleu.data.weights import FIVE_POINTS
     from trubleu.execution.progress import Bars
 

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from trubleu.data.categorical import Labels as Labels
     from trubleu.data.corpus import LineStream as LineStream
     from trubleu.data.dialogues import DialogueFiles as DialogueFiles
-    from trubleu.data.human_scores import read_assessments as read_assessments
-    from trubleu.data.human_scores import read_official_scores as read_official_scores
     from trubleu.data.metric_scores import SegmentScores as SegmentScores
     from trubleu.data.metric_scores import SystemScores as SystemScores
     from trubleu.data.nested_lists import looks_transposed as looks_transposed
@@ -20,9 +18,11 @@ if TYPE_CHECKING:
     from trubleu.data.outputs import name_systems as name_systems
     from trubleu.data.outputs import parse_system as parse_system
     from trubleu.data.outputs import read_outputs as read_outputs
+    from trubleu.data.outputs import read_segment_values as read_segment_values
     from trubleu.data.prepared import PreparedReferences as PreparedReferences
-    from trubleu.data.published import read_published as read_published
     from trubleu.data.rankings import Rankings as Rankings
+    from trubleu.data.rankings import read_assessments as read_assessments
+    from trubleu.data.rankings import read_official_scores as read_official_scores
     from trubleu.data.ratings import Ratings as Ratings
     from trubleu.data.references import Reference as Reference
     from trubleu.data.references import References as References
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
     from trubleu.data.seeds import SeedSplit as SeedSplit
     from trubleu.data.seeds import sample_triples as sample_triples
     from trubleu.data.seeds import split_seeds as split_seeds
-    from trubleu.data.segment_values import read_segment_values as read_segment_values
     from trubleu.data.sets import EvaluationSet as EvaluationSet
+    from trubleu.data.sets import read_published as read_published
     from trubleu.data.sets import write_sets as write_sets
-    from trubleu.data.triple_files import TripleFiles as TripleFiles
-    from trubleu.data.triple_files import read_triples as read_triples
-    from trubleu.data.triple_files import write_triples as write_triples
     from trubleu.data.triples import Triple as Triple
     from trubleu.data.triples import TripleBatch as TripleBatch
+    from trubleu.data.triples import TripleFiles as TripleFiles
     from trubleu.data.triples import TripleList as TripleList
     from trubleu.data.triples import TripleSource as TripleSource
+    from trubleu.data.triples import read_triples as read_triples
     from trubleu.data.triples import warn_of_skipped as warn_of_skipped
+    from trubleu.data.triples import write_triples as write_triples
     from trubleu.data.weights import weight_from_ratings as weight_from_ratings
 
 __all__, __getattr__, __dir__ = lazy_names(
@@ -49,20 +49,16 @@ __all__, __getattr__, __dir__ = lazy_names(
         "categorical": "Labels",
         "corpus": "LineStream",
         "dialogues": "DialogueFiles",
-        "human_scores": "read_assessments read_official_scores",
         "metric_scores": "SegmentScores SystemScores",
         "nested_lists": "looks_transposed",
-        "outputs": "Outputs match_systems name_systems parse_system read_outputs",
+        "outputs": "Outputs match_systems name_systems parse_system read_outputs read_segment_values",
         "prepared": "PreparedReferences",
-        "published": "read_published",
-        "rankings": "Rankings",
+        "rankings": "Rankings read_assessments read_official_scores",
         "ratings": "Ratings",
         "references": "Reference References Segment",
         "seeds": "SeedSplit sample_triples split_seeds",
-        "segment_values": "read_segment_values",
-        "sets": "EvaluationSet write_sets",
-        "triple_files": "TripleFiles read_triples write_triples",
-        "triples": "Triple TripleBatch TripleList TripleSource warn_of_skipped",
+        "sets": "EvaluationSet read_published write_sets",
+        "triples": "Triple TripleBatch TripleFiles TripleList TripleSource read_triples warn_of_skipped write_triples",
         "weights": "weight_from_ratings",
     },
 )

@@ -8,7 +8,7 @@ and where each begins; where some may be missing, a third array says which are t
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
@@ -33,10 +33,7 @@ if TYPE_CHECKING:
     from trubleu.files.paths import PathLike
     from trubleu.text import Tokenizer
 
-
-if TYPE_CHECKING:
     Arrays = dict[str, NDArray[Any]]
-    Part = TypeVar("Part")
 
 SUFFIX: Final = ".tbp"
 """What prepared files are called; one is recognised by its first bytes, whatever its name."""
@@ -174,7 +171,7 @@ class PreparedFile:
     def kernel(self) -> kernels.Prepared:
         """Return the references as the kernel takes them, once it is sure that it can."""
         arrays = {name: self._file.array(name) for name in _NUMBERED}
-        kernel = self._sound(lambda: kernels.Prepared(arrays))
+        kernel = self._file.sound(lambda: kernels.Prepared(arrays))
         if problem := kernel.problem():
             raise self._file.altered(problem)
         return kernel
@@ -189,8 +186,8 @@ class PreparedFile:
         """Where each segment begins."""
         # As signed numbers: one that is too large becomes negative, and is refused.
         begins = self._file.array("reference_begins").view(np.int64)
-        offsets = self._sound(lambda: checked_offsets(begins, self._file.lengths["texts_begins"] - 1))
-        self._sound(lambda: check_segments(offsets, None))
+        offsets = self._file.sound(lambda: checked_offsets(begins, self._file.lengths["texts_begins"] - 1))
+        self._file.sound(lambda: check_segments(offsets, None))
         return offsets
 
     @property
@@ -199,7 +196,7 @@ class PreparedFile:
         if "weights" not in self._file.lengths:
             return None
         weights = self._file.array("weights")
-        return self._sound(lambda: checked_weights(weights, len(weights)))
+        return self._file.sound(lambda: checked_weights(weights, len(weights)))
 
     @property
     def weight_errors(self) -> NDArray[np.float64] | None:
@@ -220,7 +217,7 @@ class PreparedFile:
         if "segment_ids_begins" not in self._file.lengths:
             return None
         ids = self._unpacked("segment_ids")
-        return self._sound(lambda: check_ids(ids, len(ids)))
+        return self._file.sound(lambda: check_ids(ids, len(ids)))
 
     @property
     def origins(self) -> tuple[str | None, ...] | None:
@@ -242,26 +239,19 @@ class PreparedFile:
             return None
         turns = self._unpacked("contexts")
         rows = self._file.array("contexts_rows")
-        begins = self._sound(lambda: checked_offsets(rows.view(np.int64), len(turns))).tolist()
+        begins = self._file.sound(lambda: checked_offsets(rows.view(np.int64), len(turns))).tolist()
         there = self._file.array("contexts_there").tolist()
         return tuple(turns[begins[i] : begins[i + 1]] if there[i] else None for i in range(len(there)))
 
     def _unpacked(self, name: str) -> tuple[str, ...]:
         heap, begins = self._file.array(f"{name}_bytes"), self._file.array(f"{name}_begins")
-        return self._sound(lambda: kernels.unpack_texts(heap, begins))
+        return self._file.sound(lambda: kernels.unpack_texts(heap, begins))
 
     def _optional(self, name: str) -> tuple[str | None, ...] | None:
         if f"{name}_there" not in self._file.lengths:
             return None
         there = self._file.array(f"{name}_there").tolist()
         return tuple(text if here else None for text, here in zip(self._unpacked(name), there, strict=True))
-
-    def _sound(self, make: Callable[[], Part]) -> Part:
-        """Return what is made of the contents; say of which file they are if nothing can be made of them."""
-        try:
-            return make()
-        except ValueError as error:  # ours, the kernels' and Unicode's alike
-            raise self._file.altered(str(error).partition(";")[0]) from error
 
     def _check_arrays(self, segments: int, references: int) -> None:
         """Refuse arrays that are missing, or of a type or length that does not fit the others."""
@@ -270,18 +260,10 @@ class PreparedFile:
         for group in _OPTIONAL:
             if there.keys() & group.keys():
                 expected |= group
-        if there.keys() != expected.keys():
-            raise self._file.altered("its header has too few or too many arrays")
-        lengths = {
-            "segments": segments,
-            "segments + 1": segments + 1,
-            "references": references,
-            "references + 1": references + 1,
-        }
-        for name, (dtype, length) in expected.items():
-            fits = length is None or there[name] == lengths[length]
-            if self._file.dtype(name) != dtype or not fits:
-                raise self._file.altered(f"the array {name} does not fit the others")
+        lengths: dict[str | None, int | None] = {None: None}
+        for name, count in (("segments", segments), ("references", references)):
+            lengths |= {name: count, f"{name} + 1": count + 1}
+        self._file.check_layout({name: ((dtype,), lengths[length]) for name, (dtype, length) in expected.items()})
 
 
 def _default_ids(count: int) -> tuple[str, ...]:

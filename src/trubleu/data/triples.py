@@ -1,153 +1,47 @@
-"""Triples of a conversation: a message, the response to it, and the turns before it."""
+"""Triples of a conversation (a message, its response, the turns before it), in memory and in files of any size."""
 
 from __future__ import annotations
 
+import os
+import tempfile
 import warnings
 from collections.abc import Sized
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from itertools import chain, compress, islice
+from itertools import chain, islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from trubleu.data.reference_files import context_field, id_field
-from trubleu.errors import CountedWarning, DataError, shown
-from trubleu.files.jsonl import kind_of
-from trubleu.files.paths import base_name, is_standard
+from trubleu.data.reference_files import check_storable
+from trubleu.data.triple_formats import FIELDS, TripleRange, TripleRows, TsvLayout, checked_columns, read_range
+from trubleu.errors import CountedWarning, DataError, UsageError, shown
+from trubleu.files import paths as places
+from trubleu.files.compression import SUFFIXES
+from trubleu.files.jsonl import json_line, kind_of
+from trubleu.files.lines import check_once, size_of
+from trubleu.files.parquet import copy_parquet
+from trubleu.files.paths import (
+    check_standard_input_once,
+    format_of,
+    format_to_write,
+    identity,
+    is_remote,
+    is_standard,
+    labels,
+    name_of,
+    unreadable,
+)
+from trubleu.files.tables import is_table_name, table_titles
+from trubleu.files.writer import atomic_writer, check_writable
+from trubleu.optional_deps import polars_module
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+    from typing import BinaryIO, TextIO
 
     from trubleu.files.lines import Size
-
-
-if TYPE_CHECKING:
-    Columns = tuple[tuple[str, ...], tuple[tuple[str, ...], ...], tuple[str, ...], tuple[str, ...]]
-
-FIELDS = ("id", "context", "message", "response")
-
-
-class TripleRows:
-    """Gathers the rows of one file, and counts those that are left out.
-
-    Parameters
-    ----------
-    name
-        The file's name, for messages.
-    label
-        What ids of rows that have none call the file; its name without the folder if left out.
-    contexts
-        Whether contexts are wanted.
-    skip_bad
-        Whether a row that cannot be used is counted instead of an error.
-
-    Attributes
-    ----------
-    bad, empty
-        How many rows could not be used, and how many had a blank message or response.
-    """
-
-    def __init__(self, name: str, label: str = "", *, contexts: bool = True, skip_bad: bool = False) -> None:
-        self.name = name
-        self._label = label or base_name(name)
-        self.contexts = contexts
-        self.skip_bad = skip_bad
-        self.bad = 0
-        self.empty = 0
-        self._ids: list[str] = []
-        self._contexts: list[tuple[str, ...]] = []
-        self._messages: list[str] = []
-        self._responses: list[str] = []
-
-    def add(
-        self,
-        ids: Sequence[str],
-        contexts: Sequence[tuple[str, ...]],
-        messages: Sequence[str],
-        responses: Sequence[str],
-    ) -> None:
-        """Add rows that are known to be strings; those with a blank message or response are left out."""
-        blank = not all(messages) or not all(responses)
-        if blank or any(map(str.isspace, messages)) or any(map(str.isspace, responses)):
-            keep = [
-                bool(message and response) and not message.isspace() and not response.isspace()
-                for message, response in zip(messages, responses, strict=True)
-            ]
-            self.empty += keep.count(False)
-            ids, contexts = list(compress(ids, keep)), list(compress(contexts, keep))
-            messages, responses = list(compress(messages, keep)), list(compress(responses, keep))
-        self._ids += ids
-        self._contexts += contexts
-        self._messages += messages
-        self._responses += responses
-
-    def add_columns(
-        self,
-        ids: Sequence[Any],
-        contexts: Sequence[Any],
-        messages: Sequence[Any],
-        responses: Sequence[Any],
-        before: int,
-    ) -> bool:
-        """Add rows nobody has looked at, if all of them are in order; ``before`` is the number of rows before them."""
-        if set(map(type, messages)) != {str} or set(map(type, responses)) != {str}:
-            return False
-        kinds = set(map(type, ids))
-        if kinds != {str} or not all(ids):
-            if not kinds <= {str, int, type(None)}:
-                return False
-            ids = self.named(ids, before, len(messages))
-        if not self.contexts:
-            contexts = [()] * len(messages)
-        elif any(contexts):
-            if not set(map(type, contexts)) <= {list, type(None)}:
-                return False
-            if not set(map(type, chain.from_iterable(filter(None, contexts)))) <= {str}:
-                return False
-            contexts = [tuple(turns or ()) for turns in contexts]
-        elif set(map(type, contexts)) <= {list, type(None)}:
-            contexts = [()] * len(messages)
-        else:
-            return False
-        self.add(ids, contexts, messages, responses)
-        return True
-
-    def add_record(self, record: Mapping[str, Any], place: str, number: int) -> None:
-        """Check and add one row, which is the ``number``-th of the file.
-
-        Raises
-        ------
-        DataError
-            If a field is missing or wrong; see `refuse`.
-        """
-        for field in ("message", "response"):
-            value = record.get(field)
-            if type(value) is not str:
-                if field not in record:
-                    raise DataError(f"{place}: the field {field} is missing; a triple has a message and a response")
-                raise DataError(f"{place}: {field} must be a string, not {kind_of(value)}")
-        identity = self._id(id_field(record, place), number)
-        turns = context_field(record, place) or () if self.contexts else ()
-        self.add([identity], [turns], [record["message"]], [record["response"]])
-
-    def refuse(self, error: DataError) -> None:
-        """Count a row that cannot be used, or raise what is wrong with it."""
-        if not self.skip_bad:
-            raise error
-        self.bad += 1
-
-    def taken(self) -> Columns:
-        """Return what has been gathered, and begin anew; the counts go on."""
-        columns = tuple(self._ids), tuple(self._contexts), tuple(self._messages), tuple(self._responses)
-        self._ids, self._contexts, self._messages, self._responses = [], [], [], []
-        return columns
-
-    def named(self, ids: Sequence[str | int | None], before: int, count: int) -> Sequence[str]:
-        """Return ids of rows, made up where there is none; no ``ids`` at all stand for ``count`` rows without."""
-        if not ids:
-            return [f"{self._label}:{number}" for number in range(before + 1, before + count + 1)]
-        return [self._id(given, number) for number, given in enumerate(ids, before + 1)]
-
-    def _id(self, given: str | int | None, number: int) -> str:
-        return f"{self._label}:{number}" if given is None or given == "" else str(given)
+    from trubleu.files.paths import Format, PathLike
 
 
 BATCH = 8192
@@ -406,3 +300,392 @@ def warn_of_skipped(source: TripleSource, *, stacklevel: int = 2) -> None:
     if source.empty:
         what = "rows with a blank message or response, skipped"
         warnings.warn(CountedWarning(what, source.empty), stacklevel=stacklevel)
+
+
+_FORMATS = ("jsonl", "tsv", "csv", "xlsx", "parquet")
+
+
+class TripleFiles:
+    """A corpus of triples in files, read batch by batch in little memory.
+
+    Parameters
+    ----------
+    paths
+        One path or several: files, ``-`` for standard input, and folders, which stand for all files below them, sorted
+        by name. A folder may hold files that end in ``.jsonl``, ``.ndjson``, ``.json``, ``.tsv``, ``.tab``, ``.csv``
+        (each maybe followed by ``.gz`` or ``.zst``), ``.xlsx``, ``.parquet`` or ``.pq``, and hidden ones, which are
+        passed over.
+    columns
+        What the columns of tab-separated files, CSV and Excel hold: in their order, such as
+        ``"-,context,message,response"``, where ``-`` is a column to pass over, or by their titles,
+        ``"message=prompt,response=reply"``.
+    skip_bad
+        Whether rows that cannot be used are counted instead of an error.
+
+    Attributes
+    ----------
+    files
+        The files, in the order in which they are read.
+    labels
+        What the ids of rows that have none call the files.
+    columns, skip_bad
+        As they were given.
+    sizes, total
+        How many bytes they have, each and together; None if that is not known, as for standard input.
+    unit
+        ``"B"``: what ``progress`` is told of.
+    bad, empty
+        How many rows could not be used, and how many had a blank message or response, so far in the latest pass.
+
+    Raises
+    ------
+    DataError
+        If a path does not exist or is given twice, or a folder holds no files or others than these.
+    UsageError
+        If ``columns`` are wrong, or there is no table that they could be about.
+
+    Warns
+    -----
+    Notice
+        If columns of the first table were found by other titles than those of the fields.
+
+    Notes
+    -----
+    - *JSON lines*: an object per line with ``message`` and ``response``, and maybe ``id`` and ``context``, an array of
+      turns, oldest first.
+    - *CSV* and *Excel*: the first row names the columns, with these names or others that are usual (prompt, question,
+      reply, answer); which was taken for what is said. They are read whole.
+    - *Tab-separated*: raw, so that neither quotes nor backslashes mean anything. If the first line names message and
+      response, it is a header, as in CSV. Otherwise two columns are message and response, three begin with the
+      context, four with the id, unless what stands there comes again in the first 1,024 lines: then it is no id, and
+      ``columns`` must say what it is. A context is one turn, or nothing.
+    - *Parquet*: the fields of JSON lines as columns; ``context`` may also be a text, one turn.
+
+    An id that is missing is FILE:LINE, in CSV, Excel and Parquet FILE:ROW. Files are UTF-8, maybe compressed with gzip
+    or zstd. What the name of a file does not tell, its first bytes do.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "corpus.tsv"
+    >>> _ = path.write_text("hi !\\thow are you ?\\tfine\\n\\tbye\\tsee you\\n")
+    >>> corpus = TripleFiles(path)
+    >>> for batch in corpus.batches(size=1):
+    ...     print(batch.contexts, batch.messages, batch.responses, batch.end)
+    (('hi !',),) ('how are you ?',) ('fine',) 1
+    ((),) ('bye',) ('see you',) 2
+    """
+
+    unit = "B"
+
+    def __init__(
+        self,
+        paths: PathLike | Sequence[PathLike],
+        *,
+        columns: str | Sequence[str] | None = None,
+        skip_bad: bool = False,
+    ) -> None:
+        given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+        if not given:
+            raise UsageError("no corpus is given; give one file or folder at least")
+        check_standard_input_once(given)
+        self.files = tuple(file for path in given for file in _expanded(path))
+        check_once(self.files)
+        self.labels = labels(self.files)
+        self.sizes = tuple(map(size_of, self.files))
+        known = [size for size in self.sizes if size is not None]
+        self.total = sum(known) if len(known) == len(self.files) else None
+        self.bad = 0
+        self.empty = 0
+        self.columns = checked_columns(columns)
+        self.skip_bad = skip_bad
+        if columns is not None and all(format_of(name_of(file)) in ("jsonl", "parquet") for file in self.files):
+            raise UsageError("columns say what tables (TSV, CSV, Excel) hold, but there are none; leave them out")
+        if tables := [file for file in self.files if is_table_name(name_of(file))]:
+            with suppress(DataError):  # which whoever reads it will hear
+                TsvLayout.of(table_titles(tables[0]), self.columns, name_of(tables[0]), tell=True)
+
+    def batches(
+        self,
+        *,
+        size: Size = BATCH,
+        start: tuple[int, int] = (0, 0),
+        contexts: bool = True,
+        progress: Callable[[int], object] | None = None,
+    ) -> Iterator[TripleBatch]:
+        """Yield all triples from a place on.
+
+        Parameters
+        ----------
+        size
+            How many rows are read for a batch at most; a function is asked before each. A batch has fewer triples
+            where rows are left out, maybe none; and it never spans two files.
+        start
+            Where to begin: ``(batch.file, batch.end)`` goes on after a batch. The rows before are not looked at.
+        contexts
+            Whether contexts are wanted; if not, they are empty, and mistakes in them are not noticed.
+        progress
+            Told how many more bytes have been read, those before ``start`` included.
+
+        Raises
+        ------
+        DataError
+            If a file cannot be read, or a row cannot be used and is not to be skipped, with its line.
+        MissingExtraError
+            If a package that a format needs is not installed.
+        """
+        if not callable(size) and size < 1:
+            raise UsageError(f"a batch of {size} rows is too small; it takes 1 at least")
+        self.bad = self.empty = 0
+        tell = progress or (lambda _bytes: None)
+        tell(sum(size or 0 for size in self.sizes[: start[0]]))
+        for number, path in enumerate(self.files[start[0] :], start[0]):
+            passed = start[1] if number == start[0] else 0
+            rows = TripleRows(name_of(path), self.labels[number], contexts=contexts, skip_bad=self.skip_bad)
+            bad, empty = self.bad, self.empty
+            part = TripleRange(number, path, rows.name)
+            for end in read_range(part, rows, size, passed=passed, columns=self.columns, tell=tell):
+                self.bad, self.empty = bad + rows.bad, empty + rows.empty
+                yield TripleBatch(*rows.taken(), file=number, end=end)
+
+
+def read_triples(
+    paths: PathLike | Sequence[PathLike],
+    *,
+    columns: str | Sequence[str] | None = None,
+    skip_bad: bool = False,
+    progress: Callable[[int], object] | None = None,
+) -> list[Triple]:
+    """Read all triples of files and folders into memory.
+
+    Parameters
+    ----------
+    paths, columns, skip_bad
+        As for `TripleFiles`.
+    progress
+        Told how many more bytes have been read.
+
+    Raises
+    ------
+    DataError
+        If a file cannot be read, or a row cannot be used and is not to be skipped, with its line.
+
+    Warns
+    -----
+    CountedWarning
+        If rows were left out: those with a blank message or response, and with ``skip_bad`` those that could not be
+        used.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "corpus.jsonl"
+    >>> _ = path.write_text('{"id": "7", "message": "how are you ?", "response": "fine"}\\n')
+    >>> read_triples(path)
+    [Triple(id='7', context=(), message='how are you ?', response='fine')]
+    """
+    source = TripleFiles(paths, columns=columns, skip_bad=skip_bad)
+    triples = [triple for batch in source.batches(progress=progress) for triple in batch]
+    warn_of_skipped(source, stacklevel=3)
+    return triples
+
+
+def _expanded(path: PathLike) -> list[str]:
+    if is_standard(path):
+        return ["-"]
+    name = os.fspath(path)
+    try:
+        if places.is_folder(path):
+            return _files_of_folder(name)
+        places.byte_size(path)
+    except OSError as error:
+        raise DataError(unreadable(name_of(path), error)) from error
+    return [name]
+
+
+def _files_of_folder(folder: str) -> list[str]:
+    found = places.files_below(folder)
+    for file in found:
+        name = places.base_name(file)
+        form = format_of(name)
+        if form not in _FORMATS or (form == "parquet" and name.lower().endswith(SUFFIXES)):
+            raise DataError(
+                f"{file}: the name does not say that it holds triples (.jsonl, .tsv, .csv, .xlsx or .parquet), though "
+                "it lies in a folder of them; move it elsewhere, or give the files one by one"
+            )
+        if not places.is_remote(file):
+            places.byte_size(file)  # or say at once that it is not there: it may be a link to nowhere
+    if not found:
+        raise DataError(f"{folder} is a folder without any files; give one with .jsonl, .tsv or .parquet")
+    return found
+
+
+_PART = 1 << 16  # triples written at once
+_WRITTEN_FORMATS: tuple[Format, ...] = ("jsonl", "tsv", "parquet")
+
+
+def write_triples(path: PathLike, triples: Iterable[Triple], *, progress: Callable[[int], object] | None = None) -> int:
+    """Write triples to a file that appears whole or not at all, without holding all of them.
+
+    Parameters
+    ----------
+    path
+        The name tells the format: ``.jsonl`` or ``.tsv`` (then maybe ``.gz`` or ``.zst``), or ``.parquet``. ``-`` is
+        standard output, which gets JSON lines.
+    triples
+        Any iterable of them.
+    progress
+        Told how many more have been written.
+
+    Returns
+    -------
+    int
+        How many there were.
+
+    Raises
+    ------
+    DataError
+        If the name tells no format, the file cannot be written, or a triple does not fit into the format: a
+        tab-separated file holds one turn of context at most, and neither tabs nor line ends in a text.
+    MissingExtraError
+        If a package that the format needs is not installed.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from trubleu.data import Triple, read_triples
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "triples.tsv"
+    >>> write_triples(path, [Triple("7", ("hi !",), "how are you ?", "fine")])
+    1
+    >>> path.read_text()
+    'id\\tcontext\\tmessage\\tresponse\\n7\\thi !\\thow are you ?\\tfine\\n'
+    """
+    with _writer(path) as stream:
+        return _fill(path, stream, triples, progress)
+
+
+def _writer(path: PathLike) -> AbstractContextManager[TextIO | BinaryIO]:
+    if format_to_write(path, _WRITTEN_FORMATS) != "parquet":
+        return atomic_writer(path)
+    polars_module()  # if it is missing, that is said before anything is written
+    return atomic_writer(path, "wb")
+
+
+def _fill(
+    path: PathLike, stream: Any, triples: Iterable[Triple], progress: Callable[[int], object] | None = None
+) -> int:
+    form = format_to_write(path, _WRITTEN_FORMATS)
+    parts = _parts(triples, progress or (lambda _count: None))
+    if form == "parquet":
+        return _write_parquet(path, stream, parts)
+    if form == "tsv":
+        stream.write("\t".join(FIELDS) + "\n")
+    line = _tsv_line if form == "tsv" else _json_line
+    written = 0
+    for part in parts:
+        stream.writelines(map(line, part))
+        written += len(part)
+    return written
+
+
+def write_together(targets: Sequence[tuple[str, Iterable[Triple]]]) -> None:
+    """Write several files of triples, of which either all appear or none does, short of a disk or network that fails.
+
+    Raises
+    ------
+    DataError
+        As in `write_triples`.
+    UsageError
+        If a target is standard output, or two are the same file.
+    """
+    check_together([target for target, _ in targets])
+    with ExitStack() as stack:
+        # What goes elsewhere comes last, and so appears first: it may fail more easily than renaming a file here.
+        for target, triples in sorted(targets, key=lambda each: is_remote(each[0])):
+            _fill(target, stack.enter_context(_writer(target)), triples)
+
+
+def check_together(targets: Sequence[str]) -> None:
+    """Refuse targets that `write_together` could not write, before any work is done."""
+    places: dict[str, str] = {}
+    for target in targets:
+        if target == "-":
+            raise UsageError("several files are written together, so none can be standard output; give file names")
+        check_writable(target)
+        format_to_write(target, _WRITTEN_FORMATS)
+        place = identity(target)
+        if place in places:
+            raise UsageError(f"{places[place]} and {target} are the same file; give two")
+        if not is_remote(target) and Path(place).exists() and not Path(place).is_file():
+            raise UsageError(f"{target} is not a file that could be replaced; give the name of one")
+        places[place] = target
+
+
+def _parts(triples: Iterable[Triple], progress: Callable[[int], object]) -> Iterator[list[Triple]]:
+    rest = iter(triples)
+    while part := list(islice(rest, _PART)):
+        yield part
+        progress(len(part))
+
+
+def _json_line(triple: Triple) -> str:
+    record: dict[str, Any] = {
+        "id": triple.id,
+        "context": triple.context,
+        "message": triple.message,
+        "response": triple.response,
+    }
+    return json_line(record) + "\n"
+
+
+def _tsv_line(triple: Triple) -> str:
+    if len(triple.context) > 1:
+        raise DataError(
+            f"the triple {shown(triple.id)} has {len(triple.context)} turns of context, and a tab-separated file holds "
+            "one at most; write a .jsonl or .parquet file"
+        )
+    cells = (triple.id, *(triple.context or ("",)), triple.message, triple.response)
+    line = "\t".join(cells)
+    if line.count("\t") != len(FIELDS) - 1 or "\n" in line or "\r" in line:
+        raise DataError(
+            f"the triple {shown(triple.id)} holds a tab or a line end, which a tab-separated file cannot; write a "
+            ".jsonl or .parquet file"
+        )
+    if not line.isascii():
+        check_storable(cells, f"the triple {shown(triple.id)}: field")
+    return line + "\n"
+
+
+def _write_parquet(path: PathLike, stream: BinaryIO, parts: Iterator[list[Triple]]) -> int:
+    """Write parts into files of their own, and then one after the other into one."""
+    polars = polars_module()
+    files: list[Path] = []
+    written = 0
+    try:
+        beside = None if is_remote(path) else Path(path).resolve().parent
+        with tempfile.TemporaryDirectory(prefix=".trubleu-", dir=beside) as folder:
+            for part in chain(parts, [[]]):  # an empty one last: there may be no other
+                files.append(Path(folder, f"{len(files):06}.parquet"))
+                _frame(polars, part).write_parquet(files[-1])
+                written += len(part)
+            whole = Path(folder, "whole.parquet")
+            polars.scan_parquet(files).sink_parquet(whole)
+            with whole.open("rb") as source:
+                copy_parquet(source, stream)
+    except (polars.exceptions.PolarsError, polars.exceptions.PanicException, OSError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise DataError(f"{path} cannot be written: {reason}; nothing was changed") from error
+    return written
+
+
+def _frame(polars: Any, part: list[Triple]) -> Any:
+    texts = {name: [getattr(triple, name) for triple in part] for name in FIELDS if name != "context"}
+    turns = [turn for triple in part for turn in triple.context or (None,)]
+    for name, column in {**texts, "context": turns}.items():
+        check_storable(column, name)
+    rows = [row for row, triple in enumerate(part) for _ in triple.context or (None,)]
+    # Several times as fast as from lists of lists.
+    flat = polars.DataFrame({"row": rows, "context": turns}, schema={"row": polars.UInt32, "context": polars.String})
+    lists = flat.group_by("row", maintain_order=True).agg(polars.col("context").drop_nulls())
+    frame = polars.DataFrame(texts, schema=dict.fromkeys(texts, polars.String))
+    return frame.with_columns(lists.get_column("context")).select(FIELDS)

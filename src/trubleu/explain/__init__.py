@@ -9,8 +9,9 @@
 
 from __future__ import annotations
 
-from trubleu.explain.buckets import BucketRow, Buckets
 from trubleu.explain.difference import (
+    BucketRow,
+    Buckets,
     NGramDifference,
     SegmentDifference,
     SystemComparison,

@@ -32,7 +32,7 @@ import os
 import struct
 import sys
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
@@ -42,12 +42,14 @@ from trubleu.files.writer import atomic_writer
 from trubleu.native import kernels
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from typing import BinaryIO
 
     from numpy.typing import NDArray
 
     from trubleu.files.paths import PathLike
+
+Made = TypeVar("Made")
 
 ALIGNMENT: Final = 64
 """Every part begins at a multiple of it: a cache line, and more than any kernel asks for."""
@@ -234,6 +236,21 @@ class ArrayFile:
     def dtype(self, name: str) -> str:
         """Return the type of an array's numbers, as NumPy writes it."""
         return self._entries[name].dtype
+
+    def check_layout(self, expected: Mapping[str, tuple[Collection[str], int | None]]) -> None:
+        """Refuse arrays that are missing, or of a type or length (None for any) that does not fit the others."""
+        if self.lengths.keys() != expected.keys():
+            raise self.altered("its header has too few or too many arrays")
+        for name, (dtypes, length) in expected.items():
+            if self.dtype(name) not in dtypes or (length is not None and self.lengths[name] != length):
+                raise self.altered(f"the array {name} does not fit the others")
+
+    def sound(self, make: Callable[[], Made]) -> Made:
+        """Return what is made of the contents; say of which file they are if nothing can be made of them."""
+        try:
+            return make()
+        except ValueError as error:  # ours, the kernels' and Unicode's alike
+            raise self.altered(str(error).partition(";")[0]) from error
 
     def altered(self, what: str) -> DataError:
         """Return the error for contents that nobody wrote this way."""

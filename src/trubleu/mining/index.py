@@ -21,6 +21,7 @@ from trubleu.mining.candidates import (
     EPSILON,
     TOP,
     Candidates,
+    Explainer,
     Ranking,
     SeedCandidates,
     mined_candidates,
@@ -29,12 +30,10 @@ from trubleu.mining.candidates import (
     warn_of_few,
     with_additions,
 )
-from trubleu.mining.explain import Explainer
 from trubleu.mining.index_builder import Reading, add_to_index, build_index, check_there
 from trubleu.mining.manifest import Manifest, checked_options, fingerprint
-from trubleu.mining.search import Where, find
+from trubleu.mining.search import ShardsOnDemand, Where, find
 from trubleu.mining.shard import MOST_TRIPLES, Shard, combined
-from trubleu.mining.shard_cache import ShardsOnDemand
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -19,9 +19,8 @@ from itertools import chain, islice
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final, Self, TypeAlias, TypeGuard
 
-from trubleu.data.triple_files import TripleFiles
-from trubleu.data.triple_ranges import Stretches, SurveyedFile, look, stretches, together
-from trubleu.data.triples import Triple, TripleList
+from trubleu.data.triple_formats import Stretches, SurveyedFile, look, stretches, together
+from trubleu.data.triples import Triple, TripleFiles, TripleList
 from trubleu.errors import (
     BadPartitionsError,
     CountedWarning,
@@ -38,8 +37,19 @@ from trubleu.files import paths
 from trubleu.files.jsonl import kind_of
 from trubleu.files.paths import absolute, joined, name_of, unreadable
 from trubleu.files.writer import LOCK, locked
-from trubleu.mining.checksummed_json import SealedKind, altered, read_sealed, write_sealed
-from trubleu.mining.manifest import MANIFEST, SHARD_NAME, IndexOptions, Manifest, Source, part_number, texts
+from trubleu.mining.manifest import (
+    MANIFEST,
+    SHARD_NAME,
+    IndexOptions,
+    Manifest,
+    SealedKind,
+    Source,
+    altered,
+    part_number,
+    read_sealed,
+    texts,
+    write_sealed,
+)
 from trubleu.mining.shard_builder import (
     RECORD_NAME,
     Cutter,
@@ -54,7 +64,7 @@ from trubleu.mining.shard_builder import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
-    from trubleu.data.triple_ranges import Look, Stretch
+    from trubleu.data.triple_formats import Look, Stretch
     from trubleu.data.triples import TripleSource
     from trubleu.execution import Engine
     from trubleu.files.paths import PathLike

@@ -21,7 +21,7 @@ from __future__ import annotations
 import mmap
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 import numpy as np
 
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from trubleu.files.paths import PathLike
     from trubleu.text import Tokenizer
     from trubleu.text.tokenizers import Spec
-
-    Made = TypeVar("Made")
 
 Field = Literal["message", "response"]
 """What of a triple is searched."""
@@ -247,6 +245,7 @@ class Shard:
         self._compared = set(compared)
         self._arrays: dict[str, NDArray[Any]] = {}
         self.name = file.name
+        self.sound = file.sound
         self.info = info
 
     @classmethod
@@ -267,12 +266,12 @@ class Shard:
         """
         file = ArrayFile(path, KIND)
         info = _info_of(file)
-        if file.lengths.keys() != _LAYOUT.keys():
-            raise file.altered("its header has too few or too many arrays")
-        for name, (dtype, length) in _LAYOUT.items():
-            fits = length is None or file.lengths[name] == length[0] * info.triples + length[1]
-            if file.dtype(name) != dtype or not fits:
-                raise file.altered(f"the array {name} does not fit the others")
+        file.check_layout(
+            {
+                name: ((dtype,), None if length is None else length[0] * info.triples + length[1])
+                for name, (dtype, length) in _LAYOUT.items()
+            }
+        )
         if info.triples > MOST_TRIPLES or file.lengths["bags"] != info.message_words + info.response_words:
             raise file.altered("its header does not fit its arrays")
         return cls(file, info, compared)
@@ -360,13 +359,6 @@ class Shard:
             memory = memory.obj
         if isinstance(memory, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):  # Windows does not have it
             memory.madvise(mmap.MADV_DONTNEED)
-
-    def sound(self, make: Callable[[], Made]) -> Made:
-        """Return what is made of the contents; say of which file they are if nothing can be made of them."""
-        try:
-            return make()
-        except ValueError as error:  # the kernels' and Unicode's alike
-            raise self._file.altered(str(error).partition(";")[0]) from error
 
     def _text(self, column: str, row: int) -> str:
         self._check_row(row)

@@ -19,21 +19,28 @@ from contextlib import contextmanager
 from dataclasses import asdict, astuple, dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from trubleu.data.triple_formats import go_over_to
-from trubleu.data.triple_ranges import read_range
-from trubleu.data.triples import TripleBatch, TripleRows
+from trubleu.data.triple_formats import TripleRows, go_over_to, read_range
+from trubleu.data.triples import TripleBatch
 from trubleu.errors import DataError, UsageError, some
 from trubleu.execution.hashing import code_digest, stream_digest
 from trubleu.files.paths import is_remote, joined, open_binary, unreadable
-from trubleu.mining.checksummed_json import SealedKind, altered, read_sealed, write_sealed
-from trubleu.mining.manifest import ListedShard, record, shard_name, whole
+from trubleu.mining.manifest import (
+    ListedShard,
+    SealedKind,
+    altered,
+    read_sealed,
+    record,
+    shard_name,
+    whole,
+    write_sealed,
+)
 from trubleu.mining.shard import Shard, ShardWriter
 from trubleu.text import tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from trubleu.data.triple_ranges import SurveyedFile, TripleRange
+    from trubleu.data.triple_formats import SurveyedFile, TripleRange
     from trubleu.files.paths import PathLike
     from trubleu.mining.manifest import IndexOptions
     from trubleu.text import Tokenizer

@@ -346,7 +346,7 @@ def _records(path: PathLike) -> Iterator[tuple[str, str, dict[str, Any]]]:
     name = name_of(path)
     form = format_of(name)
     if form == "tsv":
-        from trubleu.data.triple_files import read_triples
+        from trubleu.data.triples import read_triples
 
         for number, triple in enumerate(read_triples(path), 1):
             record = {"message": triple.message, "context": list(triple.context), "response": triple.response}

@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Final
 
 from trubleu.errors import some
-from trubleu.explain.buckets import BucketRow
+from trubleu.explain.difference import BucketRow
 from trubleu.metrics.trubleu import TruBleu
 from trubleu.render.explanation_text import weight_text, wrapped
 from trubleu.render.scores import record_tables, score_notes, score_tables

@@ -5,16 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from trubleu.render.tables import FOR_PROGRAMS, Cell, Column, Table, record_table, render_tables
-from trubleu.simulate.studies.coverage import CoverageRow
-from trubleu.simulate.studies.order import OrderRow, SystemRow
-from trubleu.simulate.studies.power import LEVEL, PowerRow
+from trubleu.simulate.studies import LEVEL, CoverageRow, OrderRow, PowerRow, SystemRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from trubleu.simulate.studies.coverage import CoverageStudy
-    from trubleu.simulate.studies.order import OrderStudy
-    from trubleu.simulate.studies.power import PowerStudy
+    from trubleu.simulate.studies import CoverageStudy, OrderStudy, PowerStudy
     from trubleu.simulate.world import WrittenWorld
 
 _ERROR: Final = "± is one standard error of drawing from this one world; worlds (--seed) differ by more."

@@ -1,8 +1,7 @@
 """Made-up data that follows from a seed, for rehearsals and for measuring at any size."""
 
-from trubleu.simulate.responders import Responder, responder
 from trubleu.simulate.triples import Language, TripleSimulation, simulated_triples
-from trubleu.simulate.world import World, WrittenWorld, read_world, write_world
+from trubleu.simulate.world import Responder, World, WrittenWorld, read_world, responder, write_world
 
 __all__ = [
     "Language",

@@ -9,13 +9,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from trubleu.simulate import grammar
-from trubleu.simulate.lexicon import PHRASES
+from trubleu.simulate.grammar import PHRASES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from trubleu.simulate.grammar import Entry
-    from trubleu.simulate.lexicon import Concept
+    from trubleu.simulate.grammar import Concept, Entry
 
 
 _DENIALS: Final = frozenset({"not", "never"})  # "no" may begin an answer

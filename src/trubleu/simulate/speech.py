@@ -10,15 +10,14 @@ from itertools import product
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-from trubleu.simulate import grammar, lexicon
-from trubleu.simulate.lexicon import PHRASES
+from trubleu.simulate import grammar
+from trubleu.simulate.grammar import PHRASES
 from trubleu.simulate.reader import spans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from trubleu.simulate.grammar import Choice, Sentence
-    from trubleu.simulate.lexicon import Concept, Kind
+    from trubleu.simulate.grammar import Choice, Concept, Kind, Sentence
     from trubleu.simulate.reader import Reading
 
 
@@ -192,11 +191,11 @@ class _Popularity:
 
     def __init__(self, seed: int) -> None:
         draw = Random(f"popularity/{seed}").random  # noqa: S311 - no secret
-        topics = lexicon.topics()
+        topics = grammar.topics()
         self._topics = sorted(topics, key=lambda _: draw())
         self._topics_up_to = _zipf(len(self._topics))
         self._concepts: dict[tuple[str, Kind], tuple[list[Concept], tuple[float, ...]]] = {}
-        shuffled = {kind: sorted(some, key=lambda _: draw()) for kind, some in lexicon.general().items()}
+        shuffled = {kind: sorted(some, key=lambda _: draw()) for kind, some in grammar.general().items()}
         for topic, kinds in topics.items():
             for kind, some in kinds.items():
                 self._concepts[topic, kind] = (sorted(some, key=lambda _: draw()), _zipf(len(some)))

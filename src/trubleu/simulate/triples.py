@@ -599,7 +599,7 @@ class TripleSimulation:
         _check_number(n)
         form = format_to_write(path, ("jsonl", "tsv", "parquet"))
         if form == "parquet":
-            from trubleu.data.triple_files import write_triples
+            from trubleu.data.triples import write_triples
 
             write_triples(path, self._triples(n), progress=progress)
             return

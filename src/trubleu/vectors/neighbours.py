@@ -8,16 +8,22 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from trubleu.errors import DataError, UsageError
-from trubleu.vectors.matrices import BLOCK_ROWS, normalised, order_of
-from trubleu.vectors.source import Composed, ListedSource, MatrixSource, has_separate_orders
+from trubleu.vectors.source import (
+    BLOCK_ROWS,
+    Composed,
+    ListedSource,
+    MatrixSource,
+    has_separate_orders,
+    normalised,
+    order_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from trubleu.vectors.matrices import Matrix
-    from trubleu.vectors.source import VectorSource
+    from trubleu.vectors.source import Matrix, VectorSource
 
 TOP: Final = 10
 _NOT_COMPARABLE: Final = "the orders of {} were trained apart, and cosines between them mean nothing"

@@ -24,8 +24,7 @@ import numpy as np
 from trubleu.errors import DataError, MissingExtraError
 from trubleu.files.paths import name_of, unreadable
 from trubleu.optional_deps import needed
-from trubleu.vectors.matrices import normalised, number_words, segment_sums, short_checksum
-from trubleu.vectors.source import READY, label_of
+from trubleu.vectors.source import READY, label_of, normalised, number_words, segment_sums, short_checksum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.files.paths import PathLike
-    from trubleu.vectors.matrices import Matrix
+    from trubleu.vectors.source import Matrix
 
 PACKAGE: Final = "wordllama"
 """The package that carries the ready vectors."""

@@ -30,8 +30,7 @@ from trubleu.errors import DataError, UsageError
 from trubleu.files.arrays import ArrayFile, Kind, begins_with, write_arrays
 from trubleu.files.paths import absolute
 from trubleu.native import kernels
-from trubleu.vectors.matrices import BLOCK_ROWS, checked_matrix, checked_ngrams, order_of
-from trubleu.vectors.source import label_of
+from trubleu.vectors.source import BLOCK_ROWS, checked_matrix, checked_ngrams, label_of, order_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from trubleu.files.paths import PathLike
-    from trubleu.vectors.matrices import Matrix
+    from trubleu.vectors.source import Matrix
 
 
 _STEP: Final = np.uint64(0x9E3779B97F4A7C15)
@@ -234,13 +233,8 @@ class VectorStore:
         if not isinstance(options, dict):
             raise self._file.altered("its header lacks something")
         types = _TYPES | ({"counts": ("<u8",)} if "counts" in lengths else {})
-        expected = dict.fromkeys(types, entries) | {"ngrams_begins": entries + 1, "matrix": entries * dimensions}
-        if lengths.keys() != expected.keys():
-            raise self._file.altered("its header has too few or too many arrays")
-        for name, length in expected.items():
-            fits = name == "ngrams_bytes" or lengths[name] == length
-            if not fits or self._file.dtype(name) not in types[name]:
-                raise self._file.altered(f"the array {name} does not fit the others")
+        other = {"ngrams_bytes": None, "ngrams_begins": entries + 1, "matrix": entries * dimensions}
+        self._file.check_layout({name: (dtypes, other.get(name, entries)) for name, dtypes in types.items()})
         self._entries = entries
         self.dimensions: int = dimensions
         self.orders: tuple[int, ...] | None = tuple(orders)

@@ -16,8 +16,7 @@ from trubleu.errors import DataError, UsageError
 from trubleu.metrics import metric
 from trubleu.mining import Index
 from trubleu.simulate.raters import Habits, simulated_raters
-from trubleu.simulate.studies import Pool, draw_ratings, make_conditions, pool_of, score_pool, weights_of
-from trubleu.simulate.studies.pool import CROWD
+from trubleu.simulate.studies import CROWD, Pool, draw_ratings, make_conditions, pool_of, score_pool, weights_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -15,9 +15,17 @@ from scipy import stats as scipy_stats
 from tests.oracles.studies import bootstrap_coverage, normal_power, ordered
 from tests.simulate.studies.made import MeanOfErrors, MeanOfNumbers, numbers_pool, scored_by
 from trubleu.errors import UsageError
-from trubleu.simulate.studies import coverage_study, order_study, power_study
-from trubleu.simulate.studies.order import first_is_best, in_order
-from trubleu.simulate.studies.pool import Mean, Share, draw_test_set, resampling_seed
+from trubleu.simulate.studies import (
+    Mean,
+    Share,
+    coverage_study,
+    draw_test_set,
+    first_is_best,
+    in_order,
+    order_study,
+    power_study,
+    resampling_seed,
+)
 from trubleu.stats import bootstrap_interval, paired_bootstrap
 
 if TYPE_CHECKING:

@@ -17,20 +17,18 @@ from tests.oracles.skipgram import NO_ENTRY, SENTENCE_END, ngram_counts
 from trubleu.execution import engine
 from trubleu.execution.cache import Cache
 from trubleu.execution.progress import Bars
-from trubleu.vectors.training import ngram_counts as count_pairs
-from trubleu.vectors.training import number_files, text_ranges
+from trubleu.vectors.training import counts, number_files
+from trubleu.vectors.training import counts as count_pairs
 from trubleu.vectors.training.checkpoint import Folder
-from trubleu.vectors.training.corpus_counts import count_corpus
-from trubleu.vectors.training.ngram_counts import BucketRange, bucket_of, bucket_ranges
+from trubleu.vectors.training.counts import BucketRange, bucket_of, bucket_ranges, count_corpus, spell
 from trubleu.vectors.training.number_files import MappedNumbers, chunks
 from trubleu.vectors.training.options import TrainingOptions
-from trubleu.vectors.training.vocabulary import spell
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from trubleu.vectors.training.corpus_counts import Counted
+    from trubleu.vectors.training.counts import Counted
 
 SENTENCES = st.lists(st.lists(st.sampled_from(["a", "b", "c", "_", "a_b", "é"]), max_size=9), min_size=1, max_size=12)
 SILENT = Bars(quiet=True)
@@ -71,7 +69,7 @@ def test_however_the_corpus_is_cut(
     options = TrainingOptions(orders=(1, 2, 3), min_count=least, tokenize="none")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda _descriptor: None)  # there are many small files
-        patch.setattr(text_ranges, "RANGE", bytes_a_range)
+        patch.setattr(counts, "RANGE", bytes_a_range)
         patch.setattr(count_pairs, "PLACES", places_a_range)
         patch.setattr(count_pairs, "MOST_PAIRS", most)
         patch.setattr(number_files, "_CHUNK", chunk)

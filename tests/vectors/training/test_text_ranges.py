@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from trubleu.errors import DataError
 from trubleu.files import ranges as file_ranges
 from trubleu.files.lines import read_text_lines
-from trubleu.vectors.training import text_ranges as module
-from trubleu.vectors.training.text_ranges import TextRange, text_ranges
+from trubleu.vectors.training import counts as module
+from trubleu.vectors.training.counts import TextRange, text_ranges
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

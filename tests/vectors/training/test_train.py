@@ -20,10 +20,10 @@ from trubleu.execution.progress import Bars
 from trubleu.vectors.store import VectorStore
 from trubleu.vectors.training import trainer as training
 from trubleu.vectors.training.checkpoint import Folder, State
+from trubleu.vectors.training.counts import fingerprints, text_ranges
 from trubleu.vectors.training.model import Model, keep_thresholds
 from trubleu.vectors.training.number_files import MappedNumbers
 from trubleu.vectors.training.options import TrainingOptions
-from trubleu.vectors.training.text_ranges import fingerprints, text_ranges
 from trubleu.vectors.training.trainer import train_vectors
 
 if TYPE_CHECKING:

@@ -20,13 +20,12 @@ from trubleu.execution import engine
 from trubleu.execution.cache import Cache
 from trubleu.execution.progress import Bars
 from trubleu.files.arrays import ArrayFile, write_arrays
-from trubleu.vectors.training import corpus_counts, ngram_counts, number_files, text_ranges
+from trubleu.vectors.training import counts, number_files
 from trubleu.vectors.training import trainer as training
 from trubleu.vectors.training.checkpoint import Folder
-from trubleu.vectors.training.corpus_counts import count_corpus
+from trubleu.vectors.training.counts import ReadWords, count_corpus
 from trubleu.vectors.training.options import TrainingOptions
 from trubleu.vectors.training.trainer import train_vectors
-from trubleu.vectors.training.word_counts import ReadWords
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -49,8 +48,8 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     (tmp_path / "b.gz").write_bytes(gzip.compress(content[2000:4000]))
     (tmp_path / "c.txt").write_bytes(content[4000:])
     monkeypatch.setattr(os, "fsync", lambda _descriptor: None)  # there are many small files
-    monkeypatch.setattr(text_ranges, "RANGE", 1500)
-    monkeypatch.setattr(ngram_counts, "PLACES", 500)
+    monkeypatch.setattr(counts, "RANGE", 1500)
+    monkeypatch.setattr(counts, "PLACES", 500)
     return [tmp_path / name for name in ("a.txt", "b.gz", "c.txt")]
 
 
@@ -84,7 +83,7 @@ def test_a_store_has_the_same_bytes_whoever_counted(
         before = part.stat().st_ino
         with monkeypatch.context() as patch:
             kept: list[int] = []
-            meeting(patch, ngram_counts, "bucket_ranges", lambda: kept.append(part.stat().st_ino if not kept else 0))
+            meeting(patch, counts, "bucket_ranges", lambda: kept.append(part.stat().st_ino if not kept else 0))
             train_vectors(corpus, tmp_path / "three", OPTIONS, threads=1, engine=processes, resume=True)
         assert kept[0] == before
         # Where a partition is bad, the others are done, and nothing is there in the end.
@@ -109,8 +108,8 @@ def test_a_corpus_that_is_not_cut(corpus: list[Path], tmp_path: Path, monkeypatc
         return {name: array.tolist() for name, array in found.items()} | {"words": vocabulary.words()}
 
     cut = count(corpus, tmp_path / "a")
-    monkeypatch.setattr(text_ranges, "RANGE", 10**9)
-    monkeypatch.setattr(ngram_counts, "PLACES", 10**9)
+    monkeypatch.setattr(counts, "RANGE", 10**9)
+    monkeypatch.setattr(counts, "PLACES", 10**9)
     whole = count(corpus, tmp_path / "b")
     assert arrays(tmp_path / "a") == arrays(tmp_path / "b")
     for order in (1, 2, 3):
@@ -181,10 +180,10 @@ def test_a_pipe_is_read_again(corpus: list[Path], tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize(
     ("where", "name", "part"),
     [
-        (corpus_counts, "merge_words", "words-1"),
-        (ngram_counts, "bucket_ranges", "pairs-2-1"),
-        (ngram_counts, "_joined", "sums-2-0"),
-        (ngram_counts, "load_index", "level-2"),
+        (counts, "merge_words", "words-1"),
+        (counts, "bucket_ranges", "pairs-2-1"),
+        (counts, "_joined", "sums-2-0"),
+        (counts, "load_index", "level-2"),
     ],
 )
 def test_parts_of_another_count(
@@ -210,7 +209,7 @@ def test_parts_of_another_count(
 def test_a_damaged_part_costs_no_other(corpus: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     part = tmp_path / "a.training" / "words-1"
     with monkeypatch.context() as patch:
-        meeting(patch, corpus_counts, "merge_words", lambda: part.write_bytes(part.read_bytes()[:-1] + b"x"))
+        meeting(patch, counts, "merge_words", lambda: part.write_bytes(part.read_bytes()[:-1] + b"x"))
         with pytest.raises(
             DataError, match=r"words-1 was altered or damaged \(.*\); .* or remove it; continue with --resume$"
         ):
@@ -235,7 +234,7 @@ def test_several_bad_ranges_of_one_file(corpus: list[Path], tmp_path: Path, monk
     corpus[2].write_bytes(b"".join(lines))
     corpus[1].write_bytes(corpus[1].read_bytes()[:-20])
     passes: list[int] = []
-    meeting(monkeypatch, text_ranges.TextRange, "_lines_before", lambda: passes.append(1))
+    meeting(monkeypatch, counts.TextRange, "_lines_before", lambda: passes.append(1))
     with pytest.raises(BadPartitionsError) as refused:
         train_vectors(corpus, tmp_path / "a", OPTIONS, threads=1)
     assert len(passes) == 1
@@ -271,7 +270,7 @@ def test_what_is_finished_is_not_done_again(
         calls = failing_at(10**9, patch)
         expected = count(corpus, tmp_path / "whole")
         parts = calls()
-    ranges = len(text_ranges.text_ranges(corpus))
+    ranges = len(counts.text_ranges(corpus))
     assert parts > 20
     for stop in range(0, parts, 3):
         with monkeypatch.context() as patch:
@@ -307,7 +306,7 @@ def ranges_read(corpus: list[Path], out: Path, monkeypatch: pytest.MonkeyPatch) 
     """Continue, and return which ranges had to be read."""
     usual, read = ReadWords._read, []
 
-    def reading(self: ReadWords, text: text_ranges.TextRange, part: str) -> str:
+    def reading(self: ReadWords, text: counts.TextRange, part: str) -> str:
         read.append(text.number)
         return usual(self, text, part)
 
@@ -324,7 +323,7 @@ def test_ctrl_c_while_counting(corpus: list[Path], tmp_path: Path, monkeypatch: 
     with pytest.raises(UsageError, match=r"there is no checkpoint in .*b\.training; train without --resume"):
         train_vectors(corpus, tmp_path / "b", OPTIONS, resume=True)
     interrupted(corpus, tmp_path / "b", monkeypatch, 3)
-    last = len(text_ranges.text_ranges(corpus))
+    last = len(counts.text_ranges(corpus))
     assert ranges_read(corpus, tmp_path / "b", monkeypatch) == list(range(3, last))
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
@@ -332,7 +331,7 @@ def test_ctrl_c_while_counting(corpus: list[Path], tmp_path: Path, monkeypatch: 
 def test_text_that_changed_and_parts_that_were_damaged(
     corpus: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    last = len(text_ranges.text_ranges(corpus))
+    last = len(counts.text_ranges(corpus))
     interrupted(corpus, tmp_path / "b", monkeypatch, last - 1)
     corpus[0].write_bytes(corpus[0].read_bytes().replace(b"w1 ", b"w2 ", 1))  # in the first range
     damaged = tmp_path / "b.training" / "words-1.ids"
@@ -387,7 +386,7 @@ def test_a_full_disk(corpus: list[Path], tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_worker_that_cannot_reach_the_folder(corpus: list[Path], tmp_path: Path) -> None:
     work = ReadWords(number_files.Parts(str(tmp_path / "elsewhere"), b""), "none", False)
     with engine("local") as here, pytest.raises(UsageError, match=r"elsewhere is not there on .*; put the store where"):
-        list(here.map(work, text_ranges.text_ranges(corpus)))
+        list(here.map(work, counts.text_ranges(corpus)))
 
 
 def test_an_engine_can_be_closed_before_training(

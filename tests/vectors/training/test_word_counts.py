@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from trubleu.files.arrays import ArrayFile
 from trubleu.text import sacrebleu
-from trubleu.vectors.training import number_files, text_ranges, word_counts
-from trubleu.vectors.training.word_counts import ReadWords
+from trubleu.vectors.training import counts, number_files
+from trubleu.vectors.training.counts import ReadWords
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 def test_a_byte_order_mark_is_text_within_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     line = "\ufeffa b\n".encode()
-    monkeypatch.setattr(text_ranges, "RANGE", len(line))
+    monkeypatch.setattr(counts, "RANGE", len(line))
     (tmp_path / "text").write_bytes(line * 2)
-    first, second = text_ranges.text_ranges([tmp_path / "text"])
+    first, second = counts.text_ranges([tmp_path / "text"])
     assert first.digest() == second.digest()
     work = ReadWords(number_files.Parts(str(tmp_path), b"key"), "none", False)
     found = []
@@ -33,7 +33,7 @@ def test_a_byte_order_mark_is_text_within_a_file(tmp_path: Path, monkeypatch: py
 def test_a_range_without_words_has_its_file_too(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("\n \n")
     work = ReadWords(number_files.Parts(str(tmp_path), b"key"), "none", False)
-    (text,) = text_ranges.text_ranges([tmp_path / "text"])
+    (text,) = counts.text_ranges([tmp_path / "text"])
     assert work(text, None).size == 0
     (tmp_path / "words-0.ids").unlink()
     assert work(text, None).size == 0
@@ -42,7 +42,7 @@ def test_a_range_without_words_has_its_file_too(tmp_path: Path) -> None:
 
 def test_what_other_code_read_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "text").write_text("a b\n")
-    (text,) = text_ranges.text_ranges([tmp_path / "text"])
+    (text,) = counts.text_ranges([tmp_path / "text"])
     work = ReadWords(number_files.Parts(str(tmp_path), b"key"), "none", False)
     before = work(text, None)
     assert work(text, None).job == before.job
@@ -52,5 +52,5 @@ def test_what_other_code_read_is_read_again(tmp_path: Path, monkeypatch: pytest.
         monkeypatch.setattr(sacrebleu, "load", lambda _name, model=model: loaded._replace(model=model))
         jobs.add(ReadWords(number_files.Parts(str(tmp_path), b"key"), "char", False)(text, None).job)
     assert len(jobs) == 2
-    monkeypatch.setattr(word_counts, "code_digest", lambda: "other code")
+    monkeypatch.setattr(counts, "code_digest", lambda: "other code")
     assert work(text, None).job != before.job

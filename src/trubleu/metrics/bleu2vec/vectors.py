@@ -13,8 +13,7 @@ import numpy as np
 from trubleu.errors import DataError
 from trubleu.native import kernels
 from trubleu.vectors import AdditiveSource
-from trubleu.vectors.matrices import checked_matrix, normalised
-from trubleu.vectors.source import word_vectors
+from trubleu.vectors.source import checked_matrix, normalised, word_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -5,7 +5,7 @@
     V.training/
         vocabulary    words, and n-grams as pairs; checksums of the corpus as numbers
         order-N.ids   the corpus as numbers of n-grams of N words
-        …             parts of a count that is not finished (`trubleu.vectors.training.corpus_counts`)
+        …             parts of a count that is not finished (`trubleu.vectors.training.counts`)
         model-N.done  vectors of a model that is finished
         checkpoint    options, hashes of the corpus, how far the training is, and the two matrices
         lock          held by the process that writes here
@@ -33,9 +33,9 @@ from trubleu.files import paths
 from trubleu.files.arrays import ArrayFile, Kind, write_arrays
 from trubleu.files.writer import LOCK, locked
 from trubleu.native import MAX_ORDER
+from trubleu.vectors.training.counts import Level, Vocabulary
 from trubleu.vectors.training.model import new_rows
 from trubleu.vectors.training.number_files import MappedNumbers, Parts
-from trubleu.vectors.training.vocabulary import Level, Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -12,9 +12,9 @@ from trubleu.native import kernels
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from trubleu.vectors.training.counts import Counts
     from trubleu.vectors.training.number_files import MappedNumbers, Numbers
     from trubleu.vectors.training.options import TrainingOptions
-    from trubleu.vectors.training.vocabulary import Counts
 
     Rows = NDArray[np.float32]
 

@@ -24,13 +24,10 @@ from trubleu.native import resolve_threads
 from trubleu.text import tokenizer
 from trubleu.vectors.store import PRECISIONS, VectorStore
 from trubleu.vectors.training.checkpoint import Folder, State
-from trubleu.vectors.training.corpus_counts import count_corpus
+from trubleu.vectors.training.counts import comes_once, contents_of, count_corpus, fingerprints, spell, text_ranges
 from trubleu.vectors.training.model import Material, Model
 from trubleu.vectors.training.number_files import job_of
 from trubleu.vectors.training.options import TrainingOptions
-from trubleu.vectors.training.text_ranges import comes_once, fingerprints, text_ranges
-from trubleu.vectors.training.vocabulary import spell
-from trubleu.vectors.training.word_counts import contents_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -38,8 +35,8 @@ if TYPE_CHECKING:
     from trubleu.execution import Engine
     from trubleu.files.paths import PathLike
     from trubleu.vectors.store import Precision
+    from trubleu.vectors.training.counts import Level, Vocabulary
     from trubleu.vectors.training.model import Rows
-    from trubleu.vectors.training.vocabulary import Level, Vocabulary
 
 _BLOCKS_A_CALL: Final = 32  # some tenths of a second, between which Ctrl-C is heard and progress is told
 _BLOCKS_A_THREAD: Final = 16  # at least: threads wait for each other at the end of a call

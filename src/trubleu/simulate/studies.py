@@ -1,0 +1,1155 @@
+"""Studies in which the truth is known: how often tests find it, intervals cover it, and metrics order systems by it."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+import warnings
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from trubleu.data import References
+from trubleu.errors import CountedWarning, DataError, UsageError, counted
+from trubleu.execution.progress import no_steps
+from trubleu.metrics.registry import parse
+from trubleu.mining import Index
+from trubleu.simulate.raters import Habits, simulated_raters
+from trubleu.simulate.world import responder
+from trubleu.stats import bootstrap_interval, paired_bootstrap, paired_randomisation, rank_correlations, total
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from trubleu.execution.progress import Steps
+    from trubleu.metrics import Metric
+    from trubleu.mining import Candidates
+    from trubleu.simulate.world import World
+    from trubleu.stats import Interval, PairedTest, TestName
+
+
+__all__ = [
+    "Condition", "CoverageRow", "CoverageStudy", "OrderRow", "OrderStudy", "Pool", "PowerRow", "PowerStudy", "Scored",
+    "SystemRow", "coverage_study", "draw_ratings", "make_conditions", "make_pool", "order_study", "pool_of",
+    "power_study", "score_pool", "weights_of",
+]  # fmt: skip
+
+
+class Draw(NamedTuple):
+    """One made test set.
+
+    Attributes
+    ----------
+    rows
+        Which segments of the pool it has; one may come more than once, as the pool stands for endlessly many.
+    swapped
+        For each of them, whether two systems exchange their outputs where there shall be no difference between them.
+    """
+
+    rows: NDArray[np.int64]
+    swapped: NDArray[np.bool_]
+
+
+def draw_test_set(pool: int, segments: int, *, number: int, seed: int) -> Draw:
+    """Draw a test set; the same number and seed give the same one, whatever is scored on it.
+
+    Parameters
+    ----------
+    pool
+        How many segments there are to draw from.
+    segments
+        How many to draw.
+    number
+        Which test set of this size it is.
+    seed
+        Of all of them.
+
+    Examples
+    --------
+    >>> draw = draw_test_set(10, 4, number=0, seed=1)
+    >>> len(draw.rows), bool((draw.rows < 10).all())
+    (4, True)
+    """
+    generator = np.random.default_rng([seed, 2, segments, number])
+    return Draw(generator.integers(0, pool, segments), generator.integers(0, 2, segments).astype(bool))
+
+
+def resampling_seed(number: int, seed: int) -> int:
+    """Return the seed of the resampling of one test set, different from that of every other."""
+    return (seed * 1_000_003 + number) % 2**64
+
+
+class Share(NamedTuple):
+    """A share of independent trials, with its standard error √(p(1 − p)/n).
+
+    Examples
+    --------
+    >>> Share.of(90, 100)
+    Share(value=0.9, error=0.03)
+    """
+
+    value: float
+    error: float
+
+    @classmethod
+    def of(cls, hits: int, trials: int) -> Share:
+        """Return the share of hits."""
+        share = hits / trials
+        return cls(share, math.sqrt(share * (1.0 - share) / trials))
+
+    def fields(self, name: str) -> dict[str, Any]:
+        """Return both as fields of a row."""
+        return {name: self.value, f"{name}_error": self.error}
+
+
+class Mean(NamedTuple):
+    """A mean of independent trials, with its standard error; the error of a single trial is not known.
+
+    Examples
+    --------
+    >>> Mean.of(np.array([1.0, 3.0]))
+    Mean(value=2.0, error=1.0)
+    """
+
+    value: float
+    error: float | None
+
+    @classmethod
+    def of(cls, values: NDArray[np.float64]) -> Mean:
+        """Return the mean of values."""
+        error = float(values.std(ddof=1)) / math.sqrt(len(values)) if len(values) > 1 else None
+        return cls(float(values.mean()), error)
+
+    def fields(self, name: str) -> dict[str, Any]:
+        """Return both as fields of a row."""
+        return {name: self.value, f"{name}_error": self.error}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pool:
+    """Segments of which everything is known.
+
+    Attributes
+    ----------
+    candidates
+        All candidates for references, without weights, in the order in which mining writes them: the seed's own
+        response, the mined ones by rank, the message said back, random ones.
+    qualities
+        How good each candidate truly is, from 1 to 5.
+    outputs
+        What each system answers, one text per segment.
+    output_qualities
+        How good each of these truly is.
+
+    Examples
+    --------
+    >>> pool = Pool(
+    ...     candidates=References.from_lists([["fine", "no idea"], ["at noon"]]),
+    ...     qualities=np.array([4.5, 2.0, 4.8]),
+    ...     outputs={"A": ("fine thanks", "now"), "B": ("what", "what")},
+    ...     output_qualities={"A": np.array([4.5, 3.0]), "B": np.array([1.0, 1.5])},
+    ... )
+    >>> len(pool), pool.quality("A"), pool.first(1).texts
+    (2, 3.75, ('fine', 'at noon'))
+    """
+
+    candidates: References
+    qualities: NDArray[np.float64]
+    outputs: Mapping[str, Sequence[str]]
+    output_qualities: Mapping[str, NDArray[np.float64]]
+
+    def __post_init__(self) -> None:
+        if len(self.qualities) != self.candidates.count:
+            raise DataError(
+                f"there are {len(self.qualities)} qualities but {self.candidates.count} candidates; give one for each"
+            )
+        for name, texts in self.outputs.items():
+            if len(texts) != len(self) or len(self.output_qualities[name]) != len(self):
+                raise DataError(
+                    f"the system {name} has {len(texts)} outputs and {len(self.output_qualities[name])} qualities for "
+                    f"{counted(len(self), 'segment')}; give one of both for each"
+                )
+
+    def __len__(self) -> int:
+        return len(self.candidates)
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The names of the systems."""
+        return tuple(self.outputs)
+
+    def quality(self, system: str) -> float:
+        """Return how good a system truly is: the mean over all segments."""
+        return float(self.output_qualities[system].mean())
+
+    def first(self, number: int, weights: NDArray[np.float64] | None = None) -> References:
+        """Return the first candidates of each segment, or as many as it has.
+
+        Parameters
+        ----------
+        number
+            How many a segment.
+        weights
+            One for each candidate of the pool; without it all are alike.
+        """
+        offsets, counts = self.candidates.offsets, self.candidates.reference_counts()
+        kept = np.arange(self.candidates.count) - np.repeat(offsets[:-1], counts) < number
+        rated = self.candidates
+        if weights is not None:
+            rated = References(
+                rated.texts, offsets, weights, ids=rated.ids, messages=rated.messages, source="the simulated study"
+            )
+        return rated.take(np.arange(len(self)), kept)
+
+    def equal_share(self, system: str) -> float:
+        """Return the share of a system's outputs that equal a candidate, which flatters it."""
+        starts = self.candidates.offsets.tolist()
+        texts = self.candidates.texts
+        equal = sum(
+            output in texts[start:end]
+            for output, start, end in zip(self.outputs[system], starts, starts[1:], strict=False)
+        )
+        return equal / len(self)
+
+
+def pool_of(
+    candidates: Candidates,
+    outputs: Mapping[str, Sequence[str]],
+    quality: Callable[[str, str], float],
+    *,
+    steps: Steps = no_steps,
+) -> Pool:
+    """Look up how good everything is.
+
+    Parameters
+    ----------
+    candidates
+        What was mined.
+    outputs
+        What each system answers to the seeds.
+    quality
+        How good a response (the second text) is to a message (the first).
+    steps
+        Told of how far it is.
+    """
+    messages = [each.seed.message for each in candidates]
+    counts = [len(each.candidates) for each in candidates]
+    told = steps("looking up the truth", sum(counts) + len(messages) * len(outputs))
+
+    def qualities(pairs: list[tuple[str, str]]) -> NDArray[np.float64]:
+        found = np.empty(len(pairs))
+        for place, (message, response) in enumerate(pairs):
+            found[place] = quality(message, response)
+            told(1)
+        return found
+
+    texts = [one.text for each in candidates for one in each.candidates]
+    asked = [message for message, count in zip(messages, counts, strict=True) for _ in range(count)]
+    return Pool(
+        candidates=References(
+            texts,
+            np.concatenate(([0], np.cumsum(counts))),
+            ids=[each.seed.id for each in candidates],
+            messages=messages,
+            source="the simulated study",
+        ),
+        qualities=qualities(list(zip(asked, texts, strict=True))),
+        outputs={name: tuple(given) for name, given in outputs.items()},
+        output_qualities={name: qualities(list(zip(messages, given, strict=True))) for name, given in outputs.items()},
+    )
+
+
+def make_pool(
+    world: World,
+    systems: Mapping[str, str],
+    *,
+    segments: int = 5_000,
+    corpus: int = 20_000,
+    top: int = 15,
+    random: int = 0,
+    threads: int | None = None,
+    steps: Steps = no_steps,
+) -> Pool:
+    """Make a pool from a world: seeds, candidates mined from its corpus, answers of systems of known skill.
+
+    Parameters
+    ----------
+    world
+        Where texts and their qualities come from.
+    systems
+        What each system is, as `trubleu.simulate.responder` reads it: ``skill:0.6``, ``random``, …
+    segments
+        How many seeds.
+    corpus
+        How many conversations to mine from; systems that repeat what others said have read as many other ones.
+    top, random
+        How many candidates to mine for a seed, and how many random ones to add.
+    threads
+        How many threads may mine.
+    steps
+        Told of how far it is.
+
+    Raises
+    ------
+    UsageError
+        If a number is out of range or there is no such kind of system.
+
+    Examples
+    --------
+    >>> from trubleu.simulate import World
+    >>> pool = make_pool(World(), {"A": "skill:0.9", "B": "parrot"}, segments=20, corpus=500)
+    >>> len(pool), pool.quality("A") > pool.quality("B")
+    (20, True)
+    """
+    check_whole("pool", segments, 2)
+    check_whole("corpus", corpus, 1)
+    check_whole("top", top, 1, 10_000)
+    check_whole("random", random, 0, 10_000)
+    speakers = {
+        name: responder(world, spec, memory=corpus, seed=number) for number, (name, spec) in enumerate(systems.items())
+    }
+    seeds = list(world.seeds(segments))
+    with tempfile.TemporaryDirectory(prefix="trubleu-") as folder:
+        index = Index.build(Path(folder) / "index", world.triples(corpus), progress=steps("making the corpus", corpus))
+        candidates = index.candidates(
+            seeds, top=top, random=random, threads=threads, progress=steps("mining", segments)
+        )
+    told = steps("answering", len(speakers))
+    outputs = {}
+    for name, speaker in speakers.items():
+        outputs[name] = speaker.respond(seeds)
+        told(1)
+    return pool_of(candidates, outputs, world.quality, steps=steps)
+
+
+def check_whole(name: str, number: int, least: int, most: int = 10_000_000) -> None:
+    """Refuse what is no usable number of something.
+
+    Examples
+    --------
+    >>> check_whole("studies", 0, 1)
+    Traceback (most recent call last):
+    trubleu.errors.UsageError: studies must be a whole number from 1 to 10,000,000, not 0
+    """
+    if type(number) is not int or not least <= number <= most:
+        raise UsageError(f"{name} must be a whole number from {least:,} to {most:,}, not {number!r}")
+
+
+CROWD: Final = 40
+"""How many people there are, of whom each text sees a few."""
+
+MOST_RATERS: Final = 1_000
+
+
+def draw_ratings(
+    pool: Pool,
+    raters: int,
+    *,
+    habits: Habits | None = None,
+    crowd: int = CROWD,
+    seed: int = 1,
+    progress: Callable[[int], object] | None = None,
+) -> NDArray[np.int64]:
+    """Let every candidate be rated by people who are drawn for it from a crowd, as ``trubleu rate`` does.
+
+    Parameters
+    ----------
+    pool
+        What is rated.
+    raters
+        How many rate each text.
+    habits
+        What the people are like.
+    crowd
+        How many people there are; some of them are stricter than others, or do not read.
+    seed
+        Of all that is drawn.
+    progress
+        Told how many more texts have been rated.
+
+    Returns
+    -------
+    NDArray[np.int64]
+        ``[candidates, raters]``, from 1 to 5. The first columns are what fewer raters would have said.
+
+    Raises
+    ------
+    UsageError
+        If there are fewer people than raters are needed for a text.
+
+    Examples
+    --------
+    >>> from trubleu.data import References
+    >>> from trubleu.simulate.studies import Pool
+    >>> texts = References.from_lists([["fine", "no idea"]])
+    >>> pool = Pool(candidates=texts, qualities=np.array([4.6, 2.0]), outputs={}, output_qualities={})
+    >>> draw_ratings(pool, 3, habits=Habits(noise=0, bias=0)).tolist()
+    [[5, 5, 5], [2, 2, 2]]
+    """
+    check_whole("raters", raters, 1, MOST_RATERS)
+    check_whole("crowd", crowd, 1, 1_000_000)
+    if raters > crowd:
+        raise UsageError(f"{raters} raters per text cannot come from a crowd of {crowd}; raise --crowd")
+    people = simulated_raters(crowd, habits or Habits(), seed=seed)
+    generator = np.random.default_rng([seed, 1])
+    ids = np.repeat(np.array(pool.candidates.ids, dtype=object), pool.candidates.reference_counts())
+    ratings = np.empty((pool.candidates.count, raters), dtype=np.int64)
+    for row, (name, text, quality) in enumerate(
+        zip(ids.tolist(), pool.candidates.texts, pool.qualities.tolist(), strict=True)
+    ):
+        # One stream a text, in the order of its raters: fewer raters say what the first of many would.
+        draw = Random(f"ratings/{seed}/{name}/{text}")  # noqa: S311 - no secret
+        ratings[row] = [people[person].points(quality, draw) for person in generator.permutation(crowd)[:raters]]
+        if progress is not None:
+            progress(1)
+    return ratings
+
+
+def weights_of(ratings: NDArray[np.int64], raters: int) -> NDArray[np.float64]:
+    """Return the weights that the first so many ratings of each text give: (Σ − 3n) / (2n).
+
+    Examples
+    --------
+    >>> weights_of(np.array([[5, 1], [4, 4]]), 1).tolist(), weights_of(np.array([[5, 1], [4, 4]]), 2).tolist()
+    ([1.0, 0.5], [0.0, 0.5])
+    """
+    sums = ratings[:, :raters].sum(axis=1)
+    weights: NDArray[np.float64] = (sums - 3 * raters) / (2 * raters)
+    return weights
+
+
+MOST_REFERENCES: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One way to score.
+
+    Attributes
+    ----------
+    name
+        The metric as it was written.
+    metric
+        The metric.
+    references
+        How many references a segment has at most.
+    raters
+        How many people rated each; None if the metric takes no weights.
+    """
+
+    name: str
+    metric: Metric
+    references: int
+    raters: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """The statistics of every system on the whole pool under one condition.
+
+    Attributes
+    ----------
+    condition
+        The condition.
+    rows
+        ``float64[segments, k]`` for each system.
+    left_out
+        The share of segments that no reference of positive weight is left for; their rows are 0.
+    """
+
+    condition: Condition
+    rows: Mapping[str, NDArray[np.float64]]
+    left_out: float
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """The fields of a row that say how outputs were scored."""
+        condition = self.condition
+        return {"metric": condition.name, "references": condition.references, "raters": condition.raters}
+
+    def score(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return scores of which the higher is the better, whatever the metric."""
+        scores = self.condition.metric.score(sums)
+        return scores if self.condition.metric.higher_is_better else -scores
+
+
+def make_conditions(metrics: Sequence[str], references: Sequence[int], raters: Sequence[int]) -> tuple[Condition, ...]:
+    """Combine metrics, numbers of references and, for metrics with weights, numbers of raters.
+
+    Parameters
+    ----------
+    metrics
+        As ``-m`` takes them.
+    references, raters
+        Numbers, none twice.
+
+    Raises
+    ------
+    UsageError
+        If something is given twice, out of range, or cannot be studied by drawing rows.
+
+    Examples
+    --------
+    >>> for each in make_conditions(["bleu-2", "dbleu-2"], [1, 5], [3]):
+    ...     print(each.name, each.references, each.raters)
+    bleu-2 1 None
+    bleu-2 5 None
+    dbleu-2 1 3
+    dbleu-2 5 3
+    """
+    for what, numbers, most in (("references", references, MOST_REFERENCES), ("raters", raters, MOST_RATERS)):
+        check_numbers(what, numbers, 1, most)
+    if len(set(metrics)) != len(metrics) or not metrics:
+        raise UsageError("give at least one metric, and none of them twice")
+    made = [
+        Condition(name, built, number, people)
+        for name, built in ((name, _built(name)) for name in metrics)
+        for number in references
+        for people in (raters if built.uses_weights else [None])
+    ]
+    return tuple(made)
+
+
+def check_numbers(what: str, numbers: Sequence[int], least: int, most: int = 10_000_000) -> None:
+    """Refuse a list of numbers that is empty, has one twice or one out of range."""
+    for number in numbers:
+        check_whole(what, number, least, most)
+    if len(set(numbers)) != len(numbers) or not numbers:
+        raise UsageError(f"{what} must be one number or several different ones, separated by commas")
+
+
+def _built(name: str) -> Metric:
+    spec = parse(name)
+    # What a user does whose study left a segment without a good reference; nobody can be asked here.
+    metric = spec.build(**({"no_positive": "skip"} if spec.accepts("no_positive") else {}))
+    if metric.learns:
+        raise UsageError(
+            f"{name} learns from the references of all segments, so a test set is more than the sum of its segments; "
+            "leave it out"
+        )
+    return metric
+
+
+def score_pool(
+    pool: Pool,
+    conditions: Sequence[Condition],
+    ratings: NDArray[np.int64],
+    *,
+    threads: int | None = None,
+    steps: Steps = no_steps,
+) -> tuple[Scored, ...]:
+    """Compute the statistics of all systems under all conditions, once: a test set is some of their rows.
+
+    Parameters
+    ----------
+    pool
+        The segments.
+    conditions
+        Ways to score.
+    ratings
+        As `draw_ratings` returns them, for at least as many raters as the conditions have.
+    threads
+        How many threads to use; None for all cores if there is enough to do.
+    steps
+        Told of how far it is.
+    """
+    told = steps("scoring", len(conditions) * len(pool.outputs))
+    made = []
+    for condition in conditions:
+        weights = None if condition.raters is None else weights_of(ratings, condition.raters)
+        references = pool.first(condition.references, weights)
+        rows = {}
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "segments in .* without a reference of positive", CountedWarning)
+            for system, outputs in pool.outputs.items():
+                rows[system] = condition.metric.statistics(outputs, references, threads=threads)
+                told(1)
+            left_out = len(condition.metric.skipped(references)) / len(pool)
+        made.append(Scored(condition, rows, left_out))
+    return tuple(made)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoverageRow:
+    """What became of the intervals of one kind.
+
+    Attributes
+    ----------
+    system, metric, references, raters
+        What was scored and how; no raters for metrics that take no weights.
+    segments
+        Segments of a test set.
+    sets
+        How many test sets there were.
+    truth
+        The score of the whole pool, which all test sets are drawn from.
+    covered, covered_error
+        The share of intervals that held the truth, and its standard error.
+    below, above
+        The shares of intervals that lay below and above it.
+    width
+        The mean width.
+    bias
+        The mean score of the test sets less the truth.
+    spread
+        The standard deviation of the scores of the test sets.
+    """
+
+    system: str
+    metric: str
+    references: int
+    raters: int | None
+    segments: int
+    sets: int
+    truth: float
+    covered: float
+    covered_error: float
+    below: float
+    above: float
+    width: float
+    bias: float
+    spread: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoverageStudy:
+    """The coverage of bootstrap intervals.
+
+    Attributes
+    ----------
+    confidence
+        What they promise.
+    pool
+        How many segments test sets were drawn from.
+    resamples, seed
+        How they were drawn.
+    rows
+        One for each system, condition and number of segments.
+    """
+
+    confidence: float
+    pool: int
+    resamples: int
+    seed: int
+    rows: tuple[CoverageRow, ...]
+
+
+def coverage_study(
+    pool: Pool,
+    scored: Sequence[Scored],
+    *,
+    segments: Sequence[int],
+    sets: int = 1_000,
+    confidence: float = 0.95,
+    resamples: int = 1_000,
+    seed: int = 1,
+    threads: int | None = None,
+    steps: Steps = no_steps,
+) -> CoverageStudy:
+    """Make the intervals of many test sets and count those that hold the true score.
+
+    A test set is drawn from the pool with replacement, so it is an independent sample of a distribution whose score is
+    known without error: that of the whole pool.
+
+    Parameters
+    ----------
+    pool
+        The segments.
+    scored
+        The statistics of its systems under each condition.
+    segments
+        Sizes of test sets.
+    sets
+        How many test sets to draw of each size.
+    confidence
+        Of the intervals.
+    resamples
+        Draws of the bootstrap.
+    seed
+        Of all draws.
+    threads
+        How many threads to use; None for all cores if there is enough to do. It changes no number.
+    steps
+        Told of how far it is.
+
+    Raises
+    ------
+    UsageError
+        If a number is out of range.
+    """
+    check_numbers("segments", segments, 2)
+    check_whole("sets", sets, 1)
+    told = steps("making intervals", len(pool.systems) * len(scored) * len(segments) * sets)
+    rows = []
+    for system in pool.systems:
+        for each in scored:
+            for size in segments:
+                intervals = []
+                for number in range(sets):
+                    draw = draw_test_set(len(pool), size, number=number, seed=seed)
+                    interval = bootstrap_interval(
+                        each.rows[system][draw.rows],
+                        each.score,
+                        resamples=resamples,
+                        confidence=confidence,
+                        seed=resampling_seed(number, seed),
+                        threads=threads,
+                    )
+                    intervals.append(interval)
+                    told(1)
+                rows.append(_coverage_row(system, each, size, intervals))
+    return CoverageStudy(confidence=confidence, pool=len(pool), resamples=resamples, seed=seed, rows=tuple(rows))
+
+
+def _coverage_row(system: str, scored: Scored, size: int, intervals: Sequence[Interval]) -> CoverageRow:
+    truth = float(scored.score(total(scored.rows[system])))
+    low, high, scores = (
+        np.array([getattr(interval, name) for interval in intervals]) for name in ("low", "high", "score")
+    )
+    covered = covering(low, high, truth)
+    sign = 1.0 if scored.condition.metric.higher_is_better else -1.0
+    under, over = int((high < truth).sum()), int((low > truth).sum())
+    under, over = (under, over) if sign > 0 else (over, under)
+    return CoverageRow(
+        system=system,
+        **scored.how,
+        segments=size,
+        sets=len(intervals),
+        truth=sign * truth,
+        **covered.fields("covered"),
+        below=under / len(intervals),
+        above=over / len(intervals),
+        width=float((high - low).mean()),
+        bias=sign * (float(scores.mean()) - truth),
+        spread=float(scores.std()),
+    )
+
+
+def covering(low: NDArray[np.float64], high: NDArray[np.float64], truth: float) -> Share:
+    """Return the share of intervals that hold the truth, their ends included.
+
+    Examples
+    --------
+    >>> covering(np.array([0.0, 1.0, 2.0, 5.0]), np.array([1.0, 2.0, 3.0, 6.0]), 1.0).value
+    0.5
+    """
+    return Share.of(int(((low <= truth) & (truth <= high)).sum()), len(low))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderRow:
+    """How well one way to score orders systems.
+
+    Attributes
+    ----------
+    metric, references, raters
+        How outputs were scored; no raters for metrics that take no weights.
+    segments
+        Segments of a test set.
+    sets
+        How many test sets there were.
+    kendall, kendall_error, spearman, spearman_error
+        The mean correlation of systems' scores with their true qualities, and its standard error (None for a single
+        test set). Where all scores are equal, which says nothing, it counts as 0.
+    exact, exact_error
+        The share of test sets on which all systems come in their true order, and its standard error.
+    best, best_error
+        The share of test sets on which the truly best system comes first, alone.
+    """
+
+    metric: str
+    references: int
+    raters: int | None
+    segments: int
+    sets: int
+    kendall: float
+    kendall_error: float | None
+    spearman: float
+    spearman_error: float | None
+    exact: float
+    exact_error: float
+    best: float
+    best_error: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemRow:
+    """A system as it is, and as metrics see it.
+
+    Attributes
+    ----------
+    system
+        Its name.
+    quality
+        How good it truly is, from 1 to 5.
+    equal
+        The share of its outputs that equal a candidate.
+    metric, references, raters
+        How it was scored.
+    score
+        Its score on the whole pool.
+    """
+
+    system: str
+    quality: float
+    equal: float
+    metric: str
+    references: int
+    raters: int | None
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderStudy:
+    """How well metrics order systems.
+
+    Attributes
+    ----------
+    pool
+        How many segments test sets were drawn from.
+    seed
+        Of the draws.
+    rows
+        One for each condition and number of segments.
+    systems
+        One for each system, the best first, and condition.
+    """
+
+    pool: int
+    seed: int
+    rows: tuple[OrderRow, ...]
+    systems: tuple[SystemRow, ...]
+
+
+def order_study(
+    pool: Pool,
+    scored: Sequence[Scored],
+    *,
+    segments: Sequence[int],
+    sets: int = 1_000,
+    seed: int = 1,
+    steps: Steps = no_steps,
+) -> OrderStudy:
+    """Score many test sets and compare the order of the systems with the true one.
+
+    Parameters
+    ----------
+    pool
+        Segments with two systems or more.
+    scored
+        Their statistics under each condition.
+    segments
+        Sizes of test sets; the same ones under all conditions.
+    sets
+        How many test sets to draw of each size.
+    seed
+        Of all draws.
+    steps
+        Told of how far it is.
+
+    Raises
+    ------
+    UsageError
+        If there are fewer than two systems, all are equally good, or a number is out of range.
+    """
+    check_numbers("segments", segments, 2)
+    check_whole("sets", sets, 1)
+    names = sorted(pool.systems, key=pool.quality, reverse=True)
+    truth = np.array([pool.quality(name) for name in names])
+    if len(names) < 2 or truth[0] == truth[-1]:
+        raise UsageError("an order needs at least two systems that are not all equally good; give --system again")
+    told = steps("ordering systems", len(scored) * len(segments) * sets)
+    rows = []
+    for each in scored:
+        statistics = [each.rows[name] for name in names]
+        for size in segments:
+            scores = np.empty((sets, len(names)))
+            for number in range(sets):
+                chosen = draw_test_set(len(pool), size, number=number, seed=seed).rows
+                sums = np.stack([total(one[chosen]) for one in statistics])
+                scores[number] = each.score(sums)
+                told(1)
+            rows.append(_order_row(each, size, scores, truth))
+    return OrderStudy(pool=len(pool), seed=seed, rows=tuple(rows), systems=_systems(pool, scored, names))
+
+
+def _order_row(scored: Scored, size: int, scores: NDArray[np.float64], truth: NDArray[np.float64]) -> OrderRow:
+    found = rank_correlations(scores, truth)
+    kendall, spearman = (Mean.of(np.nan_to_num(each)) for each in (found.kendall, found.spearman))
+    exact = Share.of(int(in_order(scores, truth).sum()), len(scores))
+    best = Share.of(int(first_is_best(scores, truth).sum()), len(scores))
+    return OrderRow(
+        **scored.how,
+        segments=size,
+        sets=len(scores),
+        **kendall.fields("kendall"),
+        **spearman.fields("spearman"),
+        **exact.fields("exact"),
+        **best.fields("best"),
+    )
+
+
+def _systems(pool: Pool, scored: Sequence[Scored], names: Sequence[str]) -> tuple[SystemRow, ...]:
+    return tuple(
+        SystemRow(
+            system=name,
+            quality=pool.quality(name),
+            equal=pool.equal_share(name),
+            **each.how,
+            score=float(each.condition.metric.score(total(each.rows[name]))),
+        )
+        for name in names
+        for each in scored
+    )
+
+
+def in_order(scores: NDArray[np.float64], truth: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return for each row of scores whether of any two systems that differ in truth the better has the higher score.
+
+    Examples
+    --------
+    >>> in_order(np.array([[9.0, 5.0, 4.0], [9.0, 4.0, 5.0]]), np.array([4.1, 3.2, 2.0])).tolist()
+    [True, False]
+    """
+    right = np.ones(len(scores), dtype=bool)
+    for one, two in combinations(range(len(truth)), 2):
+        if truth[one] != truth[two]:
+            right &= (scores[:, one] > scores[:, two]) == (truth[one] > truth[two])
+            right &= scores[:, one] != scores[:, two]
+    return right
+
+
+def first_is_best(scores: NDArray[np.float64], truth: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return for each row of scores whether a system that none is truly better than has the highest, alone.
+
+    Examples
+    --------
+    >>> first_is_best(np.array([[9.0, 5.0], [9.0, 9.0], [3.0, 4.0]]), np.array([4.1, 3.2])).tolist()
+    [True, False, False]
+    """
+    highest = scores == scores.max(axis=1, keepdims=True)
+    alone = highest.sum(axis=1) == 1
+    right: NDArray[np.bool_] = alone & highest[:, truth == truth.max()].any(axis=1)
+    return right
+
+
+LEVEL: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PowerRow:
+    """What became of many simulated studies of one kind.
+
+    Attributes
+    ----------
+    metric, references, raters
+        How outputs were scored; no raters for metrics that take no weights.
+    segments
+        Segments of a test set.
+    ratings
+        How many ratings of references such a study has to pay for; None without raters.
+    studies
+        How many were simulated.
+    found, found_error
+        The share of studies in which the test found the truly better system, and its standard error.
+    wrong, wrong_error
+        The share in which the test "found" the other one.
+    false_alarms, false_alarms_error
+        The share in which the test found a difference where there was none, because for each segment a coin decided
+        which output belonged to which system.
+    difference
+        The better system's score less the other's on the whole pool, with the sign turned round for error rates; below
+        0 the metric is wrong however large the test set.
+    left_out
+        The share of segments without a reference of positive weight, which weighted metrics leave out.
+    """
+
+    metric: str
+    references: int
+    raters: int | None
+    segments: int
+    ratings: int | None
+    studies: int
+    found: float
+    found_error: float
+    wrong: float
+    wrong_error: float
+    false_alarms: float
+    false_alarms_error: float
+    difference: float
+    left_out: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PowerStudy:
+    """The power of studies that compare two systems.
+
+    Attributes
+    ----------
+    better, other
+        The systems; the first is the better one in truth.
+    better_quality, other_quality
+        How good they truly are, from 1 to 5.
+    pool
+        How many segments test sets were drawn from.
+    test, resamples, seed
+        How the test drew.
+    rows
+        One for each condition and number of segments.
+    """
+
+    better: str
+    other: str
+    better_quality: float
+    other_quality: float
+    pool: int
+    test: TestName
+    resamples: int
+    seed: int
+    rows: tuple[PowerRow, ...]
+
+
+def power_study(
+    pool: Pool,
+    scored: Sequence[Scored],
+    *,
+    segments: Sequence[int],
+    studies: int = 300,
+    test: TestName = "bootstrap",
+    resamples: int = 1_000,
+    seed: int = 1,
+    threads: int | None = None,
+    steps: Steps = no_steps,
+) -> PowerStudy:
+    """Simulate studies that compare two systems with the usual paired test at p < 0.05.
+
+    Test sets of one size are the same under all conditions, so that differences between conditions are not drowned in
+    the luck of the draw.
+
+    Parameters
+    ----------
+    pool
+        Segments with two systems, one of which is truly better.
+    scored
+        Their statistics under each condition.
+    segments
+        Sizes of test sets.
+    studies
+        How many to simulate of each size.
+    test
+        ``bootstrap`` or ``randomisation``.
+    resamples
+        Draws of a test.
+    seed
+        Of all draws.
+    threads
+        How many threads to use; None for all cores if there is enough to do. It changes no number.
+    steps
+        Told of how far it is.
+
+    Raises
+    ------
+    UsageError
+        If there are not two systems, neither is better, or a number is out of range.
+    """
+    check_numbers("segments", segments, 2)
+    check_whole("studies", studies, 1)
+    better, other = _better_first(pool)
+    told = steps("simulating studies", len(segments) * studies * len(scored))
+    counts = np.zeros((len(scored), len(segments), 3), dtype=np.int64)
+    for place, size in enumerate(segments):
+        for number in range(studies):
+            draw = draw_test_set(len(pool), size, number=number, seed=seed)
+            for row, each in enumerate(scored):
+                real, dealt = (
+                    _paired(each, *pair, test, resamples, resampling_seed(number, seed), threads)
+                    for pair in _pairs(each.rows[better][draw.rows], each.rows[other][draw.rows], draw.swapped)
+                )
+                sure = real.p < LEVEL
+                counts[row, place] += [sure and real.difference > 0, sure and real.difference < 0, dealt.p < LEVEL]
+                told(1)
+    rows = []
+    for row, each in enumerate(scored):
+        one, two = (float(each.score(total(each.rows[system]))) for system in (better, other))
+        for place, size in enumerate(segments):
+            found, wrong, alarms = (Share.of(int(count), studies) for count in counts[row, place])
+            condition = each.condition
+            rated = _texts(pool, condition.references) * size / len(pool) if condition.raters else None
+            rows.append(
+                PowerRow(
+                    **each.how,
+                    segments=size,
+                    ratings=None if rated is None else round(rated * (condition.raters or 0)),
+                    studies=studies,
+                    **found.fields("found"),
+                    **wrong.fields("wrong"),
+                    **alarms.fields("false_alarms"),
+                    difference=one - two,
+                    left_out=each.left_out,
+                )
+            )
+    return PowerStudy(
+        better=better,
+        other=other,
+        better_quality=pool.quality(better),
+        other_quality=pool.quality(other),
+        pool=len(pool),
+        test=test,
+        resamples=resamples,
+        seed=seed,
+        rows=tuple(rows),
+    )
+
+
+def check_two(systems: Collection[str]) -> None:
+    """Refuse other numbers of systems than two."""
+    if len(systems) != 2:
+        raise UsageError(
+            f"power is about two systems, not {len(systems)}; give --system twice, or see simulate order for more"
+        )
+
+
+def _better_first(pool: Pool) -> tuple[str, str]:
+    check_two(pool.systems)
+    one, two = pool.systems
+    if pool.quality(one) == pool.quality(two):
+        raise UsageError(
+            f"{one} and {two} are equally good in truth, so there is nothing to find; give two systems that differ "
+            "(how often a difference is found where there is none is in the table anyway)"
+        )
+    return (one, two) if pool.quality(one) > pool.quality(two) else (two, one)
+
+
+def _texts(pool: Pool, references: int) -> int:
+    """Return how many candidates are to be rated in the whole pool."""
+    return int(np.minimum(pool.candidates.reference_counts(), references).sum())
+
+
+def _pairs(
+    a: NDArray[np.float64], b: NDArray[np.float64], swapped: NDArray[np.bool_]
+) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
+    """Yield the rows of two systems, and the same dealt anew, so that there is no difference between them."""
+    coins = swapped[:, np.newaxis]
+    yield a, b
+    yield np.where(coins, b, a), np.where(coins, a, b)
+
+
+def _paired(
+    scored: Scored,
+    a: NDArray[np.float64],
+    b: NDArray[np.float64],
+    test: TestName,
+    resamples: int,
+    seed: int,
+    threads: int | None,
+) -> PairedTest:
+    """Return the paired test as users run it."""
+    if test == "randomisation":
+        return paired_randomisation(a, b, scored.score, trials=resamples, resamples=1, seed=seed, threads=threads)
+    return paired_bootstrap(a, b, scored.score, resamples=resamples, seed=seed, threads=threads)

@@ -1,0 +1,1077 @@
+"""Counting a corpus stage by stage on any engine: words first, then the n-grams of each order.
+
+Text is read and tokenised once and becomes a file of numbers; each further order is a file of the same length, with the
+number of the n-gram that begins at each place, if it is frequent enough. An order that was counted is a part
+``level-N``, one that was encoded as well has ``order-N``, the part that ``order-N.ids`` belongs to. Whatever is
+finished, orders and parts of them, is found again after an interruption.
+
+The corpus is cut into ranges of lines by bytes, each of which can be read alone. A line belongs to the range in which
+it begins, so nobody needs to count lines beforehand, and where a range ends is for its reader to find. A compressed
+file is one range, since it can only be read from its start, and so is a pipe.
+
+A range of lines gives its words numbers as they come. Merged in the order of the ranges, words keep the order in which
+they first come in the whole corpus, whoever read which range.
+
+An n-gram is a pair of overlapping (n−1)-grams, so an order is a list of pairs of numbers of the order below. Counting
+goes level by level (Agrawal & Srikant 1994): a pair is counted only if both of its halves are as frequent as it must be
+itself, which loses nothing. Ranges of places are counted on their own. Each puts its pairs into buckets by a hash, and
+a bucket of all ranges is added up on its own as well. Where more pairs turn up than are to be counted at once, a part
+of them is put off to a further pass, so counts are exact however large the text is. In the end all pairs of a range are
+in memory, which takes at most 0.8 GB, if no pair comes twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+from trubleu.errors import BadPartitionsError, DataError, some
+from trubleu.execution.base import SHOWN
+from trubleu.execution.hashing import code_digest
+from trubleu.execution.local import InThisProcess
+from trubleu.files import paths as file_paths
+from trubleu.files.compression import is_packed
+from trubleu.files.lines import decode_lines, lines_of_blocks
+from trubleu.files.paths import is_standard, name_of, unreadable
+from trubleu.files.ranges import SourceFile, count_lines, digest_of, shorter
+from trubleu.native import kernels
+from trubleu.text import tokenizer
+from trubleu.vectors.training.number_files import (
+    NO_ENTRY,
+    SENTENCE_END,
+    MappedNumbers,
+    Parts,
+    checksum_of,
+    chunks,
+    job_of,
+    writing,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from trubleu.execution import Engine
+    from trubleu.execution.cache import Cache
+    from trubleu.execution.progress import Bars
+    from trubleu.files.arrays import ArrayFile
+    from trubleu.files.paths import PathLike
+    from trubleu.text import Tokenizer
+    from trubleu.vectors.training.checkpoint import Folder
+    from trubleu.vectors.training.number_files import Numbers, Parts
+    from trubleu.vectors.training.options import TrainingOptions
+
+    Counts = NDArray[np.uint64]
+    Tell = Callable[[int], object]
+
+
+RANGE: Final = 1 << 25
+"""Bytes of a range: some tenths of a second of work, to be lost with a worker or done again after Ctrl-C."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextRange:
+    """Some lines of a plain file, or a whole one that cannot be cut.
+
+    Attributes
+    ----------
+    number
+        Which range of the corpus it is.
+    path, name
+        The file, wherever it is read from, and as messages call it.
+    first, end
+        Its lines are those that begin with these bytes; no end for a file that cannot be cut.
+    size
+        How many bytes the file has, if it can be cut.
+    comes_once
+        Whether it can be read only once, and only in this process.
+    """
+
+    number: int
+    path: str
+    name: str
+    first: int = 0
+    end: int | None = None
+    size: int = 0
+    comes_once: bool = False
+
+    def __str__(self) -> str:
+        if self.end is None or self.end - self.first == self.size:
+            return self.name
+        return f"{self.name}, bytes {self.first + 1:,} to {self.end:,}"
+
+    def lines(self, told: Callable[[bytes], object]) -> Iterator[list[str]]:
+        """Yield the lines in lists of any length.
+
+        Parameters
+        ----------
+        told
+            Told of the bytes as they are read, such as ``update`` of a hash.
+
+        Raises
+        ------
+        DataError
+            If they cannot be read, or are not UTF-8; a line is then named by its number in the range (see `located`).
+        """
+        yield from self._lines(told, str(self) if self.first else self.name, 0)
+
+    def located(self, message: str) -> str:
+        """Return what `lines` raised, with the number of the line in the file, which takes a pass through the file."""
+        if self.first and message.startswith(f"{self}:"):
+            try:
+                for _ in self._lines(lambda _block: None, self.name, self._lines_before()):
+                    pass
+            except DataError as error:
+                return str(error)
+        return message
+
+    def digest(self) -> str:
+        """Return what differs if the lines do."""
+        return digest_of(self._blocks()).hex()
+
+    def _lines(self, told: Callable[[bytes], object], name: str, number: int) -> Iterator[list[str]]:
+        def heard() -> Iterator[tuple[int, bytes]]:
+            for start, block in self._blocks():
+                told(block)
+                yield start, block
+
+        return lines_of_blocks(heard(), name, decode_lines, number)
+
+    def _lines_before(self) -> int:
+        start, _ = next(self._blocks(), (0, b""))
+        return sum(count_lines(SourceFile(self.path, self.name), 0, start).newlines)
+
+    def _blocks(self) -> Iterator[tuple[int, bytes]]:
+        """Yield the bytes of the lines, each block with the byte at which it begins."""
+        if self.end is None:
+            yield from self._all_blocks()
+            return
+        at = max(self.first - 1, 0)
+        inside = self.first == 0
+        for block in SourceFile(self.path, self.name).blocks(at):
+            start, at = at, at + len(block)
+            if not inside:
+                # The line before ends here, or has not ended yet.
+                cut = block.find(b"\n") + 1
+                inside = cut > 0
+                if (start + cut if inside else at) >= self.end:
+                    return
+                block, start = block[cut:], start + cut
+                if not inside:
+                    continue
+            if at >= self.end and (last := block.find(b"\n", max(self.end - 1 - start, 0))) >= 0:
+                yield start, block[: last + 1]
+                return
+            yield start, block
+        if at < self.end:
+            raise shorter(self.name)
+
+    def _all_blocks(self) -> Iterator[tuple[int, bytes]]:
+        return ((0, block) for block in SourceFile(self.path, self.name).blocks(packed=True))
+
+
+def text_ranges(paths: Sequence[PathLike]) -> list[TextRange]:
+    """Cut a corpus into ranges, which depend on nothing but the files.
+
+    Raises
+    ------
+    DataError
+        If a file cannot be read.
+    """
+    ranges: list[TextRange] = []
+    for path in paths:
+        name = name_of(path)
+        if comes_once(path):
+            ranges.append(TextRange(len(ranges), str(path), name, comes_once=True))
+            continue
+        try:
+            packed = is_packed(file_paths.first_bytes(path, 4))
+            size = file_paths.byte_size(path)
+        except OSError as error:
+            raise DataError(unreadable(name, error)) from error
+        where = file_paths.absolute(path)
+        if packed:
+            ranges.append(TextRange(len(ranges), where, name))
+            continue
+        for first in range(0, size, RANGE):
+            ranges.append(TextRange(len(ranges), where, name, first, min(first + RANGE, size), size))
+    return ranges
+
+
+def comes_once(path: PathLike) -> bool:
+    """Return whether a file can be read only once, as standard input and other pipes."""
+    return is_standard(path) or (
+        file_paths.exists(path) and not file_paths.is_file(path) and not file_paths.is_folder(path)
+    )
+
+
+def fingerprints(ranges: Sequence[TextRange], contents: Sequence[str]) -> list[tuple[str, str]]:
+    """Return what tells one corpus from another: the files' names, and a hash of what is in each.
+
+    Parameters
+    ----------
+    ranges
+        All ranges of the corpus.
+    contents
+        A hash of the text of each.
+    """
+    files: list[tuple[str, list[str]]] = []
+    for text, content in zip(ranges, contents, strict=True):
+        if text.first == 0:
+            files.append((text.name if text.comes_once else file_paths.base_name(text.path), []))
+        files[-1][1].append(content)
+    return [(name, hashlib.blake2b("".join(each).encode(), digest_size=32).hexdigest()) for name, each in files]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vocabulary:
+    """The frequent words of a corpus, most frequent first; of equals, the one that came first.
+
+    Attributes
+    ----------
+    heap, begins
+        The words as bytes, one after the other, and where each begins.
+    total
+        How many words the corpus has, frequent ones and others.
+    """
+
+    heap: NDArray[np.uint8]
+    begins: Counts
+    total: int
+
+    def check(self, words: int) -> None:
+        """Raise ValueError unless there are so many words, one after the other."""
+        ends_fit = len(self.begins) == words + 1 and self.begins[0] == 0 and self.begins[-1] == len(self.heap)
+        if not ends_fit or (self.begins[1:] < self.begins[:-1]).any() or type(self.total) is not int:
+            raise ValueError("its words do not follow each other")
+        self.words()
+
+    def words(self) -> tuple[str, ...]:
+        """Return the words as strings."""
+        return kernels.unpack_texts(self.heap, self.begins)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """The frequent n-grams of one order, most frequent first.
+
+    Attributes
+    ----------
+    order
+        How many words they have.
+    counts
+        How often each was seen.
+    firsts, seconds
+        The (n−1)-grams that each consists of; empty for words.
+    """
+
+    order: int
+    counts: Counts
+    firsts: Numbers
+    seconds: Numbers
+
+    def check(self, below: int) -> None:
+        """Raise ValueError unless all are pairs of so many (n−1)-grams, or words."""
+        for pairs in (self.firsts, self.seconds):
+            if len(pairs) != (len(self.counts) if self.order > 1 else 0) or (pairs >= below).any():
+                raise ValueError("its n-grams are not those of the order below")
+        if (self.counts[1:] > self.counts[:-1]).any():
+            raise ValueError("its n-grams are not sorted by their counts")
+
+    def at_least(self, count: int) -> int:
+        """Return how many were seen that often; they are the first ones."""
+        return int((self.counts >= count).sum())
+
+
+def spell(words: Sequence[str], levels: Sequence[Level], order: int, count: int) -> list[str]:
+    """Return the first n-grams of an order as words joined by a space.
+
+    Parameters
+    ----------
+    words
+        The frequent words.
+    levels
+        All levels up to the order.
+    order, count
+        Which n-grams.
+    """
+    if order == 1:
+        return list(words[:count])
+    level = levels[order - 1]
+    # A long n-gram's last word is the last one of its second half, all the way down.
+    last = level.seconds[:count]
+    for below in reversed(levels[1 : order - 1]):
+        last = below.seconds[last]
+    firsts = level.firsts[:count]
+    heads = spell(words, levels, order - 1, int(firsts.max()) + 1) if count else []
+    return [f"{heads[first]} {words[word]}" for first, word in zip(firsts.tolist(), last.tolist(), strict=True)]
+
+
+_LINES: Final = 1 << 15  # tokenised at once
+
+
+class WordsRead(NamedTuple):
+    """What came of a range."""
+
+    size: int
+    """How many numbers it has become."""
+    content: str
+    """A hash of its text."""
+    job: str
+    """What its part depends on."""
+    reused: bool
+    """Whether it was read before."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadWords:
+    """Makes a part of a range: its words, and its text as their numbers.
+
+    Attributes
+    ----------
+    parts
+        Where parts go.
+    tokenize, lowercase
+        How lines become words.
+    tell
+        Told how many more numbers have been written; only where it can be called, in this process.
+    """
+
+    parts: Parts
+    tokenize: str
+    lowercase: bool
+    tell: Tell | None = None
+
+    def __call__(self, text: TextRange, _state: None) -> WordsRead:
+        """Read a range, unless that was done before."""
+        self.parts.check_reachable()
+        part = words_part(text.number)
+        found = None
+        if not text.comes_once and self.parts.path(part).exists():
+            content = text.digest()
+            found = self.parts.finished(part, self._job(text, content))
+        if found is None:
+            content = self._read(text, part)
+        size = self.parts.numbers(part).stat().st_size // np.dtype(np.uint32).itemsize
+        if found is not None and self.tell is not None:
+            self.tell(size)
+        return WordsRead(size, content, self._job(text, content), found is not None)
+
+    def _read(self, text: TextRange, part: str) -> str:
+        counter = kernels.WordCounter()
+        how = tokenizer(self.tokenize)
+        content = hashlib.blake2b(digest_size=32)
+        with writing(self.parts.numbers(part)) as write:
+            for lines in text.lines(content.update):
+                for first in range(0, len(lines), _LINES):
+                    numbers = _add_lines(counter, lines[first : first + _LINES], how, self.lowercase)
+                    write(numbers)
+                    if self.tell is not None:
+                        self.tell(len(numbers))
+        heap, begins, counts = counter.words()
+        job = self._job(text, content.hexdigest())
+        header = {"checksum": checksum_of(self.parts.numbers(part))}
+        self.parts.write(part, job, header, {"heap": heap, "begins": begins, "counts": counts})
+        return content.hexdigest()
+
+    def _job(self, text: TextRange, digest: str) -> str:
+        return _job(self.tokenize, self.lowercase, text, digest)
+
+
+def _job(tokenize: str, lowercase: bool, text: TextRange, digest: str) -> str:
+    # A byte order mark is left out at the beginning of a file only.
+    return job_of(code_digest(), tokenize, tokenizer(tokenize).model, lowercase, text.first == 0, digest)
+
+
+def _digest(text: TextRange, _state: None) -> str:
+    return text.digest()
+
+
+def words_part(number: int) -> str:
+    """Return the name of the part of a range."""
+    return f"words-{number}"
+
+
+def read_ranges(
+    ranges: Sequence[TextRange], parts: Parts, options: TrainingOptions, engine: Engine, tell: Tell
+) -> list[WordsRead]:
+    """Make parts of all ranges, and return what came of each.
+
+    What comes through a pipe is read first, and in this process.
+
+    Raises
+    ------
+    DataError
+        If there is one range, and it cannot be read.
+    BadPartitionsError
+        If some of several cannot be. The others are finished, unless it was a pipe that could not be read.
+    """
+    found: dict[int, WordsRead] = {}
+    for where, some_of in _shared_out(ranges, engine):
+        in_process = isinstance(where, InThisProcess)
+        work = ReadWords(parts, options.tokenize, options.lowercase, tell if in_process else None)
+        for text, read in _mapped(where, work, some_of, ranges):
+            found[text.number] = read
+            if not in_process:
+                tell(read.size)
+    return [found[text.number] for text in ranges]
+
+
+def contents_of(ranges: Sequence[TextRange], engine: Engine, tell: Tell) -> list[str]:
+    """Return a hash of the text of each range as it is now; what comes through a pipe is then gone.
+
+    Raises
+    ------
+    DataError, BadPartitionsError
+        As in `read_ranges`.
+    """
+    found: dict[int, str] = {}
+    for where, some_of in _shared_out(ranges, engine):
+        for text, content in _mapped(where, _digest, some_of, ranges):
+            found[text.number] = content
+            tell(1)
+    return [found[text.number] for text in ranges]
+
+
+def _shared_out(ranges: Sequence[TextRange], engine: Engine) -> list[tuple[Engine, list[TextRange]]]:
+    """Return who reads what: pipes are read here, and first."""
+    here = [text for text in ranges if text.comes_once]
+    return [(InThisProcess(), here), (engine, [text for text in ranges if not text.comes_once])]
+
+
+def _mapped(
+    engine: Engine, work: Callable[[TextRange, None], Any], some_of: Sequence[TextRange], ranges: Sequence[TextRange]
+) -> Iterator[tuple[TextRange, Any]]:
+    try:
+        yield from engine.map(work, some_of)
+    except BadPartitionsError as error:
+        raise _by_file(error, ranges) from error
+
+
+def jobs_of(ranges: Sequence[TextRange], contents: Sequence[str], options: TrainingOptions) -> list[str]:
+    """Return what the parts of ranges of these contents depend on."""
+    return [
+        _job(options.tokenize, options.lowercase, text, content) for text, content in zip(ranges, contents, strict=True)
+    ]
+
+
+def _by_file(error: BadPartitionsError, ranges: Sequence[TextRange]) -> DataError:
+    """Return an error that says what is wrong first in each file; whole files may have another encoding."""
+    bad = dict(error.partitions)
+    firsts: dict[str, str] = {}
+    further: Counter[str] = Counter()
+    for text in ranges:
+        name = str(text)
+        if name not in bad:
+            continue
+        if text.path in firsts:
+            further[text.path] += 1
+            continue
+        bad[name] = text.located(bad[name])
+        firsts[text.path] = name
+    if len(ranges) == 1:
+        return DataError(*bad.values())
+    more = {path: f" and {further[path]} more of this file" if further[path] else "" for path in firsts}
+    what = some([f"{name}{more[path]} ({bad[name]})" for path, name in firsts.items()], SHOWN)
+    message = f"{len(bad)} of {len(ranges)} partitions cannot be used, so there is no result: {what}"
+    return BadPartitionsError(message, bad)
+
+
+def merge_words(parts: Parts, jobs: Sequence[str], target: Path, least: int) -> tuple[Vocabulary, Level]:
+    """Merge the words of all parts, and write the whole text as their ranks.
+
+    Parameters
+    ----------
+    parts, jobs
+        Where the parts are, and what each depends on.
+    target
+        Where numbers go: those of frequent words by rank, `NO_ENTRY` for others, `SENTENCE_END` after each sentence.
+    least
+        How frequent is frequent.
+
+    Raises
+    ------
+    DataError
+        If a part is damaged, or is another one.
+    """
+    counter = kernels.WordCounter()
+    for number, job in enumerate(jobs):
+        part = parts.open(words_part(number), job)
+        counter.merge(part.array("heap"), part.array("begins"), part.array("counts"))
+    heap, begins, counts = counter.words()
+    order = np.argsort(-counts.astype(np.int64), kind="stable")
+    order = order[: int((counts >= least).sum())]
+    ranks = np.full(len(counts), NO_ENTRY, np.uint32)
+    ranks[order] = np.arange(len(order), dtype=np.uint32)
+    with writing(target) as write:
+        for number, job in enumerate(jobs):
+            part = parts.open(words_part(number), job)
+            # Counted for the second time, each word zero times: looked up, so that not all numbers must be kept.
+            rank_of = ranks[
+                counter.merge(part.array("heap"), part.array("begins"), np.zeros_like(part.array("counts")))
+            ]
+            for local in chunks(parts.numbers(words_part(number))):
+                inside = local != SENTENCE_END
+                ranked = np.full(len(local), SENTENCE_END, np.uint32)
+                ranked[inside] = rank_of[local[inside]]
+                write(ranked)
+    vocabulary = _select(heap, begins, order, int(counts.sum()))
+    nothing = np.empty(0, np.uint32)
+    return vocabulary, Level(order=1, counts=counts[order], firsts=nothing, seconds=nothing)
+
+
+def _add_lines(counter: kernels.WordCounter, lines: list[str], how: Tokenizer, lowercase: bool) -> Numbers:
+    if how.native:
+        return counter.add(tuple(lines), how.native, lowercase)
+    return counter.add(tuple(how.lines(lines, lowercase)), "none", False)
+
+
+def _select(heap: NDArray[np.uint8], begins: Counts, order: NDArray[np.intp], total: int) -> Vocabulary:
+    """Return some words of a heap in a new order, without making strings of them."""
+    from_, to = begins[order].astype(np.int64), begins[order + 1].astype(np.int64)
+    ends = np.cumsum(to - from_)
+    at = np.arange(ends[-1] if len(ends) else 0) + np.repeat(from_ - (ends - (to - from_)), to - from_)
+    return Vocabulary(heap=heap[at], begins=np.concatenate([[0], ends]).astype(np.uint64), total=total)
+
+
+MOST_PAIRS: Final = 1 << 22
+"""Different pairs to count at once: with the space between them, some 130 MB."""
+
+BUCKETS: Final = 256
+"""Into how many buckets a range puts its pairs; as many of them are added up together as fit into memory."""
+
+PLACES: Final = 1 << 24
+"""Places of a range. A text of up to twice as many is one range, whose rare pairs need not be kept to be added up."""
+
+_PAIRS_AT_ONCE: Final = 1 << 20  # put into buckets
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceRange:
+    """Some places of a file of numbers.
+
+    Attributes
+    ----------
+    path
+        The file.
+    number
+        Which of its ranges it is.
+    first, count
+        Which places.
+    last
+        Whether there are no places after it.
+    """
+
+    path: str
+    number: int
+    first: int
+    count: int
+    last: bool
+
+    def __str__(self) -> str:
+        return f"{Path(self.path).name}, places {self.first + 1:,} to {self.first + self.count:,}"
+
+
+def place_ranges(source: Path) -> list[PlaceRange]:
+    """Cut a file of numbers into ranges of places, the last one shorter, whoever is to count them."""
+    count = source.stat().st_size // np.dtype(np.uint32).itemsize
+    size = PLACES if count > 2 * PLACES else max(count, 1)
+    return [
+        PlaceRange(str(source), number, first, min(size, count - first), last=first + size >= count)
+        for number, first in enumerate(range(0, count, size))
+    ]
+
+
+class PairsCounted(NamedTuple):
+    """What came of a range."""
+
+    sizes: list[int]
+    """How many pairs each bucket has."""
+    job: str
+    """What its part depends on."""
+    reused: bool
+    """Whether it was counted before."""
+
+
+@dataclass(frozen=True, slots=True)
+class CountPairs:
+    """Makes a part of a range: its pairs by bucket, and how often each was seen.
+
+    Attributes
+    ----------
+    parts, name
+        Where parts go, and how their names begin.
+    job
+        What the numbers depend on.
+    usable
+        Numbers below this one make pairs.
+    least
+        Pairs seen less often are left out: 1 if those of other ranges are to be added.
+    """
+
+    parts: Parts
+    name: str
+    job: str
+    usable: int
+    least: int
+
+    def __call__(self, places: PlaceRange, _state: None) -> PairsCounted:
+        """Count a range, unless that was done before."""
+        self.parts.check_reachable()
+        name = f"{self.name}-{places.number}"
+        job = job_of(self.job, self.usable, self.least, places.first, places.count, BUCKETS)
+        if (found := self.parts.finished(name, job)) is not None:
+            return _counted(found.array("begins"), job, reused=True)
+        firsts, seconds, counts = self._pairs(places)
+        bucket = _buckets(firsts, seconds)
+        order = np.argsort(bucket, kind="stable")
+        begins = np.concatenate([[0], np.cumsum(np.bincount(bucket, minlength=BUCKETS))]).astype(np.uint64)
+        # One after the other: there may be as many pairs as places.
+        firsts, seconds, counts = firsts[order], seconds[order], counts[order]
+        self.parts.write(name, job, {}, {"firsts": firsts, "seconds": seconds, "counts": counts, "begins": begins})
+        return _counted(begins, job, reused=False)
+
+    def _pairs(self, places: PlaceRange) -> tuple[Numbers, Numbers, Numbers]:
+        """Return the pairs of a range; what counted them is gone then."""
+        counter = kernels.PairCounter(self.usable, self.least, MOST_PAIRS)
+        more = True
+        while more:
+            for numbers in chunks(Path(places.path), places.first, places.count, overlap=1):
+                counter.add(numbers)
+            more = counter.finish_pass()
+        firsts, seconds, counts = counter.pairs()
+        return firsts, seconds, counts.astype(np.uint32)  # a range has no more places
+
+
+def _counted(begins: Counts, job: str, *, reused: bool) -> PairsCounted:
+    return PairsCounted([int(size) for size in np.diff(begins)], job, reused)
+
+
+def _buckets(firsts: Numbers, seconds: Numbers) -> NDArray[np.uint8]:
+    """Return the bucket of each pair, little by little since the numbers in between take more room."""
+    found = np.empty(len(firsts), np.uint8)
+    for begin in range(0, len(firsts), _PAIRS_AT_ONCE):
+        end = begin + _PAIRS_AT_ONCE
+        found[begin:end] = bucket_of(firsts[begin:end], seconds[begin:end])
+    return found
+
+
+def bucket_of(firsts: Numbers, seconds: Numbers) -> NDArray[np.uint8]:
+    """Return the bucket of each pair, which has nothing to do with its place in a counter's table."""
+    mixed = firsts.astype(np.uint64) * np.uint64(0xC2B2AE3D27D4EB4F) ^ seconds * np.uint64(0x165667B19E3779F9)
+    return (mixed >> np.uint64(40)).astype(np.uint8)
+
+
+@dataclass(frozen=True, slots=True)
+class BucketRange:
+    """Some buckets of all ranges.
+
+    Attributes
+    ----------
+    number
+        Which range of buckets it is.
+    first, end
+        Which buckets.
+    pairs
+        How many pairs they have in all ranges, each counted wherever it is.
+    """
+
+    number: int
+    first: int
+    end: int
+    pairs: int
+
+    def __str__(self) -> str:
+        return f"buckets {self.first + 1} to {self.end}"
+
+
+def bucket_ranges(sizes: Sequence[Sequence[int]], most: int) -> list[BucketRange]:
+    """Put neighbouring buckets together as long as they have no more than ``most`` pairs.
+
+    Examples
+    --------
+    >>> [str(each) for each in bucket_ranges([[2, 1, 4, 0], [1, 1, 5, 0]], 5)]
+    ['buckets 1 to 2', 'buckets 3 to 3', 'buckets 4 to 4']
+    """
+    ranges: list[BucketRange] = []
+    first = pairs = 0
+    totals = np.sum(sizes, axis=0).tolist()
+    for bucket, size in enumerate([*totals, most + 1]):
+        if bucket > first and pairs + size > most:
+            ranges.append(BucketRange(len(ranges), first, bucket, pairs))
+            first, pairs = bucket, 0
+        pairs += size
+    return ranges
+
+
+@dataclass(frozen=True, slots=True)
+class SumPairs:
+    """Makes a part of some buckets: the pairs that are frequent in all ranges together.
+
+    Attributes
+    ----------
+    parts, name, usable
+        As for `CountPairs`.
+    counted, ranges
+        How the names of the ranges' parts begin, and what each depends on.
+    least
+        How frequent is frequent.
+    """
+
+    parts: Parts
+    name: str
+    usable: int
+    counted: str
+    ranges: tuple[str, ...]
+    least: int
+
+    def __call__(self, buckets: BucketRange, _state: None) -> str:
+        """Add up some buckets, unless that was done before, and return what the part depends on."""
+        self.parts.check_reachable()
+        name = f"{self.name}-{buckets.number}"
+        job = job_of(self.ranges, self.least, buckets.first, buckets.end)
+        if self.parts.finished(name, job) is not None:
+            return job
+        counter = kernels.PairCounter(self.usable, self.least, MOST_PAIRS)
+        more = True
+        while more:
+            for number, made_from in enumerate(self.ranges):
+                part = self.parts.open(f"{self.counted}-{number}", made_from)
+                begins = part.array("begins")
+                first, end = int(begins[buckets.first]), int(begins[buckets.end])
+                # The whole part was looked at when it was found or made; here it would be for every bucket.
+                counter.add_counted(*(part.unchecked(name)[first:end] for name in ("firsts", "seconds", "counts")))
+            more = counter.finish_pass()
+        firsts, seconds, counts = counter.pairs()
+        self.parts.write(name, job, {}, {"firsts": firsts, "seconds": seconds, "counts": counts})
+        return job
+
+
+def count_order(
+    source: Path,
+    below: Level,
+    least: int,
+    parts: Parts,
+    job: str,
+    engine: Engine,
+    tell: Tell | None = None,
+    count: Callable[[bool], object] = lambda _reused: None,
+) -> Level:
+    """Count the n-grams of the next order, and keep those seen at least ``least`` times.
+
+    Parameters
+    ----------
+    source
+        The numbers of the (n−1)-grams.
+    below
+        Those (n−1)-grams.
+    least
+        How frequent is frequent; not less than it was below.
+    parts, job
+        Where parts go, and what the numbers depend on.
+    engine
+        Where to work.
+    tell
+        Told how many more places have been gone through.
+    count
+        Told of each part whether it had been made before.
+    """
+    order = below.order + 1
+    usable = below.at_least(least)
+    ranges = place_ranges(source)
+    name = f"pairs-{order}"
+    work = CountPairs(parts, name, job, usable, least if len(ranges) == 1 else 1)
+    counted = [found for _, found in engine.map(work, ranges, progress=_teller(tell))]
+    for found in counted:
+        count(found.reused)
+    jobs = [found.job for found in counted]
+    if len(ranges) > 1:
+        buckets = bucket_ranges([found.sizes for found in counted], MOST_PAIRS)
+        adding = SumPairs(parts, f"sums-{order}", usable, name, tuple(jobs), least)
+        name, jobs = adding.name, [made_from for _, made_from in engine.map(adding, buckets)]
+    named = [(f"{name}-{number}", made_from) for number, made_from in enumerate(jobs)]
+    firsts, seconds = _joined(parts, named, "firsts"), _joined(parts, named, "seconds")
+    counts = _joined(parts, named, "counts").astype(np.uint64)
+    # Not the order of tables and buckets, which depends on how the text was cut.
+    by_count = np.lexsort((seconds, firsts, -counts.astype(np.int64)))
+    return Level(order=order, counts=counts[by_count], firsts=firsts[by_count], seconds=seconds[by_count])
+
+
+def _teller(tell: Tell | None) -> Callable[[PlaceRange], object] | None:
+    return None if tell is None else lambda places: tell(places.count)
+
+
+def _joined(parts: Parts, named: Iterable[tuple[str, str]], name: str) -> Numbers:
+    found: Numbers = np.concatenate([parts.open(part, job).array(name) for part, job in named])
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class EncodePairs:
+    """Makes a part of a range: the numbers of an order's n-grams, given those of the order below.
+
+    Attributes
+    ----------
+    parts, name
+        Where parts go, and how their names begin.
+    job
+        What the numbers and the order depend on.
+    """
+
+    parts: Parts
+    name: str
+    job: str
+
+    def __call__(self, places: PlaceRange, index: kernels.PairIndex) -> str:
+        """Encode a range, unless that was done before, and return what the part depends on."""
+        self.parts.check_reachable()
+        name = f"{self.name}-{places.number}"
+        job = job_of(self.job, places.first, places.count)
+        if self.parts.finished(name, job) is not None:
+            return job
+        with writing(self.parts.numbers(name)) as write:
+            for numbers in chunks(Path(places.path), places.first, places.count, overlap=1):
+                output = np.empty(len(numbers) - 1, np.uint32)
+                index.encode(numbers, output)
+                write(output)
+            if places.last:  # which nothing follows: the end of a sentence
+                write(np.array([SENTENCE_END], np.uint32))
+        self.parts.write(name, job, {"checksum": checksum_of(self.parts.numbers(name))}, {})
+        return job
+
+
+def load_index(parts: Parts, name: str, job: str) -> kernels.PairIndex:
+    """Return what finds the n-grams of an order that was written."""
+    part = parts.open(name, job)
+    return kernels.PairIndex(part.array("firsts"), part.array("seconds"))
+
+
+def encode_order(
+    source: Path, target: Path, order: int, level: str, parts: Parts, job: str, engine: Engine, tell: Tell | None = None
+) -> None:
+    """Write the numbers of an order's n-grams, given those of the order below.
+
+    Parameters
+    ----------
+    source, target
+        The numbers that there are, and where the new ones go.
+    order, level
+        Which order, and the part with its n-grams.
+    parts, job, engine, tell
+        As for `count_order`.
+    """
+    work = EncodePairs(parts, f"coded-{order}", job)
+    index = partial(load_index, parts, level, job)
+    coded = []
+    for places, made_from in engine.map(work, place_ranges(source), state=index, progress=_teller(tell)):
+        name = f"{work.name}-{places.number}"
+        parts.open(name, made_from)
+        coded.append(parts.numbers(name))
+    if len(coded) == 1:
+        coded[0].replace(target)
+        return
+    with writing(target) as write:
+        for part in coded:
+            for numbers in chunks(part):
+                write(numbers)
+
+
+class Counted(NamedTuple):
+    """What was counted in a corpus."""
+
+    vocabulary: Vocabulary
+    """Its words."""
+    levels: list[Level]
+    """Its n-grams of all orders."""
+    checksums: dict[int, str]
+    """Of the corpus as numbers, for each order that is trained."""
+    corpus: list[tuple[str, str]]
+    """What tells the corpus from another, as `fingerprints` says."""
+
+
+def count_corpus(
+    corpus: Sequence[PathLike], folder: Folder, options: TrainingOptions, engine: Engine, shown: Bars, cache: Cache
+) -> Counted:
+    """Count words and n-grams, and write the corpus as numbers to the folder of a training.
+
+    Parameters
+    ----------
+    corpus
+        Files of one sentence per line.
+    folder
+        Where everything goes; workers must find it under the same path. What an earlier count finished there is used.
+    options
+        Which n-grams count, how text becomes words, and how frequent is frequent.
+    engine
+        Where to work; no number depends on it.
+    shown
+        Shows how far it is.
+    cache
+        Told how many parts were made before.
+
+    Raises
+    ------
+    DataError
+        If the corpus cannot be read, or is too small for the options.
+    UsageError
+        If the folder cannot be written.
+    """
+    count = _Count(corpus, folder, options, engine, shown, cache, folder.parts())
+    vocabulary = count.words()
+    for order in range(2, options.orders[-1] + 1):
+        count.check_listed()
+        count.ngrams(order)
+    count.check_listed()
+    checksums = {order: count.checksums[order] for order in options.orders}
+    return Counted(vocabulary, count.levels, checksums, count.corpus)
+
+
+@dataclass(slots=True)
+class _Count:
+    """Goes from order to order; what each depends on is what those before it depend on, and a little more."""
+
+    _corpus: Sequence[PathLike]
+    _folder: Folder
+    _options: TrainingOptions
+    _engine: Engine
+    _shown: Bars
+    _cache: Cache
+    _parts: Parts
+    _job: str = ""
+    levels: list[Level] = field(default_factory=list)
+    checksums: dict[int, str] = field(default_factory=dict)
+    corpus: list[tuple[str, str]] = field(default_factory=list)
+
+    def words(self) -> Vocabulary:
+        """Count words."""
+        least = self._options.least_count(1)
+        ranges = text_ranges(self._corpus)
+        found = None
+        # What comes through a pipe can only be compared by reading it.
+        if self._parts.path(_coded(1)).exists() and not any(text.comes_once for text in ranges):
+            tell = self._shown.stage("comparing", len(ranges), " ranges")
+            contents = contents_of(ranges, self._engine, tell)
+            self.corpus = fingerprints(ranges, contents)
+            self._job = job_of(jobs_of(ranges, contents, self._options), least)
+            found = self._finished(1)
+        reused = found is not None and self._is_encoded(1)
+        if reused:
+            self._cache.count(len(ranges), len(ranges))
+        if found is None or not reused:
+            tell = self._shown.stage("reading", None, " words")
+            read = read_ranges(ranges, self._parts, self._options, self._engine, tell)
+            self._cache.count(sum(each.reused for each in read), len(read))
+            self.corpus = fingerprints(ranges, [each.content for each in read])
+            jobs = [each.job for each in read]
+            self._job = job_of(jobs, least)
+            vocabulary, level = merge_words(self._parts, jobs, self._folder.numbers(1), least)
+            self._check_size(vocabulary.total)
+            more: dict[str, NDArray[Any]] = {"heap": vocabulary.heap, "begins": vocabulary.begins}
+            found = self._write(level, {"total": vocabulary.total}, more)
+            self._finish(1)
+            self._remove("words")
+        self._add_level(1, found)
+        vocabulary = Vocabulary(heap=found.array("heap"), begins=found.array("begins"), total=found.header["total"])
+        vocabulary.check(len(self.levels[0].counts))
+        return vocabulary
+
+    def ngrams(self, order: int) -> None:
+        """Count the n-grams of the next order."""
+        least = self._options.least_count(order)
+        before = job_of(self._job, self.checksums[order - 1])
+        self._job = job_of(before, order, least)
+        source = self._folder.numbers(order - 1).absolute()
+        places = source.stat().st_size // 4
+        if (found := self._finished(order)) is not None:
+            self._cache.count(1)
+        else:
+            tell = self._shown.stage(f"counting, order {order}", places, " words")
+            found = self._write(
+                count_order(source, self.levels[-1], least, self._parts, before, self._engine, tell, self._cache.count)
+            )
+        self._remove(f"pairs-{order}", f"sums-{order}")
+        if self._is_encoded(order):
+            self._cache.count(1)
+        else:
+            tell = self._shown.stage(f"encoding, order {order}", places, " words")
+            target = self._folder.numbers(order)
+            encode_order(source, target, order, _level_part(order), self._parts, self._job, self._engine, tell)
+            self._finish(order)
+            self._cache.count(0)
+        self._remove(f"coded-{order}")
+        self._add_level(order, found)
+
+    def check_listed(self) -> None:
+        """Refuse a vocabulary that has nothing in one of its orders."""
+        for order, count in zip(self._options.orders, self._options.min_count, strict=True):
+            if order <= len(self.levels) and self.levels[order - 1].at_least(count) == 0:
+                what = "word" if order == 1 else f"n-gram of {order} words"
+                if order == 1:
+                    self._folder.remove()  # other text or another least count has other words
+                raise DataError(
+                    f"no {what} was seen {count} times or more, so order {order} is empty; "
+                    f"give more text, or a smaller min-count than {count} for order {order}"
+                )
+
+    def _check_size(self, total: int) -> None:
+        if total > self._options.window:
+            return
+        if not self._parts.path(_coded(1)).exists():  # of earlier text, such as a pipe that has nothing this time
+            self._folder.remove()
+        names = ", ".join(map(name_of, self._corpus))
+        if total == 0:
+            raise DataError(f"{names} holds no words; give text, one sentence per line")
+        raise DataError(
+            f"{names} has {total} words, no more than the window of {self._options.window}; "
+            "give more text, or a smaller window"
+        )
+
+    def _finished(self, order: int) -> ArrayFile | None:
+        return self._parts.finished(_level_part(order), self._job)
+
+    def _is_encoded(self, order: int) -> bool:
+        found = self._parts.finished(_coded(order), self._job)
+        if found is not None:
+            self.checksums[order] = found.header["checksum"]
+        return found is not None
+
+    def _write(
+        self, level: Level, header: Mapping[str, Any] | None = None, more: Mapping[str, NDArray[Any]] | None = None
+    ) -> ArrayFile:
+        arrays: dict[str, NDArray[Any]] = {"counts": level.counts, "firsts": level.firsts, "seconds": level.seconds}
+        self._parts.write(_level_part(level.order), self._job, header or {}, {**arrays, **(more or {})})
+        return self._parts.open(_level_part(level.order), self._job)
+
+    def _finish(self, order: int) -> None:
+        """Note that an order is there as numbers."""
+        self.checksums[order] = MappedNumbers(self._folder.numbers(order)).checksum()
+        self._parts.write(_coded(order), self._job, {"checksum": self.checksums[order]}, {})
+
+    def _add_level(self, order: int, found: ArrayFile) -> None:
+        counts, firsts, seconds = (found.array(name) for name in ("counts", "firsts", "seconds"))
+        level = Level(order=order, counts=counts, firsts=firsts, seconds=seconds)
+        level.check(len(self.levels[-1].counts) if self.levels else 0)
+        self.levels.append(level)
+
+    def _remove(self, *names: str) -> None:
+        """Remove parts that are no longer needed."""
+        for name in names:
+            for part in self._folder.path.glob(f"{name}-*"):
+                part.unlink(missing_ok=True)
+
+
+def _level_part(order: int) -> str:
+    """Return the name of the part with an order's n-grams."""
+    return f"level-{order}"
+
+
+def _coded(order: int) -> str:
+    """Return the name of the part whose numbers are the text as an order's n-grams."""
+    return f"order-{order}"
