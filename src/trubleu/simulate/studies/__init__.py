@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from trubleu.simulate.studies.coverage import CoverageRow, CoverageStudy, coverage_study
+from trubleu.simulate.studies.models import ModelRow, ModelStudy, model_study
 from trubleu.simulate.studies.order import OrderRow, OrderStudy, SystemRow, order_study
 from trubleu.simulate.studies.pool import (
     Condition,
@@ -21,6 +22,8 @@ __all__ = [
     "Condition",
     "CoverageRow",
     "CoverageStudy",
+    "ModelRow",
+    "ModelStudy",
     "OrderRow",
     "OrderStudy",
     "Pool",
@@ -32,6 +35,7 @@ __all__ = [
     "draw_ratings",
     "make_conditions",
     "make_pool",
+    "model_study",
     "order_study",
     "pool_of",
     "power_study",
