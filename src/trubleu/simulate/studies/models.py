@@ -187,7 +187,7 @@ def model_study(
                     values[there], by_people[there], errors=errors[there], groups=groups[there].tolist(), seed=seed
                 )
                 worth = curve.predict(values)
-                inside = float((np.abs(worth - truth)[~there] <= _TWO_SIDED * curve.error).mean())
+                inside = float((np.abs(worth - truth) <= _TWO_SIDED * curve.predict_errors(values))[~there].mean())
                 ways.append(_Way(name, number, "joint", np.where(there, by_people, worth), inside, won))
     told = steps("scoring", len(ways) * len(pool.outputs))
     scored = [
