@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
@@ -462,6 +463,33 @@ def test_texts_leave_the_machine_only_where_that_is_confirmed(folder: Path, caps
     assert (
         "--send-to other.invalid is not the host of --url, model.invalid; nothing was sent" in capsys.readouterr().err
     )
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"), [("no\n", "trubleu: nothing was sent to model.invalid\n"), ("y\n", "trubleu: it was asked\n")]
+)
+def test_a_terminal_is_asked(folder: Path, monkeypatch: pytest.MonkeyPatch, answer: str, said: str) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    def rate(*_arguments: object, **_options: object) -> None:
+        raise EndpointError("it was asked")
+
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stdin", Terminal(answer))
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setattr("trubleu.rating.model_rater.rate_with_model", rate)
+    assert main(["rate", "model", str(folder), "--url", "https://model.invalid/v1", "--model", "m", "--quiet"]) == 2
+    assert shown.getvalue() == f"Send the texts of 4 items to model.invalid? [y/N] {said}"
+
+
+@in_a_file
+def test_no_proxy_sees_what_stays_on_this_machine(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    with served() as server:
+        assert rate_with_model(make(2), asking(server, retries=0)).rated == 2
 
 
 def test_ctrl_c_keeps_what_is_done(folder: Path) -> None:

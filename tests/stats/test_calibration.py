@@ -45,6 +45,9 @@ def test_the_curve_is_that_of_the_formula(rows: list[tuple[float, float, float]]
     assert min(y) - 1e-9 <= found.y.min() <= found.y.max() <= max(y) + 1e-9
     assert found.predict([-100, 100]).tolist() == [found.y[0], found.y[-1]]
     assert found.explained <= 1
+    assert len(found.errors) == len(found.edges) + 1
+    assert (found.predict_errors(x) >= 0).all()
+    assert (np.diff(found.edges) > 0).all()
     # Only the order of the model's values matters.
     stretched = calibrate([math.exp(value) for value in x], y, weights=weights)
     assert stretched.y.tolist() == pytest.approx(found.y.tolist())
@@ -69,6 +72,25 @@ def test_bias_goes_and_the_error_is_right(seed: int) -> None:
     assert abs(off.mean()) < 3 * found.common
     assert found.error == pytest.approx(math.sqrt((off**2).mean()), rel=0.15)
     assert 0.6 < found.explained < 1
+
+
+def test_the_error_is_that_of_texts_with_such_a_value() -> None:
+    draw = np.random.default_rng(3)
+
+    def some(number: int) -> tuple[np.ndarray, np.ndarray]:
+        truth = draw.uniform(-1, 1, number)
+        return truth + draw.normal(0, 1, number) * np.where(np.abs(truth) < 0.4, 0.15, 0.03), truth
+
+    found = calibrate(*some(600))
+    model, truth = some(4000)
+    off, errors = found.predict(model) - truth, found.predict_errors(model)
+    assert len(found.errors) == len(found.edges) + 1 == 5
+    middle, ends = np.abs(found.predict(model)) < 0.3, np.abs(found.predict(model)) > 0.7
+    for part in (middle, ends):
+        assert errors[part].mean() == pytest.approx(math.sqrt((off[part] ** 2).mean()), rel=0.4)
+    assert errors[middle].mean() > 1.5 * errors[ends].mean()
+    assert (np.abs(off) <= 1.96 * errors).mean() == pytest.approx(0.95, abs=0.025)
+    assert math.sqrt((errors**2).mean()) == pytest.approx(found.error, rel=0.1)
 
 
 def test_a_model_that_knows_nothing_explains_nothing() -> None:

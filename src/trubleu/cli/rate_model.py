@@ -20,8 +20,6 @@ examples:
 A key is read from OPENAI_API_KEY. What is rated is kept at once, and the same command goes on from there.
 """
 
-_LOCAL = ("localhost", "127.0.0.1", "::1")
-
 
 def add_model_parser(commands: argparse._SubParsersAction[Any]) -> None:
     """Add ``rate model``."""
@@ -133,7 +131,7 @@ def _confirm(host: str | None, options: ModelOptions, items: int) -> None:
 
     if host is not None and host != options.host:
         raise UsageError(f"--send-to {host} is not the host of --url, {options.host}; nothing was sent")
-    if host is not None or options.host in _LOCAL or not items:
+    if host is not None or options.is_local or not items:
         return
     if sys.stdin.isatty() and sys.stderr.isatty():
         sys.stderr.write(f"Send the texts of {counted(items, 'item')} to {options.host}? [y/N] ")

@@ -158,8 +158,23 @@ examples:
 """
 
 
+MODELS_EPILOG: Final = """\
+examples:
+  trubleu simulate models
+  trubleu simulate models --model mild=bias:1,noise:0.5 --model guesses=slope:0,noise:4 --rated 1,3,all
+"""
+
+MODELS: Final = (
+    "good=noise:0.5",
+    "mild=noise:0.5,bias:1",
+    "timid=noise:0.5,slope:0.4",
+    "likes-long=noise:0.5,length:1",
+    "guesses=noise:4,slope:0",
+)
+
+
 def add_study_parsers(commands: argparse._SubParsersAction[Any]) -> None:
-    """Add the three commands."""
+    """Add the four commands."""
     power = _parser(
         commands,
         "power",
@@ -211,6 +226,37 @@ def add_study_parsers(commands: argparse._SubParsersAction[Any]) -> None:
     add_number(order.add_argument_group("test sets"), "--sets", 1_000, "test sets per condition")
     _add_world(order, resamples=False)
     add_output_options(order)
+
+    models = _parser(
+        commands,
+        "models",
+        "what are ratings by a model worth beside people's?",
+        "Weigh references by people, by models of known bias and noise, and by both, with the same calibration and "
+        "test as in a real study. The table shows how far weights are from the truth, how many 95 % intervals hold it, "
+        f"and how well systems are ordered with them. {ONE_WORLD}",
+        MODELS_EPILOG,
+    )
+    models.set_defaults(run=run_models)
+    _add_systems(models, "repeat for more")
+    varied = models.add_argument_group("conditions")
+    varied.add_argument(
+        "--model",
+        action="append",
+        metavar="NAME=SPEC",
+        help="a model (repeat for more), as noise:0.5,bias:1: the standard deviation of its error, what it gives too "
+        "much, its slope (below 1 it keeps to the middle), and length, what it gives more to texts of twice the length "
+        f"(default: {' '.join(MODELS)})",
+    )
+    varied.add_argument(
+        "--rated", default=f"1,3,{ALL}", metavar="N,…", help=f"texts per segment that people rate (1,3,{ALL})"
+    )
+    varied.add_argument("--raters", type=int, default=3, metavar="N", help="people who rate each of these (3)")
+    varied.add_argument("--segments", default="200", metavar="N", help="segments of a test set (200)")
+    varied.add_argument("-m", "--metric", action="append", metavar="METRIC", help="one that takes weights (dbleu-2)")
+    varied.add_argument("--sets", type=int, default=500, metavar="N", help="test sets (500)")
+    _add_world(models, resamples=False)
+    models.set_defaults(pool=1_000)
+    add_output_options(models)
 
 
 def _parser(
@@ -299,6 +345,42 @@ def study(options: argparse.Namespace) -> None:
     write_output(options, show(made, options.format, options.digits))
 
 
+def run_models(options: argparse.Namespace) -> None:
+    """Weigh references by people, by models, and by both."""
+    from trubleu.execution.progress import Bars
+    from trubleu.optional_deps import needed
+    from trubleu.render.studies import render_models
+    from trubleu.simulate.model_study import model_study
+    from trubleu.simulate.raters import Habits, read_models
+    from trubleu.simulate.studies import MOST_REFERENCES
+    from trubleu.simulate.world import SYSTEMS
+
+    needed("scipy", "calibrating a model", "trubleu[model]")
+    sizes = _checked(options)
+    if len(sizes) != 1 or len(options.metric or ["dbleu-2"]) != 1:
+        raise UsageError("simulate models takes one number of segments and one metric; leave the others out")
+    models = read_models(options.model or MODELS)
+    rated = _numbers("rated", options.rated, {ALL: MOST_REFERENCES})
+    habits = Habits(noise=options.noise, bias=options.bias, lazy=options.lazy)
+    systems = read_systems(options.responders, need_names=False) if options.responders else SYSTEMS
+    with Bars(quiet=options.quiet) as bars:
+        study = model_study(
+            _pool(options, systems, bars),
+            models,
+            rated=rated,
+            raters=options.raters,
+            metric=(options.metric or ["dbleu-2"])[0],
+            segments=sizes[0],
+            sets=options.sets,
+            habits=habits,
+            crowd=options.crowd,
+            seed=options.seed,
+            threads=options.threads,
+            steps=bars.stage,
+        )
+    write_output(options, render_models(study, options.format, options.digits))
+
+
 def _checked(options: argparse.Namespace) -> list[int]:
     """Refuse, before any work is done, what could not be printed or makes no study; return the sizes of test sets."""
     from trubleu.simulate.studies import check_numbers, check_whole
@@ -315,6 +397,8 @@ def _checked(options: argparse.Namespace) -> list[int]:
         if name in options:
             check_whole(name, getattr(options, name), 1)
     check_whole("seed", options.seed, 0, 2**32 - 1)
+    check_whole("top", options.top, 1, 10_000)
+    check_whole("random", options.random, 0, 10_000)
     if "resamples" in options:
         at_least_one(options.resamples, "resamples")
     if "confidence" in options:
@@ -324,12 +408,9 @@ def _checked(options: argparse.Namespace) -> list[int]:
 
 def _scored(options: argparse.Namespace, systems: Mapping[str, str], bars: Bars) -> tuple[Pool, Sequence[Scored]]:
     """Make the pool, let people rate its candidates, and score it under all conditions."""
-    from trubleu.simulate import World
     from trubleu.simulate.raters import Habits
-    from trubleu.simulate.studies import check_whole, draw_ratings, make_conditions, make_pool, score_pool
+    from trubleu.simulate.studies import draw_ratings, make_conditions, score_pool
 
-    check_whole("top", options.top, 1, 10_000)
-    check_whole("random", options.random, 0, 10_000)
     most = options.top + 2 + options.random
     references = _numbers("references", options.references, {ALL: most})
     if max(references) > most:
@@ -342,16 +423,7 @@ def _scored(options: argparse.Namespace, systems: Mapping[str, str], bars: Bars)
     habits = Habits(noise=options.noise, bias=options.bias, lazy=options.lazy)
     if max(raters) > options.crowd:
         raise UsageError(f"{max(raters)} raters per text cannot come from a crowd of {options.crowd}; raise --crowd")
-    pool = make_pool(
-        World(seed=options.seed),
-        systems,
-        segments=options.pool,
-        corpus=options.corpus,
-        top=options.top,
-        random=options.random,
-        threads=options.threads,
-        steps=bars.stage,
-    )
+    pool = _pool(options, systems, bars)
     needed = max((each.raters for each in conditions if each.raters), default=1)
     ratings = draw_ratings(
         pool,
@@ -362,6 +434,22 @@ def _scored(options: argparse.Namespace, systems: Mapping[str, str], bars: Bars)
         progress=bars.stage("rating", pool.candidates.count, " texts"),
     )
     return pool, score_pool(pool, conditions, ratings, threads=options.threads, steps=bars.stage)
+
+
+def _pool(options: argparse.Namespace, systems: Mapping[str, str], bars: Bars) -> Pool:
+    from trubleu.simulate import World
+    from trubleu.simulate.studies import make_pool
+
+    return make_pool(
+        World(seed=options.seed),
+        systems,
+        segments=options.pool,
+        corpus=options.corpus,
+        top=options.top,
+        random=options.random,
+        threads=options.threads,
+        steps=bars.stage,
+    )
 
 
 def _numbers(name: str, written: str, words: Mapping[str, int] | None = None) -> list[int]:

@@ -204,7 +204,7 @@ class PreparedFile:
         if "weight_errors" not in self._file.lengths:
             return None
         errors = self._file.array("weight_errors")
-        return self._sound(lambda: checked_errors(errors, len(errors)))
+        return self._file.sound(lambda: checked_errors(errors, len(errors)))
 
     @property
     def ratings(self) -> None:

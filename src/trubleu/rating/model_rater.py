@@ -134,6 +134,11 @@ class ModelOptions:
         return urlsplit(self.url).hostname or ""
 
     @property
+    def is_local(self) -> bool:
+        """Whether texts stay on this machine."""
+        return self.host in ("localhost", "127.0.0.1", "::1")
+
+    @property
     def heat(self) -> float:
         """The temperature that is asked for."""
         return self.temperature if self.temperature is not None else float(self.repeat > 1)
@@ -522,8 +527,8 @@ class _Run:
         """Ask about items, several at once, until all are done or something stops it."""
         options = self._options
         waiting = iter(items)
-        # Texts go to the address that was confirmed and nowhere else, whatever it answers.
-        transport = self._openai.DefaultAsyncHttpxClient(follow_redirects=False)
+        # Texts go to the address that was confirmed and nowhere else: no redirect, and no proxy for this machine.
+        transport = self._openai.DefaultAsyncHttpxClient(follow_redirects=False, trust_env=not options.is_local)
         async with self._openai.AsyncOpenAI(
             api_key=options.key or "none",
             base_url=options.url,

@@ -180,8 +180,9 @@ def joint_weights(
             stacklevel=3,
         )
     rest = [text for text in model if text not in people]
-    worth = found.predict([model[text] for text in rest])
-    made = {text: TextWeight(float(value), found.error, "model") for text, value in zip(rest, worth, strict=True)}
+    values = [model[text] for text in rest]
+    worth = zip(rest, found.predict(values).tolist(), found.predict_errors(values).tolist(), strict=True)
+    made = {text: TextWeight(value, error, "model") for text, value, error in worth}
     return {**people, **made}, found
 
 

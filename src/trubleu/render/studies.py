@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from trubleu.render.tables import FOR_PROGRAMS, Cell, Column, Table, record_table, render_tables
+from trubleu.simulate.model_study import ModelRow
 from trubleu.simulate.studies import LEVEL, CoverageRow, OrderRow, PowerRow, SystemRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from trubleu.simulate.model_study import ModelStudy
     from trubleu.simulate.studies import CoverageStudy, OrderStudy, PowerStudy
     from trubleu.simulate.world import WrittenWorld
 
@@ -183,6 +185,53 @@ def render_order(study: OrderStudy, format: str = "text", digits: int = 2) -> st
         *_extremes(study.rows[0].sets, (share for row in study.rows for share in (row.exact, row.best))),
     ]
     return render_tables([Table("", columns, rows), _systems(study)], format, digits, notes=notes)
+
+
+def render_models(study: ModelStudy, format: str = "text", digits: int = 2) -> str:  # noqa: A002
+    """Return a study of models in one of the formats of `trubleu.render.render_tables`.
+
+    Parameters
+    ----------
+    study
+        What `model_study` returns.
+    format
+        ``text``, ``markdown``, ``latex``, ``json`` or ``csv``.
+    digits
+        Decimals for people.
+    """
+    if format in FOR_PROGRAMS:
+        return render_tables([record_table("models", ModelRow, study.rows)], format)
+    columns = [
+        Column("weights"),
+        Column("model"),
+        Column("ratings", "ratings by people", "count"),
+        Column("off", "off by", "number", 3),
+        Column("bias", kind="signed", digits=3),
+        Column("coverage", "coverage, %", "number", 1),
+        Column("winning_rate", "ω", "number"),
+        Column("kendall", "Kendall's τ", "number", 3),
+        Column("exact", "all in order, %", "number", 1),
+    ]
+    rows = [
+        (
+            row.weights,
+            row.model or "–",
+            row.ratings,
+            row.off,
+            row.bias,
+            None if row.coverage is None else 100 * row.coverage,
+            row.winning_rate,
+            row.kendall,
+            100 * row.exact,
+        )
+        for row in study.rows
+    ]
+    notes = [
+        f"{study.texts:,} texts of {study.pool:,} segments; people rate some of them, {study.raters} ratings each.",
+        f"Orders by {study.metric} on {study.sets:,} test sets of {study.segments:,} segments; seed {study.seed}.",
+        "Off by: root mean square of weight less truth, which is what the whole crowd would say.",
+    ]
+    return render_tables([Table("", columns, rows)], format, digits, notes=notes)
 
 
 def _systems(study: OrderStudy) -> Table:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from random import Random
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from trubleu.data.weights import HIGHEST_RATING, LOWEST_RATING
 from trubleu.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +108,83 @@ class SimulatedRater:
         if self.lazy is not None:
             return draw.randint(LOWEST_RATING, HIGHEST_RATING)
         return min(HIGHEST_RATING, max(LOWEST_RATING, round(quality + self.bias + draw.gauss(0, self.noise))))
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedModel:
+    """A model that rates, of known bias and noise; asked again about a text, it says the same.
+
+    Attributes
+    ----------
+    noise
+        The standard deviation of its error, in points of the scale.
+    bias
+        How many points it gives more than is right.
+    slope
+        How much of the difference between good and bad it sees: 1 all of it, below it keeps to the middle.
+    length
+        How many points it gives more to a text that is twice as long as one of 30 characters.
+
+    Examples
+    --------
+    >>> SimulatedModel(noise=0, bias=0.5).score("", "fine", 3.2)
+    3.7
+    >>> SimulatedModel(noise=0, slope=0.5).score("", "fine", 5.0)
+    4.0
+    """
+
+    noise: float = 0.5
+    bias: float = 0.0
+    slope: float = 1.0
+    length: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.noise <= 100:
+            raise UsageError(f"the noise of a model must lie between 0 and 100, not {self.noise:g}")
+        for name in ("bias", "slope", "length"):
+            if not -100 <= getattr(self, name) <= 100:
+                raise UsageError(f"the {name} of a model must lie between -100 and 100, not {getattr(self, name):g}")
+
+    def score(self, place: str, text: str, quality: float) -> float:
+        """Return the score of a text at some place that is so good: a fraction on the scale."""
+        draw = Random(f"model/{place}/{text}")  # noqa: S311 - no secret
+        middle = (LOWEST_RATING + HIGHEST_RATING) / 2
+        favour = self.length * math.log2(max(len(text), 1) / 30) if self.length else 0.0
+        score = middle + self.slope * (quality - middle) + self.bias + favour + draw.gauss(0, self.noise)
+        return float(min(HIGHEST_RATING, max(LOWEST_RATING, score)))
+
+
+def read_models(written: Iterable[str]) -> dict[str, SimulatedModel]:
+    """Read models as the command line has them.
+
+    Raises
+    ------
+    UsageError
+        If one cannot be read, or two have one name.
+
+    Examples
+    --------
+    >>> read_models(["mild=bias:1,noise:0.5"])
+    {'mild': SimulatedModel(noise=0.5, bias=1.0, slope=1.0, length=0.0)}
+    """
+    models: dict[str, SimulatedModel] = {}
+    for text in written:
+        name, equals, spec = text.partition("=")
+        if not equals or not name or name in models:
+            raise UsageError(f"--model {text} must be NAME=SPEC, with a name of its own, as in mild=bias:1,noise:0.5")
+        habits: dict[str, float] = {}
+        for part in spec.split(","):
+            key, _, value = part.partition(":")
+            if key not in ("noise", "bias", "slope", "length") or key in habits:
+                raise UsageError(
+                    f"--model {text}: {key!r} must be noise, bias, slope or length, each once, as in bias:1,noise:0.5"
+                )
+            try:
+                habits[key] = float(value)
+            except ValueError:
+                raise UsageError(f"--model {text}: {value!r} is not a number; write {key}:0.5") from None
+        models[name] = SimulatedModel(**habits)
+    return models
 
 
 def simulated_raters(count: int, habits: Habits, *, seed: int = 1) -> list[SimulatedRater]:

@@ -188,7 +188,7 @@ class Pool:
         """Return how good a system truly is: the mean over all segments."""
         return float(self.output_qualities[system].mean())
 
-    def first(self, number: int, weights: NDArray[np.float64] | None = None) -> References:
+    def first(self, number: int, weights: NDArray[np.float64] | None = None, *, rated_only: bool = False) -> References:
         """Return the first candidates of each segment, or as many as it has.
 
         Parameters
@@ -197,11 +197,14 @@ class Pool:
             How many a segment.
         weights
             One for each candidate of the pool; without it all are alike.
+        rated_only
+            Leave out candidates whose weight is NaN.
         """
         offsets, counts = self.candidates.offsets, self.candidates.reference_counts()
         kept = np.arange(self.candidates.count) - np.repeat(offsets[:-1], counts) < number
         rated = self.candidates
         if weights is not None:
+            kept &= ~np.isnan(weights) | (not rated_only)
             rated = References(
                 rated.texts, offsets, weights, ids=rated.ids, messages=rated.messages, source="the simulated study"
             )
@@ -563,16 +566,22 @@ def score_pool(
     made = []
     for condition in conditions:
         weights = None if condition.raters is None else weights_of(ratings, condition.raters)
-        references = pool.first(condition.references, weights)
-        rows = {}
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "segments in .* without a reference of positive", CountedWarning)
-            for system, outputs in pool.outputs.items():
-                rows[system] = condition.metric.statistics(outputs, references, threads=threads)
-                told(1)
-            left_out = len(condition.metric.skipped(references)) / len(pool)
-        made.append(Scored(condition, rows, left_out))
+        made.append(score_references(pool, condition, pool.first(condition.references, weights), threads, told))
     return tuple(made)
+
+
+def score_references(
+    pool: Pool, condition: Condition, references: References, threads: int | None, told: Callable[[int], object]
+) -> Scored:
+    """Compute the statistics of all systems with some references."""
+    rows = {}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "segments in .* without a reference of positive", CountedWarning)
+        for system, outputs in pool.outputs.items():
+            rows[system] = condition.metric.statistics(outputs, references, threads=threads)
+            told(1)
+        left_out = len(condition.metric.skipped(references)) / len(pool)
+    return Scored(condition, rows, left_out)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

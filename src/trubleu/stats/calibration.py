@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 LEAST_TEXTS: Final = 20
 """Texts with both values that a calibration needs."""
 
+_PARTS: Final = 5  # of calibrated values, each with an error of its own
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
@@ -30,10 +32,14 @@ class Calibration:
     y: NDArray[np.float64]
     """What they are worth."""
     error: float
-    """The standard error of a calibrated value: how far people's true mean lies from it, on texts left out of the fit.
+    """The standard error of calibrated values: how far people's true means lie from them, on texts left out of the fit.
 
     The noise of people's own values is taken off.
     """
+    edges: NDArray[np.float64]
+    """Calibrated values between which the error is taken to be the same."""
+    errors: NDArray[np.float64]
+    """The standard error below the first edge, between two, and above the last: it is often smaller at the ends."""
     common: float
     """The part of the error that all calibrated values share, as they come from one curve: it does not average out."""
     explained: float
@@ -47,6 +53,10 @@ class Calibration:
     def predict(self, x: ArrayLike) -> NDArray[np.float64]:
         """Return what values of the model are worth: on lines between those of the fit, outside as its ends."""
         return np.interp(np.asarray(x, dtype=np.float64), self.x, self.y)
+
+    def predict_errors(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Return the standard errors of what values of the model are worth."""
+        return self.errors[np.searchsorted(self.edges, self.predict(x), side="right")]
 
 
 def calibrate(
@@ -111,19 +121,37 @@ def calibrate(
         out = part == fold
         left_out[out] = np.interp(known[out], *_fit(known[~out], target[~out], share[~out]))
         middle[out] = np.average(target[~out], weights=share[~out])
-    squares = float(np.average((target - left_out) ** 2, weights=share))
+    residuals = (target - left_out) ** 2
+    squares = float(np.average(residuals, weights=share))
     spread = float(np.average((target - middle) ** 2, weights=share))
     # No less than what so many texts can show.
     least = squares / number
     knots = _fit(known, target, share)
+    error = math.sqrt(max(squares - float(np.average(noise**2, weights=share)), least))
+    edges, local = _by_value(left_out, residuals, share)
     return Calibration(
         x=knots[0],
         y=knots[1],
-        error=math.sqrt(max(squares - float(np.average(noise**2, weights=share)), least)),
+        error=error,
+        edges=edges,
+        # The noise of people varies as the error does, so that one factor serves both.
+        errors=error * np.sqrt(np.maximum(local, least) / squares) if squares > 0 else np.zeros(len(local)),
         common=math.sqrt(least),
         explained=1.0 - squares / spread if spread > 0 else 0.0,
         texts=number,
     )
+
+
+def _by_value(
+    values: NDArray[np.float64], residuals: NDArray[np.float64], weights: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return edges between parts of about as many texts each, and the mean squared residual of every part."""
+    number = min(_PARTS, len(values) // LEAST_TEXTS)
+    edges = np.unique(np.quantile(values, np.arange(1, number) / number))
+    edges = edges[edges > values.min()]
+    part = np.searchsorted(edges, values, side="right")
+    total = np.bincount(part, weights, minlength=len(edges) + 1)
+    return edges, np.bincount(part, weights * residuals, minlength=len(edges) + 1) / total
 
 
 def checked(values: ArrayLike, name: str) -> NDArray[np.float64]:

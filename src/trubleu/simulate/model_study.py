@@ -1,0 +1,241 @@
+"""What a model that rates beside people is worth: weights, their intervals, and the order of systems."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from trubleu.errors import UsageError
+from trubleu.execution.progress import no_steps
+from trubleu.simulate.studies import (
+    CROWD,
+    MOST_REFERENCES,
+    check_numbers,
+    check_whole,
+    draw_ratings,
+    make_conditions,
+    order_study,
+    score_references,
+    weights_of,
+)
+from trubleu.stats import alternative_annotator_test, calibrate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from trubleu.execution.progress import Steps
+    from trubleu.simulate.raters import Habits, SimulatedModel
+    from trubleu.simulate.studies import Pool
+
+_TWO_SIDED: Final = 1.959964  # of the normal distribution, for 95 %
+_TESTED: Final = 100  # texts that the people of the alternative annotator test rate
+_TESTERS: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelRow:
+    """What one way to get weights is worth.
+
+    Attributes
+    ----------
+    model
+        The model; None where there is none.
+    rated
+        How many texts of each segment people have rated, at most; 0 where they play no part.
+    weights
+        Where weights come from: ``people`` (texts that nobody has rated are left out), ``model`` (as it says),
+        ``joint`` (people's, elsewhere the model's, calibrated).
+    ratings
+        Ratings by people.
+    off, bias
+        The root mean square of weight less truth, and its mean; the truth is what the whole crowd would say.
+    coverage
+        The share of the model's calibrated weights whose 95 % interval holds the truth; None where there are none.
+    winning_rate
+        ω of the alternative annotator test with three people who rate 100 texts; None where there is no model.
+    kendall, exact, best
+        How well systems are ordered with these weights (see `OrderRow`).
+    """
+
+    model: str | None
+    rated: int
+    weights: str
+    ratings: int
+    off: float
+    bias: float
+    coverage: float | None
+    winning_rate: float | None
+    kendall: float
+    exact: float
+    best: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelStudy:
+    """What models are worth.
+
+    Attributes
+    ----------
+    pool, texts
+        Segments and candidates.
+    raters
+        Ratings of each text that people rate.
+    metric, segments, sets
+        The metric that orders systems, segments of a test set, and how many there were.
+    seed
+        Of all draws.
+    rows
+        First people alone, then each model.
+    """
+
+    pool: int
+    texts: int
+    raters: int
+    metric: str
+    segments: int
+    sets: int
+    seed: int
+    rows: tuple[ModelRow, ...]
+
+
+class _Way(NamedTuple):
+    """One way to get weights, and the weights; NaN where there is none."""
+
+    model: str | None
+    rated: int
+    weights: str
+    values: NDArray[np.float64]
+    coverage: float | None = None
+    winning_rate: float | None = None
+
+
+def model_study(
+    pool: Pool,
+    models: Mapping[str, SimulatedModel],
+    *,
+    rated: Sequence[int] = (1, 3, MOST_REFERENCES),
+    raters: int = 3,
+    metric: str = "dbleu-2",
+    segments: int = 200,
+    sets: int = 500,
+    habits: Habits | None = None,
+    crowd: int = CROWD,
+    seed: int = 1,
+    threads: int | None = None,
+    steps: Steps = no_steps,
+) -> ModelStudy:
+    """Weigh candidates by people, by models of known bias and noise, and by both.
+
+    Parameters
+    ----------
+    pool
+        Segments with two systems or more.
+    models
+        Models by their names.
+    rated
+        How many texts of each segment people rate; the others are left to the model.
+    raters
+        How many people rate each of these.
+    metric
+        A metric that takes weights.
+    segments, sets
+        Segments of a test set, and how many to draw.
+    habits, crowd
+        What people are like, and how many there are.
+    seed
+        Of all draws.
+    threads
+        How many threads to use; None for all cores.
+    steps
+        Told of how far it is.
+
+    Raises
+    ------
+    UsageError
+        If a number is out of range, or the metric takes no weights.
+    """
+    check_numbers("rated", rated, 1, MOST_REFERENCES)
+    check_whole("raters", raters, 1, crowd)
+    (condition,) = make_conditions([metric], [MOST_REFERENCES], [raters])
+    if condition.raters is None:
+        raise UsageError(f"{metric} takes no weights; name a metric that does, such as dbleu-2")
+    ratings = draw_ratings(pool, crowd, habits=habits, crowd=crowd, seed=seed)
+    truth, by_people = weights_of(ratings, crowd), weights_of(ratings, raters)
+    errors = _errors(ratings[:, :raters])
+    generator = np.random.default_rng([seed, 2])
+    groups = np.repeat(np.arange(len(pool)), pool.candidates.reference_counts())
+    shuffled = generator.permutation(len(truth))
+    # The place of each text in a random order of those of its segment.
+    order = shuffled[np.argsort(groups[shuffled], kind="stable")]
+    place = np.empty(len(truth), dtype=np.int64)
+    place[order] = np.arange(len(truth)) - pool.candidates.offsets[:-1][groups[order]]
+    known = {number: place < number for number in rated}
+    ways = [_Way(None, number, "people", np.where(there, by_people, np.nan)) for number, there in known.items()]
+    for name, model in models.items():
+        texts = zip(pool.candidates.texts, pool.qualities.tolist(), strict=True)
+        scores = np.array([model.score(f"{seed}/{row}", *each) for row, each in enumerate(texts)])
+        values = (scores - 3) / 2
+        won = _winning_rate(ratings, scores, shuffled)
+        ways.append(_Way(name, 0, "model", values, winning_rate=won))
+        for number, there in known.items():
+            if not there.all():
+                curve = calibrate(
+                    values[there], by_people[there], errors=errors[there], groups=groups[there].tolist(), seed=seed
+                )
+                worth = curve.predict(values)
+                inside = float((np.abs(worth - truth) <= _TWO_SIDED * curve.predict_errors(values))[~there].mean())
+                ways.append(_Way(name, number, "joint", np.where(there, by_people, worth), inside, won))
+    told = steps("scoring", len(ways) * len(pool.outputs))
+    scored = [
+        score_references(pool, condition, pool.first(MOST_REFERENCES, way.values, rated_only=True), threads, told)
+        for way in ways
+    ]
+    ordered = order_study(pool, scored, segments=[segments], sets=sets, seed=seed, steps=steps).rows
+    rows = []
+    for way, found in zip(ways, ordered, strict=True):
+        off = (way.values - truth)[np.isfinite(way.values)]
+        rows.append(
+            ModelRow(
+                model=way.model,
+                rated=way.rated,
+                weights=way.weights,
+                ratings=raters * int(known[way.rated].sum()) if way.rated else 0,
+                off=float(np.sqrt((off**2).mean())),
+                bias=float(off.mean()),
+                coverage=way.coverage,
+                winning_rate=way.winning_rate,
+                kendall=found.kendall,
+                exact=found.exact,
+                best=found.best,
+            )
+        )
+    return ModelStudy(
+        pool=len(pool),
+        texts=len(truth),
+        raters=raters,
+        metric=metric,
+        segments=segments,
+        sets=sets,
+        seed=seed,
+        rows=tuple(rows),
+    )
+
+
+def _errors(ratings: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the standard errors of weights from the pooled variance of ratings; 0 for one rating each."""
+    number = ratings.shape[1]
+    if number < 2:
+        return np.zeros(len(ratings))
+    usual = float((ratings / 2).var(axis=1, ddof=1).mean())
+    return np.full(len(ratings), np.sqrt(usual / number))
+
+
+def _winning_rate(ratings: NDArray[np.int64], scores: NDArray[np.float64], order: NDArray[np.int64]) -> float:
+    tested = order[:_TESTED]
+    columns = [(int(text), person, int(ratings[text, person])) for text in tested for person in range(_TESTERS)]
+    items, people, given = (list(column) for column in zip(*columns, strict=True))
+    return alternative_annotator_test(items, people, given, {int(text): scores[text] for text in tested}).winning_rate
