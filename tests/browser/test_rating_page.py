@@ -367,7 +367,7 @@ def test_two_questions_with_keys(made: Any, opened: Open) -> None:
         (0, 1), (0, 2), (0, 3), (1, 0), (1, 10), (1, 11),
     ]  # fmt: skip
     rater.page.get_by_text("Add a comment").click()
-    rater.page.get_by_label("What should the study know").fill("12 u c")  # these are letters, not keys
+    rater.page.get_by_label("What should we know").fill("12 u c")  # these are letters, not keys
     rater.page.locator("fieldset").nth(0).locator(".choice").nth(0).click()
     rater.page.locator("fieldset").nth(1).locator(".choice").nth(0).click()
     rater.page.wait_for_timeout(200)
