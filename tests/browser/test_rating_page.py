@@ -367,7 +367,7 @@ def test_two_questions_with_keys(made: Any, opened: Open) -> None:
         (0, 1), (0, 2), (0, 3), (1, 0), (1, 10), (1, 11),
     ]  # fmt: skip
     rater.page.get_by_text("Add a comment").click()
-    rater.page.get_by_label("What should the study know").fill("12 u c")  # these are letters, not keys
+    rater.page.get_by_label("What should we know").fill("12 u c")  # these are letters, not keys
     rater.page.locator("fieldset").nth(0).locator(".choice").nth(0).click()
     rater.page.locator("fieldset").nth(1).locator(".choice").nth(0).click()
     rater.page.wait_for_timeout(200)
@@ -674,7 +674,7 @@ def test_eight_ranks_have_room(width: int, made: Any, opened: Open) -> None:
     rater.start(study.add_raters(1)[0].token)
     assert rater.overflow() == 0
     for group in rater.page.locator("fieldset").all():
-        boxes: list[Any] = [one.bounding_box() or {} for one in group.locator(".choice").all()]
+        boxes = [box for one in group.locator(".choice").all() if (box := one.bounding_box())]
         assert all(box["width"] >= 44 and box["height"] >= 44 for box in boxes)
         assert len({(round(box["x"]), round(box["y"])) for box in boxes}) == 8
         assert all(b["x"] >= a["x"] + a["width"] or b["y"] > a["y"] for a, b in pairwise(boxes)), "they overlap"

@@ -349,22 +349,34 @@ def test_gold_can_come_from_a_file_beside_the_settings(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "line", "message"),
     [
-        ("response", '{"response": "a"}', "accepted must be the lowest and the highest score, from 1 to 5, as [1, 2]"),
-        ("response", '{"response": "a", "accepted": [2, 1]}', "accepted must be"),
-        ("response", '{"response": "a", "accepted": [1, true]}', "accepted must be"),
-        ("response", '{"accepted": [1, 2]}', "the field response is missing"),
+        ("response", '{"response": "a"}', "gold.jsonl:1: the gold item has no accepted; add it"),
+        (
+            "response",
+            '{"response": "a", "accepted": [2, 1]}',
+            "accepted must be the lowest and the highest score, but 2 is",
+        ),
+        (
+            "response",
+            '{"response": "a", "accepted": [1, true]}',
+            "accepted[2] must be a whole number from 1 to 5, not 'true'",
+        ),
+        ("response", '{"accepted": [1, 2]}', "the gold item has no response; add it"),
         (
             "response",
             '{"response": "a", "accept": [1, 2]}',
-            "'accept' is no field of a gold item; did you mean accepted",
+            "'accept' is not a setting; did you mean accepted",
         ),
-        ("pair", '{"responses": ["a"], "accepted": [1, 2]}', "responses must be an array of 2 strings, not an array"),
-        ("pair", '{"responses": ["a", "b"], "accepted": [[1, 2]]}', "for 2 responses also [[1, 2], [1, 2]]"),
+        ("pair", '{"responses": ["a"], "accepted": [1, 2]}', "gold.jsonl:1: responses must be 2 texts, not 1"),
+        (
+            "pair",
+            '{"responses": ["a", "b"], "accepted": [[1, 2]]}',
+            "accepted must be one for each of the 2 responses, such as [[1, 2], [1, 2]]",
+        ),
         ("response", "", "holds no gold items; add some or leave gold.file out"),
         (
             "response",
             '{"response": "a", "accepted": [1, 1]}\n{"response": "a", "accepted": [1, 1]}',
-            "gold.jsonl:2: this gold item is there twice; remove one of them",
+            "gold.jsonl:2: the gold item is there twice; remove one of them",
         ),
     ],
 )

@@ -54,9 +54,9 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the command and its own commands."""
     parser = commands.add_parser(
         "rate",
-        help="let people rate responses or outputs, and models beside them",
-        description="Let people rate responses or the outputs of systems from 1 to 5, and turn that into weighted "
-        "references or ratings of outputs.",
+        help="let people rate or rank responses and outputs, and models beside them",
+        description="Let people rate responses, or rate or rank the outputs of systems, and turn that into weighted "
+        "references, ratings or rankings.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

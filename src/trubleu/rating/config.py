@@ -12,15 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 from urllib.parse import urlsplit
 
-from trubleu.data.reference_files import context_field, optional_text, text_field
 from trubleu.errors import DataError, UsageError, nearest, shown
-from trubleu.files.jsonl import json_line, kind_of, parse_objects
+from trubleu.files.jsonl import json_line, parse_objects
 from trubleu.files.lines import iterate_lines, open_bytes
 from trubleu.rating.items import POINTS, Item, Role, unstorable
-from trubleu.rating.yaml_nodes import Value, optional, read_yaml
+from trubleu.rating.yaml_nodes import Value, json_value, optional, read_yaml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from trubleu.files.paths import PathLike
 
@@ -79,15 +78,15 @@ def read_examples(value: Value, asked: Asked, role: Role) -> tuple[Item, ...]:
     """Read a list of practice or gold items from the settings."""
     items: dict[str, Item] = {}
     for entry in value.entries():
-        item = _example(entry, asked, role)
+        item = _example(entry, asked, role, _EXAMPLE if role == "practice" else _EXAMPLE[:-1])
         if item.key in items:
             entry.fail("is there twice; remove one of them")
         items[item.key] = item
     return tuple(items.values())
 
 
-def _example(value: Value, asked: Asked, role: Role) -> Item:
-    fields = value.fields(_EXAMPLE if role == "practice" else _EXAMPLE[:-1])
+def _example(value: Value, asked: Asked, role: Role, known: tuple[str, ...]) -> Item:
+    fields = value.fields(known)
     parts = asked.parts
     wanted, other = ("responses", "response") if parts > 1 else ("response", "responses")
     if other in fields:
@@ -166,62 +165,14 @@ def read_gold(path: Path, asked: Asked) -> tuple[Item, ...]:
     """Read gold items from a file of JSON lines."""
     items: dict[str, Item] = {}
     for place, record in parse_objects(iterate_lines(path), str(path)):
-        item = _gold_record(record, place, asked)
+        value = json_value(record, place, "the gold item")
+        item = _example(value, asked, "gold", ("id", *_EXAMPLE[:-1]))
         if item.key in items:
-            raise DataError(f"{place}: this gold item is there twice; remove one of them")
+            value.fail("is there twice; remove one of them")
         items[item.key] = item
     if not items:
         raise DataError(f"{path} holds no gold items; add some or leave gold.file out")
     return tuple(items.values())
-
-
-def _gold_record(record: Mapping[str, Any], place: str, asked: Asked) -> Item:
-    known, parts = ("id", *_EXAMPLE[:-1]), asked.parts
-    if unknown := [name for name in record if name not in known]:
-        raise DataError(f"{place}: {shown(unknown[0])} is no field of a gold item; {nearest(unknown[0], known)}")
-    if parts == 1:
-        texts: tuple[str, ...] = (text_field(record, "response", place),)
-    else:
-        responses = record.get("responses")
-        if type(responses) is not list or len(responses) != parts or any(type(text) is not str for text in responses):
-            raise DataError(f"{place}: responses must be an array of {parts} strings, not {kind_of(responses)}")
-        texts = tuple(responses)
-    accepted = _json_accepted(record.get("accepted"), asked)
-    if accepted is None:
-        points = " or ".join(map(str, sorted({question.points for question in asked.questions})))
-        also = f"; for {parts} responses also {_sample(asked)}" if parts > 1 else ""
-        one = _sample(replace(asked, parts=1))
-        raise DataError(
-            f"{place}: accepted must be the lowest and the highest score, from 1 to {points}, as {one}{also}"
-        )
-    return example("gold", texts, context_field(record, place) or (), optional_text(record, "message", place), accepted)
-
-
-def _json_accepted(given: object, asked: Asked) -> Ranges | None:
-    """Return right scores as a line of JSON has them (see `_accepted`), None if they cannot be used."""
-    kind = list if len(asked.questions) == 1 else dict
-    nested = asked.parts > 1 and isinstance(given, list) and all(type(one) is kind for one in given)
-    each = list(given) if nested and isinstance(given, list) else [given] * asked.parts
-    found: list[tuple[int, int] | None] = []
-    for one in each:
-        ranges = {asked.questions[0].name: one} if kind is list else one
-        if type(ranges) is not dict or not ranges or set(ranges) - {question.name for question in asked.questions}:
-            return None
-        for question in asked.questions:
-            value = ranges.get(question.name)
-            if question.name in ranges and not _is_range(value, question.points):
-                return None
-            found.append((value[0], value[1]) if isinstance(value, list) else None)
-    return tuple(found) if len(each) == asked.parts else None
-
-
-def _is_range(value: object, points: int) -> bool:
-    return (
-        type(value) is list
-        and len(value) == 2
-        and all(type(score) is int for score in value)
-        and 1 <= value[0] <= value[1] <= points
-    )
 
 
 Kind = Literal["response", "pair", "ranking"]

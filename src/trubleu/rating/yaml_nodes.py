@@ -1,9 +1,11 @@
-"""YAML with the line of every value, so that a mistake in a file of settings can be pointed at."""
+"""YAML and JSON with the line of every value, so that a mistake in a file of settings can be pointed at."""
 
 from __future__ import annotations
 
+import json
 import math
 import re
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from trubleu.errors import DataError, nearest, shown
@@ -25,8 +27,9 @@ _NOTHING = {"", "~", "null"}
 class Value:
     """A value of a YAML file, with its place and the path of fields that leads to it."""
 
-    def __init__(self, node: Any, name: str, path: str) -> None:
+    def __init__(self, node: Any, name: str, path: str, whole: str = "the file") -> None:
         self._node = node
+        self._whole = whole
         self._name = name
         self.path = path
 
@@ -37,7 +40,7 @@ class Value:
 
     def fail(self, problem: str) -> NoReturn:
         """Raise an error about this value."""
-        raise DataError(f"{self.place}: {self.path or 'the file'} {problem}")
+        raise DataError(f"{self.place}: {self.path or self._whole} {problem}")
 
     @property
     def is_nothing(self) -> bool:
@@ -162,6 +165,23 @@ def read_yaml(text: str, name: str) -> Value:
     if node is None:
         raise DataError(f"{name} is empty; write at least title and kind")
     return Value(node, name, "")
+
+
+def json_value(record: dict[str, Any], place: str, whole: str) -> Value:
+    """Return an object from a line of JSON at ``FILE:LINE``, to be read as one from YAML is."""
+    file, _, line = place.rpartition(":")
+    mark = SimpleNamespace(line=int(line) - 1)
+
+    def node(value: Any) -> SimpleNamespace:
+        if isinstance(value, dict):
+            fields = [(node(key), node(each)) for key, each in value.items()]
+            return SimpleNamespace(id="mapping", value=fields, start_mark=mark)
+        if isinstance(value, list):
+            return SimpleNamespace(id="sequence", value=[*map(node, value)], start_mark=mark)
+        style, text = ('"', value) if isinstance(value, str) else (None, json.dumps(value))
+        return SimpleNamespace(id="scalar", value=text, style=style, start_mark=mark)
+
+    return Value(node(record), file, "", whole)
 
 
 def _check_events(yaml: Any, events: Iterator[Any], name: str) -> None:

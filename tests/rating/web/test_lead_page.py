@@ -266,7 +266,7 @@ def test_answers_can_be_browsed_by_rater_and_by_item(make: Make, visit: Visit) -
     page = visitor.get("/lead/raters/2")
     assert (page.status_code, state(page)) == (200, "rater")
     assert "&lt;i&gt;Bob&lt;/i&gt;" in page.text
-    assert "60 answers, the newest first" in page.text
+    assert "60 answers, newest first" in page.text
     assert page.text.count("<tr>") == 1 + 2 * 50
     assert "Page 1 of 2" in page.text
     assert visitor.get("/lead/raters/2?page=2").text.count("<tr>") == 1 + 2 * 10
