@@ -15,12 +15,10 @@ from trubleu.metrics.base import (
     Metric,
     Progress,
     Result,
-    as_references,
     check_flag,
     reference_number,
-    whole_references,
 )
-from trubleu.metrics.matching import ReferenceWords, check_texts, warn_of_empty
+from trubleu.metrics.matching import ReferenceWords, compared_texts, rows_by_slice
 from trubleu.native import kernels, resolve_threads
 from trubleu.signature import Signature, make_signature
 from trubleu.stats import total
@@ -96,22 +94,17 @@ class Ter(Metric):
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
         """Return edits and the length of the references for each segment."""
-        segments = whole_references(as_references(references, outputs))
-        warn_of_empty(segments)
-        texts = tuple(outputs)
-        check_texts(texts)
+        texts, segments = compared_texts(outputs, references)
         threads = resolve_threads(threads, len(texts) + segments.count, worth=SLICE)
         splitter, lowercase = _tokenizer(self.normalized, self.no_punct, self.asian_support), not self.case_sensitive
         words = ReferenceWords.of(segments, splitter, lowercase, threads)
         said = words.outputs(kernel_texts(texts, splitter, lowercase)[0], 0, len(texts), threads)
         _check_lengths(said.lengths(), words.texts.lengths(), segments)
-        rows = np.zeros((len(texts), 2))
-        for first in range(0, len(texts), SLICE):
-            last = min(first + SLICE, len(texts))
-            rows[first:last] = kernels.ter_edits(said, words.texts, words.offsets, first, last, threads)
-            if progress:
-                progress(last - first)
-        return rows
+
+        def rows_of(first: int, last: int) -> NDArray[np.float64]:
+            return kernels.ter_edits(said, words.texts, words.offsets, first, last, threads)
+
+        return rows_by_slice(len(texts), 2, rows_of, progress, SLICE)
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return TER in percent for each row of summed statistics: 100 for words against an empty reference."""
