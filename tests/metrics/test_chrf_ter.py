@@ -189,3 +189,9 @@ def test_ter_of_long_texts() -> None:
         [2.5e5, 2.5e5],
     ]
     assert Ter().statistics(["a,b" * 300_000], [["c"]]).tolist() == [[1.0, 1.0]]  # one word
+
+
+def test_references_are_normalised_twice_as_in_sacrebleu() -> None:
+    outputs, references = ["a ..5", "b"], [["a ..5"], ["..5"]]
+    theirs = TER(normalized=True)._extract_corpus_statistics(outputs, streams(references))
+    assert Ter(normalized=True).statistics(outputs, references).tolist() == theirs == [[2, 4.0], [3, 3.0]]

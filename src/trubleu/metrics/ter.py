@@ -96,8 +96,9 @@ class Ter(Metric):
         """Return edits and the length of the references for each segment."""
         texts, segments = compared_texts(outputs, references)
         threads = resolve_threads(threads, len(texts) + segments.count, worth=SLICE)
-        splitter, lowercase = _tokenizer(self.normalized, self.no_punct, self.asian_support), not self.case_sensitive
-        words = ReferenceWords.of(segments, splitter, lowercase, threads)
+        lowercase = not self.case_sensitive
+        splitter, of_references = _tokenizers(self.normalized, self.no_punct, self.asian_support)
+        words = ReferenceWords.of(segments, of_references, lowercase, threads)
         said = words.outputs(kernel_texts(texts, splitter, lowercase)[0], 0, len(texts), threads)
         _check_lengths(said.lengths(), words.texts.lengths(), segments)
 
@@ -137,13 +138,17 @@ class Ter(Metric):
 
 
 @cache
-def _tokenizer(normalized: bool, no_punct: bool, asian_support: bool) -> Tokenizer:
-    """Return how texts become words; without an option at white space."""
+def _tokenizers(normalized: bool, no_punct: bool, asian_support: bool) -> tuple[Tokenizer, Tokenizer]:
+    """Return how outputs and how references become words; without an option at white space.
+
+    sacreBLEU normalises references twice, which splits some of them further: ``..5`` becomes ``. .5``, then ``. . 5``.
+    """
     if not normalized and not no_punct:
-        return tokenizer("none")
+        return tokenizer("none"), tokenizer("none")
     from sacrebleu.tokenizers.tokenizer_ter import TercomTokenizer
 
-    return tokenizer(TercomTokenizer(normalized, no_punct, asian_support, case_sensitive=True))
+    once = TercomTokenizer(normalized, no_punct, asian_support, case_sensitive=True)
+    return tokenizer(once), tokenizer(lambda text: once(once(text)))
 
 
 def _check_lengths(outputs: NDArray[np.int64], lengths: NDArray[np.int64], references: References) -> None:
