@@ -91,12 +91,13 @@ def add_run_options(parser: argparse._ActionsContainer) -> None:
     parser.add_argument("--workers", type=int, default=cores, metavar="N", help=f"of each engine ({cores})")
     parser.add_argument("--keep", action="store_true", help="do not remove what was made for a size")
     parser.add_argument("--again", action="store_true", help="measure what is in the results already, too")
+    parser.add_argument("--alone", action="store_true", help="measure without an engine only")
     parser.add_argument("--limit", type=float, default=3600.0, metavar="S", help="seconds a run may take (3600)")
 
 
 def engines(options: argparse.Namespace) -> tuple[str | None, ...]:
     """Return the engines to compare, all with the same number of cores; None for no engine."""
-    return None, f"local:{options.workers}", "ray"
+    return (None,) if options.alone else (None, f"local:{options.workers}", "ray")
 
 
 def _version(name: str) -> str | None:

@@ -74,7 +74,7 @@ def test_rows_add_up_and_any_number_is_scored_at_once(
 
 @pytest.mark.parametrize(("ours", "peer"), [(ChrF(), CHRF()), (ChrF(word_order=2), CHRF(word_order=2)), (Ter(), TER())])
 def test_more_segments_than_one_slice(ours: Any, peer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trubleu.metrics.chrf.SLICE", 64)
+    monkeypatch.setattr("trubleu.metrics.matching.SLICE", 64)
     outputs = [f"the cat {i} sat" for i in range(150)]
     references = [[f"the cat {i} sat down"] + [f"a cat {i}"] * (i % 3) for i in range(150)]
     seen: list[int] = []
@@ -132,7 +132,7 @@ def test_options_that_make_no_sense(options: dict[str, Any]) -> None:
 
 
 def test_references_are_prepared_once_and_what_is_too_large_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trubleu.metrics.chrf.SLICE", 2)
+    monkeypatch.setattr("trubleu.metrics.matching.SLICE", 2)
     made: list[tuple[int, int]] = []
     whole = kernels.ChrfReferences
 
@@ -189,3 +189,9 @@ def test_ter_of_long_texts() -> None:
         [2.5e5, 2.5e5],
     ]
     assert Ter().statistics(["a,b" * 300_000], [["c"]]).tolist() == [[1.0, 1.0]]  # one word
+
+
+def test_references_are_normalised_twice_as_in_sacrebleu() -> None:
+    outputs, references = ["a ..5", "b"], [["a ..5"], ["..5"]]
+    theirs = TER(normalized=True)._extract_corpus_statistics(outputs, streams(references))
+    assert Ter(normalized=True).statistics(outputs, references).tolist() == theirs == [[2, 4.0], [3, 3.0]]

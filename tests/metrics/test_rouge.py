@@ -155,7 +155,7 @@ def test_edges() -> None:
 
 
 def test_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("trubleu.metrics.rouge.SLICE", 64)
+    monkeypatch.setattr("trubleu.metrics.matching.SLICE", 64)
     seen: list[int] = []
     Rouge().statistics(["a"] * 150, [["a"]] * 150, progress=seen.append)
     assert seen == [64, 64, 22]

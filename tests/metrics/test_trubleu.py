@@ -279,9 +279,10 @@ def test_texts_that_would_take_for_ever(monkeypatch: pytest.MonkeyPatch) -> None
     assert metric.segments([long], [["cat"]])[0] > 0
 
 
-def test_texts_too_long_for_their_products_to_be_kept() -> None:
-    """More than 2^24 pairs of words: cosines, products and keys are made anew whenever they are needed."""
-    words, random = 4_200, np.random.default_rng(5)
+@pytest.mark.parametrize("words", [3, 6, 9, 12, 40, 64, 65, 129, 300, 4_200])
+def test_alignment_of_texts_of_any_length(words: int) -> None:
+    """Few similar words are sorted, more are found in rounds, many one by one; more than 2^22 pairs are not kept."""
+    random = np.random.default_rng(5)
     tokens = [f"w{number}" for number in range(2 * words)]
     vectors = random.normal(size=(2 * words, 8)).astype(np.float32)
     metric = TruBleu(1, vectors=(tokens, vectors), characters=False)

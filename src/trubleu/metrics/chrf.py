@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from trubleu.data.prepared import SLICE
 from trubleu.errors import UsageError
 from trubleu.metrics.base import (
     AnyReferences,
@@ -16,12 +15,10 @@ from trubleu.metrics.base import (
     FResult,
     Metric,
     Progress,
-    as_references,
     check_flag,
     reference_number,
-    whole_references,
 )
-from trubleu.metrics.matching import check_texts, kept_part, warn_of_empty
+from trubleu.metrics.matching import compared_texts, kept_part, rows_by_slice
 from trubleu.native import kernels, resolve_threads
 from trubleu.signature import Signature, make_signature
 from trubleu.stats import total
@@ -92,20 +89,14 @@ class ChrF(Metric):
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
         """Return for each segment and order the n-grams of the output, of its best reference, and the matches."""
-        segments = whole_references(as_references(references, outputs))
-        warn_of_empty(segments)
-        texts = tuple(outputs)
-        check_texts(texts)
+        texts, segments = compared_texts(outputs, references)
         options = self._options()
         threads = resolve_threads(threads, len(texts) + segments.count)
-        rows = np.empty((len(texts), 3 * (self.char_order + self.word_order)))
-        for first in range(0, len(texts), SLICE):
-            last = min(first + SLICE, len(texts))
-            prepared = self._prepared(segments, options, first, last, threads)
-            rows[first:last] = prepared.statistics(texts, options, threads)
-            if progress:
-                progress(last - first)
-        return rows
+
+        def rows_of(first: int, last: int) -> NDArray[np.float64]:
+            return self._prepared(segments, options, first, last, threads).statistics(texts, options, threads)
+
+        return rows_by_slice(len(texts), 3 * (self.char_order + self.word_order), rows_of, progress)
 
     def by_reference(
         self, outputs: Sequence[str], references: References, threads: int | None = None

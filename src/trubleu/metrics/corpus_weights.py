@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from trubleu.data import PreparedReferences, References
-from trubleu.data.prepared import SLICE, kernel_texts
+from trubleu.data.prepared import kernel_texts
 from trubleu.errors import DataError, UsageError
 from trubleu.files.paths import base_name, is_file, is_remote, modified
 from trubleu.metrics.base import (
@@ -31,6 +31,7 @@ from trubleu.metrics.matching import (
     Stemming,
     check_texts,
     copy_of_order,
+    rows_by_slice,
     warn_of_empty,
     warn_of_unsplit,
 )
@@ -309,14 +310,11 @@ class WeightedNgramMetric(LearningMetric):
         known = self._known(segments, threads)
         self.check_known(known.segments, own=self.learns)
         lines = kernel_texts(tuple(texts), self.tokenizer, self.lowercase)[0]
-        rows = []
-        for first in range(0, len(texts), SLICE):
-            last = min(first + SLICE, len(texts))
-            part = Part(segments, words, words.outputs(lines, first, last, threads), known, first, threads)
-            rows.append(self._rows(part))
-            if progress:
-                progress(last - first)
-        return np.concatenate(rows) if rows else np.zeros((0, self.columns))
+
+        def rows_of(first: int, last: int) -> NDArray[np.float64]:
+            return self._rows(Part(segments, words, words.outputs(lines, first, last, threads), known, first, threads))
+
+        return rows_by_slice(len(texts), self.columns, rows_of, progress)
 
     @property
     @abstractmethod

@@ -12,14 +12,12 @@ from trubleu.metrics.base import (
     AnyReferences,
     Metric,
     Progress,
-    as_references,
     check_flag,
     check_order,
     check_share,
     reference_number,
-    whole_references,
 )
-from trubleu.metrics.matching import check_texts, check_width, copy_of_order, warn_of_empty, warn_of_unsplit
+from trubleu.metrics.matching import check_width, compared_texts, copy_of_order, rows_by_slice, warn_of_unsplit
 from trubleu.native import kernels, resolve_threads
 from trubleu.signature import Signature, make_signature
 from trubleu.text import tokenizer
@@ -84,25 +82,19 @@ class LeBleu(Metric):
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
         """Return letters of output and reference, what n-grams earn by order and n-grams by order."""
-        segments = whole_references(as_references(references, outputs))
-        warn_of_empty(segments)
-        texts = tuple(outputs)
-        check_texts(texts)
+        texts, segments = compared_texts(outputs, references)
         warn_of_unsplit(texts, self.tokenizer)
         threads = resolve_threads(threads, len(texts) + segments.count, worth=SLICE)
         lines, native, lowercase = kernel_texts(texts, self.tokenizer, self.lowercase)
         self._check_lengths(texts, segments)
         options = kernels.Options(native, lowercase, self.order, "counts", "closest", False)
         wanted = segments.kernel_texts(self.tokenizer, self.lowercase)[0]
-        rows = np.zeros((len(texts), options.columns))
-        for first in range(0, len(texts), SLICE):
-            last = min(first + SLICE, len(texts))
-            rows[first:last] = kernels.lebleu_statistics(
-                lines, wanted, segments.offsets, options, self.threshold, first, last, threads
-            )
-            if progress:
-                progress(last - first)
-        return rows
+
+        def rows_of(first: int, last: int) -> NDArray[np.float64]:
+            offsets, threshold = segments.offsets, self.threshold
+            return kernels.lebleu_statistics(lines, wanted, offsets, options, threshold, first, last, threads)
+
+        return rows_by_slice(len(texts), options.columns, rows_of, progress, SLICE)
 
     def _check_lengths(self, outputs: Sequence[str], references: References) -> None:
         """Refuse texts that would take minutes."""

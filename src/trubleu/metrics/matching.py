@@ -14,11 +14,14 @@ from trubleu.data.prepared import SLICE, kernel_texts
 from trubleu.errors import CountedWarning, DataError, TrubleuWarning
 from trubleu.metrics.base import (
     REFERENCE_LENGTHS,
+    AnyReferences,
     Metric,
     Progress,
+    as_references,
     check_choice,
     check_flag,
     check_order,
+    whole_references,
 )
 from trubleu.native import kernels, resolve_threads
 from trubleu.text import tokenizer
@@ -94,18 +97,15 @@ class Matching:
         )
         reference_texts = () if prepared else references.kernel_texts(self.tokenizer, self.lowercase)[0]
         threads = resolve_threads(threads, len(texts) if prepared else len(texts) + references.count)
-        rows = np.empty((len(texts), options.columns))
-        for first in range(0, len(texts), SLICE):
-            last = min(first + SLICE, len(texts))
+
+        def rows_of(first: int, last: int) -> NDArray[np.float64]:
             if prepared:
-                rows[first:last] = prepared.statistics(texts, weights, options, first, last, threads)
-            else:
-                rows[first:last] = kernels.statistics(
-                    texts, reference_texts, references.offsets, weights, options, first, last, threads
-                )
-            if progress:
-                progress(last - first)
-        return rows
+                return prepared.statistics(texts, weights, options, first, last, threads)
+            return kernels.statistics(
+                texts, reference_texts, references.offsets, weights, options, first, last, threads
+            )
+
+        return rows_by_slice(len(texts), options.columns, rows_of, progress)
 
 
 def copy_of_order(metric: OrderedMetric, order: int) -> OrderedMetric:
@@ -157,6 +157,32 @@ class NgramMetric(Metric):
         other = copy_of_order(self, order)
         other.matching = replace(self.matching, order=order)
         return other
+
+
+def rows_by_slice(
+    count: int,
+    columns: int,
+    rows_of: Callable[[int, int], NDArray[np.float64]],
+    progress: Progress | None,
+    size: int | None = None,
+) -> NDArray[np.float64]:
+    """Return a row for each segment; between two slices Ctrl-C is heard and progress is told."""
+    rows, size = np.empty((count, columns)), size or SLICE
+    for first in range(0, count, size):
+        last = min(first + size, count)
+        rows[first:last] = rows_of(first, last)
+        if progress:
+            progress(last - first)
+    return rows
+
+
+def compared_texts(outputs: Sequence[str], references: AnyReferences) -> tuple[tuple[str, ...], References]:
+    """Return checked outputs and their references, for metrics that compare the texts themselves."""
+    segments = whole_references(as_references(references, outputs))
+    warn_of_empty(segments)
+    texts = tuple(outputs)
+    check_texts(texts)
+    return texts, segments
 
 
 def check_texts(outputs: tuple[object, ...]) -> None:

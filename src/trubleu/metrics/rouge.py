@@ -13,13 +13,11 @@ from trubleu.metrics.base import (
     FResult,
     Metric,
     Progress,
-    as_references,
     check_flag,
     check_order,
     reference_number,
-    whole_references,
 )
-from trubleu.metrics.matching import check_texts, check_width, copy_of_order, warn_of_empty
+from trubleu.metrics.matching import check_width, compared_texts, copy_of_order, rows_by_slice
 from trubleu.native import kernels, resolve_threads
 from trubleu.signature import Signature, make_signature
 from trubleu.stats import total
@@ -28,9 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
-
-SLICE: Final = 16_384
-"""Segments between two reports of progress."""
 
 COLUMNS: Final = 4
 
@@ -52,19 +47,15 @@ class _Rouge(Metric):
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
         """Return precision, recall and F-score with the best reference, and 1."""
-        segments = whole_references(as_references(references, outputs))
-        warn_of_empty(segments)
-        texts = tuple(outputs)
-        check_texts(texts)
+        texts, segments = compared_texts(outputs, references)
         threads = resolve_threads(threads, len(texts) + segments.count)
-        rows = np.zeros((len(texts), COLUMNS))
-        for first in range(0, len(texts), SLICE):
-            last = min(first + SLICE, len(texts))
-            rows[first:last] = kernels.rouge_scores(
+
+        def rows_of(first: int, last: int) -> NDArray[np.float64]:
+            return kernels.rouge_scores(
                 texts, segments.texts, segments.offsets, self.compared, self.order, self.stem, first, last, threads
             )
-            if progress:
-                progress(last - first)
+
+        rows = rows_by_slice(len(texts), COLUMNS, rows_of, progress)
         without_words = int((rows[:, 3] == 0).sum()) - (kernels.count_empty(texts) or 0)
         if without_words > 0:
             what = "outputs without a letter from a to z or a digit, which is all that ROUGE compares; they score 0"

@@ -15,12 +15,10 @@ from trubleu.metrics.base import (
     Metric,
     Progress,
     Result,
-    as_references,
     check_flag,
     reference_number,
-    whole_references,
 )
-from trubleu.metrics.matching import ReferenceWords, check_texts, warn_of_empty
+from trubleu.metrics.matching import ReferenceWords, compared_texts, rows_by_slice
 from trubleu.native import kernels, resolve_threads
 from trubleu.signature import Signature, make_signature
 from trubleu.stats import total
@@ -96,22 +94,18 @@ class Ter(Metric):
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
         """Return edits and the length of the references for each segment."""
-        segments = whole_references(as_references(references, outputs))
-        warn_of_empty(segments)
-        texts = tuple(outputs)
-        check_texts(texts)
+        texts, segments = compared_texts(outputs, references)
         threads = resolve_threads(threads, len(texts) + segments.count, worth=SLICE)
-        splitter, lowercase = _tokenizer(self.normalized, self.no_punct, self.asian_support), not self.case_sensitive
-        words = ReferenceWords.of(segments, splitter, lowercase, threads)
+        lowercase = not self.case_sensitive
+        splitter, of_references = _tokenizers(self.normalized, self.no_punct, self.asian_support)
+        words = ReferenceWords.of(segments, of_references, lowercase, threads)
         said = words.outputs(kernel_texts(texts, splitter, lowercase)[0], 0, len(texts), threads)
         _check_lengths(said.lengths(), words.texts.lengths(), segments)
-        rows = np.zeros((len(texts), 2))
-        for first in range(0, len(texts), SLICE):
-            last = min(first + SLICE, len(texts))
-            rows[first:last] = kernels.ter_edits(said, words.texts, words.offsets, first, last, threads)
-            if progress:
-                progress(last - first)
-        return rows
+
+        def rows_of(first: int, last: int) -> NDArray[np.float64]:
+            return kernels.ter_edits(said, words.texts, words.offsets, first, last, threads)
+
+        return rows_by_slice(len(texts), 2, rows_of, progress, SLICE)
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return TER in percent for each row of summed statistics: 100 for words against an empty reference."""
@@ -144,13 +138,17 @@ class Ter(Metric):
 
 
 @cache
-def _tokenizer(normalized: bool, no_punct: bool, asian_support: bool) -> Tokenizer:
-    """Return how texts become words; without an option at white space."""
+def _tokenizers(normalized: bool, no_punct: bool, asian_support: bool) -> tuple[Tokenizer, Tokenizer]:
+    """Return how outputs and how references become words; without an option at white space.
+
+    sacreBLEU normalises references twice, which splits some of them further: ``..5`` becomes ``. .5``, then ``. . 5``.
+    """
     if not normalized and not no_punct:
-        return tokenizer("none")
+        return tokenizer("none"), tokenizer("none")
     from sacrebleu.tokenizers.tokenizer_ter import TercomTokenizer
 
-    return tokenizer(TercomTokenizer(normalized, no_punct, asian_support, case_sensitive=True))
+    once = TercomTokenizer(normalized, no_punct, asian_support, case_sensitive=True)
+    return tokenizer(once), tokenizer(lambda text: once(once(text)))
 
 
 def _check_lengths(outputs: NDArray[np.int64], lengths: NDArray[np.int64], references: References) -> None:

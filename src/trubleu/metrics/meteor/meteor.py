@@ -15,13 +15,11 @@ from trubleu.metrics.base import (
     FResult,
     Metric,
     Progress,
-    as_references,
     check_flag,
     check_share,
     reference_number,
-    whole_references,
 )
-from trubleu.metrics.matching import ReferenceWords, check_texts, check_width, warn_of_empty, warn_of_unsplit
+from trubleu.metrics.matching import ReferenceWords, check_width, compared_texts, rows_by_slice, warn_of_unsplit
 from trubleu.metrics.meteor.lexicon import Stemmer, WordNet, installed
 from trubleu.native import kernels, resolve_threads
 from trubleu.signature import Signature, make_signature
@@ -118,10 +116,7 @@ class Meteor(Metric):
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
         """Return exact, stem and synonym matches, lengths of output and reference, and chunks."""
-        segments = whole_references(as_references(references, outputs))
-        warn_of_empty(segments)
-        texts = tuple(outputs)
-        check_texts(texts)
+        texts, segments = compared_texts(outputs, references)
         warn_of_unsplit(texts, self.tokenizer)
         threads = resolve_threads(threads, len(texts) + segments.count)
         words = ReferenceWords.of(segments, self.tokenizer, self.lowercase, threads)
@@ -130,13 +125,11 @@ class Meteor(Metric):
         _check_lengths(said.lengths(), words.texts.lengths(), segments)
         stems, meanings = words.stems(self._stem, said), self._meanings(words.texts, said)
         pairs = kernels.MeteorTexts(said, words.texts, words.offsets, stems, *meanings)
-        rows = np.zeros((len(texts), COLUMNS))
-        for first in range(0, len(texts), AT_ONCE):
-            last = min(first + AT_ONCE, len(texts))
-            rows[first:last] = self._best(pairs.rows(first, last, threads), words.offsets[first : last + 1])
-            if progress:
-                progress(last - first)
-        return rows
+
+        def rows_of(first: int, last: int) -> NDArray[np.float64]:
+            return self._best(pairs.rows(first, last, threads), words.offsets[first : last + 1])
+
+        return rows_by_slice(len(texts), COLUMNS, rows_of, progress, AT_ONCE)
 
     def _meanings(
         self, references: kernels.WordTexts, outputs: kernels.WordTexts
