@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,8 @@ from trubleu.data import Rankings, Ratings, References, SegmentScores, read_publ
 from trubleu.data.outputs import match_systems
 from trubleu.errors import DataError, TrubleuWarning, UsageError
 from trubleu.judge import judge_ratings, judge_sets
-from trubleu.judge.ratings.results import measure_title
+from trubleu.judge.ratings.results import SignatureRow, measure_title
+from trubleu.render import render_sets
 from trubleu.stats.metric_tests import SEGMENT_MEASURES, SYSTEM_MEASURES
 
 if TYPE_CHECKING:
@@ -344,6 +346,22 @@ def test_regret_is_the_distance_from_the_best_of_each_set() -> None:
         judge_sets({**reports, "three": judged(*world(metrics=2)[:2])})
     with pytest.raises(DataError, match="there are no sets"):
         judge_sets({})
+
+
+def test_signatures_of_many_sets_that_differ_in_the_number_of_references_are_one_line() -> None:
+    report = judged(*world(seed=1)[:2])
+
+    def signed(*signatures: str) -> RatingsReport:
+        return replace(report, signatures=tuple(SignatureRow(metric="good", signature=each) for each in signatures))
+
+    reports = {
+        "one": signed("good|nrefs:5|case:mixed"),
+        "two": signed("good|nrefs:16|case:mixed"),
+        "three": signed("good|nrefs:var|case:mixed"),
+        "four": signed("good|nrefs:16|case:lc"),
+    }
+    lines = [line for line in render_sets(judge_sets(reports)).splitlines() if "nrefs" in line]
+    assert lines == ["good: good|nrefs:16|case:lc", "good: good|nrefs:5,16,var|case:mixed"]
 
 
 # Real sets beside mt-metrics-eval

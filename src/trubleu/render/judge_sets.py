@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu._version import __version__
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from trubleu.judge.ratings.sets import SetsReport
+
+_REFERENCES: Final = re.compile(r"(?<=\|)nrefs:(\w+)")
+"""The one part of a signature that differs from set to set."""
 
 _ROWS: Final[dict[str, type[Any]]] = {
     "regrets": RegretRow,
@@ -88,8 +92,13 @@ def sets_notes(report: SetsReport) -> Iterator[str]:
     """Yield what was judged and how, one sentence each."""
     yield from report.notes
     yield from (described(each) for each in report.reports.values())
-    signatures = {(row.metric, row.signature) for each in report.reports.values() for row in each.signatures}
-    yield from (f"{metric}: {signature}" for metric, signature in sorted(signatures))
+    signatures: dict[tuple[str, str], dict[str, None]] = {}
+    for row in (row for each in report.reports.values() for row in each.signatures):
+        signature, number = _REFERENCES.sub("nrefs:{}", row.signature), _REFERENCES.search(row.signature)
+        signatures.setdefault((row.metric, signature), {}).setdefault(number[1] if number else "")
+    for (metric, signature), numbers in sorted(signatures.items()):
+        ordered = sorted(numbers, key=lambda number: (not number.isdigit(), int(number) if number.isdigit() else 0))
+        yield f"{metric}: {signature.replace('{}', ','.join(ordered))}"
 
 
 def render_sets_page(report: SetsReport, digits: int = 3) -> str:
