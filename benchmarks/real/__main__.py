@@ -12,12 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.real import agreement, dailydialog, files, gaming, judged, regret
-from benchmarks.real.metrics import GAMED, METRICS, bearable, known
+from benchmarks.real import dailydialog, files, gaming
 from trubleu.cli import main as trubleu
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
 DIALOGUE = ["--tokenize", "words", "--lowercase"]
 DIALOGUE_METRICS = ["bleu-2", "sbleu-2", "dbleu-2"]
@@ -28,8 +27,6 @@ NEAR_DIALOGUE_METRICS = [
     "dbleu2vec-f-2[similarity=shift:0.3]",
     "dbleu2vec-f-3[similarity=shift:0.3]",
 ]
-# The older metrics, on references that are good: without weights, a pool of mixed ones misleads them all.
-OLDER_DIALOGUE_METRICS = ["bleu-2", "nist-2", "cider", "cider-d", "lebleu-2", "meteor", "chrf"]
 POOLED = ["--pool-outputs", "--condition", "given", "--condition", "all"]
 
 
@@ -99,25 +96,11 @@ def _few_golds(
     return [*dstc7(source, folder, metrics, golds), "--sweeps", "none"]
 
 
-def older(
-    source: Path, folder: Path, metrics: Sequence[str], study: Callable[[Path, Path, Sequence[str]], list[str]]
-) -> list[str]:
-    """Hold the older metrics against people, in dialogue with the given references alone."""
-    command = study(source, folder, metrics)
-    if command[:2] == ["judge", "pairs"]:
-        place = command.index("--pool-outputs")
-        command[place : place + len(POOLED)] = ["--condition", "all"]
-        if "--sweeps" not in command:
-            command += ["--sweeps", "none"]
-    return command
-
-
 def _named(metrics: Sequence[str]) -> list[str]:
     return [argument for name in metrics for argument in ("-m", name)]
 
 
 TRANSLATION_METRICS = ["bleu-4", "sbleu-4[variant=sacrebleu]", "chrf"]
-OLDER_TRANSLATION_METRICS = [*TRANSLATION_METRICS, *("nist", "cider", "cider-d", "lebleu", "meteor")]
 NEAR_TRANSLATION_METRICS = [
     *TRANSLATION_METRICS,
     *("sbleu-3", "bleu2vec", "bleu2vec-f", "bleu2vec-f-4"),
@@ -142,13 +125,6 @@ STUDIES: dict[str, tuple[str, Callable[[Path, Path], list[str]]]] = {
     "wmt15-near": ("wmt15", partial(wmt15, metrics=NEAR_TRANSLATION_METRICS)),
     "trained": ("text", trained),
     "daseg2015-near": ("daseg2015", partial(daseg2015, metrics=NEAR_TRANSLATION_METRICS)),
-    # NIST, CIDEr, LeBLEU and METEOR.
-    "dstc7-5-older": ("dstc7", partial(older, study=partial(dstc7_same, golds=5), metrics=OLDER_DIALOGUE_METRICS)),
-    "multirefeval-older": ("multirefeval", partial(older, study=multirefeval, metrics=OLDER_DIALOGUE_METRICS)),
-    "usr-topical-older": ("usr", partial(older, study=usr_topical, metrics=OLDER_DIALOGUE_METRICS)),
-    "usr-persona-older": ("usr", partial(older, study=usr_persona, metrics=OLDER_DIALOGUE_METRICS)),
-    "wmt15-older": ("wmt15", partial(older, study=wmt15, metrics=OLDER_TRANSLATION_METRICS)),
-    "daseg2015-older": ("daseg2015", partial(older, study=daseg2015, metrics=OLDER_TRANSLATION_METRICS)),
 }
 # Rated references: the given ones alone, and with the other systems' rated outputs as weighted references.
 RATED_METRICS = ["trubleu", "dbleu-2", "bleu-2"]
@@ -159,33 +135,11 @@ STUDIES |= {
     "dstc7-5-rated": ("dstc7", partial(dstc7_same, metrics=RATED_METRICS, golds=5)),
 }
 
-# All metrics on the same data: what `regret` is made from, and therefore written as JSON.
-COMPLETE: dict[str, tuple[str, Callable[[Path, Path, Sequence[str]], list[str]]]] = {
-    "usr-topical-all": ("usr", partial(older, study=usr_topical)),
-    "usr-persona-all": ("usr", partial(older, study=usr_persona)),
-    "multirefeval-all": ("multirefeval", partial(older, study=multirefeval)),
-    **{f"dstc7-{n}-all": ("dstc7", partial(older, study=partial(dstc7_same, golds=n))) for n in (1, 5)},
-    "wmt15-all": ("wmt15", wmt15),
-    "daseg2015-all": ("daseg2015", daseg2015),
-}
-GROUPS = {
-    "tasks": "tasks",
-    "mqm": "mqm",
-    **{name: "dialogue" if data in ("usr", "multirefeval", "dstc7") else data for name, (data, _) in COMPLETE.items()},
-}
-
 # These print what they find themselves.
-OWN: dict[str, tuple[str | None, Callable[[Path, Path, argparse.Namespace], int]]] = {
-    "dailydialog": ("dailydialog", lambda source, folder, _: dailydialog.run(source, folder)),
-    "tasks": ("tasks", lambda source, folder, given: _judged(judged.tasks(source), folder, given)),
-    "mqm": ("mqm", lambda source, folder, given: _judged(judged.mqm(source), folder, given)),
-    "gaming": ("dstc7", lambda source, folder, given: gaming.run(source, folder, given.metric or GAMED)),
-    "regret": (None, lambda _, folder, __: regret.run(folder, GROUPS)),
+OWN: dict[str, tuple[str, Callable[[Path, Path], int]]] = {
+    "dailydialog": ("dailydialog", dailydialog.run),
+    "gaming": ("dstc7", gaming.run),
 }
-
-
-def _judged(sets: Iterable[tuple[str, list[judged.Output]]], folder: Path, given: argparse.Namespace) -> int:
-    return agreement.study(sets, folder, given.metric or METRICS, given.against)
 
 
 def _pairs(found: Path, metrics: Sequence[str]) -> list[str]:
@@ -195,37 +149,28 @@ def _pairs(found: Path, metrics: Sequence[str]) -> list[str]:
 def main() -> int:
     """Run the studies whose data is there."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.real", description=__doc__)
-    names = [*STUDIES, *COMPLETE, *OWN]
+    names = [*STUDIES, *OWN]
     parser.add_argument("names", nargs="*", choices=[*names, []], metavar="NAME", help=", ".join(names))
     parser.add_argument("--out", type=Path, default=Path("build/real"), metavar="FOLDER", help="for files (build/real)")
-    parser.add_argument("-m", "--metric", action="append", metavar="NAME", help="for those that take all metrics")
-    parser.add_argument("--against", metavar="NAME", help="tasks, mqm: test this metric (the first that there is)")
     arguments = parser.parse_args()
     failed = 0
     for name in arguments.names or names:
-        data = {**STUDIES, **COMPLETE, **OWN}[name][0]
-        source = Path() if data is None else files.data_folder(data)
+        source = files.data_folder({**STUDIES, **OWN}[name][0])
         if source is None:
             continue
         folder = arguments.out / name
         folder.mkdir(parents=True, exist_ok=True)
         print(f"\n## {name}", flush=True)
-        if name in OWN:
-            failed |= OWN[name][1](source, folder, arguments)
-        elif name in COMPLETE:
-            metrics = bearable(known(arguments.metric or METRICS), name)
-            failed |= _run(COMPLETE[name][1](source, folder, metrics), folder, "json")
-        else:
-            failed |= _run(STUDIES[name][1](source, folder), folder, "markdown")
+        failed |= OWN[name][1](source, folder) if name in OWN else _run(STUDIES[name][1](source, folder), folder)
     return failed
 
 
-def _run(command: list[str], folder: Path, form: str) -> int:
+def _run(command: list[str], folder: Path) -> int:
     print(f"trubleu {shlex.join(command)}", flush=True)
-    result = folder / ("result.json" if form == "json" else "result.md")
-    code = trubleu([*command, "--format", form, "--out", str(result)])
+    result = folder / "result.md"
+    code = trubleu([*command, "--format", "markdown", "--out", str(result)])
     if code == 0:
-        print(result.read_text(encoding="utf-8") if form == "markdown" else f"→ {result}, for regret")
+        print(result.read_text(encoding="utf-8"))
     return code
 
 

@@ -62,10 +62,7 @@ def test_unknown_systems_and_items_are_counted_and_named() -> None:
 
 def test_nothing_known_is_an_error_that_shows_both_sides() -> None:
     rated = ratings(("9", "X", "ann", 5), ("9", "X", "bob", 5))
-    with (
-        pytest.warns(TrubleuWarning),
-        pytest.raises(DataError, match="rates no output that is known; systems there: X, here: A, B; items there: 9"),
-    ):
+    with pytest.raises(DataError, match="rates no output that is known; systems there: X, here: A, B; items there: 9"):
         Opinions.of(rated, ["A", "B"], REFERENCES, Notes())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,8 @@ from trubleu.data import Rankings, Ratings, References, SegmentScores, read_publ
 from trubleu.data.outputs import match_systems
 from trubleu.errors import DataError, TrubleuWarning, UsageError
 from trubleu.judge import judge_ratings, judge_sets
-from trubleu.judge.ratings.results import measure_title
+from trubleu.judge.ratings.results import SignatureRow, measure_title
+from trubleu.render import render_sets
 from trubleu.stats.metric_tests import SEGMENT_MEASURES, SYSTEM_MEASURES
 
 if TYPE_CHECKING:
@@ -136,7 +138,7 @@ def test_few_systems_have_no_system_level() -> None:
     ratings, scores, _, _ = world(systems=3)
     report = judged(ratings, scores)
     assert [row.level for row in report.verdicts] == ["segment"]
-    assert "the system level needs 5 systems, and there are 3" in report.notes
+    assert "the system level needs 5 systems, not 3" in report.notes
     with pytest.raises(UsageError, match="pearson needs 5 systems and there are 3; leave it out"):
         judged(ratings, scores, system_measure="pearson")
 
@@ -192,7 +194,19 @@ def test_a_constant_metric_is_undefined_with_its_reason() -> None:
     assert row.reason == "all its scores are equal"
     assert report.headline("segment")[-1].metric == "fair"
     assert report.verdicts[0].verdict.endswith("it is the only metric.")
-    assert "fair: Pearson r by item is undefined, as all its scores are equal" in report.notes
+    (note,) = (each for each in report.notes if "undefined" in each)
+    assert note.startswith("fair: Pearson r by item, Pearson r pooled, Spearman ρ pooled and ")
+    assert note.endswith(" more are undefined, as all its scores are equal")
+
+
+def test_one_rated_output_and_one_rated_item_are_told_of() -> None:
+    ratings, scores, _, _ = world(items=1)
+    with pytest.warns(TrubleuWarning, match="1 item cannot make a difference between 3 metrics significant"):
+        report = judged(ratings, scores)
+    assert all(row.low is None for row in report.measures)
+    assert "one item is rated, so there are no intervals over items" in report.notes
+    with pytest.raises(DataError, match="rates one output only, and a metric is judged by several; rate more outputs"):
+        judged(Ratings(["1"], ["A"], ["ann"], [3]), scores)
 
 
 def test_several_raters_and_aspects_are_means() -> None:
@@ -258,10 +272,10 @@ def test_rankings_give_accuracies() -> None:
         judged(rankings, scores, segment_measure="pearson-item")
     with pytest.raises(UsageError, match="systems cannot be drawn or swapped"):
         judged(rankings, scores, test="bootstrap-systems")
-    with (
-        pytest.warns(TrubleuWarning, match=r"rankings rates 3 systems without outputs \(A, B, C\), left out"),
-        pytest.raises(DataError, match="no ranking in rankings is of outputs that are here"),
-    ):
+    tied = Rankings.from_columns(segment=["1"], system_a=["A"], rank_a=[1], system_b=["B"], rank_b=[1])
+    with pytest.raises(DataError, match="people rank the outputs of every pair equal, so no metric can agree"):
+        judged(tied, scores)
+    with pytest.raises(DataError, match="it ranks A, B, C on 1, 2, and the outputs are of X on 1, 2; use the same"):
         judge_ratings(
             {"X": ["a", "b"]},
             References.from_lists([["a"], ["b"]]),
@@ -344,6 +358,22 @@ def test_regret_is_the_distance_from_the_best_of_each_set() -> None:
         judge_sets({**reports, "three": judged(*world(metrics=2)[:2])})
     with pytest.raises(DataError, match="there are no sets"):
         judge_sets({})
+
+
+def test_signatures_of_many_sets_that_differ_in_the_number_of_references_are_one_line() -> None:
+    report = judged(*world(seed=1)[:2])
+
+    def signed(*signatures: str) -> RatingsReport:
+        return replace(report, signatures=tuple(SignatureRow(metric="good", signature=each) for each in signatures))
+
+    reports = {
+        "one": signed("good|nrefs:5|case:mixed"),
+        "two": signed("good|nrefs:16|case:mixed"),
+        "three": signed("good|nrefs:var|case:mixed"),
+        "four": signed("good|nrefs:16|case:lc"),
+    }
+    lines = [line for line in render_sets(judge_sets(reports)).splitlines() if "nrefs" in line]
+    assert lines == ["good: good|nrefs:16|case:lc", "good: good|nrefs:5,16,var|case:mixed"]
 
 
 # Real sets beside mt-metrics-eval

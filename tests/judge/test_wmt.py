@@ -366,7 +366,7 @@ def test_no_rankings_are_left() -> None:
         report = judged(replace(make_task(), rankings=rankings, human=None, assessments=None))
     assert [str(warning.message) for warning in caught] == [
         "de-en: rankings left out, as there are no outputs of x, y: 1",
-        "de-en, rankings: none are left, so τ is undefined",
+        "de-en, rankings: none are left, so τ is undefined; use the names of the outputs and segments",
     ]
     assert {(row.value, row.n) for row in report.agreements} == {(None, 0)}
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats as scipy_stats
 
 from trubleu.errors import UsageError
 from trubleu.stats import permutation_of_metrics
@@ -211,3 +212,30 @@ def test_swapping_items_keeps_the_level_and_swapping_pairs_does_not() -> None:
     assert 0.04 < _null_rate(CALIBRATED, "segment", "perm-input", 200) < 0.17
     assert _null_rate(CALIBRATED, "segment", "perm-both", 200) > 0.17
     assert 0.04 < _null_rate(SOFT, "system", "perm-input", 100) < 0.2
+
+
+@pytest.mark.parametrize("measure", ["kendall", "spearman", "pairwise-accuracy"])
+def test_systems_that_tie_do_so_after_a_swap_of_standardised_scores(measure: str) -> None:
+    random = np.random.default_rng(0)
+    people = random.integers(1, 5, (6, 15)) + (random.random((6, 1)) > 0.5).astype(float)
+    scores = np.round(people + random.normal(size=(2, 6, 15)) * np.array([1, 2])[:, None, None])
+    first, second = standardised(people, scores)
+
+    def value(table: NDArray[np.float64]) -> float:
+        # Sums that are equal but for rounding are equal; whole numbers, as scores and ratings are.
+        means = np.round(table.mean(axis=1), 9)
+        mean_ratings = people.sum(axis=1)
+        if measure == "kendall":
+            return float(scipy_stats.kendalltau(means, mean_ratings).statistic)
+        if measure == "spearman":
+            return float(scipy_stats.spearmanr(means, mean_ratings).statistic)
+        pairs = [(a, b) for a in range(6) for b in range(a)]
+        signs = [np.sign((means[a] - means[b], mean_ratings[a] - mean_ratings[b])) for a, b in pairs]
+        return float(np.mean([one == other for one, other in signs]))
+
+    observed = abs(value(first) - value(second))
+    swaps = [np.array(each, dtype=bool)[:, None] for each in product((False, True), repeat=6)]
+    nulls = [value(np.where(swap, second, first)) - value(np.where(swap, first, second)) for swap in swaps]
+    exact = float(np.mean([abs(null) >= observed - 1e-9 for null in nulls]))
+    found = MetaEvaluation(people, scores).differences("system", measure, "perm-system", trials=4000, seed=3)
+    assert found.p[0] == pytest.approx(exact, abs=0.03)

@@ -5,7 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, Final
 
-from trubleu.cli.judge_ratings import add_ratings_parser, add_sets_parser
+from trubleu.cli.judge_ratings import (
+    add_draw_options,
+    add_rating_options,
+    add_ratings_parser,
+    add_score_options,
+    add_sets_parser,
+)
 from trubleu.cli.options import (
     FORMATS,
     add_corpus_options,
@@ -77,39 +83,20 @@ def add_pairs_parser(protocols: argparse._SubParsersAction[Any]) -> None:
         metavar="FILE",
         help="ratings of outputs: item, system, rater, score (and pair, aspect); a table, JSON lines or Parquet",
     )
-    people.add_argument(
-        "--aspect", action="append", metavar="NAME", help="only ratings of this; give it again for more (all, averaged)"
-    )
-    people.add_argument("--scale", metavar="LOW:HIGH", help="the worst and the best rating: 1:5, 0:1, -25:0 (guessed)")
-    people.add_argument(
-        "--repeated-ratings",
-        choices=("refuse", "mean", "first", "last", "keep"),
-        default="refuse",
-        metavar="RULE",
-        help="a rater's second rating of the same: refuse (default), mean, first, last, or keep both",
-    )
-    people.add_argument(
-        "--scores", action="append", metavar="FILE", help="segment scores of other metrics: .seg.score, CSV, JSON lines"
-    )
-    people.add_argument(
-        "--lower-is-better", action="append", metavar="NAME", help="a metric in --scores for which that is so"
-    )
-    people.add_argument("--language-pair", metavar="NAME", help="which language pair is meant in files of scores")
-    people.add_argument("--testset", metavar="NAME", help="which test set is meant in files of scores")
+    add_rating_options(people)
+    add_score_options(people)
     units = parser.add_argument_group("protocol")
     units.add_argument("--pairs", default="all", metavar="A:B,…", help="pairs of systems (all)")
     units.add_argument(
         "--condition",
         action="append",
         metavar="WHICH",
-        help=f"which references count; give it again for more ({', '.join(DEFAULT_CONDITIONS)}; "
+        help=f"which references count; repeat for more ({', '.join(DEFAULT_CONDITIONS)}; "
         f"with --pool-outputs {', '.join(POOLED_CONDITIONS)})",
     )
-    units.add_argument("--unit", type=int, default=100, metavar="M", help="segments a unit (100)")
+    units.add_argument("--unit", type=int, default=100, metavar="M", help="segments per unit (100)")
     units.add_argument("--draws", type=int, default=1000, metavar="N", help="random assignments to units (1000)")
-    units.add_argument("--resamples", type=int, default=1000, metavar="N", help="bootstrap replicates (1000)")
-    units.add_argument("--confidence", type=float, default=0.95, metavar="C", help="of intervals (0.95)")
-    units.add_argument("--seed", type=int, default=12345, metavar="N", help="of all draws (12345)")
+    add_draw_options(units, "bootstrap replicates (1000)")
     units.add_argument("--partial", action="store_true", help="keep a pair's last unit although it is smaller")
     units.add_argument(
         "--sweeps", default="threshold,unit,order", metavar="LIST", help="threshold, unit, order (all three), or none"
@@ -309,26 +296,20 @@ def add_wmt_parser(protocols: argparse._SubParsersAction[Any]) -> None:
     parser.set_defaults(run=run_wmt)
     add_corpus_options(parser, "judge wmt", systems="*", without=["no_positive", "scale", "columns", "only_common"])
     people = parser.add_argument_group("what people think")
-    people.add_argument("--human", metavar="FILE", help="official scores of systems: NAME SCORE (LOW, HIGH) a line")
+    people.add_argument(
+        "--human", metavar="FILE", help="official scores of systems: one NAME SCORE (LOW, HIGH) per line"
+    )
     people.add_argument("--rankings", metavar="FILE", help="ranked pairs of outputs: WMT's CSV, maybe compressed")
     people.add_argument(
         "--assessments",
         action="append",
         metavar="[NAME=]FILE",
-        help="direct assessments of a system's outputs, one number a line or nothing; again for more systems",
+        help="direct assessments of a system's outputs, one number per line or nothing; repeat for more systems",
     )
     people.add_argument("--tasks", metavar="FILE.toml", help="several language pairs; instead of all files above")
-    people.add_argument("--language-pair", metavar="NAME", help="what the one language pair is called")
-    people.add_argument("--testset", metavar="NAME", help="which test set is meant in files of scores")
-    others = parser.add_argument_group("other metrics")
-    others.add_argument(
-        "--scores",
-        action="append",
-        metavar="FILE",
-        help="other metrics' scores of segments, or of systems if it ends in .sys.score(.gz)",
-    )
-    others.add_argument(
-        "--lower-is-better", action="append", metavar="NAME", help="a metric in --scores for which that is so"
+    add_score_options(
+        parser.add_argument_group("other metrics"),
+        "other metrics' scores of segments, or of systems if it ends in .sys.score(.gz)",
     )
     drawn = parser.add_argument_group("protocol")
     drawn.add_argument("--tau", default="wmt14", metavar="NAME", help="wmt12, wmt13, wmt14 (default) or hties")
@@ -339,16 +320,7 @@ def add_wmt_parser(protocols: argparse._SubParsersAction[Any]) -> None:
         metavar="HOW",
         help="systems that wrote the same text: expanded (default) or collapsed into one",
     )
-    drawn.add_argument(
-        "--resample",
-        choices=("segments", "systems", "both"),
-        default="both",
-        metavar="WHAT",
-        help="what system-level intervals draw: segments, systems or both (default)",
-    )
-    drawn.add_argument("--resamples", type=int, default=1000, metavar="N", help="draws (1000); 0 for no intervals")
-    drawn.add_argument("--confidence", type=float, default=0.95, metavar="C", help="of intervals (0.95)")
-    drawn.add_argument("--seed", type=int, default=12345, metavar="N", help="of all draws (12345)")
+    add_draw_options(drawn, "draws (1000); 0 for no intervals", "both")
     out = add_output_options(parser, formats=(*FORMATS, "html"), digits=WMT_DIGITS)
     out.add_argument(
         "--write-scores", metavar="PREFIX", help="write the metrics' PREFIX.seg.score.gz and PREFIX.sys.score.gz"

@@ -61,15 +61,8 @@ def add_ratings_parser(protocols: argparse._SubParsersAction[Any]) -> None:
         metavar="FILE",
         help="ratings or rankings of outputs, if they do not stand first among the arguments",
     )
-    _add_people_options(people)
-    people.add_argument(
-        "--scores", action="append", metavar="FILE", help="segment scores of other metrics: .seg.score, CSV, JSON lines"
-    )
-    people.add_argument(
-        "--lower-is-better", action="append", metavar="NAME", help="a metric in --scores for which that is so"
-    )
-    people.add_argument("--language-pair", metavar="NAME", help="which language pair of rankings and scores is meant")
-    people.add_argument("--testset", metavar="NAME", help="which test set is meant in files of scores")
+    add_rating_options(people, without=True)
+    add_score_options(people)
     _add_protocol_options(parser)
     out = add_output_options(parser, formats=(*FORMATS, "html"), digits=3)
     out.add_argument("--all-pairs", action="store_true", help="also print the comparisons of all pairs of metrics")
@@ -88,34 +81,68 @@ def add_sets_parser(protocols: argparse._SubParsersAction[Any]) -> None:
     parser.add_argument("files", nargs="+", metavar="[NAME=]SET", help="a set made by trubleu import")
     chosen = parser.add_argument_group("metrics")
     chosen.add_argument(
-        "-m", "--metric", action="append", metavar="METRIC", help="a metric; give it again for more (as judge ratings)"
+        "-m", "--metric", action="append", metavar="METRIC", help="a metric; repeat for more (as judge ratings)"
     )
     for name in ("tokenize", "lowercase"):
         chosen.add_argument(f"--{name}", **METRIC_OPTIONS[name])
-    _add_people_options(parser.add_argument_group("what people think"))
+    add_rating_options(parser.add_argument_group("what people think"), without=True)
     _add_protocol_options(parser)
     out = add_output_options(parser, formats=(*FORMATS, "html"), digits=3)
     out.add_argument("--threads", type=int, metavar="N", help="threads to use (all cores); no number depends on it")
 
 
-def _add_people_options(people: argparse._ArgumentGroup) -> None:
+def add_rating_options(people: argparse._ArgumentGroup, *, without: bool = False) -> None:
+    """Add the options of files of ratings, and ``--without`` if it is wanted."""
     people.add_argument(
-        "--aspect", action="append", metavar="NAME", help="only ratings of this; give it again for more (all, averaged)"
-    )
-    people.add_argument(
-        "--without",
+        "--aspect",
         action="append",
-        metavar="SYSTEM",
-        help="leave out a system, such as people whose texts are among the references; of one set only: SET:SYSTEM",
+        metavar="NAME",
+        help="use only ratings of this aspect; repeat for more (all, averaged)",
     )
+    if without:
+        people.add_argument(
+            "--without",
+            action="append",
+            metavar="SYSTEM",
+            help="leave out a system, such as people whose texts are among the references; of one set only: SET:SYSTEM",
+        )
     people.add_argument("--scale", metavar="LOW:HIGH", help="the worst and the best rating: 1:5, 0:1, -25:0 (guessed)")
     people.add_argument(
         "--repeated-ratings",
         choices=("refuse", "mean", "first", "last", "keep"),
         default="refuse",
         metavar="RULE",
-        help="a rater's second rating of the same: refuse (default), mean, first, last, or keep both",
+        help="a rater's second rating of the same output: refuse (default), mean, first, last, or keep both",
     )
+
+
+def add_score_options(
+    group: argparse._ArgumentGroup, scores: str = "segment scores of other metrics: .seg.score, CSV, JSON lines"
+) -> None:
+    """Add the options of files of scores."""
+    group.add_argument("--scores", action="append", metavar="FILE", help=scores)
+    group.add_argument(
+        "--lower-is-better", action="append", metavar="NAME", help="a metric in --scores that is an error rate"
+    )
+    group.add_argument("--language-pair", metavar="NAME", help="the language pair, where files have several")
+    group.add_argument("--testset", metavar="NAME", help="the test set, where files of scores have several")
+
+
+def add_draw_options(group: argparse._ArgumentGroup, resamples: str, resample: str | None = None) -> None:
+    """Add the options of intervals; what is drawn is one of them if it has a default."""
+    if resample is not None:
+        group.add_argument(
+            "--resample",
+            choices=("segments", "systems", "both"),
+            default=resample,
+            metavar="WHAT",
+            help=f"what intervals draw: segments, systems or both ({resample})",
+        )
+    group.add_argument("--resamples", type=int, default=1000, metavar="N", help=resamples)
+    group.add_argument(
+        "--confidence", type=float, default=0.95, metavar="C", help="confidence of intervals and tests (0.95)"
+    )
+    group.add_argument("--seed", type=int, default=12345, metavar="N", help="seed of all draws (12345)")
 
 
 def _add_protocol_options(parser: argparse.ArgumentParser) -> None:
@@ -126,16 +153,7 @@ def _add_protocol_options(parser: argparse.ArgumentParser) -> None:
     drawn.add_argument(
         "--trials", type=int, metavar="N", help="of the test (1000, or 50 for each pair of metrics if that is more)"
     )
-    drawn.add_argument(
-        "--resample",
-        choices=("segments", "systems", "both"),
-        default="segments",
-        metavar="WHAT",
-        help="what intervals draw: segments (default), systems or both",
-    )
-    drawn.add_argument("--resamples", type=int, default=1000, metavar="N", help="draws of intervals (1000)")
-    drawn.add_argument("--confidence", type=float, default=0.95, metavar="C", help="of intervals and tests (0.95)")
-    drawn.add_argument("--seed", type=int, default=12345, metavar="N", help="of all draws (12345)")
+    add_draw_options(drawn, "bootstrap replicates of intervals (1000)", "segments")
 
 
 def run_ratings(options: argparse.Namespace) -> None:

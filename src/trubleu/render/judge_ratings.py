@@ -8,16 +8,9 @@ from trubleu._version import __version__
 from trubleu.errors import counted
 from trubleu.judge.ratings.results import (
     LEVELS,
-    AspectRow,
-    MeasureRow,
     MetricDifferenceRow,
-    RatingsSetting,
-    SignatureRow,
-    SystemMeanRow,
-    VerdictRow,
     measure_title,
 )
-from trubleu.judge.wmt.results import NoteRow
 from trubleu.render.charts import interval_text, strip, system_chart, table_grid, ticks, value_text
 from trubleu.render.explanation_page import content_policy, load_page_templates, page_script, report_style
 from trubleu.render.tables import (
@@ -25,8 +18,8 @@ from trubleu.render.tables import (
     Column,
     Estimate,
     Table,
-    record_table,
     render_tables,
+    report_tables,
     stars,
     with_verdict,
 )
@@ -36,17 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from trubleu.judge.ratings.results import Level, RatingsReport
-
-_ROWS: Final[dict[str, type[Any]]] = {
-    "verdicts": VerdictRow,
-    "measures": MeasureRow,
-    "differences": MetricDifferenceRow,
-    "aspects": AspectRow,
-    "systems": SystemMeanRow,
-    "setting": RatingsSetting,
-    "signatures": SignatureRow,
-    "notes": NoteRow,
-}
 
 _TITLES: Final[dict[Level, str]] = {"segment": "Segment level", "system": "System level"}
 
@@ -79,7 +61,7 @@ def render_ratings(report: RatingsReport, format: str = "text", digits: int = 3,
         Whether people see the comparisons of all pairs of metrics, and not only those with the best.
     """
     if format in FOR_PROGRAMS:
-        return render_tables([record_table(name, _ROWS[name], rows) for name, rows in report.parts().items()], format)
+        return render_tables(report_tables(report), format)
     verdict = with_verdict([row.verdict for row in report.verdicts], format)
     tables = [*headline_tables(report), *other_tables(report, all_pairs=all_pairs)]
     return verdict + render_tables(tables, format, digits, notes=tuple(ratings_notes(report)))

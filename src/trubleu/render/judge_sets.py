@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import re
+from typing import TYPE_CHECKING, Final
 
 from trubleu._version import __version__
-from trubleu.judge.ratings.results import RatingsSetting, measure_title
-from trubleu.judge.ratings.sets import RegretRow, SetValueRow
-from trubleu.judge.wmt.results import NoteRow
+from trubleu.judge.ratings.results import measure_title
 from trubleu.render.charts import regret_chart, strip, table_grid, ticks, value_text
 from trubleu.render.explanation_page import content_policy, load_page_templates, page_script, report_style
 from trubleu.render.judge_ratings import described
-from trubleu.render.tables import FOR_PROGRAMS, Column, Estimate, Table, record_table, render_tables, with_verdict
+from trubleu.render.tables import FOR_PROGRAMS, Column, Estimate, Table, render_tables, report_tables, with_verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from trubleu.judge.ratings.sets import SetsReport
 
-_ROWS: Final[dict[str, type[Any]]] = {
-    "regrets": RegretRow,
-    "values": SetValueRow,
-    "settings": RatingsSetting,
-    "notes": NoteRow,
-}
+_REFERENCES: Final = re.compile(r"(?<=\|)nrefs:(\w+)")
+"""The one part of a signature that differs from set to set."""
 
 
 def render_sets(report: SetsReport, format: str = "text", digits: int = 3) -> str:  # noqa: A002
@@ -40,7 +35,7 @@ def render_sets(report: SetsReport, format: str = "text", digits: int = 3) -> st
         Decimals for people.
     """
     if format in FOR_PROGRAMS:
-        return render_tables([record_table(name, _ROWS[name], rows) for name, rows in report.parts().items()], format)
+        return render_tables(report_tables(report), format)
     return with_verdict([report.verdict], format) + render_tables(
         [regret_table(report), value_table(report)], format, digits, notes=tuple(sets_notes(report))
     )
@@ -88,8 +83,13 @@ def sets_notes(report: SetsReport) -> Iterator[str]:
     """Yield what was judged and how, one sentence each."""
     yield from report.notes
     yield from (described(each) for each in report.reports.values())
-    signatures = {(row.metric, row.signature) for each in report.reports.values() for row in each.signatures}
-    yield from (f"{metric}: {signature}" for metric, signature in sorted(signatures))
+    signatures: dict[tuple[str, str], dict[str, None]] = {}
+    for row in (row for each in report.reports.values() for row in each.signatures):
+        signature, number = _REFERENCES.sub("nrefs:{}", row.signature), _REFERENCES.search(row.signature)
+        signatures.setdefault((row.metric, signature), {}).setdefault(number[1] if number else "")
+    for (metric, signature), numbers in sorted(signatures.items()):
+        ordered = sorted(numbers, key=lambda number: (not number.isdigit(), int(number) if number.isdigit() else 0))
+        yield f"{metric}: {signature.replace('{}', ','.join(ordered))}"
 
 
 def render_sets_page(report: SetsReport, digits: int = 3) -> str:

@@ -11,9 +11,6 @@ from trubleu.judge.wmt.results import (
     LEVELS,
     AgreementRow,
     DifferenceRow,
-    NoteRow,
-    SystemScoreRow,
-    WmtSetting,
 )
 from trubleu.judge.wmt.statistics import SEGMENT_STATISTICS, SYSTEM_STATISTICS
 from trubleu.judge.wmt.tau import VARIANTS
@@ -25,8 +22,8 @@ from trubleu.render.tables import (
     Column,
     Estimate,
     Table,
-    record_table,
     render_tables,
+    report_tables,
     stars,
     with_verdict,
 )
@@ -81,7 +78,7 @@ def render_wmt(report: WmtReport, format: str = "text", digits: int = 3) -> str:
         Decimals for people.
     """
     if format in FOR_PROGRAMS:
-        return render_tables(record_tables(report), format, digits)
+        return render_tables(report_tables(report), format, digits)
     said = with_verdict([*wmt_verdict(report)], format)
     return said + render_tables(wmt_tables(report), format, digits, notes=tuple(wmt_notes(report)))
 
@@ -178,17 +175,6 @@ def wmt_verdict(report: WmtReport) -> Iterator[str]:
             yield f"{head}, but not significantly better than {some(level_with, 4)}."
         else:
             yield f"{head}, significantly better than {'all others' if len(p_values) > 1 else next(iter(p_values))}."
-
-
-def record_tables(report: WmtReport) -> list[Table]:
-    """Return flat rows: ``agreements``, ``differences``, ``systems``, ``setting`` (one row) and ``notes``."""
-    return [
-        record_table("agreements", AgreementRow, report.agreements),
-        record_table("differences", DifferenceRow, report.differences),
-        record_table("systems", SystemScoreRow, report.systems),
-        record_table("setting", WmtSetting, [report.setting]),
-        record_table("notes", NoteRow, report.note_rows()),
-    ]
 
 
 def wmt_tables(report: WmtReport) -> list[Table]:

@@ -32,6 +32,8 @@ from trubleu.errors import UsageError, nearest
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from trubleu.judge.report import RowsReport
+
 
 Format: TypeAlias = Literal["text", "json", "csv", "markdown", "latex"]
 
@@ -186,6 +188,11 @@ def record_table(name: str, kind: type[Any], rows: Sequence[Any], *, without: Se
     """
     names = [field.name for field in fields(kind) if field.name not in ("schema", *without)]
     return Table("", [*map(Column, names)], [[getattr(row, each) for each in names] for row in rows], name=name)
+
+
+def report_tables(report: RowsReport) -> list[Table]:
+    """Return the flat rows of a report for programs."""
+    return [record_table(name, report.kinds[name], rows) for name, rows in report.parts().items()]
 
 
 class Shown(NamedTuple):

@@ -10,6 +10,7 @@ import numpy as np
 
 from trubleu.errors import UsageError, nearest
 from trubleu.stats import checks
+from trubleu.stats.correlation import grain_of, settled
 from trubleu.stats.meta_evaluation import (
     COEFFICIENTS,
     GROUPINGS,
@@ -414,6 +415,9 @@ def _swap_masks(source: np.random.PCG64, trials: int, shape: tuple[int, ...], te
 
 def _systems_agree(measure: str, people: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return a measure of scores of systems: ``[..., systems]`` to ``[...]``."""
+    if measure != "pearson":
+        # Means of the same numbers, standardised or added in another order, tie.
+        people, scores = (settled(each, grain_of(np.abs(each).max(initial=0.0))) for each in (people, scores))
     if measure == PAIRWISE:
         return pairwise_accuracy(people, scores)
     flat = scores.reshape(-1, len(people), 1)

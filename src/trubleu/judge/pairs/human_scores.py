@@ -57,7 +57,6 @@ class Opinions:
         """
         if not len(ratings):
             raise DataError(f"{ratings.source} has no ratings; give one per row")
-        _tell_unknown(ratings, systems, references, notes)
         names = {name: place for place, name in enumerate(systems)}
         positions = references.positions()
 
@@ -75,8 +74,10 @@ class Opinions:
         if not any(means[None]):
             raise DataError(
                 f"{ratings.source} rates no output that is known; systems there: {some(ratings.systems())}, "
-                f"here: {some(systems)}; items there: {some(ratings.items())}, here: {some(references.ids)}"
+                f"here: {some(systems)}; items there: {some(ratings.items())}, here: {some(references.ids)}; "
+                "use the same names"
             )
+        _tell_unknown(ratings, systems, references, notes)
         known = Counter(system for item, system in zip(ratings.item, ratings.system, strict=True) if item in positions)
         _tell_of_raters(ratings, notes)
         return cls(systems=tuple(systems), means=means, counts=[known[name] for name in systems])

@@ -211,13 +211,14 @@ def judge_ratings(
         check_test(level, headline, test)
         _check_rankings(found, test, resample)
         compared = _Compared(level, headline, names, evaluation, len(found.items))
-        rows = compared.rows(notes)
+        rows = compared.rows()
         compared.intervals(rows, resample, resamples, confidence, seed, steps)
         found_differences = compared.tested(rows, test, wanted, seed, 1.0 - confidence, steps)
         measures += rows.values()
         differences += found_differences
         verdicts.append(VerdictRow(level=level, verdict=_verdict(level, headline, [*rows.values()], found_differences)))
-        measures += compared.others(notes)
+        measures += compared.others()
+    _note_undefined(measures, notes)
     if chosen["segment"] == CALIBRATED:
         _note_tied(evaluation, names, notes)
     _note_little_data(found, len(names), 1.0 - confidence, notes)
@@ -289,7 +290,6 @@ def _of_ratings(ratings: Ratings, known: _Known, notes: Notes) -> Opinions:
     for (item, system), mean in ratings.item_means().items():
         if system in rows and item in columns:
             people[rows[system], columns[item]] = float(mean)
-    _note_unknown(ratings.source, ratings.systems(), ratings.items(), known, notes)
     rated = np.isfinite(people)
     if not rated.any():
         raise DataError(
@@ -297,7 +297,10 @@ def _of_ratings(ratings: Ratings, known: _Known, notes: Notes) -> Opinions:
             f"{some(ratings.items(), 3)}, and the outputs are of {some(systems, 3)} on {some(items, 3)}; "
             "use the same names"
         )
+    _note_unknown(ratings.source, ratings.systems(), ratings.items(), known, notes)
     values = people[rated]
+    if len(values) == 1:
+        raise DataError(f"{ratings.source} rates one output only, and a metric is judged by several; rate more outputs")
     if values.min() == values.max():
         raise DataError(
             f"{ratings.source}: all {counted(len(values), 'rated output')} got the same mean rating, {values[0]:g}, "
@@ -323,17 +326,23 @@ def _of_rankings(rankings: Rankings, known: _Known, notes: Notes) -> Opinions:
     rows, columns = _places(systems), _places(items)
     row = np.array([rows[matched[name]] if name in matched else -1 for name in rankings.systems], dtype=np.int64)
     column = np.array([columns.get(name, -1) for name in rankings.segments], dtype=np.int64)
-    unmatched = [name for name in rankings.systems if name not in matched]
-    _note_unknown(rankings.source, unmatched, rankings.segments, known, notes)
     a, b, item = row[rankings.system_a], row[rankings.system_b], column[rankings.segment]
     ranked = (rankings.rank_a != NOT_RANKED) & (rankings.rank_b != NOT_RANKED)
     kept = ranked & (a >= 0) & (b >= 0) & (item >= 0) & (a != b)
     if not kept.any():
         raise DataError(
-            f"no ranking in {rankings.source} is of outputs that are here: it ranks {some(rankings.systems, 3)}, and "
-            f"the outputs are of {some(systems, 3)}; use the same names"
+            f"no ranking in {rankings.source} is of outputs that are here: it ranks {some(rankings.systems, 3)} on "
+            f"{some(rankings.segments, 3)}, and the outputs are of {some(systems, 3)} on {some(items, 3)}; "
+            "use the same names"
         )
+    unmatched = [name for name in rankings.systems if name not in matched]
+    _note_unknown(rankings.source, unmatched, rankings.segments, known, notes)
     better = np.sign(rankings.rank_b - rankings.rank_a)
+    if not better[kept].any():
+        raise DataError(
+            f"{rankings.source}: people rank the outputs of every pair equal, so no metric can agree or disagree; "
+            "rank more pairs"
+        )
     rated = np.zeros((len(systems), len(items)), dtype=bool)
     rated[a[kept], item[kept]] = rated[b[kept], item[kept]] = True
     keep_rows, keep_columns = rated.any(axis=1), rated.any(axis=0)
@@ -485,7 +494,7 @@ def _headlines(
     elif system is not None:
         raise UsageError(f"{system} needs {LEAST_SYSTEMS} systems and there are {systems}; leave it out")
     else:
-        notes.add(f"the system level needs {LEAST_SYSTEMS} systems, and there are {systems}")
+        notes.add(f"the system level needs {LEAST_SYSTEMS} systems, not {systems}")
     if paired and not (evaluation.pairs.people == 0).any():
         notes.add("people tied no pair of outputs, so calibrating ties changes nothing: ε = 0 and acc*_eq = acc_eq")
     if opinions.people is not None and not opinions.rated.all():
@@ -506,11 +515,11 @@ class _Compared:
         self._evaluation = evaluation
         self._items = items
 
-    def rows(self, notes: Notes) -> dict[str, MeasureRow]:
+    def rows(self) -> dict[str, MeasureRow]:
         """Return the rows of the headline by metric, without intervals and tests."""
-        return {row.metric: row for row in self._measured(self._headline, notes)}
+        return {row.metric: row for row in self._measured(self._headline)}
 
-    def others(self, notes: Notes) -> list[MeasureRow]:
+    def others(self) -> list[MeasureRow]:
         """Return the rows of all other measures of the level."""
         known = SEGMENT_MEASURES if self._level == "segment" else SYSTEM_MEASURES
         people = self._evaluation.people
@@ -525,17 +534,15 @@ class _Compared:
             if people is None:
                 unfit |= {each for each in known if each not in by_pairs}
         fitting = [each for each in known if each != self._headline and each not in unfit]
-        return [row for measure in fitting for row in self._measured(measure, notes)]
+        return [row for measure in fitting for row in self._measured(measure)]
 
-    def _measured(self, measure: str, notes: Notes) -> list[MeasureRow]:
+    def _measured(self, measure: str) -> list[MeasureRow]:
         found = self._evaluation.values(self._level, measure)
         epsilon = self._evaluation.epsilon if measure == CALIBRATED else None
         rows = []
         for place, name in enumerate(self._names):
             value = float(found.value[place])
             reason = None if math.isfinite(value) else self._reason(place, measure)
-            if reason is not None:
-                notes.add(f"{name}: {measure_title(self._level, measure)} is undefined, as {reason}")
             rows.append(
                 MeasureRow(
                     level=self._level,
@@ -570,7 +577,9 @@ class _Compared:
         seed: int,
         steps: Steps,
     ) -> None:
-        """Put bootstrap intervals into the rows."""
+        """Put bootstrap intervals into the rows, unless there is one item only, of which every resample is the same."""
+        if resample == "segments" and self._items == 1:
+            return
         advance = steps(f"intervals, {self._level} level", resamples)
         drawn = self._evaluation.replicates(self._level, self._headline, resample, resamples, seed, advance)
         for place, (name, row) in enumerate(rows.items()):
@@ -696,6 +705,17 @@ def _listed(names: Sequence[str]) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
+def _note_undefined(rows: Sequence[MeasureRow], notes: Notes) -> None:
+    """Say why measures are undefined, once for each metric and reason."""
+    titles: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        if row.reason is not None:
+            titles.setdefault((row.metric, row.reason), []).append(measure_title(row.level, row.measure))
+    for (metric, reason), undefined in titles.items():
+        verb = "is" if len(undefined) == 1 else "are"
+        notes.add(f"{metric}: {some(undefined, 3)} {verb} undefined, as {reason}")
+
+
 def _note_tied(evaluation: MetaEvaluation, names: Sequence[str], notes: Notes) -> None:
     """Say it if calibration ties nearly all outputs: acc*_eq is then little more than how often people tie."""
     shares = (np.abs(evaluation.pairs.scores) <= evaluation.epsilon[:, None]).mean(axis=1)
@@ -715,6 +735,8 @@ def _note_little_data(opinions: Opinions, metrics: int, alpha: float, notes: Not
             f"{counted(items, 'item')} cannot make a difference between {counted(metrics, 'metric')} "
             "significant; rate more"
         )
+    if items == 1:
+        notes.add("one item is rated, so there are no intervals over items")
     if len(opinions.systems) == 1:
         notes.add(f"all outputs are of one system, {opinions.systems[0]}; measures by item and of systems need several")
 

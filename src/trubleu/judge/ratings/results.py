@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
 
-from trubleu.judge.wmt.results import NoteRow
+from trubleu.judge.report import NoteRow, RowsReport
 from trubleu.results import SCHEMA
 from trubleu.stats.metric_tests import ACCURACY, CALIBRATED, PAIRWISE, SOFT, split_measure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
     from trubleu.stats.metric_tests import Test
 
@@ -211,7 +211,7 @@ class SignatureRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RatingsReport:
+class RatingsReport(RowsReport):
     """How well metrics agree with ratings or rankings of outputs.
 
     Attributes
@@ -227,6 +227,17 @@ class RatingsReport:
     notes
         What a reader must know, one sentence each.
     """
+
+    kinds: ClassVar[Mapping[str, type[Any]]] = {
+        "verdicts": VerdictRow,
+        "measures": MeasureRow,
+        "differences": MetricDifferenceRow,
+        "aspects": AspectRow,
+        "systems": SystemMeanRow,
+        "setting": RatingsSetting,
+        "signatures": SignatureRow,
+        "notes": NoteRow,
+    }
 
     verdicts: tuple[VerdictRow, ...]
     measures: tuple[MeasureRow, ...]
@@ -245,26 +256,6 @@ class RatingsReport:
     def measure(self, level: Level, measure: str, metric: str) -> MeasureRow:
         """Return one row."""
         return next(row for row in self.measures if (row.level, row.measure, row.metric) == (level, measure, metric))
-
-    def parts(self) -> dict[str, Sequence[Any]]:
-        """Return all rows by what they are."""
-        return {
-            "verdicts": self.verdicts,
-            "measures": self.measures,
-            "differences": self.differences,
-            "aspects": self.aspects,
-            "systems": self.systems,
-            "setting": (self.setting,),
-            "signatures": self.signatures,
-            "notes": tuple(NoteRow(note=note) for note in self.notes),
-        }
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the rows as plain values, ready for JSON; ``notes`` and ``setting`` are rows as well."""
-        return {
-            "schema": SCHEMA,
-            **{name: [{"schema": SCHEMA, **asdict(row)} for row in rows] for name, rows in self.parts().items()},
-        }
 
     def _repr_html_(self) -> str:
         from trubleu.render.judge_ratings import render_ratings

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from trubleu.errors import DataError, counted, some
-from trubleu.judge.ratings.results import LEVELS, Level, brief, measure_title
-from trubleu.judge.wmt.results import NoteRow
+from trubleu.judge.ratings.results import LEVELS, Level, RatingsSetting, brief, measure_title
+from trubleu.judge.report import NoteRow, RowsReport
 from trubleu.results import SCHEMA
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class RegretRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SetsReport:
+class SetsReport(RowsReport):
     """Metrics on many sets.
 
     Attributes
@@ -90,6 +90,13 @@ class SetsReport:
         What was found on each set.
     """
 
+    kinds: ClassVar[Mapping[str, type[Any]]] = {
+        "regrets": RegretRow,
+        "values": SetValueRow,
+        "settings": RatingsSetting,
+        "notes": NoteRow,
+    }
+
     verdict: str
     regrets: tuple[RegretRow, ...]
     values: tuple[SetValueRow, ...]
@@ -104,21 +111,11 @@ class SetsReport:
         """Return one row."""
         return next(row for row in self.values if (row.set, row.level, row.metric) == (name, level, metric))
 
-    def parts(self) -> dict[str, Sequence[Any]]:
-        """Return all rows by what they are."""
-        return {
-            "regrets": self.regrets,
-            "values": self.values,
-            "settings": [each.setting for each in self.reports.values()],
-            "notes": tuple(NoteRow(note=note) for note in (self.verdict, *self.notes)),
-        }
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the rows as plain values, ready for JSON."""
-        return {
-            "schema": SCHEMA,
-            **{name: [{"schema": SCHEMA, **asdict(row)} for row in rows] for name, rows in self.parts().items()},
-        }
+    def _rows(self, name: str) -> Sequence[Any]:
+        if name == "settings":
+            return [each.setting for each in self.reports.values()]
+        rows = super(SetsReport, self)._rows(name)  # a class with slots is another one than super() alone knows
+        return [NoteRow(note=self.verdict), *rows] if name == "notes" else rows
 
     def _repr_html_(self) -> str:
         from trubleu.render.judge_sets import render_sets

@@ -402,7 +402,7 @@ def _tell_undefined(work: Work, pairs: RankedPairs, found: Sequence[Measured], c
         if each.value is None:
             undefined.setdefault(each.metric, []).append(each.statistic)
     if undefined and not len(pairs):
-        work.notes.warn(f"{place}: none are left, so τ is undefined")
+        work.notes.warn(f"{place}: none are left, so τ is undefined; use the names of the outputs and segments")
         return
     if undefined and not pairs.human.any():
         variants = ", ".join(variant for variant in VARIANTS if variant != "hties")

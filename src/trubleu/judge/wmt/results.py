@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias, get_args
 
+from trubleu.judge.report import NoteRow, RowsReport
 from trubleu.results import SCHEMA
 
 if TYPE_CHECKING:
@@ -132,14 +133,6 @@ class WmtSetting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoteRow:
-    """What a reader must know, in one sentence."""
-
-    schema: int = SCHEMA
-    note: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredTask:
     """What our own metrics gave to one language pair, for those who want to write it down.
 
@@ -164,7 +157,7 @@ class ScoredTask:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WmtReport:
+class WmtReport(RowsReport):
     """The WMT protocol's result.
 
     Attributes
@@ -179,6 +172,14 @@ class WmtReport:
         The scores behind the rows.
     """
 
+    kinds: ClassVar[Mapping[str, type[Any]]] = {
+        "agreements": AgreementRow,
+        "differences": DifferenceRow,
+        "systems": SystemScoreRow,
+        "setting": WmtSetting,
+        "notes": NoteRow,
+    }
+
     agreements: tuple[AgreementRow, ...]
     differences: tuple[DifferenceRow, ...]
     systems: tuple[SystemScoreRow, ...]
@@ -192,24 +193,6 @@ class WmtReport:
         return next(
             row for row in self.agreements if (row.level, row.language_pair, row.metric, row.statistic) == wanted
         )
-
-    def note_rows(self) -> tuple[NoteRow, ...]:
-        """Return the notes as rows."""
-        return tuple(NoteRow(note=note) for note in self.notes)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the rows as plain values, ready for JSON; ``notes`` and ``setting`` are rows as well."""
-        parts: dict[str, Sequence[Any]] = {
-            "agreements": self.agreements,
-            "differences": self.differences,
-            "systems": self.systems,
-            "setting": (self.setting,),
-            "notes": self.note_rows(),
-        }
-        return {
-            "schema": SCHEMA,
-            **{name: [{"schema": SCHEMA, **asdict(row)} for row in rows] for name, rows in parts.items()},
-        }
 
     def _repr_html_(self) -> str:
         from trubleu.render.judge_wmt import render_wmt
