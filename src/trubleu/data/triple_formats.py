@@ -614,8 +614,8 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
-class TripleRange:
-    """Rows of a file that follow each other: all of them, unless they were counted before.
+class FilePart:
+    """Something of a file.
 
     Attributes
     ----------
@@ -623,6 +623,20 @@ class TripleRange:
         Which of the files it is, counted from 0.
     path, name, label
         The file wherever it is read from, and as messages and made-up ids call it.
+    """
+
+    file: int
+    path: str
+    name: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class TripleRange(FilePart):
+    """Rows of a file that follow each other: all of them, unless they were counted before.
+
+    Attributes
+    ----------
     first, count
         How many rows went before, and how many these are; None for all that follow.
     byte, skip
@@ -633,16 +647,12 @@ class TripleRange:
         About how many bytes of the file these rows are.
     """
 
-    file: int
-    path: str
-    name: str
     first: int = 0
     count: int | None = None
     byte: int = 0
     skip: int = 0
     form: Form | None = None
     size: int = 0
-    label: str = ""
 
     def __str__(self) -> str:
         if self.count is None:
@@ -809,30 +819,22 @@ FILES_AT_ONCE: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(FilePart):
     """Some blocks of a file.
 
     Attributes
     ----------
-    file
-        Which of the files it is, counted from 0.
-    path, name, label
-        The file wherever it is read from, and as messages and made-up ids call it.
     start, size, whole
         Which bytes of it, and how many it has in all.
     columns, lenient
         What tab-separated columns hold, if that was said, and whether bad rows are skipped.
     """
 
-    file: int
-    path: str
-    name: str
     start: int
     size: int
     whole: int
     columns: tuple[str, ...] | None
     lenient: bool
-    label: str
 
     def __str__(self) -> str:
         return self.name if self.size == self.whole else f"{self.name} from byte {self.start:,}"
@@ -878,7 +880,7 @@ def stretches(files: Sequence[tuple[str, int]], *, columns: tuple[str, ...] | No
     """Cut files, given as they are called with their sizes, into stretches; an empty file is one, too."""
     called = labels([name for name, _ in files])
     return [
-        Stretch(number, absolute(name), name, start, some_of_it, size, columns, skip_bad, called[number])
+        Stretch(number, absolute(name), name, called[number], start, some_of_it, size, columns, skip_bad)
         for number, (name, size) in enumerate(files)
         for start, some_of_it in ranges.pieces(size)
     ]
@@ -953,14 +955,14 @@ class SurveyedFile:
     def whole(self) -> TripleRange:
         """Return all rows without counting them."""
         where = self._stretch
-        return TripleRange(where.file, where.path, where.name, size=self.size, label=where.label)
+        return TripleRange(where.file, where.path, where.name, where.label, size=self.size)
 
     def some(self, first: int, count: int) -> TripleRange:
         """Return some rows of a file whose rows are known."""
         where, rows = self._stretch, self.rows or 1
         begin, skip = (0, 0) if self._form is None or self._form.parquet else self._index.begin(first)
         size = self.size * (first + count) // rows - self.size * first // rows
-        return TripleRange(where.file, where.path, where.name, first, count, begin, skip, self._form, size, where.label)
+        return TripleRange(where.file, where.path, where.name, where.label, first, count, begin, skip, self._form, size)
 
     def content(self, part: TripleRange) -> list[int]:
         """Return numbers that differ if rows of this file do; at least if they, or rows close to them, do."""

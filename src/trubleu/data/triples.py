@@ -443,7 +443,7 @@ class TripleFiles:
             passed = start[1] if number == start[0] else 0
             rows = TripleRows(name_of(path), self.labels[number], contexts=contexts, skip_bad=self.skip_bad)
             bad, empty = self.bad, self.empty
-            part = TripleRange(number, path, rows.name)
+            part = TripleRange(number, path, rows.name, self.labels[number])
             for end in read_range(part, rows, size, passed=passed, columns=self.columns, tell=tell):
                 self.bad, self.empty = bad + rows.bad, empty + rows.empty
                 yield TripleBatch(*rows.taken(), file=number, end=end)

@@ -143,6 +143,14 @@ def windows(tokens: Sequence[str], n: int) -> Iterator[Gram]:
     return zip(*(islice(tokens, start, None) for start in range(n)), strict=False)
 
 
+def positions_of(tokens: Sequence[str], n: int) -> dict[Gram, list[int]]:
+    """Return where each n-gram of one order begins, in the order in which they first occur."""
+    positions: dict[Gram, list[int]] = {}
+    for start, gram in enumerate(windows(tokens, n)):
+        positions.setdefault(gram, []).append(start)
+    return positions
+
+
 def match_ngrams(
     matching: Matching, tokens: Sequence[str], references: Sequence[Sequence[str]], weights: Sequence[float]
 ) -> tuple[tuple[NGram, ...], ...]:
@@ -171,9 +179,7 @@ def match_ngrams(
     orders = []
     candidates: Sequence[int] = range(len(references))
     for n in range(1, matching.order + 1):
-        positions: dict[Gram, list[int]] = {}
-        for start, gram in enumerate(windows(tokens, n)):
-            positions.setdefault(gram, []).append(start)
+        positions = positions_of(tokens, n)
         held: dict[Gram, list[Match]] = {}
         holders = []
         for index in candidates:

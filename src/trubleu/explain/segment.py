@@ -21,6 +21,7 @@ from trubleu.explain.explanation import (
     NearMiss,
     NGram,
     match_ngrams,
+    positions_of,
     tokens_of,
     windows,
 )
@@ -94,9 +95,7 @@ def _of_order(
     weights: Sequence[float],
     best: float,
 ) -> tuple[NGram, ...]:
-    positions: dict[Gram, list[int]] = {}
-    for start, gram in enumerate(windows(tokens, n)):
-        positions.setdefault(gram, []).append(start)
+    positions = positions_of(tokens, n)
     held = [Counter(windows(reference, n)) for reference in references]
     # Equal n-grams come first and then the others as they were aligned, so the sums have the kernel's bits.
     sums: dict[Gram, list[float]] = {gram: [0.0] * len(references) for gram in positions}

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     import io
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    Line = str | None  # None: it is not UTF-8
+    Size = int | Callable[[], int]
+
 Text = TypeVar("Text", str, "str | None")
 
 MAX_LINE = "TRUBLEU_MAX_LINE"
@@ -279,10 +282,6 @@ def _standard_input() -> BinaryIO:
         raise DataError("standard input is closed, so - cannot be read; give a file instead")
     return cast("BinaryIO", stream)
 
-
-if TYPE_CHECKING:
-    Line = str | None  # None: it is not UTF-8
-    Size = int | Callable[[], int]
 
 _READ_BLOCK = 1 << 22  # bytes read at once
 _COMPARED_SLICE = 1 << 16  # bytes compared at once

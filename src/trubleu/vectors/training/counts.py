@@ -624,7 +624,6 @@ class CountPairs:
 
     def __call__(self, places: PlaceRange, _state: None) -> PairsCounted:
         """Count a range, unless that was done before."""
-        self.parts.check_reachable()
         name = f"{self.name}-{places.number}"
         job = job_of(self.job, self.usable, self.least, places.first, places.count, BUCKETS)
         if (found := self.parts.finished(name, job)) is not None:
@@ -734,7 +733,6 @@ class SumPairs:
 
     def __call__(self, buckets: BucketRange, _state: None) -> str:
         """Add up some buckets, unless that was done before, and return what the part depends on."""
-        self.parts.check_reachable()
         name = f"{self.name}-{buckets.number}"
         job = job_of(self.ranges, self.least, buckets.first, buckets.end)
         if self.parts.finished(name, job) is not None:
@@ -831,7 +829,6 @@ class EncodePairs:
 
     def __call__(self, places: PlaceRange, index: kernels.PairIndex) -> str:
         """Encode a range, unless that was done before, and return what the part depends on."""
-        self.parts.check_reachable()
         name = f"{self.name}-{places.number}"
         job = job_of(self.job, places.first, places.count)
         if self.parts.finished(name, job) is not None:

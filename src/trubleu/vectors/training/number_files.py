@@ -155,6 +155,7 @@ class Parts:
             What it depends on.
         """
         if not self.path(name).exists():
+            self.check_reachable()
             return None
         try:
             file = ArrayFile(self.path(name), PART, key=self.key)
