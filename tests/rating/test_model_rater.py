@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import math
@@ -487,6 +488,17 @@ def test_a_terminal_is_asked(folder: Path, monkeypatch: pytest.MonkeyPatch, answ
     monkeypatch.setattr("trubleu.rating.model_rater.rate_with_model", rate)
     assert main(["rate", "model", str(folder), "--url", "https://model.invalid/v1", "--model", "m", "--quiet"]) == 2
     assert shown.getvalue() == f"Send the texts of 4 items to model.invalid? [y/N] {said}"
+
+
+@in_a_file
+def test_in_a_notebook(make: Make) -> None:
+    study = make(3)
+
+    async def cell() -> int:
+        return rate_with_model(study, asking(server)).rated
+
+    with served() as server:
+        assert asyncio.run(cell()) == 3
 
 
 @in_a_file
