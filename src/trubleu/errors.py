@@ -138,7 +138,7 @@ def some(items: Iterable[object], limit: int = 10) -> str:
     >>> some(["a", "b", "c"], limit=2)
     'a, b and 1 more'
     """
-    listed = [str(item) for item in items]
+    listed = [" ".join(str(item).splitlines()) for item in items]  # a message is one line
     shown = ", ".join(listed[:limit])
     hidden = len(listed) - limit
     return f"{shown} and {hidden} more" if hidden > 0 else shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import threading
 import time
@@ -13,7 +14,8 @@ import pytest
 import uvicorn
 
 from tests.browser.conftest import CONTRASTS, TIMEOUT, violations
-from trubleu.rating import Item, Study, StudyConfig
+from tests.rating.model_server import Reply, schema_of, served
+from trubleu.rating import Item, ModelOptions, Study, StudyConfig, rate_with_model
 from trubleu.rating.config import Completion, Entry, Gold, Question, example
 from trubleu.rating.web import create_app
 
@@ -578,12 +580,16 @@ def test_axe_finds_nothing(kind: str, width: int, scheme: str, made: Any, opened
     while task := study.assign(new.rater.id):
         scores = (3, 2, 1) if kind == "ranking" else (3, 2) * PARTS[kind]
         study.answer(new.rater.id, task.assignment, scores, key=task.client_key)
+    with served(lambda body, _number: Reply(json.dumps(dict.fromkeys(schema_of(body)["properties"], 2)))) as server:
+        model = rate_with_model(study, ModelOptions(url=server.url, model="tiny")).rater
     rater.page.goto(f"{url}/r/{new.token}")
     look("done")
     rater.page.goto(f"{url}/lead/{study.lead_token}")
     look("lead")
-    rater.page.goto(f"{url}/lead/raters/{new.rater.id}")
-    look("rater")
+    rater.page.get_by_role("heading", name="Models beside people").wait_for()
+    for number in (new.rater.id, model.id):
+        rater.page.goto(f"{url}/lead/raters/{number}")
+        look(f"rater {number}")
     rater.page.goto(f"{url}/lead/items/1")
     look("item")
     assert {name: found for name, found in pages.items() if found} == {}

@@ -142,3 +142,9 @@ def item_of(body: dict[str, Any]) -> dict[str, Any]:
     """The item that a request is about."""
     found: dict[str, Any] = json.loads(body["messages"][1]["content"])
     return found
+
+
+def schema_of(body: dict[str, Any]) -> dict[str, Any]:
+    """The JSON schema that a request asks for."""
+    found: dict[str, Any] = body["response_format"]["json_schema"]["schema"]
+    return found

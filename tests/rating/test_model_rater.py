@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import math
@@ -26,6 +27,8 @@ from trubleu.rating.carry import carry
 from trubleu.rating.config import Asked, Gold, config_text, example, parse_config
 from trubleu.rating.import_ratings import import_ratings
 from trubleu.rating.model_rater import ModelOptions, make_prompt, parse_answer, plan_model, rate_with_model
+from trubleu.rating.store.queries import model_scores
+from trubleu.rating.summary import summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,6 +73,9 @@ def test_answers_are_logged_and_never_count_as_peoples(make: Make) -> None:
             assert study.answer(rater, task.assignment, (5,), key=task.client_key).counted
     assert all(item.counted == 2 for item in study.items())
     assert audit(study) == []
+    (model,) = summary(study, study.now(), resamples=0).models
+    assert (model.person.ratings, model.refused, model.beside.shared) == (6, 0, 6)
+    assert set(study.store.read(model_scores).values()) == {(4.0,)}
 
 
 def test_a_study_may_say_that_models_count(make: Make) -> None:
@@ -482,6 +488,17 @@ def test_a_terminal_is_asked(folder: Path, monkeypatch: pytest.MonkeyPatch, answ
     monkeypatch.setattr("trubleu.rating.model_rater.rate_with_model", rate)
     assert main(["rate", "model", str(folder), "--url", "https://model.invalid/v1", "--model", "m", "--quiet"]) == 2
     assert shown.getvalue() == f"Send the texts of 4 items to model.invalid? [y/N] {said}"
+
+
+@in_a_file
+def test_in_a_notebook(make: Make) -> None:
+    study = make(3)
+
+    async def cell() -> int:
+        return rate_with_model(study, asking(server)).rated
+
+    with served() as server:
+        assert asyncio.run(cell()) == 3
 
 
 @in_a_file

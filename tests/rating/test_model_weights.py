@@ -206,7 +206,11 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["rate", "export", str(tmp_path / "s"), "--as", "references", "--out", str(tmp_path / "refs.jsonl")]
     assert main([*command, "--weights", "joint"]) == 0
     said = capsys.readouterr()
-    assert re.search(r"refs.jsonl: 60 segments with 60 references, 30 of them weighted by a model\n", said.out)
+    assert re.search(
+        r"refs.jsonl: 60 segments with 60 references, 30 of them weighted by a model, calibrated on 30 texts: it "
+        r"explains \d+% of the variance of people's weights, standard error 0.\d\d\n",
+        said.out,
+    )
     assert main([*command, "--weights", "model"]) == 2
     assert "add --unverified" in capsys.readouterr().err
     assert main([*command, "--weights", "model", "--unverified"]) == 0

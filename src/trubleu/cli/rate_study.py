@@ -215,6 +215,12 @@ def export(options: argparse.Namespace) -> None:
     from_ratings = f", weighted by {counted(made.ratings, 'rating')}" if options.what == "references" else ""
     if made.by_model:
         from_ratings = f", {made.by_model:,} of them weighted by a model"
+    if made.calibration is not None:
+        found = made.calibration
+        from_ratings += (
+            f", calibrated on {counted(found.texts, 'text')}: it explains {max(found.explained, 0.0):.0%} of the "
+            f"variance of people's weights, standard error {found.error:.2f}"
+        )
     sys.stdout.write(f"{options.out}: {rows[options.what]}{from_ratings}\n")
 
 

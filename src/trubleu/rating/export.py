@@ -6,7 +6,7 @@ import csv
 import json
 import warnings
 from collections import Counter, defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations, count
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from trubleu.rating.store.queries import RatingRow, StoredItem
     from trubleu.rating.study import Study
     from trubleu.rating.weights import Text, WeightsFrom
+    from trubleu.stats import Calibration
 
 
 _TEXTS: Final = ("origin", "source", "source_message")
@@ -199,6 +200,8 @@ class Exported:
         How many of these have fewer ratings than was asked for, and how many of those none.
     by_model
         How many references have a model's weight.
+    calibration
+        How these were calibrated on people's; None if they were not.
     """
 
     rows: int
@@ -206,7 +209,8 @@ class Exported:
     items: int
     short: int
     unrated: int
-    by_model: int = 0
+    by_model: int = field(default=0, repr=False)
+    calibration: Calibration | None = field(default=None, repr=False, compare=False)
 
 
 def export_study(
@@ -273,10 +277,10 @@ def export_study(
     form = check_export(study, what, path)
     check_weights(what, weights, model, unverified=unverified)
     there = study.store.read(_Contents.of)
-    by_model = 0
+    by_model, calibration = 0, None
     match what:
         case "references":
-            chosen = None if weights == "people" else _chosen_weights(study, there, weights, model)
+            chosen, calibration = (None, None) if weights == "people" else _chosen_weights(study, there, weights, model)
             by_model = sum(weight.source == "model" for weight in (chosen or {}).values())
             records = _reference_records(there, study, chosen, unverified=weights == "model")
             write_references(path, form, records)
@@ -302,7 +306,7 @@ def export_study(
             from trubleu.rating.mturk import write_tasks
 
             rows = write_tasks(study, path)
-    made = replace(_counts(there, rows), by_model=by_model)
+    made = replace(_counts(there, rows), by_model=by_model, calibration=calibration)
     if what in ("references", "ratings", "rankings", "wide") and made.short:
         marked = '; they are marked "short"' if what == "references" else ""
         warnings.warn(
@@ -350,7 +354,9 @@ def check_weights(what: What, weights: WeightsFrom, model: str | None, *, unveri
         raise UsageError("--unverified is for --weights model; leave it out")
 
 
-def _chosen_weights(study: Study, there: _Contents, weights: WeightsFrom, model: str | None) -> dict[Text, TextWeight]:
+def _chosen_weights(
+    study: Study, there: _Contents, weights: WeightsFrom, model: str | None
+) -> tuple[dict[Text, TextWeight], Calibration | None]:
     """Return weights of which some or all are a model's."""
     rater = find_model(there.raters, model)
     config = study.config
@@ -363,14 +369,11 @@ def _chosen_weights(study: Study, there: _Contents, weights: WeightsFrom, model:
             TrubleuWarning,
             stacklevel=3,
         )
-        return {text: TextWeight(value, None, "model") for text, value in values.items()}
+        return {text: TextWeight(value, None, "model") for text, value in values.items()}, None
     by_people = [row for row in there.given if not row.model]
     ratings = Counter((row.item.id, row.part) for row in by_people if not row.question)
     segments = {(item.id, 0): item.item.segment or item.item.key for item in there.items}
-    made, _ = joint_weights(
-        people_weights(config, by_people), values, ratings=ratings, segments=segments, name=rater.name
-    )
-    return made
+    return joint_weights(people_weights(config, by_people), values, ratings=ratings, segments=segments, name=rater.name)
 
 
 def _counts(there: _Contents, rows: int) -> Exported:

@@ -12,6 +12,7 @@ import hashlib
 import json
 import math
 import re
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
@@ -459,7 +460,7 @@ def rate_with_model(
     left = [stored for stored in items if stored.id not in done]
     run = _Run(study, options, rater, served, progress or (lambda _done: None), now)
     try:
-        asyncio.run(run.rate(left))
+        run.run(left)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"interrupted; {run.kept(len(left))}") from None
     if run.stopped is not None:
@@ -522,6 +523,20 @@ class _Run:
         """Say what stays."""
         done = f"{self.rated + self.refused:,} of {counted(total, 'item')}"
         return f"{done} were done and are kept, and the same command goes on from there"
+
+    def run(self, items: Sequence[StoredItem]) -> None:
+        """Ask about items; in a notebook, whose thread has a loop of its own, in another thread."""
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            asyncio.run(self.rate(items))
+            return
+        with ThreadPoolExecutor(1) as thread:
+            try:
+                thread.submit(lambda: asyncio.run(self.rate(items))).result()
+            except BaseException:
+                self.stopped = "interrupted"  # what has been asked is waited for
+                raise
 
     async def rate(self, items: Sequence[StoredItem]) -> None:
         """Ask about items, several at once, until all are done or something stops it."""

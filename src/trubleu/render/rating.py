@@ -163,7 +163,7 @@ def _bias_table(found: Summary) -> Table:
         Column("by"),
         Column("group", ""),
         Column("texts", kind="count"),
-        Column("difference", "score less people's", kind="number"),
+        Column("difference", "score less people's", kind="signed"),
         Column("error", "standard error", kind="number"),
     ]
     rows = [
