@@ -11,6 +11,7 @@ import re
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -488,6 +489,16 @@ def test_a_terminal_is_asked(folder: Path, monkeypatch: pytest.MonkeyPatch, answ
     monkeypatch.setattr("trubleu.rating.model_rater.rate_with_model", rate)
     assert main(["rate", "model", str(folder), "--url", "https://model.invalid/v1", "--model", "m", "--quiet"]) == 2
     assert shown.getvalue() == f"Send the texts of 4 items to model.invalid? [y/N] {said}"
+
+
+def test_two_at_once_keep_each_answer_once(make: Make) -> None:
+    study = make(12)
+    with served(lambda _body, _number: Reply(seconds=0.02)) as server, ThreadPoolExecutor(2) as threads:
+        runs = [threads.submit(rate_with_model, study, asking(server)) for _ in range(2)]
+        assert all(run.result().rater.name == "tiny" for run in runs)
+    assert len(study.table()) == 12
+    assert len(notes(study)) == 12
+    assert audit(study) == []
 
 
 @in_a_file

@@ -24,10 +24,9 @@ from trubleu.optional_deps import needed
 from trubleu.rating.config import is_address
 from trubleu.rating.create import fix_questions
 from trubleu.rating.insert_answers import TakenAnswer, take_answers
-from trubleu.rating.raters import check_name, enter_model
+from trubleu.rating.raters import check_name, enter_model, get_rater
 from trubleu.rating.scheduler import arranged
 from trubleu.rating.secret import draw
-from trubleu.rating.store.database import lock_study
 from trubleu.rating.store.schema import MODEL, REFUSED, assignments, log
 
 if TYPE_CHECKING:
@@ -610,8 +609,9 @@ class _Run:
         kind = REFUSED if answer.scores is None else MODEL
 
         def write(connection: Connection) -> None:
-            lock_study(connection)
-            if answer.item not in _done(connection, answer.rater):  # by another process, meanwhile
+            get_rater(connection, answer.rater, lock=True)
+            task = (assignments.c.item == answer.item, assignments.c.rater == answer.rater)
+            if connection.execute(select(assignments.c.id).where(*task)).first() is None:  # else by another process
                 questions = len(self._study.config.questions)
                 take_answers(connection, [answer], questions=questions, kind=kind, source="", now=answer.answered_at)
 
