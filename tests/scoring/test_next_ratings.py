@@ -92,6 +92,22 @@ def test_a_plan_ends_where_the_width_is_reached() -> None:
     assert whole.what == "a − b"
 
 
+def test_unrated_references_are_planned_where_raters_agree() -> None:
+    _, true, outputs = world(40, np.random.default_rng(3))
+    counts = np.tile([2, 2, 0, 2], 40)
+    references = rate(true, counts, np.random.default_rng(2))
+    assert references.ratings is not None
+    agreed = [row and tuple((name, row[0][1]) for name, _ in row) for row in references.ratings]
+    weights = np.array([np.nan if row is None else np.clip(row[0][1], -1, 1) for row in agreed])
+    weights[::4] = np.fmax(weights[::4], 0.02)
+    same = References(
+        references.texts, references.offsets, weights, ratings=agreed, weight_errors=np.where(counts > 0, 0, np.nan)
+    )
+    plan = plan_ratings(same, {"s": outputs}, metric("dbleu-1"), sampling=Sampling(resamples=200))
+    assert plan.texts
+    assert all(text.ratings == 0 and text.more == 1 for text in plan.texts)
+
+
 def test_what_cannot_be_planned() -> None:
     references = References.from_lists([["a b"]], [[0.5]])
     chosen = metric("dbleu-1")
@@ -101,5 +117,7 @@ def test_what_cannot_be_planned() -> None:
         plan_ratings(references, {"s": ["a"]}, metric("bleu-4"))
     with pytest.raises(UsageError, match="not for 3"):
         plan_ratings(references, {name: ["a"] for name in "abc"}, chosen)
-    with pytest.raises(UsageError, match="the width must be above 0, not -1"):
+    with pytest.raises(UsageError, match="the width must be a number above 0, not -1"):
         plan_ratings(references, {"s": ["a"]}, chosen, width=-1)
+    with pytest.raises(UsageError, match="at least one rating, not 0"):
+        plan_ratings(references, {"s": ["a"]}, chosen, most=0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from trubleu.cli.options import add_output_options, check_output, write_output
+from trubleu.cli.options import add_output_options, check_output, takes_option, write_output
 from trubleu.cli.rate_model import add_model_parser
 from trubleu.cli.rate_serve import add_serve_parser, add_simulate_parser
 from trubleu.cli.rate_study import (
@@ -302,7 +302,7 @@ def _plan_ratings(options: argparse.Namespace) -> None:
     from trubleu.data import read_outputs
     from trubleu.errors import UsageError
     from trubleu.execution.progress import Bars
-    from trubleu.metrics.registry import metric
+    from trubleu.metrics.registry import metric, parse
     from trubleu.rating.export import rated_references
     from trubleu.render.rating import rating_plan_tables
     from trubleu.render.tables import render_tables
@@ -310,7 +310,13 @@ def _plan_ratings(options: argparse.Namespace) -> None:
 
     if options.study is None or options.source is not None:
         raise UsageError("--systems goes with a STUDY that has ratings; name its folder, and leave --from out")
-    chosen = metric(options.metric or "trubleu")
+    ignored = ("kind", "outputs", "pairs", "config", "raters", "seconds_per_item", "pay")
+    if given := [name for name in ignored if getattr(options, name)]:
+        raise UsageError(f"--{given[0].replace('_', '-')} has no effect with --systems; leave it out")
+    spec = options.metric or "trubleu"
+    # A segment without a good reference yet cannot be scored, and is no reason to have no plan.
+    skips = takes_option(parse(spec), "no_positive") and "no_positive" not in spec
+    chosen = metric(spec, no_positive="skip") if skips else metric(spec)
     with opened(options.study, copy=True) as study:
         references = rated_references(study)
     outputs = {system.name: system.texts for system in read_outputs(options.scored, references)}

@@ -77,7 +77,7 @@ def score_notes(report: ScoreReport, *, parts: bool = False) -> Iterator[str]:
             drawn = f"{report.blocks:,} blocks of segments" if report.blocks else "segments"
             yield f"intervals: {share}, percentile bootstrap of {drawn}, {draws}"
         if shares := [row for row in report.scores if row.ratings_share]:
-            told = ", ".join(f"{row.system} {row.metric} {100 * (row.ratings_share or 0):.0f} %" for row in shares)
+            told = ", ".join(f"{row.system} {row.metric} {_percent(row.ratings_share or 0.0)}" for row in shares)
             yield f"share of the variance due to ratings, which more ratings would reduce: {told}"
         if report.tests:
             kind = {"bootstrap": "paired bootstrap", "randomisation": "paired approximate randomisation"}
@@ -96,6 +96,10 @@ def score_notes(report: ScoreReport, *, parts: bool = False) -> Iterator[str]:
             whose = f"{row.metric} of {row.system}" if len(report.systems) > 1 else row.metric
             yield f"{whose}: {parts_text(row.parts)}"
     yield from dict.fromkeys(f"{row.metric}: {row.signature}" for row in report.scores)
+
+
+def _percent(share: float) -> str:
+    return "under 1 %" if share < 0.01 else f"{100 * share:.0f} %"
 
 
 SHORT: Final = {

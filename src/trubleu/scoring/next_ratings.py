@@ -116,8 +116,10 @@ def plan_ratings(
         raise UsageError(f"a plan is for the score of one system or the difference between two, not for {len(systems)}")
     if not metric.uses_weights:
         raise UsageError(f"{metric.name} does not use weights, so ratings do not change it; take trubleu or dbleu-2")
-    if width is not None and not width > 0:
-        raise UsageError(f"the width must be above 0, not {width:g}")
+    if width is not None and not 0 < width < math.inf:
+        raise UsageError(f"the width must be a number above 0, not {width:g}")
+    if most < 1:
+        raise UsageError(f"a plan has at least one rating, not {most}")
     text, rater, value = rating_table(references)
     found = rating_variance(text, rater, value)
     if references.weights is None or math.isnan(found.rest):
@@ -127,7 +129,8 @@ def plan_ratings(
         )
     counts = np.bincount(text, minlength=references.count)
     weights, unrated = references.weights, np.isnan(references.weights)
-    spread = max(float(weights[~unrated].var()) - float((found.rest / counts[counts > 0]).mean()), 0.0)
+    noise = float(((found.rest + found.raters) / counts[counts > 0]).mean())
+    spread = max(float(weights[~unrated].var(ddof=1)) - noise, 0.0)
     errors = np.sqrt(np.where(counts > 0, found.rest / np.maximum(counts, 1), spread))
     filled = references.with_weights(np.where(unrated, weights[~unrated].mean(), weights))
     # Now: the interval of segments and raters, and what is not known of unrated references.
@@ -154,7 +157,9 @@ def plan_ratings(
     )
     squares = np.square(slope)
     linear = float((squares * errors**2)[counts > 0].sum())
-    squares *= contained / linear if linear > 0 else 0.0
+    # Errors of rated references tell how far scores bend; where they tell nothing, slopes are taken as they are.
+    bent = contained / linear if linear > 0 else 1.0
+    squares *= np.where(counts > 0, bent, bent or 1.0)
     shared = float(np.square(rater_effects(references, slope, math.sqrt(found.raters))).sum())
     unknown = float((squares * spread)[unrated].sum())
     now = ((row.high - row.low) / deviations) ** 2 + shared + unknown

@@ -29,9 +29,9 @@ LEAST_WEIGHT: Final = 1e-3
 ROUNDING: Final = 1e-9
 """Scores from 0 to 100 that differ by less are equal."""
 
-DRAWS: Final = 8
+DRAWS: Final = 40
 DRAWN_RESAMPLES: Final = 1000
-"""How often weights are given errors, and resamples for each."""
+"""How often weights are given errors to see what these do, and resamples for each."""
 
 USUAL_STEP: Final = 0.1
 """How far a weight is moved whose standard error is not known."""
@@ -137,8 +137,8 @@ def variance_of_ratings(
 ) -> float:
     """Return what errors of weights add to the variance of a score, or of the difference between two.
 
-    The weights are given errors of the same size once more, a few times: what the bootstrap variance grows by is what
-    the errors that they have already account for. (Linear error propagation says too much: scores bend.)
+    The weights are given errors of the same size once more, many times: what the bootstrap's variance grows by is
+    what the errors that they have already account for. Linear error propagation says too much, because scores bend.
     """
     whole = whole_references(references)
     if whole.weights is None:

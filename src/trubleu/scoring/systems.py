@@ -222,7 +222,7 @@ def score_systems(
     warn_unweighted(metrics, weighted=whole_references(references).weighted())
     effects = None
     if sampling is not None and sampling.ratings:
-        effects = _all_rating_effects(systems, references, metrics, threads, steps)
+        effects = _all_rating_effects(systems, references, metrics, sampling.seed, threads, steps)
     return score_parts(
         [(references, systems)],
         tuple(systems),
@@ -244,6 +244,7 @@ def _all_rating_effects(
     systems: Mapping[str, Sequence[str]],
     references: References | PreparedReferences,
     metrics: Mapping[str, Metric],
+    seed: int,
     threads: int | None,
     steps: Steps,
 ) -> Effects:
@@ -253,7 +254,7 @@ def _all_rating_effects(
     weighing = sum(metric.uses_weights for metric in metrics.values())
     advance = steps("uncertainty of ratings", len(references) * passes * len(systems) * weighing)
     return {
-        (system, name): rating_effects(metric, outputs, references, threads=threads, progress=advance)
+        (system, name): rating_effects(metric, outputs, references, seed=seed, threads=threads, progress=advance)
         for name, metric in metrics.items()
         for system, outputs in systems.items()
     }
