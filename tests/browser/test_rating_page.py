@@ -580,14 +580,17 @@ def test_axe_finds_nothing(kind: str, width: int, scheme: str, made: Any, opened
     while task := study.assign(new.rater.id):
         scores = (3, 2, 1) if kind == "ranking" else (3, 2) * PARTS[kind]
         study.answer(new.rater.id, task.assignment, scores, key=task.client_key)
-    with served(lambda body, _number: Reply(json.dumps(dict.fromkeys(schema_of(body)["properties"], 2)))) as server:
-        model = rate_with_model(study, ModelOptions(url=server.url, model="tiny")).rater
+    raters = [new.rater.id]
+    if kind != "ranking":  # which models do not make
+        with served(lambda body, _number: Reply(json.dumps(dict.fromkeys(schema_of(body)["properties"], 2)))) as server:
+            raters.append(rate_with_model(study, ModelOptions(url=server.url, model="tiny")).rater.id)
     rater.page.goto(f"{url}/r/{new.token}")
     look("done")
     rater.page.goto(f"{url}/lead/{study.lead_token}")
     look("lead")
-    rater.page.get_by_role("heading", name="Models beside people").wait_for()
-    for number in (new.rater.id, model.id):
+    if kind != "ranking":
+        rater.page.get_by_role("heading", name="Models beside people").wait_for()
+    for number in raters:
         rater.page.goto(f"{url}/lead/raters/{number}")
         look(f"rater {number}")
     rater.page.goto(f"{url}/lead/items/1")

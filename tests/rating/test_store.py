@@ -97,7 +97,7 @@ def test_what_is_no_study_is_refused(tmp_path: Path, make: Make) -> None:
         Study.open(study.folder)
     with pytest.raises(DataError, match="cannot be made: No such file or directory; check the path"):
         Study.create(tmp_path / "no" / "such", CONFIG, ITEMS)
-    with pytest.raises(DataError, match=r"study.yaml:6: raters must be a whole number from 1 to 1,000, not '0'"):
+    with pytest.raises(DataError, match=r"study.yaml:7: raters must be a whole number from 1 to 1,000, not '0'"):
         Study.create(tmp_path / "zero", StudyConfig("T", "response", raters=0), ITEMS)
     assert not (tmp_path / "zero").exists()
     assert not list(tmp_path.glob(".trubleu*"))

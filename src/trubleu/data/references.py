@@ -142,7 +142,7 @@ class References:
     >>> len(references), references.count
     (2, 3)
     >>> references[0].references[1]
-    Reference(text='hi', weight=0.4, origin=None)
+    Reference(text='hi', weight=0.4, origin=None, weight_se=None)
     """
 
     __slots__ = (
@@ -349,8 +349,8 @@ class References:
         >>> import pathlib, tempfile
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "refs.jsonl"
         >>> _ = path.write_text('{"id": "a", "references": [{"text": "fine", "ratings": [5, 4]}]}')
-        >>> References.read(path)[0]
-        Segment(id='a', references=(Reference(text='fine', weight=0.75, origin=None),), message=None, context=None)
+        >>> References.read(path)[0].references
+        (Reference(text='fine', weight=0.75, origin=None, weight_se=0.25),)
         """
         if is_prepared(path):
             return cls._from_file(PreparedFile(path))
@@ -433,7 +433,7 @@ class References:
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "refs.parquet"
         >>> References.from_lists([["hello", "hi"]], [[1.0, None]]).write(path)
         >>> References.read(path)[0].references[1]
-        Reference(text='hi', weight=None, origin=None)
+        Reference(text='hi', weight=None, origin=None, weight_se=None)
         """
         if format_to_write(path, ["jsonl", "parquet"]) == "parquet":
             write_parquet(path, self.to_frame())

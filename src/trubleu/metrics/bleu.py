@@ -24,7 +24,6 @@ from trubleu.metrics.base import (
     reference_number,
     smoothing_text,
 )
-from trubleu.metrics.chosen_references import ComparedNgrams
 from trubleu.metrics.matching import NgramMetric
 from trubleu.signature import Signature, make_signature
 from trubleu.stats import total
@@ -253,6 +252,8 @@ class Bleu(BleuOptions):
         self, outputs: Sequence[str], references: References, threads: int | None = None
     ) -> Compared | None:
         """Return outputs compared with each reference once."""
+        from trubleu.metrics.chosen_references import ComparedNgrams
+
         return ComparedNgrams.of(self.matching, outputs, references, None, threads)
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:

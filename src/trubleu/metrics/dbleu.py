@@ -14,7 +14,6 @@ from trubleu.data.weights import weight_problem
 from trubleu.errors import CountedWarning, DataError, UsageError, some
 from trubleu.metrics.base import AnyReferences, Compared, Metric, Progress, as_references, check_choice
 from trubleu.metrics.bleu import Bleu, BleuParts, Counts, bleu
-from trubleu.metrics.chosen_references import ComparedNgrams
 from trubleu.metrics.matching import NgramMetric
 from trubleu.signature import number_text
 
@@ -236,6 +235,8 @@ class DeltaBleu(WeightedNgrams, Bleu):
         """Return outputs compared with each reference once."""
         if self.definition != "paper":
             return None
+        from trubleu.metrics.chosen_references import ComparedNgrams
+
         return ComparedNgrams.of(self.matching, outputs, references, self.policy.rated(references), threads)
 
     def without_weights(self) -> str:
