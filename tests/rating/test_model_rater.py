@@ -275,7 +275,6 @@ def test_what_does_not_pass_stops_it_and_keeps_what_is_done(make: Make, reply: R
     assert audit(study) == []
 
 
-@in_a_file
 @pytest.mark.parametrize(
     ("reply", "requests", "said"),
     [
