@@ -187,7 +187,6 @@ def test_the_prompt_has_what_raters_see_and_no_more(make: Make) -> None:
         (Reply('{"score_1": 4'), "refused"),
         (Reply(None), "refused"),
         (Reply("", finish="length"), "refused"),
-        (Reply(body=b'{"choices": ['), "refused"),
         (Reply(body=b'{"choices": [], "model": "tiny-1"}'), "refused"),
     ],
 )
@@ -205,9 +204,18 @@ def test_answers_that_cannot_be_used_are_asked_again_then_refused(make: Make, ba
         done = rate_with_model(study, asking(server))
         assert (done.rated, done.refused) == (2, 1)
         assert tried == {"text 0.0": 2, "text 1.0": 3, "text 2.0": 2}
-        assert rate_with_model(study, asking(server)).requests == 0  # a refusal is an answer
-    refused = [row for row in study.log() if row.kind == ends]
-    assert len(refused) == 1
+        refused = [row for row in study.log() if row.kind == ends]
+        assert len(refused) == 1
+        assert audit(study) == []
+        assert plan_model(study, asking(server)).items == 1  # what was refused is asked again
+        again = rate_with_model(study, asking(server))
+        assert (again.rated, again.refused, again.before, again.requests) == (0, 1, 2, 3)
+        assert summary(study, study.now(), resamples=0).models[0].refused == 1
+        assert audit(study) == []
+        server.answer = lambda _body, _number: Reply()
+        assert rate_with_model(study, asking(server)).rated == 1
+        assert summary(study, study.now(), resamples=0).models[0].refused == 0
+        assert rate_with_model(study, asking(server)).requests == 0
     assert refused[0].scores is None
     assert len(json.loads(refused[0].note or "")["raw"]) == 3
     assert [item.unable for item in study.items()] == [0, 0, 0]  # which is about people
@@ -242,7 +250,11 @@ def test_what_passes_is_waited_for(make: Make) -> None:
         (Reply(status=500, headers={"retry-after-ms": "1"}, body=b"{}"), "answers with status 500"),
         (Reply(status=401, body=b'{"error": {"message": "bad key sk-secret"}}'), "refuses the key; set OPENAI_API_KEY"),
         (Reply(status=404, body=b"{}"), "has no model 'tiny', or --url lacks its end, which is often /v1"),
-        (Reply(status=400, body=b'{"error": {"message": "no sk-secret"}}'), "answers with status 400"),
+        (Reply(status=400, body=b'{"error": {"message": "Temperature 0, sk-secret"}}'), "; set another --temperature;"),
+        (Reply(body=b"<html>hello sk-secret</html>"), "answers, but not as OpenAI's API does ('<html>hello"),
+        (Reply(body=b'{"choices": ['), "answers, but not as OpenAI's API does"),
+        (Reply(body=b'{"detail": "hello"}'), "answers, but not as OpenAI's API does"),
+        (Reply(body=b"[]"), "answers, but not as OpenAI's API does"),
         (Reply(seconds=1.0), "did not answer within 0.2 seconds, in 3 tries; raise --timeout"),
         (Reply(cut=True), "cannot be reached, or breaks off its answers"),
         (Reply(status=307, headers={"location": "http://127.0.0.1:9/v1"}, body=b""), "sends requests on to another"),
@@ -263,6 +275,90 @@ def test_what_does_not_pass_stops_it_and_keeps_what_is_done(make: Make, reply: R
     assert audit(study) == []
 
 
+@pytest.mark.parametrize(
+    ("reply", "requests", "said"),
+    [
+        (Reply(""), 30, "there is no JSON object in ''"),
+        (Reply("{", finish="length"), 30, "it was cut off after 512 tokens; raise --answer-tokens"),
+        (
+            Reply(status=400, body=b'{"error": "no such text"}'),
+            10,
+            "127.0.0.1 answers with status 400 (no such text);",
+        ),
+    ],
+)
+def test_ten_refusals_at_first_stop_it(make: Make, reply: Reply, requests: int, said: str) -> None:
+    study = make(15)
+    with served(lambda _body, _number: reply) as server:
+        with pytest.raises(EndpointError) as caught:
+            rate_with_model(study, asking(server, concurrency=1))
+        message = str(caught.value)
+        assert message.startswith(f"no answer of 127.0.0.1 to the last 10 items can be used: {said}")
+        assert message.endswith(
+            "; 0 of 15 items were done and are kept (10 refused), and the same command goes on from there"
+        )
+        assert len(server.bodies) == requests
+        assert all("response_format" in body for body in server.bodies)
+        server.answer = lambda _body, _number: Reply()
+        assert rate_with_model(study, asking(server, concurrency=1)).rated == 15
+        # What was not asked before comes first.
+        first = {server.item(requests + number)["response"] for number in range(5)}
+        assert first.isdisjoint(server.item(number)["response"] for number in range(requests))
+    assert audit(study) == []
+
+
+@in_a_file
+def test_refused_requests_are_refused_items_until_there_are_ten_in_a_row(make: Make) -> None:
+    study = make(30)
+    bad = Reply(status=400, body=b'{"error": "no such text"}')
+    with served(lambda _body, number: bad if number in range(1, 10) or number > 15 else Reply()) as server:
+        said = r"status 400 .*; 7 of 30 items were done and are kept \(19 refused\)"
+        with pytest.raises(EndpointError, match=said):
+            rate_with_model(study, asking(server, concurrency=1))
+        assert len(server.bodies) == 26
+    assert [note["scores"] for note in notes(study)[:3]] == [[4.0], None, None]
+    assert "no such text" in notes(study)[1]["raw"][0]
+
+
+@in_a_file
+def test_the_name_is_known_from_refused_answers(make: Make) -> None:
+    study = make(3)
+    with served(lambda _body, _number: Reply("no", model="tiny-1")) as server:
+        assert rate_with_model(study, asking(server)).refused == 3
+        server.answer = lambda _body, _number: Reply(model="tiny-2")
+        with pytest.raises(EndpointError, match="answers as 'tiny-2', but answered as 'tiny-1' before"):
+            rate_with_model(study, asking(server))
+
+
+@in_a_file
+def test_a_budget_ends_between_items(make: Make) -> None:
+    study = make(4)
+    with served() as server:
+        with pytest.raises(EndpointError, match=r"the budget of 400 tokens is spent \(600\); 2 of 4 items were done"):
+            rate_with_model(study, asking(server, budget=400, repeat=3, concurrency=1))
+        assert len(server.bodies) == 6
+    assert [len(note["samples"]) for note in notes(study)] == [3, 3]
+
+
+@in_a_file
+def test_token_probabilities_are_for_scores_of_one_digit(make: Make) -> None:
+    study = make(1, questions=(Question("A?", ("no", "yes"), points=10),))
+    said = (
+        "--logprobs is for scales of up to 9 points, as 10 may be two tokens, and this study has one of 10; use --rep"
+    )
+    with served() as server:
+        for ask in (rate_with_model, plan_model):
+            with pytest.raises(UsageError, match=said):
+                ask(study, asking(server, logprobs=True))
+        assert not server.bodies
+        assert (
+            plan_model(
+                make(1, questions=(Question("A?", ("no", "yes"), points=9),)), asking(server, logprobs=True)
+            ).items
+            == 1
+        )
+
+
 @in_a_file
 def test_an_endpoint_that_is_not_there(make: Make) -> None:
     with served() as server:
@@ -274,7 +370,7 @@ def test_an_endpoint_that_is_not_there(make: Make) -> None:
 def test_another_model_name_stops_it(make: Make) -> None:
     study = make(5)
     with served(lambda _body, number: Reply(model="tiny-1" if number < 2 else "tiny-2")) as server:
-        said = r"answers as 'tiny-2', but answered as 'tiny-1' before; .* --model tiny-2; 2 of 5 items were done"
+        said = r"answers as 'tiny-2', but answered as 'tiny-1' before; .*; 2 of 5 items were done and are kept$"
         with pytest.raises(EndpointError, match=said):
             rate_with_model(study, asking(server, concurrency=1))
         with pytest.raises(
@@ -418,8 +514,9 @@ def test_paused_and_excluded(make: Make) -> None:
     ("settings", "said"),
     [
         ({"url": "api.example.org"}, "is no endpoint; write https://HOST/v1"),
-        ({"url": "https://user:word@example.org/v1"}, "is no endpoint"),
-        ({"url": "https://example.org/v1?key=1"}, "is no endpoint"),
+        ({"url": "https://user:word@example.org/v1"}, "--url 'https://…@example.org/v1' is no endpoint"),
+        ({"url": "user:wo/r?d@example.org"}, "--url '…@example.org' is no endpoint"),
+        ({"url": "https://example.org/v1?key=1"}, "--url 'https://example.org/v1…' is no endpoint"),
         ({"model": " "}, "--model is empty"),
         ({"share": 1.5}, "--share must lie between 0 and 1, not 1.5"),
         ({"repeat": 0}, "--repeat must lie between 1 and 100, not 0"),
@@ -459,9 +556,31 @@ def test_command(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: 
         assert "items       0 (4 are rated already)" in capsys.readouterr().out
         assert main([*command, "--budget", "100", "--temperature", "0.2", "--concurrency", "1"]) == 2
         assert "trubleu: the budget of 100 tokens is spent" in capsys.readouterr().err
+        for prices in (("nan", "1"), ("1", "inf"), ("-1", "1")):
+            assert main([*command, "--dry-run", "--price", *prices]) == 2
+            said = f"--price must be two numbers from 0 on, not {prices[0]} and {prices[1]}\n"
+            assert said in capsys.readouterr().err
 
 
-def test_texts_leave_the_machine_only_where_that_is_confirmed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_command_whose_items_are_all_refused_fails(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with served(lambda _body, _number: Reply("never")) as server:
+        command = ["rate", "model", str(folder), "--url", server.url, "--model", "tiny"]
+        assert main(command) == 2
+        said = capsys.readouterr()
+        assert "tiny (number 1) rated 0 items, 4 refused; 12 requests, 1,200 tokens\n" in said.out
+        assert said.err == (
+            "trubleu: no answer of 127.0.0.1 to 4 items can be used: there is no JSON object in 'never'\n"
+        )
+        server.answer = lambda body, _number: Reply(
+            "never" if item_of(body)["response"] == "text 1" else '{"score_1": 4}'
+        )
+        assert main(command) == 0
+        assert "rated 3 items, 1 refused; 6 requests" in capsys.readouterr().out
+
+
+def test_texts_leave_the_machine_only_where_that_is_confirmed(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     command = ["rate", "model", str(folder), "--url", "https://model.invalid/v1", "--model", "m"]
     assert main(command) == 2
     said = capsys.readouterr().err
@@ -470,6 +589,13 @@ def test_texts_leave_the_machine_only_where_that_is_confirmed(folder: Path, caps
     assert (
         "--send-to other.invalid is not the host of --url, model.invalid; nothing was sent" in capsys.readouterr().err
     )
+    monkeypatch.setattr("trubleu.rating.model_rater.rate_with_model", _never)
+    assert main([*command, "--send-to", "Model.INVALID", "--quiet"]) == 2
+    assert capsys.readouterr().err == "trubleu: it was asked\n"
+
+
+def _never(*_arguments: object, **_options: object) -> None:
+    raise EndpointError("it was asked")
 
 
 @pytest.mark.parametrize(
@@ -480,13 +606,10 @@ def test_a_terminal_is_asked(folder: Path, monkeypatch: pytest.MonkeyPatch, answ
         def isatty(self) -> bool:
             return True
 
-    def rate(*_arguments: object, **_options: object) -> None:
-        raise EndpointError("it was asked")
-
     shown = Terminal()
     monkeypatch.setattr(sys, "stdin", Terminal(answer))
     monkeypatch.setattr(sys, "stderr", shown)
-    monkeypatch.setattr("trubleu.rating.model_rater.rate_with_model", rate)
+    monkeypatch.setattr("trubleu.rating.model_rater.rate_with_model", _never)
     assert main(["rate", "model", str(folder), "--url", "https://model.invalid/v1", "--model", "m", "--quiet"]) == 2
     assert shown.getvalue() == f"Send the texts of 4 items to model.invalid? [y/N] {said}"
 

@@ -14,11 +14,13 @@ from tests.rating.model_server import Reply, served
 from tests.rating.test_model_agreement import quality_of, rated, some_items
 from trubleu.cli import main
 from trubleu.data import References, weight_from_ratings
-from trubleu.errors import DataError, TrubleuWarning, UsageError
+from trubleu.errors import DataError, EndpointError, TrubleuWarning, UsageError
 from trubleu.rating import Item, Question, Study, StudyConfig, export_study
 from trubleu.rating.carry import carry
+from trubleu.rating.export import rated_references
 from trubleu.rating.model_rater import ModelOptions, rate_with_model
 from trubleu.rating.store.queries import model_scores
+from trubleu.rating.summary import summary
 from trubleu.rating.weights import TextWeight, joint_weights, model_values, people_weights
 from trubleu.stats import calibrate
 
@@ -69,6 +71,30 @@ def test_joint_weights_are_peoples_where_there_are_some(tmp_path: Path) -> None:
     assert sum(record["weight_from"] == "model" for record in found.values()) == 24
     read = References.read(tmp_path / "refs.jsonl")
     assert [segment.references[0].weight for segment in read] == [record["weight"] for record in found.values()]
+    study.close()
+
+
+def test_a_model_that_counts_has_no_part_in_peoples_weights(tmp_path: Path) -> None:
+    study, people, model = rated(tmp_path / "s", mild, people=4, share=0.6, models_count=True)
+    assert model.person.counted == 60
+    weights = ("people", "joint")
+    joint, alone = (exported(study, tmp_path / f"{name}.jsonl", weights=name) for name in weights[::-1])
+    for item in some_items():
+        for found in (joint, alone):
+            if item.key in people:
+                assert found[item.segment]["weight"] == weight_from_ratings(people[item.key])
+                assert found[item.segment]["ratings"] == people[item.key]
+                assert not any("model" in rater for rater in found[item.segment]["raters"])
+            assert found[item.segment].get("short", False) is (item.key not in people)  # five are wanted
+        assert alone[item.segment]["weight"] is not None or item.key not in people
+        assert joint[item.segment]["weight_from"] == ("people" if item.key in people else "model")
+    for name in weights:
+        assert len(References.read(tmp_path / f"{name}.jsonl")) == 60
+    given = rated_references(study).ratings
+    assert given is not None
+    assert sorted(len(each or ()) for each in given) == [0] * 24 + [4] * 36
+    assert not any("model" in str(name) for each in given for name, _ in each or ())
+    assert sum(each.count for each in summary(study, study.now(), resamples=0).weights) == len(people)
     study.close()
 
 
@@ -149,6 +175,8 @@ def test_which_model(tmp_path: Path) -> None:
     found = exported(study, tmp_path / "refs.jsonl", model="tiny", **options)
     assert found["s0"]["weight"] == (int(mild("text 0")) - 3) / 2
     study.exclude(study.raters()[-1].id, reason="guesses")
+    with served(lambda _body, _number: Reply("no")) as server, pytest.raises(EndpointError):
+        rate_with_model(study, ModelOptions(url=server.url, model="silent"))  # which has rated nothing
     exported(study, tmp_path / "refs.jsonl", **options)
     study.close()
 

@@ -15,9 +15,10 @@ examples:
   trubleu rate model my-study --url http://localhost:8000/v1 --model Qwen/Qwen3-8B --dry-run
   trubleu rate model my-study --url http://localhost:8000/v1 --model Qwen/Qwen3-8B --logprobs
   trubleu rate model my-study --url https://api.openai.com/v1 --model gpt-5-mini --send-to api.openai.com \\
-    --repeat 3 --share 0.5 --budget 2000000
+    --repeat 3 --answer-tokens 4000 --share 0.5 --budget 2000000
 
-A key is read from OPENAI_API_KEY. What is rated is kept at once, and the same command goes on from there.
+A key is read from OPENAI_API_KEY. What is rated is kept at once, and the same command goes on from there; it also asks
+again about items to which no answer could be used.
 """
 
 
@@ -28,8 +29,8 @@ def add_model_parser(commands: argparse._SubParsersAction[Any]) -> None:
         help="let a language model rate",
         description="Let a language model rate the items of a study, over any endpoint that speaks OpenAI's API, with "
         "the study's own instructions, questions, scales and practice items. Its answers are logged as those of a "
-        "model: they count as people's only if study.yaml says models_count: true, and rate status shows how far they "
-        "can be trusted.",
+        "model: they count towards the ratings that items need only if study.yaml says models_count: true, and rate "
+        "status shows how far they can be trusted.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -71,13 +72,16 @@ def add_model_parser(commands: argparse._SubParsersAction[Any]) -> None:
 
 def rate(options: argparse.Namespace) -> None:
     """Let a model rate."""
+    import math
     import os
     import sys
 
-    from trubleu.errors import counted
+    from trubleu.errors import EndpointError, UsageError, counted
     from trubleu.execution.progress import Bars
 
     no_more(options, "model")
+    if not all(math.isfinite(price) and price >= 0 for price in options.price or ()):
+        raise UsageError(f"--price must be two numbers from 0 on, not {options.price[0]:g} and {options.price[1]:g}")
     with opened(options.study, sync=not options.dry_run, copy=options.dry_run) as study:
         from trubleu.rating.model_rater import ModelOptions, plan_model, rate_with_model
 
@@ -102,6 +106,8 @@ def rate(options: argparse.Namespace) -> None:
             said += f", {done.before:,} before"
         sys.stdout.write(f"{said}; {counted(done.requests, 'request')}, {counted(done.tokens, 'token')}\n")
         sys.stdout.write(f"then: trubleu rate status {options.study}\n")
+    if done.refused and not done.rated:
+        raise EndpointError(f"no answer of {asked.host} to {counted(done.refused, 'item')} can be used: {done.problem}")
 
 
 def _estimate(plan: ModelPlan, options: ModelOptions, price: list[float] | None) -> list[str]:
@@ -129,7 +135,7 @@ def _confirm(host: str | None, options: ModelOptions, items: int) -> None:
 
     from trubleu.errors import UsageError, counted
 
-    if host is not None and host != options.host:
+    if host is not None and host.lower() != options.host:
         raise UsageError(f"--send-to {host} is not the host of --url, {options.host}; nothing was sent")
     if host is not None or options.is_local or not items:
         return

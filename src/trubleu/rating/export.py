@@ -242,7 +242,7 @@ def export_study(
     labels
         Call raters by their labels, where they have some, instead of by their numbers.
     weights
-        Of references. ``people``: from the ratings that count. ``joint``: from people's, and where nobody has rated,
+        Of references. ``people``: from people's ratings that count. ``joint``: from these, and where nobody has rated,
         those of a model, calibrated on the texts that both have rated. ``model``: those of a model alone, as they are.
         With the latter two, each weight has its standard error (``weight_se``) and source (``weight_from``).
     model
@@ -277,7 +277,7 @@ def export_study(
     form = check_export(study, what, path)
     check_weights(what, weights, model, unverified=unverified)
     there = study.store.read(_Contents.of)
-    by_model, calibration = 0, None
+    by_model, calibration, given = 0, None, there.given
     match what:
         case "references":
             chosen, calibration = (None, None) if weights == "people" else _chosen_weights(study, there, weights, model)
@@ -285,6 +285,7 @@ def export_study(
             records = _reference_records(there, study, chosen, unverified=weights == "model")
             write_references(path, form, records)
             rows = len(records)
+            given = [row for row in there.given if not row.model]
         case "ratings":
             ratings = _output_ratings(there, study, labels)
             ratings.write(path)
@@ -306,7 +307,8 @@ def export_study(
             from trubleu.rating.mturk import write_tasks
 
             rows = write_tasks(study, path)
-    made = replace(_counts(there, rows), by_model=by_model, calibration=calibration)
+    number = sum(row.first for row in given)
+    made = replace(_counts(there, rows), ratings=number, by_model=by_model, calibration=calibration)
     if what in ("references", "ratings", "rankings", "wide") and made.short:
         marked = '; they are marked "short"' if what == "references" else ""
         warnings.warn(
@@ -358,9 +360,10 @@ def _chosen_weights(
     study: Study, there: _Contents, weights: WeightsFrom, model: str | None
 ) -> tuple[dict[Text, TextWeight], Calibration | None]:
     """Return weights of which some or all are a model's."""
-    rater = find_model(there.raters, model)
-    config = study.config
-    values = model_values(config, study.store.read(queries.model_scores), rater.id)
+    config, scores = study.config, study.store.read(queries.model_scores)
+    rated = {number for _, number in scores}
+    rater = find_model([each for each in there.raters if each.id in rated], model)
+    values = model_values(config, scores, rater.id)
     inside = {item.id for item in there.items}
     values = {text: value for text, value in values.items() if text[0] in inside}
     if weights == "model":
@@ -463,7 +466,9 @@ def _reference_records(
     names = rater_names(there.raters, study.id)
     scores: dict[int, list[RatingRow]] = defaultdict(list)
     for row in there.given:
-        scores[row.item.id].append(row)
+        if not row.model:  # those that count only do so towards what is asked for
+            scores[row.item.id].append(row)
+    complete = Counter(row.item.id for row in there.given if row.first)
     segments: dict[str, dict[str, Any]] = {}
     for stored in there.items:
         item = stored.item
@@ -474,7 +479,9 @@ def _reference_records(
                 f"two pieces of conversation have the id {segment!r}, so their references cannot be told apart; "
                 "export --as ratings"
             )
-        record = _reference(item, scores[stored.id], stored.wanted, study.config, names)
+        record = _reference(item, scores[stored.id], study.config, names)
+        if complete[stored.id] < stored.wanted:
+            record["short"] = True
         if rated:  # on whatever scale
             record["rated"] = _rated(scores[stored.id], study.config, names)
         if chosen is not None:
@@ -511,9 +518,7 @@ def _rated(rows: Sequence[RatingRow], config: StudyConfig, names: Mapping[int, s
     return tuple((name, float(weight)) for name, weight in weights if weight is not None)
 
 
-def _reference(
-    item: Item, rows: Sequence[RatingRow], wanted: int, config: StudyConfig, names: Mapping[int, str]
-) -> dict[str, Any]:
+def _reference(item: Item, rows: Sequence[RatingRow], config: StudyConfig, names: Mapping[int, str]) -> dict[str, Any]:
     record: dict[str, Any] = {} if item.reference is None else {"id": item.reference}
     weight = text_weight(config, rows)
     record |= {"text": item.texts[0], "weight": None if weight is None else float(weight)}
@@ -528,8 +533,6 @@ def _reference(
     if item.reference is None:  # a triple's own response
         record["origin"] = SEED_SYSTEM
     record |= {name: value for name, value in item.extra.items() if name not in ("short", *record)}
-    if sum(row.first for row in rows) < wanted:
-        record["short"] = True
     return record
 
 

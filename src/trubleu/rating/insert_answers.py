@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import select
 
@@ -16,7 +16,7 @@ from trubleu.rating.store.updates import add_entries, batches
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Row
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +125,16 @@ def take_answers(
             )
         )
     )
+
+
+def take_back(connection: Connection, task: Row[Any], *, now: int) -> None:
+    """Take back that nothing could be judged, so that another answer can take its place."""
+    lock_items(connection, [task.item])
+    connection.execute(assignments.delete().where(assignments.c.id == task.id))
+    fewer = {"had": raters.c.had - 1, "answered": raters.c.answered - 1}
+    connection.execute(raters.update().where(raters.c.id == task.rater).values(**fewer))
+    entry = {"at": now, "kind": "undone", "rater": task.rater, "item": task.item, "flipped": task.flipped}
+    add_entries(connection, [entry])
 
 
 def _count_tasks(connection: Connection, answers: Sequence[TakenAnswer]) -> None:

@@ -23,7 +23,7 @@ from trubleu.errors import EndpointError, UsageError, counted, shown
 from trubleu.optional_deps import needed
 from trubleu.rating.config import is_address
 from trubleu.rating.create import fix_questions
-from trubleu.rating.insert_answers import TakenAnswer, take_answers
+from trubleu.rating.insert_answers import TakenAnswer, take_answers, take_back
 from trubleu.rating.raters import check_name, enter_model, get_rater
 from trubleu.rating.scheduler import arranged
 from trubleu.rating.secret import draw
@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 ATTEMPTS: Final = 3
 """How often a model is asked until an answer can be used."""
 
+_HOPELESS: Final = 10  # items that are refused, at first or by status 400 in a row, until no more is asked
+_LIKELY_POINTS: Final = 9  # of scales whose scores are one token each
 _LONGEST_RAW: Final = 4000  # characters of an answer that the log keeps
 _LIKELY: Final = 20  # tokens whose probabilities servers give
 _BYTES_PER_TOKEN: Final = 4  # about, where nobody has counted
@@ -108,7 +110,9 @@ class ModelOptions:
 
     def __post_init__(self) -> None:
         if not is_address(self.url) or "?" in self.url or "#" in self.url:
-            raise UsageError(f"--url {shown(self.url)} is no endpoint; write https://HOST/v1")
+            bare = re.sub(r"(?s)^(\w*://)?.*@", r"\1…@", self.url)  # a password or a key is not repeated
+            said = re.sub(r"(?s)[?#].*", "…", bare)
+            raise UsageError(f"--url {shown(said)} is no endpoint; write https://HOST/v1")
         if not self.model.strip():
             raise UsageError("--model is empty; name a model that the endpoint has")
         check_name(self.model, "--model")
@@ -337,7 +341,7 @@ class ModelPlan:
     Attributes
     ----------
     items, rated
-        Items to be rated, and those of the share that the model has rated already.
+        Items to be rated, those that were refused before among them, and those that the model has rated already.
     requests
         Requests, if every answer can be used at once.
     prompt_tokens, answer_tokens
@@ -362,9 +366,11 @@ class ModelRun:
     rated, refused
         Items that it has rated now, and those that it gave no usable answer to.
     before
-        Items of the share that were done before.
+        Items of the share that were rated before.
     requests, tokens
         Requests that were answered, and their tokens as the server counts them, or about.
+    problem
+        What was wrong with the last answer that could not be used; empty if no item was refused.
     """
 
     rater: Rater
@@ -373,20 +379,34 @@ class ModelRun:
     before: int
     requests: int
     tokens: int
+    problem: str = ""
 
 
 def _settings(config: StudyConfig, options: ModelOptions) -> str:
-    """Return what makes a model the same rater again."""
+    """Return what makes a model the same rater again.
+
+    Raises
+    ------
+    UsageError
+        If the questions of the study cannot be asked so.
+    """
+    points = max(question.points for question in config.questions)
+    if options.logprobs and points > _LIKELY_POINTS:
+        raise UsageError(
+            f"--logprobs is for scales of up to {_LIKELY_POINTS} points, as 10 may be two tokens, and this study has "
+            f"one of {points}; use --repeat"
+        )
     return f"{options.model} {make_prompt(config).hash} {options.heat:g} {options.method}"
 
 
 def plan_model(study: Study, options: ModelOptions) -> ModelPlan:
     """Say what a model would be asked; nothing is sent or written."""
     prompt = make_prompt(study.config)
-    known = next((rater for rater in study.raters() if rater.external == _settings(study.config, options)), None)
-    done = set() if known is None else study.store.read(lambda connection: _done(connection, known.id))
+    settings = _settings(study.config, options)
+    known = next((rater for rater in study.raters() if rater.external == settings), None)
+    done = {} if known is None else study.store.read(lambda connection: _done(connection, known.id))
     items = _share(study, options)
-    left = [stored for stored in items if stored.id not in done]
+    left = _left(items, done)
     overhead = _tokens(prompt.text)
     return ModelPlan(
         items=len(left),
@@ -408,8 +428,16 @@ def _share(study: Study, options: ModelOptions) -> list[StoredItem]:
     return sorted(items, key=place)
 
 
-def _done(connection: Connection, rater: int) -> set[int]:
-    return set(connection.execute(select(assignments.c.item).where(assignments.c.rater == rater)).scalars())
+def _done(connection: Connection, rater: int) -> dict[int, str]:
+    """Return the state of each item that a model was asked about: ``answered``, or ``unable`` where it was refused."""
+    query = select(assignments.c.item, assignments.c.state).where(assignments.c.rater == rater)
+    return {row.item: row.state for row in connection.execute(query)}
+
+
+def _left(items: Sequence[StoredItem], done: Mapping[int, str]) -> list[StoredItem]:
+    """Return the items to ask about: new ones, then those that were refused before."""
+    left = [stored for stored in items if done.get(stored.id) != "answered"]
+    return sorted(left, key=lambda stored: stored.id in done)
 
 
 def _tokens(text: str) -> int:
@@ -420,6 +448,8 @@ def rate_with_model(
     study: Study, options: ModelOptions, *, progress: Callable[[int], object] | None = None, now: int | None = None
 ) -> ModelRun:
     """Let a model rate the items of a study that it has not rated yet. Each answer is kept as soon as it is there.
+
+    Items that were refused, as no answer could be used, are asked about again by the next call.
 
     Parameters
     ----------
@@ -435,10 +465,11 @@ def rate_with_model(
     Raises
     ------
     EndpointError
-        If the endpoint cannot be used (any more), answers as another model than before, or the budget is spent. What
-        was rated until then is kept, and another call goes on from there.
+        If the endpoint cannot be used (any more), gives no usable answer to the first ten items, answers as another
+        model than before, or the budget is spent. What was rated until then is kept, and another call goes on from
+        there.
     UsageError
-        If the study is paused, or the model is excluded from it.
+        If the study is paused, the model is excluded from it, or ``logprobs`` do not fit its scales.
     MissingExtraError
         If the package ``openai`` is not installed.
     """
@@ -447,16 +478,18 @@ def rate_with_model(
         raise UsageError(f"{study.folder} is paused; trubleu rate resume lets raters go on")
     at = study.now() if now is None else now
 
-    def enter(connection: Connection) -> tuple[Rater, set[int], str | None]:
+    settings = _settings(study.config, options)
+
+    def enter(connection: Connection) -> tuple[Rater, dict[int, str], str | None]:
         fix_questions(connection, study.config)
-        rater = enter_model(connection, _settings(study.config, options), label=options.model, now=at)
+        rater = enter_model(connection, settings, label=options.model, now=at)
         return rater, _done(connection, rater.id), _last_name(connection, rater.id)
 
     rater, done, served = study.store.write(enter)
     if rater.excluded:
         raise UsageError(f"{shown(rater.name)} (number {rater.id}) is excluded; trubleu rate readmit takes it in again")
     items = _share(study, options)
-    left = [stored for stored in items if stored.id not in done]
+    left = _left(items, done)
     run = _Run(study, options, rater, served, progress or (lambda _done: None), now)
     try:
         run.run(left)
@@ -471,18 +504,28 @@ def rate_with_model(
         before=len(items) - len(left),
         requests=run.requests,
         tokens=run.tokens,
+        problem=run.problem if run.refused else "",
     )
 
 
 def _last_name(connection: Connection, rater: int) -> str | None:
     """Return what the endpoint called the model when it answered last."""
-    query = select(log.c.note).where(log.c.rater == rater, log.c.kind == MODEL).order_by(log.c.id.desc()).limit(1)
-    said = connection.execute(query).scalar()
-    return None if said is None else cast("str | None", json.loads(said).get("model"))
+    kinds = log.c.kind.in_((MODEL, REFUSED))
+    query = select(log.c.note).where(log.c.rater == rater, kinds).order_by(log.c.id.desc()).limit(100)
+    names = (json.loads(said).get("model") for said in connection.execute(query).scalars())
+    return next((name for name in names if name), None)  # none before the first answer
 
 
 class _StopError(Exception):
     """No more is asked, for this reason."""
+
+
+class _OtherModelError(_StopError):
+    """No more is asked, as another model answers."""
+
+
+class _BadRequestError(Exception):
+    """The server refuses to answer this request, with this message."""
 
 
 @dataclass(slots=True)
@@ -510,6 +553,9 @@ class _Run:
 
         self.rated = self.refused = self.requests = self.tokens = 0
         self.stopped: str | None = None
+        self.problem = ""
+        self._goes_on = True
+        self._bad_requests = 0  # in a row
         self._study, self._options, self._rater, self._now = study, options, rater, now
         self._served = served
         self._progress = progress
@@ -520,8 +566,9 @@ class _Run:
 
     def kept(self, total: int) -> str:
         """Say what stays."""
-        done = f"{self.rated + self.refused:,} of {counted(total, 'item')}"
-        return f"{done} were done and are kept, and the same command goes on from there"
+        refused = f" ({self.refused:,} refused)" if self.refused else ""
+        said = f"{self.rated:,} of {counted(total, 'item')} were done and are kept{refused}"
+        return f"{said}, and the same command goes on from there" if self._goes_on else said
 
     def run(self, items: Sequence[StoredItem]) -> None:
         """Ask about items; in a notebook, whose thread has a loop of its own, in another thread."""
@@ -556,7 +603,8 @@ class _Run:
                     try:
                         await self._rate(client, stored)
                     except _StopError as stop:
-                        self.stopped = self.stopped or str(stop)
+                        if self.stopped is None:
+                            self.stopped, self._goes_on = str(stop), not isinstance(stop, _OtherModelError)
                     if self.stopped is not None:
                         return
                     self._progress(1)
@@ -569,14 +617,21 @@ class _Run:
         flipped = config.parts == 2 and draw(self._study.secret, MODEL, self._rater.id, stored.id).random() < 0.5
         order = (1, 0) if flipped else tuple(range(config.parts))
         begin = asyncio.get_running_loop().time()
+        if options.budget is not None and self.tokens >= options.budget:  # an item is asked about to its end
+            raise _StopError(f"the budget of {options.budget:,} tokens is spent ({self.tokens:,})")
         raw: list[str] = []
         samples: list[Scores | None] = []
         fractions: list[tuple[float | None, ...]] = []
-        for number in range(options.repeat):
-            scores, precise = await self._sample(client, item_message(stored.item, flipped=flipped), number, raw)
-            samples.append(arranged(scores, order))
-            if scores is not None:
-                fractions.append(cast("Any", arranged(cast("Any", precise), order)))
+        message = item_message(stored.item, flipped=flipped)
+        try:
+            for number in range(options.repeat):
+                scores, precise = await self._sample(client, message, number, raw)
+                samples.append(arranged(scores, order))
+                if scores is not None:
+                    fractions.append(cast("Any", arranged(cast("Any", precise), order)))
+        except _BadRequestError as error:  # which another sample would be, too
+            self.problem = str(error)
+            raw.append(self.problem)
         means = _means(fractions)
         note = {
             "model": self._served,
@@ -600,10 +655,12 @@ class _Run:
             note=json.dumps(note),
         )
         await asyncio.to_thread(self._keep, answer)
-        if means is None:
-            self.refused += 1
-        else:
+        if means is not None:
             self.rated += 1
+            return
+        self.refused += 1
+        if self._bad_requests >= _HOPELESS or (not self.rated and self.refused >= _HOPELESS):
+            raise _StopError(f"no answer of {options.host} to the last {_HOPELESS} items can be used: {self.problem}")
 
     def _keep(self, answer: TakenAnswer) -> None:
         kind = REFUSED if answer.scores is None else MODEL
@@ -611,9 +668,13 @@ class _Run:
         def write(connection: Connection) -> None:
             get_rater(connection, answer.rater, lock=True)
             task = (assignments.c.item == answer.item, assignments.c.rater == answer.rater)
-            if connection.execute(select(assignments.c.id).where(*task)).first() is None:  # else by another process
-                questions = len(self._study.config.questions)
-                take_answers(connection, [answer], questions=questions, kind=kind, source="", now=answer.answered_at)
+            before = connection.execute(select(assignments).where(*task)).first()
+            if before is not None and before.state == "answered":  # by another process
+                return
+            if before is not None:
+                take_back(connection, before, now=answer.answered_at)
+            questions = len(self._study.config.questions)
+            take_answers(connection, [answer], questions=questions, kind=kind, source="", now=answer.answered_at)
 
         self._study.store.write(write)
 
@@ -635,6 +696,8 @@ class _Run:
                     fractions = expected_scores(said.text, said.tokens, scores, asked)
                 return scores, fractions
             problem = f"it was cut off after {self._options.answer_tokens} tokens" if said.cut else scores
+            remedy = "; raise --answer-tokens" if said.cut else f" in {shown(self._scrubbed(said.text))}"
+            self.problem = f"{problem}{remedy}"
             messages = [
                 *messages[:2],
                 {"role": "assistant", "content": said.text[:_LONGEST_RAW]},
@@ -644,8 +707,6 @@ class _Run:
 
     async def _ask(self, client: Any, messages: Sequence[Mapping[str, str]], number: int) -> _Said:
         options = self._options
-        if options.budget is not None and self.tokens >= options.budget:
-            raise _StopError(f"the budget of {options.budget:,} tokens is spent ({self.tokens:,})")
         while True:
             extra: dict[str, Any] = {self._limit: options.answer_tokens}
             if self._constrained:
@@ -660,21 +721,25 @@ class _Run:
                     model=options.model, messages=messages, temperature=options.heat, **extra
                 )
             except (self._openai.BadRequestError, self._openai.UnprocessableEntityError) as error:
-                if not self._adapted(str(error), extra):
-                    raise _StopError(self._problem(error)) from None
+                if self._adapted(_message(error), extra):
+                    continue
+                if "temperature" in _message(error).lower():
+                    raise _StopError(f"{self._problem(error)}; set another --temperature") from None
+                self._bad_requests += 1
+                raise _BadRequestError(self._problem(error)) from None
             except self._openai.OpenAIError as error:
                 raise _StopError(self._problem(error)) from None
             except json.JSONDecodeError as error:  # of the whole body
-                return self._taken(error.doc, messages)
-            else:
-                return self._taken(response, messages)
+                response = error.doc
+            self._bad_requests = 0
+            return self._taken(response, messages)
 
     def _adapted(self, said: str, sent: Mapping[str, Any]) -> bool:
         """Return whether to ask again: newer models want another name for the limit, older servers know no schema."""
         if "max_tokens" in sent and "max_completion_tokens" in said:
             self._limit = "max_completion_tokens"
             return True
-        if "response_format" in sent:
+        if "response_format" in sent and re.search("response.?format|schema", said, re.I):
             self._constrained = False
             return True
         return False
@@ -682,26 +747,25 @@ class _Run:
     def _taken(self, response: Any, messages: Sequence[Mapping[str, str]]) -> _Said:
         """Count the tokens of a response, check who answered, and return what was said."""
         self.requests += 1
-        choices = getattr(response, "choices", None)  # a body that is no JSON comes as a text
-        if not choices:
-            text = response if isinstance(response, str) else ""
-            self.tokens += _tokens("".join(each["content"] for each in messages) + text)
-            return _Said(text)
-        message = choices[0].message
-        text = (getattr(message, "content", None) or getattr(message, "refusal", None) or "") if message else ""
+        choices = getattr(response, "choices", None)
+        if not isinstance(choices, list):
+            said = " ".join(self._scrubbed(str(response)).split())
+            raise _StopError(f"{self._options.host} answers, but not as OpenAI's API does ({shown(said)}); check --url")
+        message = getattr(choices[0], "message", None) if choices else None
+        text = str(getattr(message, "content", None) or getattr(message, "refusal", None) or "")
         usage = getattr(response, "usage", None)
         spent = getattr(usage, "total_tokens", None)
         self.tokens += spent if spent else _tokens("".join(each["content"] for each in messages) + text)
         served = getattr(response, "model", None)
         if served and self._served and served != self._served:
-            raise _StopError(
+            raise _OtherModelError(
                 f"{self._options.host} answers as {shown(str(served))}, but answered as {shown(self._served)} before; "
                 f"to go on with it, let it rate from the start as --model {served}"
             )
         self._served = served or self._served
-        found = getattr(choices[0], "logprobs", None)
+        found = getattr(choices[0], "logprobs", None) if choices else None
         tokens = getattr(found, "content", None) or ()
-        return _Said(str(text), tokens, getattr(choices[0], "finish_reason", "") == "length")
+        return _Said(text, tokens, bool(choices) and getattr(choices[0], "finish_reason", "") == "length")
 
     def _problem(self, error: Exception) -> str:
         """Say what is wrong with the endpoint, in the beginning of a sentence without the key."""
@@ -722,12 +786,18 @@ class _Run:
             case package.APIStatusError() if 300 <= error.status_code < 400:
                 return f"{host} sends requests on to another address, where nothing was sent; give that as --url"
             case package.APIStatusError():
-                said = " ".join(self._scrubbed(str(error)).split())[:200]
+                said = " ".join(self._scrubbed(_message(error)).split())[:200]
                 return f"{host} answers with status {error.status_code} ({said})"
         return f"{host} cannot be used ({' '.join(self._scrubbed(str(error)).split())[:200]})"
 
     def _scrubbed(self, text: str) -> str:
         return text.replace(self._options.key, "…") if self._options.key else text
+
+
+def _message(error: Any) -> str:
+    """Return what a server says is wrong, in whatever field."""
+    message = error.body.get("message") if isinstance(error.body, dict) else None
+    return str(message or error.body or error)
 
 
 def _means(answers: Sequence[tuple[float | None, ...]]) -> tuple[float | None, ...] | None:

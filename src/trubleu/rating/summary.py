@@ -17,7 +17,7 @@ from trubleu.rating.gold import GoldScore, broken_rule, gold_scores
 from trubleu.rating.model_agreement import model_agreement
 from trubleu.rating.store import queries
 from trubleu.rating.store.database import get_meta
-from trubleu.rating.store.schema import REFUSED, log
+from trubleu.rating.store.schema import assignments, log
 from trubleu.rating.weights import text_weight
 from trubleu.stats.agreement import kappa_table, krippendorff_alpha
 from trubleu.stats.alternative_annotator import EPSILON
@@ -204,7 +204,7 @@ class Summary:
     models
         One entry a model that rates; apart from ratings that the study counts, no other number has part in it.
     weights
-        The distribution of weights of texts with at least one counted rating; empty for rankings.
+        The distribution of weights of texts with at least one counted rating by a person; empty for rankings.
     disputed
         Texts that raters disagree on most.
     notes
@@ -272,7 +272,7 @@ def summary(study: Study, now: int, *, question: int = 0, resamples: int = 1000,
     everything, rows, everybody, state, elsewhere, gold, models = study.store.read(_all)
     items = [item for item in everything if item.role == "item"]
     of_items = [row for row in rows if row.role == "item" and (row.counted or not row.model)]
-    counted = [row for row in of_items if row.counted]
+    by_people = [row for row in of_items if row.counted and not row.model]
     scored = [row for row in of_items if row.question == question and row.score is not None and not row.model]
     texts = [row for row in scored if row.counted]
     units, names, scores = _columns(texts)
@@ -292,8 +292,7 @@ def summary(study: Study, now: int, *, question: int = 0, resamples: int = 1000,
     wanted, done = sum(item.wanted for item in items), sum(row.counted for row in first)
     by_rater = _grouped(rows, lambda row: row.rater)
     by_question = [
-        _question(each, [row for row in counted if row.question == at and not row.model], resamples)
-        for at, each in enumerate(asked)
+        _question(each, [row for row in by_people if row.question == at], resamples) for at, each in enumerate(asked)
     ]
     alpha = by_question[question].alpha
     people = [
@@ -342,7 +341,7 @@ def summary(study: Study, now: int, *, question: int = 0, resamples: int = 1000,
         kappa=sum(pair.kappa * pair.shared for pair in pairs) / shared if shared else None,
         pairs=len(pairs),
         raters=tuple(replace(person, flags=tuple(_flags(person, people))) for person in people),
-        weights=_weights(study.config, list(_grouped(counted, lambda row: (row.item.id, row.part)).values())),
+        weights=_weights(study.config, list(_grouped(by_people, lambda row: (row.item.id, row.part)).values())),
         disputed=disputed_texts(texts)[:_MOST_DISPUTED],
         models=tuple(model(rater) for rater in everybody if rater.is_model),
         notes=tuple(_notes(study.config, alpha, items, len(kappas.pairs) - len(pairs))),
@@ -394,7 +393,8 @@ def _all(
 ) -> tuple[
     list[StoredItem], list[RatingRow], list[Rater], str | None, set[tuple[int, int]], dict[int, GoldScore], _Models
 ]:
-    refused = select(log.c.rater, func.count()).where(log.c.kind == REFUSED).group_by(log.c.rater)
+    unable = select(assignments.c.rater, func.count()).where(assignments.c.state == "unable")
+    refused = unable.group_by(assignments.c.rater)
     from_elsewhere = select(log.c.item, log.c.rater).where(log.c.kind.in_(("carried", "imported")))
     return (
         queries.stored_items(connection),

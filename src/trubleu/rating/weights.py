@@ -187,7 +187,7 @@ def joint_weights(
 
 
 def find_model(raters: Sequence[Rater], name: str | None) -> Rater:
-    """Return the model that rates in a study; by number or name if there are several.
+    """Return the model among those who have rated in a study; by number or name if there are several.
 
     Raises
     ------
