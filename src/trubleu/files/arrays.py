@@ -247,7 +247,7 @@ class ArrayFile:
                 raise self.altered(f"the array {name} does not fit the others")
 
     def sound(self, make: Callable[[], Made]) -> Made:
-        """Return ``make()``; turn a ValueError, raised for malformed contents, into a `DataError` that names the file."""
+        """Return ``make()``; a ValueError about malformed contents becomes a `DataError` that names the file."""
         try:
             return make()
         except ValueError as error:  # from our code, the kernels, or Unicode decoding
