@@ -1,7 +1,7 @@
-"""Where work is done: in this process, in processes on this machine, or on a Ray cluster.
+"""Engines: run work in this process, in worker processes on this machine, or on a Ray cluster.
 
-A function is mapped over partitions, such as ranges of lines or shards, and results come in the order of the
-partitions. The function is the same everywhere, and so are the results.
+An engine maps a function over partitions, such as ranges of lines or shards, and yields results in the order of the
+partitions. The function and its results are the same on every engine.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ __all__ = ["BadPartitionsError", "Engine", "EngineError", "engine"]
 
 
 def engine(name: str = "local", *, threads: int | None = None) -> Engine:
-    """Return an engine by its name; use it as a context manager, which leaves nothing running.
+    """Return an engine by name; use it as a context manager to stop its workers.
 
     Parameters
     ----------
@@ -66,6 +66,6 @@ def engine(name: str = "local", *, threads: int | None = None) -> Engine:
 
 
 def _connected_to_ray() -> bool:
-    """Tell whether somebody has connected this process to a cluster, without importing Ray to find out."""
+    """Return whether this process is already connected to a cluster, without importing Ray."""
     ray = sys.modules.get("ray")
     return ray is not None and bool(ray.is_initialized())

@@ -39,7 +39,7 @@ _REFUSALS: Final[dict[str, type[TrubleuError]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What came of a partition; plain values, as an exception need not survive the way from another process.
+    """Outcome of a partition, in plain values, because an exception may not survive the transfer between processes.
 
     Attributes
     ----------
@@ -63,12 +63,12 @@ class Status:
     missing: bool = False
 
     def refusal(self) -> TrubleuError:
-        """Return the exception of something that is refused whichever partition it is about."""
+        """Return the exception for an error that does not depend on the partition."""
         return _REFUSALS[self.kind](self.message)
 
 
 class Work(Generic[Partition, State, Result]):
-    """A function and what makes a worker's state, which is made when the first partition comes.
+    """A function and the factory of its per-worker state, which is called for the first partition.
 
     Parameters
     ----------
@@ -87,13 +87,13 @@ class Work(Generic[Partition, State, Result]):
         self._ready = state is None
 
     def __call__(self, partition: Partition) -> tuple[Status, Result | None]:
-        """Work on a partition; whatever is raised, but what ends the process, becomes a status."""
+        """Process a partition; an exception becomes a status, except one that ends the process."""
         try:
             if not self._ready and self._make_state is not None:
                 self._state = self._make_state()
                 self._ready = True
         except Exception as error:
-            # What every partition needs is the fault of none.
+            # An error in the shared state is not the fault of any partition.
             return _status("refused" if isinstance(error, DataError) else "failed", error), None
         try:
             function: Callable[[Partition, Any], Result] = self._function
@@ -114,9 +114,9 @@ def _status(outcome: Outcome, error: Exception) -> Status:
 
 
 def _of_the_system(error: BaseException | None) -> OSError | None:
-    """Return what the operating system or a store had against a file; packages say OSError of damage, too."""
+    """Return the operating system's or store's error about a file; packages also raise OSError for damaged data."""
     while error is not None:
-        # One that a package makes of a text has no number, and mostly says that what it reads is damaged.
+        # An OSError that a package raises has no errno, and mostly reports damaged data.
         if isinstance(error, OSError) and (error.errno is not None or type(error) not in (OSError, gzip.BadGzipFile)):
             return error
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
@@ -124,55 +124,55 @@ def _of_the_system(error: BaseException | None) -> OSError | None:
 
 
 TRIES: Final = 3
-"""How often a partition is tried whose worker dies."""
+"""Attempts per partition if its worker dies."""
 
 SHOWN: Final = 5
-"""How many bad partitions a message names."""
+"""Bad partitions named in a message."""
 
 
 class Run(ABC, Generic[Partition, Result]):
-    """One map in progress, as each engine does it: partitions go in by number, and come out when they are finished."""
+    """A map in progress on an engine: partitions are submitted by number and collected when finished."""
 
     @property
     @abstractmethod
     def room(self) -> int:
-        """How many partitions may be begun and not yet taken, so that results never pile up."""
+        """How many partitions may be submitted and not yet collected; bounds the memory for results."""
 
     @abstractmethod
     def begin(self, number: int, partition: Partition) -> None:
-        """Begin a partition, or let it wait for a worker."""
+        """Submit a partition; it may wait for a worker."""
 
     @abstractmethod
     def finished(self) -> list[tuple[int, Status]]:
-        """Wait until something is finished, and return what came of it."""
+        """Wait until a partition finishes, and return the statuses of the finished ones."""
 
     @abstractmethod
     def take(self, number: int) -> Result:
-        """Return the result of a finished partition and let go of it."""
+        """Return the result of a finished partition and release it."""
 
     @abstractmethod
     def close(self) -> None:
-        """Stop whatever still runs."""
+        """Stop all running partitions."""
 
 
 class Engine(ABC):
-    """Maps a function over partitions; made by [`engine`][trubleu.execution.engine] and closed as a context manager."""
+    """Maps a function over partitions; create one with [`engine`][trubleu.execution.engine], as a context manager."""
 
     threads: int | None
-    """How many threads the work on a partition should use; None for as many as there are cores."""
+    """Threads per partition; None for as many as there are cores."""
 
     @property
     @abstractmethod
     def workers(self) -> int:
-        """How many partitions are worked on at the same time; on a cluster, at present."""
+        """How many partitions run in parallel; on a cluster, the current number."""
 
     @abstractmethod
     def _run(self, work: Work[Partition, Any, Result]) -> Run[Partition, Result]:
-        """Begin a map."""
+        """Start a map."""
 
     @abstractmethod
     def close(self) -> None:
-        """Stop everything and leave nothing running; a second time does nothing."""
+        """Stop all workers; calling it again has no effect."""
 
     def __enter__(self) -> Self:
         return self
@@ -189,10 +189,10 @@ class Engine(ABC):
         progress: Callable[[Partition], object] | None = None,
         skip_bad: bool = False,
     ) -> Generator[tuple[Partition, Result], None, None]:
-        """Yield each partition with its result, in the order of the partitions, whichever is finished first.
+        """Yield each partition with its result, in the order of the partitions.
 
-        Only a few results a worker wait to be taken, so that what is merged as it comes needs little memory. Whatever
-        ends the iteration early, Ctrl-C included, stops what still runs.
+        Only a few results per worker are buffered, so merging them as they come needs little memory. Ending the
+        iteration early, Ctrl-C included, stops what is still running.
 
         Parameters
         ----------

@@ -1,11 +1,11 @@
-"""The cache behind every ``--resume``: finished parts of a long work, sealed with a key.
+"""The cache behind every ``--resume``: finished parts of a long computation, sealed with a key.
 
-What is sealed cannot be made or changed by whoever can write the folder but does not have the key. The key is the
-user's own, in the folder for configurations, or that of a file, for a folder that several users or clusters share.
+Without the key, sealed files cannot be forged or changed, even by users who can write to the folder. The key is the
+user's own, stored in the configuration folder, or read from a file, for a folder that several users or clusters share.
 
-Results of partitions are found again by what they were made from: the partition's content and everything else that they
-depend on. Each is a file that appears whole or not at all, written by the worker; nothing in the folder is ever
-changed, only replaced if it is damaged, so that it needs no lock, and what nobody asks for does no harm.
+Cached results are looked up by a hash of everything they depend on: the content of the partition, the options and the
+code. Workers write each result to its own file, atomically. Files are never changed, only replaced if damaged, so the
+folder needs no lock, and unused files do no harm.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ if TYPE_CHECKING:
 KIND: Final = Kind(magic=b"TBresult", version=2, name="a kept result", remedy="remove it")
 
 KEY_NAME: Final = "cache.key"
-"""The user's own key, in the folder ``trubleu`` of their configuration."""
+"""File name of the user's key, in the folder ``trubleu`` of their configuration."""
 
-_LEAST_KEY: Final = 16  # bytes of a key file
+_LEAST_KEY: Final = 16  # minimum size of a key file in bytes
 _MOST_KEY: Final = 1 << 16
 _UNFIT: Final = (AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError)
-"""What lists, dictionaries and numbers raise if there is something else in them than was written."""
+"""Exceptions raised when parsing values of an unexpected type or structure."""
 
 Packed = tuple[dict[str, Any], "Mapping[str, NDArray[Any]]"]
-"""A result as a file holds it: plain values, and arrays of one dimension."""
+"""A result as stored in a file: plain values, and one-dimensional arrays."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Cache:
-    """How finished parts of a long work are kept and used again.
+    """How finished parts of a long computation are cached and reused.
 
     Attributes
     ----------
@@ -82,12 +82,12 @@ class Cache:
         return f"reused {self.reused} of {counted(self.parts, 'part')}"
 
     def count(self, reused: int, parts: int = 1) -> None:
-        """Note that some parts are there, of which so many were used again."""
+        """Count finished parts and how many of them were reused."""
         self.reused += reused
         self.parts += parts
 
     def key(self, folder: PathLike, *, resume: bool = True) -> bytes:
-        """Return what seals the parts in a folder.
+        """Return the key that seals the parts in a folder.
 
         Parameters
         ----------
@@ -105,9 +105,9 @@ class Cache:
             return _read_key(Path(self.key_file))
         try:
             return _own_key()
-        except (OSError, RuntimeError) as error:  # there is no home, or it is not to be written
+        except (OSError, RuntimeError) as error:  # no home folder, or it is not writable
             if _is_private(folder):
-                return b""  # nobody else could have put anything there
+                return b""  # the folder is private
             if not resume:
                 return self._passing
             raise UsageError(
@@ -126,7 +126,7 @@ class Cache:
         unpack: Callable[[dict[str, Any], Callable[[str], NDArray[Any]]], Result],
         fits: Callable[[Partition, Result], bool] | None = None,
     ) -> Generator[tuple[Partition, Result], None, None]:
-        """Map a function whose results are kept in a folder, and yield as the map does.
+        """Map a function with results cached in a folder.
 
         Parameters
         ----------
@@ -163,7 +163,7 @@ class Cache:
 
     @contextmanager
     def checked(self) -> Iterator[None]:
-        """Say in a sentence if what was used again, though sealed with the key, is not what this work would have made.
+        """Turn errors caused by cached results that do not fit this computation into a message with a remedy.
 
         Raises
         ------
@@ -182,7 +182,7 @@ class Cache:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept(Generic[Partition, State, Result]):
-    """A function whose results are kept; mapped in place of the function itself.
+    """A function with cached results, mapped in place of the original.
 
     Attributes
     ----------
@@ -213,7 +213,7 @@ class Kept(Generic[Partition, State, Result]):
     fits: Callable[[Partition, Result], bool] | None = None
 
     def __call__(self, partition: Partition, state: State) -> tuple[Result, bool]:
-        """Return the result that was kept, or work and keep it; and whether it was kept.
+        """Return the cached result, or compute and cache it; and whether it was cached.
 
         Raises
         ------
@@ -226,7 +226,7 @@ class Kept(Generic[Partition, State, Result]):
             if not self.anew:
                 with _on_this_machine(path) as file:
                     kept = ArrayFile(file, KIND, key=self.key)
-                if kept.header.pop("key", None) == name:  # otherwise it was renamed
+                if kept.header.pop("key", None) == name:  # otherwise the file was renamed
                     result = self.unpack(kept.header, kept.array)
                     if self.fits is None or self.fits(partition, result):
                         return result, True
@@ -235,11 +235,11 @@ class Kept(Generic[Partition, State, Result]):
         except OSError as error:
             raise EngineError(unreadable(path, error)) from error
         except DataError as error:
-            # It may be whole all the same, so that it is neither removed nor made again.
+            # The file may be intact, so it is neither removed nor recomputed.
             if isinstance(error.__cause__, OSError) and not isinstance(error.__cause__, FileNotFoundError):
                 raise EngineError(str(error)) from error
         except _UNFIT:
-            pass  # the file is whole, but nobody who packs results made it
+            pass  # the file is intact, but not a packed result
         result = self.function(partition, state)
         if (packed := self.pack(result)) is not None:
             header, arrays = packed
@@ -252,7 +252,7 @@ class Kept(Generic[Partition, State, Result]):
     def _name(self, partition: Partition) -> str:
         digest = hashlib.blake2b(digest_size=32)
         for part in self.content(partition):
-            # With its length, so that moving a byte from one part to the next makes another content.
+            # With the length, so moving a byte from one part to the next changes the hash.
             digest.update(len(part).to_bytes(8, "little"))
             digest.update(part)
         return digest.hexdigest()
@@ -260,7 +260,9 @@ class Kept(Generic[Partition, State, Result]):
 
 @contextmanager
 def _on_this_machine(path: str) -> Iterator[str]:
-    """Give a file to be mapped into memory; a copy of one elsewhere has no name once it is, so that none pile up."""
+    """Yield a local file for memory-mapping; the copy of a remote file is unlinked once mapped, so copies do not pile
+    up.
+    """
     if not paths.is_remote(path):
         yield path
         return
@@ -273,7 +275,7 @@ def _on_this_machine(path: str) -> Iterator[str]:
 
 
 def _own_key() -> bytes:
-    """Return the user's key; the first time, make it."""
+    """Return the user's key, creating it on first use."""
     path = _configuration() / "trubleu" / KEY_NAME
     if not path.exists():
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -282,7 +284,7 @@ def _own_key() -> bytes:
 
 
 def _configuration() -> Path:
-    """Return where a user's settings are, by the rules of the system."""
+    """Return the user's configuration folder, by the conventions of the operating system."""
     if sys.platform == "win32":
         return Path(os.environ.get("APPDATA") or Path.home() / "AppData" / "Roaming")
     if sys.platform == "darwin":
@@ -292,7 +294,7 @@ def _configuration() -> Path:
 
 
 def _read_key(path: Path) -> bytes:
-    """Return the key that a file holds.
+    """Read a key file.
 
     Raises
     ------
@@ -316,7 +318,7 @@ def _read_key(path: Path) -> bytes:
 
 
 def _is_private(folder: PathLike) -> bool:
-    """Return whether nobody but this user can write to a folder."""
+    """Return whether only this user can write to a folder."""
     if paths.is_remote(folder) or os.name != "posix":
         return False
     found = Path(folder).stat()

@@ -1,4 +1,4 @@
-"""Warnings captured while parts of the work run, merged, and raised once at the end."""
+"""Warnings captured while parts of a computation run, merged, and issued once at the end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class HeldWarnings:
-    """Holds warnings back until all parts are done, and says each once with the cases of all parts together."""
+    """Collects warnings until all parts are done, and issues each once with the counts of all parts added up."""
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
@@ -23,7 +23,7 @@ class HeldWarnings:
 
     @contextmanager
     def of_part(self) -> Iterator[None]:
-        """Hold back what is warned of while one part is scored."""
+        """Capture warnings while one part is scored."""
         caught: list[warnings.WarningMessage] = []
         try:
             with warnings.catch_warnings(record=True) as caught:
@@ -33,25 +33,25 @@ class HeldWarnings:
             here: dict[str, int] = {}
             for warning in caught:
                 if isinstance(warning.message, CountedWarning):
-                    # Every system and metric meets the same cases of one part again.
+                    # Every system and metric meets the same cases of a part again.
                     here[warning.message.what] = max(here.get(warning.message.what, 0), warning.message.count)
                 else:
                     self._others.setdefault(str(warning.message), warning)
             self._counts.update(here)
 
     def merge(self, other: HeldWarnings) -> None:
-        """Add what was held back elsewhere, about other parts."""
+        """Add the warnings captured for other parts."""
         self._counts.update(other._counts)
         for text, warning in other._others.items():
             self._others.setdefault(text, warning)
 
     def plain(self) -> dict[str, Any]:
-        """Return all as plain values, ready for JSON."""
+        """Return everything as plain values for JSON."""
         return {"counts": dict(self._counts), "others": {text: _name(each) for text, each in self._others.items()}}
 
     @classmethod
     def from_plain(cls, values: Mapping[str, Any]) -> HeldWarnings:
-        """Return what `plain` made plain; a warning that is neither ours nor Python's becomes a UserWarning."""
+        """Restore from `plain`; a warning that is neither ours nor Python's becomes a UserWarning."""
         held = cls()
         held._counts.update(values["counts"])
         for text, name in values["others"].items():
@@ -60,7 +60,7 @@ class HeldWarnings:
         return held
 
     def tell(self) -> None:
-        """Say it all."""
+        """Issue all warnings."""
         for warning in self._others.values():
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
         for what, count in self._counts.items():
@@ -76,11 +76,11 @@ CATEGORIES: Final = {
     for each in (*vars(builtins).values(), TrubleuWarning, CountedWarning)
     if isinstance(each, type) and issubclass(each, Warning)
 }
-"""Warnings that can be kept: Python's and ours."""
+"""Warning classes that can be restored: Python's and ours."""
 
 
 class Warned(NamedTuple):
-    """A warning, as it is sent."""
+    """A captured warning, in serialisable form."""
 
     message: Any
     category: type[Warning]
@@ -89,5 +89,5 @@ class Warned(NamedTuple):
 
     @property
     def what(self) -> tuple[object, ...]:
-        """What two of the same kind have in common; messages are never equal."""
+        """Key that equal warnings share; message objects never compare equal."""
         return self.category, str(self.message), self.filename, self.line

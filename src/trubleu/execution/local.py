@@ -1,4 +1,4 @@
-"""Engines on this machine: in this process, or in worker processes with a pipe each."""
+"""Engines on this machine: in this process, or in worker processes connected by pipes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class InThisProcess(Engine):
-    """Works on one partition at a time and holds one result.
+    """Processes one partition at a time and buffers one result.
 
     Parameters
     ----------
@@ -37,11 +37,11 @@ class InThisProcess(Engine):
 
     @property
     def workers(self) -> int:
-        """One."""
+        """Always 1."""
         return 1
 
     def close(self) -> None:
-        """Do nothing: there is nothing to stop."""
+        """Do nothing: no worker is running."""
 
     def _run(self, work: Work[Partition, Any, Result]) -> Run[Partition, Result]:
         return _InTurn(work)
@@ -74,16 +74,16 @@ class _InTurn(Run[Partition, Result]):
 
 
 RESULTS_A_WORKER: Final = 3
-"""How many partitions a worker may be ahead of the one that is waited for."""
+"""How many partitions a worker may be ahead of the one being collected."""
 
 _SECONDS_TO_END: Final = 5.0
 
-# Not forked: threads and locks of this process would be copied in whatever state they are.
+# Not forked: a fork would copy threads and locks in an undefined state.
 _CONTEXT: Final = multiprocessing.get_context("spawn")
 
 
 class Processes(Engine):
-    """A number of processes, started when they are first needed and kept from one map to the next.
+    """A pool of worker processes, started on first use and reused by later maps.
 
     Parameters
     ----------
@@ -98,13 +98,13 @@ class Processes(Engine):
         self.threads = threads
         self.idle: list[_Worker] = []
         self.busy: dict[_Worker, int] = {}
-        """What each process is busy with."""
+        """Partition that each process is working on."""
         self._maps = 0
         self._current: Run[Any, Any] | None = None
 
     @property
     def workers(self) -> int:
-        """As many as were asked for."""
+        """Number of worker processes."""
         return self._workers
 
     def close(self) -> None:
@@ -126,7 +126,7 @@ class Processes(Engine):
         return dispatch
 
     def leave(self, run: Run[Any, Any]) -> None:
-        """End the processes that are busy with a map that nobody goes on with."""
+        """End the processes that work on an abandoned map."""
         if self._current is run:
             self._end_busy()
 
@@ -138,7 +138,7 @@ class _Worker:
         self.connection, theirs = _CONTEXT.Pipe()
         self.process = _CONTEXT.Process(target=_serve, args=(theirs,), daemon=True, name="trubleu-worker")
         self.process.start()
-        theirs.close()  # or nobody would notice that the process is gone
+        theirs.close()  # otherwise the end of the process would not be detected
         self.map = 0
         self.answered = False
 
@@ -154,7 +154,7 @@ class _Worker:
 
 
 def _end(workers: list[_Worker]) -> None:
-    """End processes, all at the same time: each may have files to clear away."""
+    """End processes in parallel: each may have files to clean up."""
     for worker in workers:
         worker.stop()
     last = time.monotonic() + _SECONDS_TO_END
@@ -163,7 +163,7 @@ def _end(workers: list[_Worker]) -> None:
 
 
 class _Dispatch(Run[Partition, Result]):
-    """Hands partitions to processes that have nothing to do."""
+    """Assigns partitions to idle processes."""
 
     def __init__(self, engine: Processes, work: Work[Partition, Any, Result], number: int) -> None:
         self._engine = engine
@@ -182,7 +182,7 @@ class _Dispatch(Run[Partition, Result]):
     def begin(self, number: int, partition: Partition) -> None:
         self._partitions[number] = (str(partition), _pickled(partition, str(partition)))
         self._waiting.append(number)
-        self._receive(0)  # whoever takes results, one after the other, must keep nobody waiting for more work
+        self._receive(0)  # keeps workers supplied while the caller collects results one by one
         self._hand_out()
 
     def finished(self) -> list[tuple[int, Status]]:
@@ -201,7 +201,7 @@ class _Dispatch(Run[Partition, Result]):
             number = busy[worker]
             try:
                 status, result = worker.connection.recv()
-            except (EOFError, OSError):  # OSError if it died in the middle of a result
+            except (EOFError, OSError):  # OSError if it died while sending a result
                 self._died(worker, number)
                 continue
             worker.answered = True
@@ -248,7 +248,7 @@ class _Dispatch(Run[Partition, Result]):
 
 
 def ended(code: int | None) -> str:
-    """Say how a process ended, by the code that it left.
+    """Describe how a process ended, by its exit code.
 
     Examples
     --------
@@ -271,10 +271,10 @@ def _pickled(thing: object, what: str) -> bytes:
 
 
 def _serve(connection: Connection) -> None:
-    """Work on what comes through the pipe until it is closed."""
-    # Ctrl-C in a terminal reaches all processes; the one that people look at decides.
+    """Process requests from the pipe until it is closed."""
+    # Ctrl-C in a terminal reaches all processes; the main process decides.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _leave)  # as an exception, so that files that are being written are cleared away
+    signal.signal(signal.SIGTERM, _leave)  # as an exception, so partly written files are removed
     threading.Thread(target=_end_with_parent, daemon=True).start()
     work: Any = None
     with suppress(EOFError, OSError):

@@ -1,7 +1,7 @@
-"""Output written by partition: workers write parts, and a manifest is written last.
+"""Output written in parts by workers, with a manifest written last.
 
-Whoever reads such a folder goes by its manifest, so that it sees the whole result or none. A part is named by what it
-holds, and never changed: the same work writes the same file again, other work another one.
+Readers of such a folder follow its manifest, so they see the complete result or none. A part is named by a hash of its
+content and never changed: the same computation writes the same file again.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 MANIFEST: Final = "manifest.json"
 SCHEMA: Final = 1
 
-_DIGITS: Final = 16  # of a hash in a name
+_DIGITS: Final = 16  # of the hash in a file name
 _BLOCK: Final = 1 << 20
 _SECONDS_UNTIL_OLD: Final = 24 * 60 * 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrittenPart:
-    """A part that is there.
+    """A part that was written.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class WrittenPart:
 
 @dataclass(frozen=True, slots=True)
 class PartsFolder:
-    """A folder for the parts of one result; workers must find it under the same path.
+    """A folder for the parts of one result; it must have the same path on all workers.
 
     Attributes
     ----------
@@ -74,11 +74,11 @@ class PartsFolder:
 
     @classmethod
     def of(cls, folder: PathLike, what: str, job: str) -> PartsFolder:
-        """Make one, ``job`` being all that tells this work from other work, in any words."""
+        """Create one; ``job`` is any text that identifies the computation."""
         return cls(paths.absolute(folder), what, hashlib.blake2b(job.encode(), digest_size=8).hexdigest())
 
     def prepare(self) -> None:
-        """Make the folder, and refuse one that other work has written to.
+        """Create the folder; raise an error if another computation has written to it.
 
         Raises
         ------
@@ -101,7 +101,7 @@ class PartsFolder:
 
     @contextmanager
     def part(self, number: int) -> Iterator[PartWriter]:
-        """Open a part of this number, which appears whole or not at all when the block ends.
+        """Open part ``number``, which is written atomically when the block ends.
 
         Raises
         ------
@@ -123,7 +123,7 @@ class PartsFolder:
             raise EngineError(str(error)) from error
 
     def holds(self, part: WrittenPart) -> bool:
-        """Return whether a part that was written is still there, byte for byte."""
+        """Return whether a part still exists with the same bytes."""
         path = paths.joined(self.folder, part.name)
         if not paths.is_file(path) or paths.byte_size(path) != part.bytes:
             return False
@@ -131,7 +131,7 @@ class PartsFolder:
             return stream_digest(stream) == part.checksum
 
     def commit(self, parts: Sequence[WrittenPart], about: Mapping[str, Any]) -> None:
-        """Let all parts be seen, in this order, and remove what this work wrote besides.
+        """Write the manifest with all parts in this order, and remove other files of this computation.
 
         Raises
         ------
@@ -160,7 +160,7 @@ class PartsFolder:
             _clear_away(Path(self.folder))
 
     def _files(self) -> dict[str, str]:
-        """Return the files that are there by their paths inside; an address without any is no folder yet."""
+        """Return the existing files by relative path; a URL prefix without files is not a folder yet."""
         found = paths.files_below(self.folder) if paths.is_folder(self.folder) else []
         return {file.removeprefix(f"{self.folder.rstrip('/')}/"): file for file in found}
 
@@ -169,7 +169,7 @@ class PartsFolder:
 
 
 def _clear_away(folder: Path) -> None:
-    """Remove what workers that were killed have left; what is not old may be somebody's who still writes."""
+    """Remove files left by killed workers; recent ones may still be in use."""
     for half in folder.glob(".trubleu-*.tmp"):
         with suppress(OSError):
             if time.time() - half.stat().st_mtime > _SECONDS_UNTIL_OLD:
@@ -177,7 +177,7 @@ def _clear_away(folder: Path) -> None:
 
 
 class PartWriter:
-    """Takes the lines of a part.
+    """Writes the lines of a part.
 
     Parameters
     ----------
@@ -195,11 +195,11 @@ class PartWriter:
 
     @property
     def name(self) -> str:
-        """Its file, by all that was written."""
+        """The file name, from the content written so far."""
         return f"{self._begin}-{self._checksum.hexdigest()[:_DIGITS]}.jsonl"
 
     def write(self, lines: Sequence[str]) -> None:
-        """Take lines, each with its end."""
+        """Write lines, each with its line end."""
         data = "".join(lines).encode()
         self._write(data)
         self._checksum.update(data)
@@ -207,12 +207,12 @@ class PartWriter:
         self._bytes += len(data)
 
     def finish(self) -> WrittenPart:
-        """Return what was written; it is there when the block of `PartsFolder.part` ends."""
+        """Return the written part; its file appears when the block of `PartsFolder.part` ends."""
         return WrittenPart(name=self.name, rows=self._rows, bytes=self._bytes, checksum=self._checksum.hexdigest())
 
 
 def prepare_folder(folder: PathLike) -> None:
-    """Make a folder unless it is there, and refuse one that cannot be written to, before work is spent on it.
+    """Create a folder if needed; raise an error if it is not writable, before work is spent on it.
 
     Raises
     ------
@@ -227,7 +227,7 @@ def prepare_folder(folder: PathLike) -> None:
 
 
 def read_manifest(folder: PathLike) -> dict[str, Any]:
-    """Return what the manifest of a folder says.
+    """Read the manifest of a folder.
 
     Raises
     ------
@@ -247,7 +247,7 @@ def read_manifest(folder: PathLike) -> dict[str, Any]:
 
 
 def lines_of_parts(folder: PathLike) -> Iterator[str]:
-    """Yield the lines of all parts of a finished folder, in order; each part is checked as it ends.
+    """Yield the lines of all parts of a finished folder, in order; each part is verified at its end.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Progress bars for work that takes longer than two seconds, and warnings printed once, as sentences."""
+"""Progress bars for work that takes longer than two seconds, and warnings printed once each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DELAY_SECONDS = 2.0
 
 
 class Bars:
-    """One bar at a time on standard error; none if that is no terminal."""
+    """Progress bars on standard error, one at a time; none if it is not a terminal."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
@@ -31,7 +31,7 @@ class Bars:
         self._close()
 
     def stage(self, name: str, total: int | None, unit: str = "it") -> Callable[[int], object]:
-        """Begin a stage of so many steps, if that is known, and return what is told of steps done."""
+        """Start a stage with an optional number of steps, and return the callback that reports finished steps."""
         self._close()
         if self._quiet or not sys.stderr.isatty():
             return lambda _done: None
@@ -44,7 +44,7 @@ class Bars:
         return update
 
     def note(self, text: str) -> None:
-        """Show something beside the bar."""
+        """Show a note beside the bar."""
         if self._bar is not None:
             self._bar.set_postfix_str(text, refresh=False)
 
@@ -56,7 +56,7 @@ class Bars:
 
 @contextmanager
 def told_once(*, quiet: bool) -> Iterator[None]:
-    """Print each of our warnings once, as a sentence without the place in the code; leave others' alone."""
+    """Print each TruBLEU warning once, without its place in the code; leave other warnings alone."""
     told: set[str] = set()
     with warnings.catch_warnings():
         warnings.simplefilter("always", TrubleuWarning)
@@ -75,9 +75,9 @@ def told_once(*, quiet: bool) -> Iterator[None]:
 
 
 Steps = Callable[[str, int], Callable[[int], object]]
-"""Opens a stage of work with its name and number of steps, and returns what is told of steps done."""
+"""Starts a stage with a name and a number of steps, and returns the callback that reports finished steps."""
 
 
 def no_steps(_name: str, _total: int) -> Callable[[int], object]:
-    """Take no notice."""
+    """Show no progress."""
     return lambda _done: None

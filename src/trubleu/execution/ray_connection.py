@@ -1,4 +1,4 @@
-"""The connection to a Ray cluster, in a process of its own, so that a lost cluster cannot end this one."""
+"""The connection to a Ray cluster, in a separate process, so losing the cluster cannot end this one."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from trubleu.execution.base import Work
 
-# -P: nothing that lies in the user's folder may pass for a module.
+# -P: do not import modules from the working directory.
 DRIVER: Final = ("-P", "-m", "trubleu.execution.ray_driver")
-"""What the other process runs."""
+"""Python arguments that start the driver process."""
 
 _ERRORS: Final = {error.__name__: error for error in (EngineError, MissingExtraError, UsageError)}
 _SECONDS_TO_END: Final = 10.0
@@ -36,7 +36,7 @@ _SHOWN_OF_LOG: Final = 4000
 
 
 class RayProcess(Engine):
-    """An engine on Ray in a process of its own, which is started at once and ends with this engine.
+    """A Ray engine in a separate process, which starts immediately and ends with this engine.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class RayProcess(Engine):
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the engine
         self._pipe, theirs = multiprocessing.Pipe()
         command = [sys.executable, *DRIVER, str(theirs.fileno())]
-        # Not of our group: Ctrl-C in a terminal is for us alone.
+        # In its own process group: Ctrl-C in a terminal is for this process alone.
         self._process: subprocess.Popen[bytes] | None = subprocess.Popen(  # noqa: S603
             command,
             pass_fds=[theirs.fileno()],
@@ -62,7 +62,7 @@ class RayProcess(Engine):
             stderr=self._log,
             start_new_session=True,
         )
-        theirs.close()  # or nobody would notice that the process is gone
+        theirs.close()  # otherwise the end of the process would not be detected
         try:
             begun_here = self.ask(address, threads, (__version__, sources_digest()), _script())
         except BaseException:
@@ -78,18 +78,18 @@ class RayProcess(Engine):
 
     @property
     def workers(self) -> int:
-        """How many partitions the cluster has cores for."""
+        """Number of partitions that the cluster has cores for."""
         found: int = self.ask("workers", 0)
         return found
 
     def close(self) -> None:
-        """Leave the cluster, which ends what still runs of ours there."""
+        """Disconnect from the cluster, which ends our running tasks."""
         process, self._process = self._process, None
         if process is None:
             return
         self._pipe.close()
         if self._waits:
-            process.terminate()  # it is busy with the question that we left
+            process.terminate()  # it is busy with an interrupted request
         try:
             process.wait(_SECONDS_TO_END)
         except subprocess.TimeoutExpired:
@@ -98,12 +98,12 @@ class RayProcess(Engine):
         self._log.close()
 
     def tell(self, *content: object) -> None:
-        """Send something that needs no answer."""
+        """Send a message without a reply."""
         with self._whole():
             self._pipe.send(content)
 
     def ask(self, *content: object) -> Any:
-        """Send something and wait for what comes of it."""
+        """Send a message and wait for the reply."""
         with self._whole():
             self._pipe.send(content)
             kind, answer = self._pipe.recv()
@@ -116,7 +116,7 @@ class RayProcess(Engine):
 
     @contextmanager
     def _whole(self) -> Iterator[None]:
-        """Note what is broken off: half of it may be in the pipe, or its answer still to come."""
+        """Track whether a message was interrupted: it may be half sent, or its reply still to come."""
         if self._process is None:
             raise EngineError("the engine was closed; make a new one")
         if self._waits:
@@ -127,15 +127,15 @@ class RayProcess(Engine):
         except (EOFError, OSError) as error:
             self._waits = False
             raise self._gone() from error
-        self._waits = False  # not if we are interrupted
+        self._waits = False  # stays True if interrupted
 
     def stop(self) -> None:
-        """End the process at once if it was left in the middle of something, which ends its work on the cluster."""
+        """End the process immediately if a message was interrupted, which ends its tasks on the cluster."""
         if self._waits and self._process is not None:
             self._process.terminate()
 
     def answers(self) -> bool:
-        """Tell whether something can be asked."""
+        """Return whether the process can take requests."""
         return self._process is not None and not self._waits
 
     def _run(self, work: Work[Partition, Any, Result]) -> Run[Partition, Result]:
@@ -181,13 +181,13 @@ class _Remote(Run[Partition, Result]):
 
     def close(self) -> None:
         if self._engine.answers():
-            with suppress(EngineError):  # a cluster that is gone has nothing left to stop
+            with suppress(EngineError):  # a lost cluster has nothing left to stop
                 self._engine.ask("close", self._number)
         else:
             self._engine.stop()
 
 
 def _script() -> str | None:
-    """Return the script that runs, if what lies beside it can be imported."""
+    """Return the running script, if modules in its folder can be imported."""
     script = Path(sys.argv[0]).resolve()
     return str(script) if script.is_file() and str(script.parent) in map(os.path.realpath, sys.path) else None

@@ -1,7 +1,7 @@
 """The process that holds the connection to a Ray cluster: ``python -m trubleu.execution.ray_driver``.
 
-Ray ends the process that is connected when it loses its cluster, and prints what happens there on standard output. So
-it gets a process of its own, started by `trubleu.execution.ray_connection`, and what it prints goes to a file.
+Ray ends the connected process when the cluster is lost, and prints events to standard output. So the connection lives
+in its own process, started by `trubleu.execution.ray_connection`, with its output redirected to a file.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ _SECONDS_BETWEEN_LOOKS = 0.5
 
 
 def main() -> None:
-    """Connect to a cluster and do what comes through the pipe until that is closed."""
-    # Ctrl-C in a terminal reaches all processes; the one that people look at decides.
+    """Connect to a cluster and process requests from the pipe until it is closed."""
+    # Ctrl-C in a terminal reaches all processes; the main process decides.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Ray would try for ever what it stops for lack of memory. It reads this when it is imported.
+    # By default, Ray retries tasks that ran out of memory forever. It reads this variable on import.
     os.environ.setdefault("RAY_task_oom_retries", str(TRIES - 1))
     threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
     with Connection(int(sys.argv[1])) as connection, suppress(EOFError, OSError):
         address, threads, same, script = connection.recv()
-        if script is not None:  # Ray lets workers import what lies beside the script, if we could
+        if script is not None:  # Ray then lets workers import from the script's folder, as this process could
             sys.argv[:] = [script]
             sys.path.append(str(Path(script).parent))
         try:
@@ -52,7 +52,7 @@ def main() -> None:
 
 def _serve(connection: Connection, engine: OnRay) -> None:
     maps: dict[int, Tasks[Any]] = {}
-    failed: dict[int, Exception] = {}  # maps of which a partition could not be begun: nobody waits for an answer then
+    failed: dict[int, Exception] = {}  # maps with a partition that could not be submitted; submitting has no reply
     while True:
         what, map_number, *content = connection.recv()
         answer: Any = None
@@ -72,7 +72,7 @@ def _serve(connection: Connection, engine: OnRay) -> None:
                 case "take":
                     result = maps[map_number].take_pickled(*content)
                     connection.send(("bytes", None))
-                    connection.send_bytes(result)  # as it is: pickling it again would copy it twice
+                    connection.send_bytes(result)  # already pickled: doing it again would copy it twice
                     continue
                 case "close":
                     failed.pop(map_number, None)
@@ -93,17 +93,17 @@ def _check_begun(error: Exception | None) -> None:
 
 
 def _told(error: Exception) -> tuple[str, str]:
-    """Return an error as its kind and what it says."""
+    """Return the class name and the text of an error."""
     if isinstance(error, TrubleuError):
         return type(error).__name__, str(error)
-    traceback.print_exception(error)  # to the file that is shown if this process ends
+    traceback.print_exception(error)  # to the log shown if this process ends
     return "EngineError", f"the Ray cluster cannot be used: {said(error)}"
 
 
 def _end_with_parent(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(_SECONDS_BETWEEN_LOOKS)
-    os._exit(1)  # the cluster ends what still runs of ours
+    os._exit(1)  # the cluster ends our running tasks
 
 
 if __name__ == "__main__":

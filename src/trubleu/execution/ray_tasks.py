@@ -1,7 +1,7 @@
-"""Ray tasks: the cluster finds a worker for each, and restarts those whose worker or node dies.
+"""Ray tasks: the cluster schedules them, and restarts those whose worker or node dies.
 
-Tasks rather than actors: a node that joins gets some at once, and one that leaves needs no book-keeping here. What a
-worker keeps from one partition to the next lies in `trubleu.execution.ray_worker`.
+Tasks rather than actors: a node that joins gets work at once, and one that leaves needs no bookkeeping here. The state
+that a worker keeps between partitions is in `trubleu.execution.ray_worker`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 NOTHING_LOST: Final = "no result was written, and what was kept with --resume need not be done again"
 
 RESULTS_A_CORE: Final = 2
-"""How many partitions are at the cluster for every one that it can work on: each worker has a next one at hand."""
+"""Submitted partitions per core: each worker has its next one at hand."""
 
 _SECONDS_BETWEEN_COUNTS: Final = 5.0
 _SECONDS_TO_ANSWER: Final = 10.0
@@ -44,7 +44,7 @@ _LONGEST_ADDRESS: Final = 4096
 
 
 class OnRay(Engine):
-    """The cores of a Ray cluster, however many there are at the moment.
+    """The cores of a Ray cluster, whose number may change.
 
     Parameters
     ----------
@@ -68,11 +68,11 @@ class OnRay(Engine):
         self._cores = 0.0
         self._counted = float("-inf")
         self.begun_here = False
-        # Somebody who connected before has reasons, and will want to go on after us.
+        # An existing connection belongs to the caller and is left open.
         self._ours = not self._ray.is_initialized()
         if self._ours:
             given = _with_port(address or os.environ.get("RAY_ADDRESS"))
-            found = _current() if given in (None, "", "auto") else given  # Ray would take anybody's for auto
+            found = _current() if given in (None, "", "auto") else given  # Ray's auto would take another user's
             if given == "auto" and found is None:
                 raise EngineError(
                     "RAY_ADDRESS is auto, but you have started no Ray cluster here; start one, or name one there"
@@ -80,7 +80,7 @@ class OnRay(Engine):
             self._connect(found)
 
     def _connect(self, address: str | None) -> None:
-        # A namespace of its own, so that nothing named in one job is seen by another.
+        # A separate namespace isolates the named objects of each job.
         options: dict[str, Any] = {"namespace": f"trubleu-{secrets.token_hex(8)}", "log_to_driver": False}
         if passed := _environment():
             options["runtime_env"] = {"env_vars": passed}
@@ -96,7 +96,7 @@ class OnRay(Engine):
             self._ray.init(address or "local", **options)
         except self._ray.exceptions.AuthenticationError as error:
             raise EngineError(_refused(address)) from error
-        # Ray has no class of its own for this: versions of Python or Ray that differ are a RuntimeError.
+        # Ray has no exception class for this: a mismatch of Python or Ray versions is a RuntimeError.
         except (ConnectionError, RuntimeError, ValueError, OSError, self._ray.exceptions.RayError) as error:
             where = address or "this machine"
             reason = " ".join(str(error).split()).rstrip(".")
@@ -107,7 +107,7 @@ class OnRay(Engine):
 
     @property
     def workers(self) -> int:
-        """How many partitions the cluster has cores for."""
+        """Number of partitions that the cluster has cores for."""
         if time.monotonic() - self._counted > _SECONDS_BETWEEN_COUNTS:
             with self.reaching():
                 self._cores = self._ray.cluster_resources().get("CPU", 0.0)
@@ -115,20 +115,20 @@ class OnRay(Engine):
         return max(1, int(self._cores // self._threads))
 
     def close(self) -> None:
-        """Leave the cluster, which ends what still runs of ours there."""
+        """Disconnect from the cluster, which ends our running tasks."""
         if self._ours:
             self._ours = False
             self._ray.shutdown()
 
     def largest_node(self) -> int:
-        """Return how many cores the largest node has."""
+        """Return the number of cores of the largest node."""
         with self.reaching():
             nodes = self._ray.nodes()
         return max((int(node["Resources"].get("CPU", 0)) for node in nodes if node["Alive"]), default=0)
 
     @contextmanager
     def reaching(self) -> Iterator[None]:
-        """Say it if the cluster is gone or refuses something; Ray itself tells the former only of one elsewhere."""
+        """Raise an error if the cluster is lost or rejects a request; Ray reports a loss only for remote clusters."""
         try:
             yield
         except (ConnectionError, self._ray.exceptions.LocalRayletDiedError) as error:
@@ -140,7 +140,7 @@ class OnRay(Engine):
             raise EngineError(f"the Ray cluster cannot go on ({said(error)}); {NOTHING_LOST}") from error
 
     def tasks(self, work: bytes, folder: str) -> Tasks[Any]:
-        """Begin a map of what was pickled, from the folder that relative paths start from."""
+        """Start a map of pickled work; relative paths start from ``folder``."""
         if (largest := self.largest_node()) < self._threads and _seconds_to_wait() <= 0:
             raise EngineError(
                 f"a partition takes {self._threads} of a node's cores, but the largest node of the Ray cluster has "
@@ -155,7 +155,7 @@ class OnRay(Engine):
 
 
 def said(error: BaseException) -> str:
-    """Return what an error of Ray's is and the first line of what it says, which is followed by much else."""
+    """Return the class of a Ray error and the first line of its long text."""
     cause = getattr(error, "cause", None)  # of an error in a task, whose own text begins with where it ran
     told = cause if isinstance(cause, Exception) else error
     return ": ".join([type(told).__name__, *str(told).strip().splitlines()[:1]]).rstrip(".")
@@ -167,7 +167,7 @@ def _refused(address: str | None) -> str:
 
 
 def _with_port(address: str | None) -> str | None:
-    """Return an address with the port that Ray's client server has unless it is told another."""
+    """Add the default port of Ray's client server to an address without a port."""
     if address is None or not address.startswith("ray://"):
         return address
     host = address.removeprefix("ray://").rstrip("/")
@@ -175,7 +175,7 @@ def _with_port(address: str | None) -> str | None:
 
 
 def _environment() -> dict[str, str]:
-    """Return the variables that workers are to get from here, by what TRUBLEU_WORKER_ENV names."""
+    """Return the environment variables to pass to workers, listed in TRUBLEU_WORKER_ENV."""
     names = [name.strip() for name in os.environ.get("TRUBLEU_WORKER_ENV", "").split(",") if name.strip()]
     if missing := [name for name in names if name not in os.environ]:
         raise UsageError(f"TRUBLEU_WORKER_ENV names {missing[0]}, which is not set; set it, or leave it out there")
@@ -183,7 +183,7 @@ def _environment() -> dict[str, str]:
 
 
 def _seconds_to_wait() -> float:
-    """Return how long to wait for nodes, by what TRUBLEU_RAY_WAIT says."""
+    """Return how long to wait for nodes, in seconds, from TRUBLEU_RAY_WAIT."""
     text = os.environ.get("TRUBLEU_RAY_WAIT", "0")
     try:
         return float(text)
@@ -192,17 +192,16 @@ def _seconds_to_wait() -> float:
 
 
 def _current() -> str | None:
-    """Return the cluster that this user began here or joined with ``ray start``.
+    """Return the address of the cluster that this user started or joined with ``ray start``.
 
-    Others' are refused, and so is one that ended without clearing up.
-
-    Ray would find it itself, and try for minutes to connect to one that is gone.
+    Refuses the clusters of other users and one that ended without cleaning up. Ray would find the address itself, but
+    try for minutes to connect to a cluster that is gone.
     """
-    # Where Ray puts it: on macOS below /tmp, whatever TMPDIR says.
+    # Where Ray writes it: on macOS below /tmp, whatever TMPDIR is.
     folder = tempfile.gettempdir() if sys.platform.startswith(("linux", "win")) else "/tmp"  # noqa: S108
     path = Path(os.environ.get("RAY_TMPDIR") or folder, "ray", "ray_current_cluster")
     try:
-        # No link is followed: one of somebody else's could lead to a file of ours.
+        # Symbolic links are not followed: another user's link could lead to a file of ours.
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
         with os.fdopen(descriptor, errors="replace") as stream:
             found = os.fstat(stream.fileno())
@@ -210,7 +209,7 @@ def _current() -> str | None:
     except OSError:
         return None
     if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & stat.S_IWOTH):
-        # Anybody may write there, and the workers of a cluster run what they are sent and see all data.
+        # Anyone can write there, and the workers of a cluster run any code they are sent and see all data.
         raise UsageError(
             f"{path} names the Ray cluster {address}, but others may have written it; if you trust that cluster, name "
             "it with ray://HOST:PORT or in RAY_ADDRESS"
@@ -220,7 +219,7 @@ def _current() -> str | None:
 
 
 def _check_answers(address: str, remedy: str) -> None:
-    """Refuse an address where nobody listens; Ray itself would try for minutes."""
+    """Raise an error if nothing listens at an address; Ray itself would retry for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     try:
         with socket.create_connection((host.strip("[]"), int(port)), _SECONDS_TO_ANSWER):
@@ -231,7 +230,7 @@ def _check_answers(address: str, remedy: str) -> None:
 
 
 class Tasks(Run[Partition, Any]):
-    """One map in progress.
+    """A map in progress.
 
     Parameters
     ----------
@@ -262,25 +261,25 @@ class Tasks(Run[Partition, Any]):
 
     @property
     def room(self) -> int:
-        """As many as keep every core busy."""
+        """Enough to keep every core busy."""
         return RESULTS_A_CORE * self._engine.workers
 
     def begin(self, number: int, partition: Partition) -> None:
-        """Hand a partition to the cluster."""
+        """Submit a partition to the cluster."""
         name = str(partition)
         self.begin_pickled(number, name, pickled(partition, name))
 
     def begin_pickled(self, number: int, name: str, partition: bytes) -> None:
-        """Hand a partition to the cluster that was pickled before."""
+        """Submit an already pickled partition to the cluster."""
         with self._engine.reaching():
-            # Two objects, so that the large one is not fetched before its turn.
+            # Two objects, so the large one is only fetched when needed.
             status, result = self._task.remote(*self._same, self._token, self._folder, self._work, partition)
         self._pending[status] = number
         self._results[number] = result
         self._names[number] = name
 
     def finished(self) -> list[tuple[int, Status]]:
-        """Wait until something is finished, or there is no hope of it."""
+        """Wait until a partition finishes or has failed for good."""
         found = []
         for reference in self._ready(list(self._pending)):
             number = self._pending.pop(reference)
@@ -291,13 +290,13 @@ class Tasks(Run[Partition, Any]):
         return found
 
     def take(self, number: int) -> Any:
-        """Return the result of a finished partition and let go of it."""
+        """Return the result of a finished partition and release it."""
         return loaded(self.take_pickled(number))
 
     def take_pickled(self, number: int) -> bytes:
-        """Return it as the worker pickled it."""
+        """Return the pickled result."""
         reference = self._results.pop(number)
-        self._ready([reference])  # it may have been lost with its node, and must be made again then
+        self._ready([reference])  # it may have been lost with its node and must be recomputed then
         result: bytes | None = self._got(reference, number)
         name = self._names.pop(number)
         if result is None:
@@ -305,9 +304,9 @@ class Tasks(Run[Partition, Any]):
         return result
 
     def close(self) -> None:
-        """Stop whatever still runs."""
+        """Stop all running partitions."""
         for reference in self._pending:
-            with suppress(Exception):  # a cluster that is gone has nothing left to stop
+            with suppress(Exception):  # a lost cluster has nothing left to stop
                 self._ray.cancel(reference, force=True)
         self._pending.clear()
         self._results.clear()
@@ -353,11 +352,11 @@ class Tasks(Run[Partition, Any]):
 def _task() -> Callable[..., tuple[tuple[Any, ...], Any]]:
     """Return the function that runs on the cluster.
 
-    A nested one is sent as it is, so that it can say what is wrong where another TruBLEU is installed, or none.
+    Ray pickles a nested function by value, so it can report a missing or different TruBLEU on the worker.
     """
 
     def task(version: str, digest: str, *rest: Any) -> tuple[tuple[Any, ...], Any]:
-        import socket  # again: only what stands in here is sent
+        import socket  # imported again: only the function body is sent
 
         node = socket.gethostname()
         try:

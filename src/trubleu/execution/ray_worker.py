@@ -1,4 +1,4 @@
-"""What a worker of a Ray cluster does and keeps from one partition to the next, and how things get there and back."""
+"""Code that runs on a Ray worker: state kept between partitions, and pickling."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from trubleu.optional_deps import needed
 if TYPE_CHECKING:
     from trubleu.execution.base import Work
 
-# The last map's only: a worker serves one job, and a job one map at a time.
+# Only the last map's: a worker serves one job, and a job runs one map at a time.
 _works: dict[str, Work[Any, Any, Any]] = {}
 
 
 def work_on(token: str, folder: str, work: bytes, partition: bytes) -> tuple[tuple[Any, ...], bytes | None]:
-    """Work on a partition and return its status, as plain values, and its result, pickled.
+    """Process a partition and return its status, as plain values, and its pickled result.
 
     Parameters
     ----------
@@ -55,13 +55,13 @@ def work_on(token: str, folder: str, work: bytes, partition: bytes) -> tuple[tup
 
 
 def pickled(thing: object, what: str) -> bytes:
-    """Return something as bytes, or say that it cannot be sent."""
+    """Pickle an object; raise an error if it cannot be sent."""
     try:
         try:
             content = pickle.dumps(thing, protocol=pickle.HIGHEST_PROTOCOL)
         except (pickle.PicklingError, AttributeError, TypeError):
             content = b"__main__"
-        if b"__main__" in content:  # what is in a script or a notebook is not found elsewhere by its name
+        if b"__main__" in content:  # objects from a script or notebook cannot be imported by name elsewhere
             content = needed("ray.cloudpickle", "the engine ray", "trubleu[ray]").dumps(thing)
     except (pickle.PicklingError, AttributeError, TypeError, ValueError) as error:
         raise UsageError(f"{what} cannot be sent to a cluster: {error}") from error
@@ -69,5 +69,5 @@ def pickled(thing: object, what: str) -> bytes:
 
 
 def loaded(content: bytes) -> Any:
-    """Return what was pickled."""
+    """Unpickle an object."""
     return pickle.loads(content)  # noqa: S301 - between a driver and its workers, which run its code anyway

@@ -1,10 +1,10 @@
-"""Results as files: plain values, arrays and a few known classes; nothing is unpickled.
+"""Results as files: plain values, arrays and a few known classes, without pickle.
 
 ::
 
-    value      JSON, in UTF-8: None, a truth value, a whole number or a text as it is; all else is a list of what it is
+    value      JSON, in UTF-8: None, booleans, integers and strings as they are; everything else as a list of its type
                and its parts, such as ["tuple", 1, "a"]
-    numbers    the bytes of floats and arrays, in the order in which they come in the value
+    numbers    the bytes of floats and arrays, in the order of the value
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LARGEST: Final = 2**63
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """Packs results to the bit and unpacks them.
+    """Packs and unpacks results bit by bit.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Packing:
     records: tuple[type[Any], ...] = ()
 
     def pack(self, result: object) -> Packed | None:
-        """Return a result as a file holds it; None if there is something else in it, so that it cannot be kept."""
+        """Pack a result; None if it contains an unsupported type and cannot be cached."""
         numbers: list[bytes] = []
         try:
             value = json.dumps(self._plain(result, numbers), ensure_ascii=False, separators=(",", ":"))
@@ -63,7 +63,7 @@ class Packing:
         }
 
     def unpack(self, _header: dict[str, Any], array: Callable[[str], NDArray[Any]]) -> Any:
-        """Return a result as it was.
+        """Unpack a result.
 
         Raises
         ------
@@ -121,11 +121,11 @@ class Packing:
 
 
 class _UnknownError(Exception):
-    """Something that is not to be kept."""
+    """A type that cannot be packed."""
 
 
 class _Numbers:
-    """Takes arrays off the beginning of some bytes."""
+    """Reads arrays from a sequence of bytes."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
@@ -150,7 +150,7 @@ class _Numbers:
 
 @cache
 def _hints(record: type[Any]) -> dict[str, Any]:
-    """Return the types of a record's fields; none if they name what is known to type checkers only."""
+    """Return the types of a record's fields; empty if they refer to names that only type checkers know."""
     try:
         return get_type_hints(record)
     except NameError:
@@ -158,7 +158,7 @@ def _hints(record: type[Any]) -> dict[str, Any]:
 
 
 def _is(value: Any, hint: Any) -> bool:
-    """Return whether a value is of a type, without a look at what a container holds."""
+    """Return whether a value has a type, without checking the contents of containers."""
     origin = get_origin(hint)
     if origin in (Union, UnionType):
         return any(_is(value, each) for each in get_args(hint))

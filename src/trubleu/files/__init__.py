@@ -1,4 +1,4 @@
-"""Files of any kind, local or remote, compressed or not: paths, lines, atomic writes, tables, arrays."""
+"""File access, local or remote, compressed or not: paths, lines, atomic writes, tables, arrays."""
 
 from __future__ import annotations
 

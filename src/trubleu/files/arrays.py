@@ -1,23 +1,24 @@
-"""A container for NumPy arrays that is memory-mapped: opens at once, however large it is.
+"""A memory-mapped container for NumPy arrays.
 
 ::
 
     bytes
-     0 –  7   what kind of file it is
+     0 –  7   magic bytes: the kind of file
      8 – 15   checksum of all bytes from 16 to the end of the header
-    16 – 19   version of the format
+    16 – 19   format version
     20 – 23   length of the header
-    24 –      header: a JSON object with "arrays", which says of each its name, dtype, length, offset and checksum
+    24 –      header: a JSON object; "arrays" gives the name, dtype, length, offset and checksum of each array
               the arrays, one after the other
 
-All numbers are little-endian. The header and every array are filled up with zeros to a multiple of 64 bytes, checksums
-cover these zeros (so every byte of the file is covered by one), and offsets count from the end of the header. Checksums
-are made by `trubleu.native.kernels.checksum`.
+All numbers are little-endian. The header and every array are zero-padded to a multiple of 64 bytes. Checksums cover the
+padding, so every byte of the file is covered by one. Offsets count from the end of the header. Checksums are computed
+by `trubleu.native.kernels.checksum`.
 
-A sealed file cannot be made or changed without its key: checksums of arrays are BLAKE2b with that key, and the header
-has one of itself, "seal", made while it was zeros.
+A sealed file cannot be created or changed without its key: the checksums of its arrays are BLAKE2b with that key, and
+the header has a checksum of itself, "seal", computed while that field was zeros.
 
-Opening looks at the header and at the size of the file. An array's checksum is compared when the array is first used.
+Opening a file reads the header and the file size only, so it is fast for any size. An array's checksum is verified when
+the array is first used.
 """
 
 from __future__ import annotations
@@ -52,11 +53,11 @@ if TYPE_CHECKING:
 Made = TypeVar("Made")
 
 ALIGNMENT: Final = 64
-"""Every part begins at a multiple of it: a cache line, and more than any kernel asks for."""
+"""Alignment of every part: a cache line, and more than any kernel needs."""
 
 _START: Final = struct.Struct("<8sQII")
 _LONGEST_HEADER: Final = 1 << 20
-_BLOCK: Final = 1 << 24  # bytes written at once; in between Ctrl-C is heard and progress is told
+_BLOCK: Final = 1 << 24  # bytes per write; Ctrl-C and progress are handled in between
 _BLANK: Final = "0" * 64
 _DTYPES: Final = ("|u1", "<u4", "<u8", "<f2", "<f4", "<f8")
 
@@ -85,7 +86,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Where an array lies, and what it is."""
+    """Type and position of an array in the file."""
 
     name: str
     dtype: str
@@ -95,16 +96,16 @@ class Entry:
 
     @property
     def size(self) -> int:
-        """How many bytes the array takes, without the zeros behind it."""
+        """Bytes of the array, without the padding."""
         return self.length * np.dtype(self.dtype).itemsize
 
 
 def begins_with(path: PathLike, magic: bytes) -> bool:
-    """Return whether a file begins with these bytes; a pipe, which could not be read again, is left alone."""
+    """Return whether a file begins with these bytes; False for a pipe, which could not be read again."""
     try:
         return (is_remote(path) or is_file(path)) and first_bytes(path, len(magic)) == magic
     except (OSError, ValueError) as error:
-        # Whoever reads the file says what is the matter with it; but nobody should wait for a dead server twice.
+        # The reader of the file reports errors. A dead server is reported here, to avoid waiting for it twice.
         if is_remote(path) and isinstance(error, OSError) and error.errno == errno.EIO:
             raise DataError(unreadable(name_of(path), error)) from error
         return False
@@ -119,7 +120,7 @@ def write_arrays(
     *,
     key: bytes | None = None,
 ) -> None:
-    """Write a file that appears whole or not at all.
+    """Write a file of arrays atomically.
 
     Parameters
     ----------
@@ -164,10 +165,10 @@ def write_arrays(
 
 
 class ArrayFile:
-    """A file of arrays, mapped into memory.
+    """A memory-mapped file of arrays.
 
-    Opening it takes no longer for a large file than for a small one. As long as it is in use nobody may write into the
-    file itself; replacing it by another one, as `write_arrays` does, is fine.
+    Opening takes the same time for any size. The file must not be modified in place while it is in use; replacing it,
+    as `write_arrays` does, is safe.
 
     Attributes
     ----------
@@ -202,9 +203,9 @@ class ArrayFile:
         self._found: dict[str, NDArray[Any]] = {}
 
     def array(self, name: str) -> NDArray[Any]:
-        """Return an array, a read-only view of the file, once its checksum has been compared.
+        """Return an array as a read-only view of the file, after verifying its checksum.
 
-        Whoever needs only a little of a large array takes `unchecked`.
+        Use `unchecked` to read a small part of a large array.
 
         Raises
         ------
@@ -214,7 +215,7 @@ class ArrayFile:
         if name not in self._found:
             entry = self._entries[name]
             whole = self._bytes[entry.offset : entry.offset + _aligned(entry.size)]
-            if self._key is not None:  # a copy, which nobody can change after its checksum was compared
+            if self._key is not None:  # a copy, which cannot change after its checksum was verified
                 whole = whole.copy()
                 whole.flags.writeable = False
             if _checksum(whole, self._key) != entry.checksum:
@@ -223,22 +224,22 @@ class ArrayFile:
         return self._found[name]
 
     def unchecked(self, name: str) -> NDArray[Any]:
-        """Return an array, a read-only view of the file, without reading it; who uses it has checks of its own."""
+        """Return an array as a read-only view of the file, without verifying its checksum."""
         entry = self._entries[name]
         return self._bytes[entry.offset : entry.offset + entry.size].view(entry.dtype)
 
     @property
     def content(self) -> str:
-        """Eight hexadecimal digits that differ if an array does, from the checksums in the header."""
+        """Eight hexadecimal digits that identify the content of the arrays, from the checksums in the header."""
         sums = ",".join(f"{entry.name}:{entry.dtype}:{entry.checksum}" for entry in self._entries.values())
         return f"{kernels.checksum(np.frombuffer(sums.encode(), np.uint8)):016x}"[:8]
 
     def dtype(self, name: str) -> str:
-        """Return the type of an array's numbers, as NumPy writes it."""
+        """Return the dtype of an array, as NumPy writes it."""
         return self._entries[name].dtype
 
     def check_layout(self, expected: Mapping[str, tuple[Collection[str], int | None]]) -> None:
-        """Refuse arrays that are missing, or of a type or length (None for any) that does not fit the others."""
+        """Raise `DataError` for arrays that are missing, or have an unexpected dtype or length (None: any length)."""
         if self.lengths.keys() != expected.keys():
             raise self.altered("its header has too few or too many arrays")
         for name, (dtypes, length) in expected.items():
@@ -246,18 +247,18 @@ class ArrayFile:
                 raise self.altered(f"the array {name} does not fit the others")
 
     def sound(self, make: Callable[[], Made]) -> Made:
-        """Return what is made of the contents; say of which file they are if nothing can be made of them."""
+        """Return ``make()``; a ValueError about malformed contents becomes a `DataError` that names the file."""
         try:
             return make()
-        except ValueError as error:  # ours, the kernels' and Unicode's alike
+        except ValueError as error:  # from our code, the kernels, or Unicode decoding
             raise self.altered(str(error).partition(";")[0]) from error
 
     def altered(self, what: str) -> DataError:
-        """Return the error for contents that nobody wrote this way."""
+        """Return the error for contents that were altered."""
         return DataError(f"{self.name} was altered or damaged ({what}); copy it again, or {self._kind.remedy}")
 
     def _read_header(self, stream: BinaryIO, size: int) -> tuple[bytes, int]:
-        """Return the header and where it ends."""
+        """Return the header and the offset of its end."""
         kind = self._kind
         start = stream.read(_START.size)
         if not start.startswith(kind.magic):
@@ -282,7 +283,7 @@ class ArrayFile:
         return rest[8 : 8 + length], first
 
     def _parse(self, text: bytes) -> tuple[dict[str, Any], dict[str, Entry]]:
-        """Return the header and its table of arrays; who made the file may have put anything there."""
+        """Return the header and its table of arrays; the content is untrusted."""
         try:
             header = json.loads(text)
             seal = header.pop("seal", None) if self._key is not None else None
@@ -319,7 +320,7 @@ class ArrayFile:
 
 
 def shares_as_counts(total: int, progress: Callable[[int], object]) -> Callable[[float], object]:
-    """Return what turns shares of the whole into steps of ``total``, and tells how many more there are each time.
+    """Return a callback that converts fractions of the whole into increments of ``total``.
 
     Examples
     --------
@@ -341,19 +342,19 @@ def shares_as_counts(total: int, progress: Callable[[int], object]) -> Callable[
 
 
 def sealed(content: bytes | memoryview, key: bytes, more: bytes = b"") -> str:
-    """Return a checksum that nobody can make without the key."""
+    """Return a keyed checksum, which cannot be computed without the key."""
     found = hashlib.blake2b(content, key=key, digest_size=32)
     found.update(more)
     return found.hexdigest()
 
 
 def unsealed(name: str, remedy: str) -> str:
-    """Return what is said of a file whose seal does not fit."""
+    """Return the message for a file whose seal does not match."""
     return f"{name} was altered or damaged, or not made with this key; name its own (--cache-key), or {remedy}"
 
 
 def _checksum(data: NDArray[np.uint8], key: bytes | None) -> str:
-    """Return the checksum of an array and the zeros behind it, whether these are there or not."""
+    """Return the checksum of an array including its padding, whether or not the padding is present."""
     if key is None:
         return f"{kernels.checksum(data):016x}"
     return sealed(data.data, key, bytes(_aligned(len(data)) - len(data)))

@@ -1,4 +1,4 @@
-"""Compressed files: told by their first bytes when they are read, by their names when they are written."""
+"""Compression: detected by the first bytes when reading, chosen by the file name when writing."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ SUFFIXES = (".gz", ".zst")
 MAX_EXPANSION = "TRUBLEU_MAX_EXPANSION"
 
 _MOST_DIGITS = 15
-_MAGIC = 4  # bytes to look at before anything is known about a file
+_MAGIC = 4  # bytes needed to detect the compression
 _GZIP = b"\x1f\x8b"
-# A file may also begin with a frame to be skipped, as those of pzstd do; its last four bits are free.
+# A file may also begin with a skippable frame, as those of pzstd do; the last four bits of its magic number are free.
 _ZSTD = (b"\x28\xb5\x2f\xfd", *(bytes([low, 0x2A, 0x4D, 0x18]) for low in range(0x50, 0x60)))
-_PIECE = 1 << 14  # compressed bytes at once: even 32,768 times as much when they are unpacked fits into memory
-# zstd itself stops at 2**27 unless it is told --long=31, with which large public collections of dialogues are packed.
+_PIECE = 1 << 14  # compressed bytes per read: even expanded 32,768 times, they fit into memory
+# By default zstd refuses windows above 2**27; large public dialogue collections are packed with --long=31.
 _WINDOW = 1 << 31
-_EXPANSION = 200  # times the compressed size; texts have 3 to 20
-_ALWAYS = 1 << 26  # bytes that may come out of any file: what a constant system says to millions of inputs packs well
+_EXPANSION = 200  # maximum ratio of decompressed to compressed size; texts have 3 to 20
+_ALWAYS = 1 << 26  # decompressed bytes allowed for any file: the output of a constant system compresses very well
 
 
 def limit_of(variable: str, default: int, least: int) -> int:
-    """Return the limit that an environment variable sets, a whole number, or the default.
+    """Return the integer limit set by an environment variable, or the default.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def limit_of(variable: str, default: int, least: int) -> int:
 
 
 def without_suffix(name: str) -> str:
-    """Return a file's name without what says that it is compressed.
+    """Return a file name without its compression suffix.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def without_suffix(name: str) -> str:
 
 
 def is_packed(head: bytes) -> bool:
-    """Return whether the first bytes of a file say that it is compressed.
+    """Return whether the first bytes of a file are those of a compressed file.
 
     Examples
     --------
@@ -76,9 +76,9 @@ def is_packed(head: bytes) -> bool:
 
 @contextmanager
 def unpacked(stream: BinaryIO, name: str) -> Iterator[io.BufferedReader]:
-    """Give what a stream holds, decompressed if its first bytes say that it is compressed.
+    """Yield the content of a stream, decompressed if its first bytes say that it is compressed.
 
-    What ``peek`` shows before anything is read are the first four bytes, if there are as many.
+    Before the first read, ``peek`` returns up to four bytes.
 
     Raises
     ------
@@ -104,21 +104,21 @@ def unpacked(stream: BinaryIO, name: str) -> Iterator[io.BufferedReader]:
 
 
 def check_packable(name: str) -> None:
-    """Refuse a name that asks for a compression whose package is missing."""
+    """Raise an error if the name asks for a compression whose package is not installed."""
     if name.lower().endswith(".zst"):
         zstandard_module()
 
 
 def packed(stream: BinaryIO, name: str) -> BinaryIO:
-    """Return a stream that compresses as the name says what is written to it; ``stream`` itself if it says nothing.
+    """Return a stream that compresses by the suffix of the name, or ``stream`` itself if there is none.
 
     It must be closed, which leaves ``stream`` open.
     """
     if name.lower().endswith(".gz"):
-        # No name and no time inside: the same text gives the same bytes. Level 9 is slow for no gain.
+        # Without name and time the same text gives the same bytes. Level 9 is slow for no gain.
         return cast("BinaryIO", gzip.GzipFile(filename="", fileobj=stream, mode="wb", compresslevel=6, mtime=0))
     if name.lower().endswith(".zst"):
-        # Checksums are not written by default, though without one damage can pass for text.
+        # zstd writes no checksum by default, and damage could then pass for text.
         return cast(
             "BinaryIO", zstandard_module().ZstdCompressor(write_checksum=True).stream_writer(stream, closefd=False)
         )
@@ -126,7 +126,7 @@ def packed(stream: BinaryIO, name: str) -> BinaryIO:
 
 
 class _Rejoined(io.RawIOBase):
-    """A stream whose first bytes were taken to look at, whole again: a pipe cannot seek back."""
+    """A stream with its peeked first bytes put back: a pipe cannot seek."""
 
     def __init__(self, head: bytes, rest: Any) -> None:
         self._head = memoryview(head)
@@ -148,7 +148,7 @@ class _Rejoined(io.RawIOBase):
 
 
 class _Unpacked(_Rejoined):
-    """What comes out of a compressed file, unless it is far more than comes out of texts: it would fill the memory."""
+    """Decompressed bytes, with a limit on the expansion: a decompression bomb would fill the memory."""
 
     def __init__(self, content: Any, source: _Rejoined, name: str) -> None:
         super().__init__(content.read(_MAGIC), content)
@@ -167,9 +167,9 @@ class _Unpacked(_Rejoined):
 
 
 class _ZstdReader(io.RawIOBase):
-    """What all zstd frames of a stream hold, one after the other.
+    """The content of all zstd frames of a stream, in order.
 
-    The package's own reader takes a stream that is cut off for one that ends there.
+    The package's own reader takes a truncated stream for a complete one.
     """
 
     def __init__(self, stream: BinaryIO, name: str) -> None:

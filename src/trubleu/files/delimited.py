@@ -1,4 +1,4 @@
-"""Tables as text: rows of CSV and TSV with their lines, and cells that must be numbers."""
+"""CSV and TSV rows with their line numbers, and number parsing for cells."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 _WHOLE = re.compile(r"\s*[+-]?[0-9]+\s*", re.ASCII)
 _NUMBER = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*", re.ASCII)
-_AT_ONCE = 1 << 10  # lines at once: they stay in the cache, and millions of strings never live together
+_AT_ONCE = 1 << 10  # lines per batch: small enough for the CPU cache and to bound the number of live strings
 _RUN = re.compile(
     "'*[=+\\-@\\t\\r\\n\uff1d\uff0b\uff0d\uff20]"
-)  # what a spreadsheet may take for a formula, guarded or not
-_MOST_DIGITS = 18  # more are no count and no rating, and Python refuses to read thousands
+)  # prefixes that a spreadsheet may take for a formula, guarded or not
+_MOST_DIGITS = 18  # longer integers are neither counts nor ratings, and Python refuses to parse thousands of digits
 
 
 def delimited_rows(lines: Iterable[str], name: str, delimiter: str, first: int = 1) -> Iterator[tuple[int, list[str]]]:
-    """Yield rows with the line in which they begin, leaving out blank lines; ``first`` is the number of the first line.
+    """Yield rows with the number of their first line, skipping blank lines; ``first`` is the number of the first line.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def delimited_rows(lines: Iterable[str], name: str, delimiter: str, first: int =
 def delimited_columns(
     lines: Iterator[str], name: str, delimiter: str
 ) -> tuple[int, list[str], Iterator[tuple[Sequence[int], list[Sequence[str]]]]]:
-    """Read a large table piece by piece, several times as fast as row by row where nothing is in quotation marks.
+    """Read a large table in batches, several times as fast as row by row where nothing is quoted.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def _pieces_of_rows(
 
 
 def check_width(row: Sequence[str], header: Sequence[str], place: str) -> None:
-    """Refuse a row that has more or fewer fields than the first line names."""
+    """Raise an error for a row with more or fewer fields than the header."""
     if len(row) != len(header):
         more = len(row) > len(header)
         remedy = "put a field that holds the separator into quotation marks"
@@ -114,8 +114,8 @@ def check_width(row: Sequence[str], header: Sequence[str], place: str) -> None:
 
 
 def table_writer(stream: TextIO, form: str, texts: Iterable[str]) -> Any:
-    """Return what writes rows of ``csv`` or ``tsv``, given all texts that it will write."""
-    # A carriage return is put into quotation marks by newer versions of Python only.
+    """Return a writer for ``csv`` or ``tsv`` rows, given all texts that it will write."""
+    # Only newer versions of Python quote a carriage return.
     bare = any("\r" in text for text in texts)
     return csv.writer(
         stream,
@@ -126,9 +126,9 @@ def table_writer(stream: TextIO, form: str, texts: Iterable[str]) -> Any:
 
 
 def guarded(text: str) -> str:
-    """Return a text that no spreadsheet runs as a formula: an apostrophe goes first if it begins like one.
+    """Escape a text that a spreadsheet would run as a formula by prefixing an apostrophe.
 
-    `unguarded` gives the text back, whatever it is.
+    `unguarded` reverses this for every text.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def guarded(text: str) -> str:
 
 
 def unguarded(text: str) -> str:
-    """Return the text that `guarded` was given.
+    """Reverse `guarded`.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def unguarded(text: str) -> str:
 
 
 def whole(text: str) -> int | str:
-    """Return an integer, or the text as it is, for the message that refuses it.
+    """Parse an integer; return the text unchanged if it is none, for the error message.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def whole(text: str) -> int | str:
 
 
 def number(text: str) -> float | str:
-    """Return an integer or a finite number, or the text as it is, for the message that refuses it.
+    """Parse an integer or a finite number; return the text unchanged if it is neither, for the error message.
 
     Examples
     --------
@@ -174,7 +174,7 @@ def number(text: str) -> float | str:
 
 
 def comma_hint(text: object) -> str:
-    """Return what to do about a decimal comma, to end a message with; nothing where there is none.
+    """Return a hint about a decimal comma to append to a message; empty if there is none.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def comma_hint(text: object) -> str:
 
 
 def finite(text: str) -> float | None:
-    """Return the finite number that a text is, or None.
+    """Parse a finite number; None if the text is none.
 
     Examples
     --------
@@ -199,7 +199,7 @@ def finite(text: str) -> float | None:
 
 
 def finite_numbers(texts: Sequence[str], what: str, place: Callable[[int], str]) -> list[float]:
-    """Return finite numbers, or refuse the first text that is none.
+    """Parse finite numbers; raise an error for the first text that is none.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""JSON lines: one object per line, with the file and line of every mistake."""
+"""JSON Lines: one object per line; errors name the file and the line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def kind_of(value: object) -> str:
-    """Return what a value is, in JSON's words as far as they go.
+    """Return the type of a value, in JSON terms where possible.
 
     Examples
     --------
@@ -48,10 +48,10 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 _DECODER: Final = json.JSONDecoder(object_pairs_hook=_object)
 
 parse_json: Final = _DECODER.decode
-"""Return what JSON says as ``json.loads`` does, which would keep the last of two equal keys: they are a ValueError."""
+"""Parse JSON as ``json.loads`` does, but raise ValueError for a duplicate key instead of keeping the last value."""
 
 parse_beginning: Final = _DECODER.raw_decode
-"""Return the same of the JSON that a text begins with, and where it ends."""
+"""Parse the JSON at the beginning of a text in the same way; return it with the position of its end."""
 
 
 _READABLE = json.JSONEncoder(ensure_ascii=False)
@@ -59,7 +59,7 @@ _ASCII = json.JSONEncoder()
 
 
 def is_json_name(name: str) -> bool:
-    """Return whether a file's name says that it holds JSON lines, compressed or not.
+    """Return whether a file name has a JSON Lines suffix, compressed or not.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def is_json_name(name: str) -> bool:
 
 
 def parse_objects(lines: Iterable[str], name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield every object with its place ``FILE:LINE``; blank lines are passed over but counted.
+    """Yield every object with its place ``FILE:LINE``; blank lines are skipped but counted.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def parse_objects(lines: Iterable[str], name: str) -> Iterator[tuple[str, dict[s
 
 
 def parse_object(line: str, place: str) -> dict[str, Any]:
-    """Return the object that a line holds.
+    """Parse the object on a line.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def parse_object(line: str, place: str) -> dict[str, Any]:
         raise DataError(
             f"{place}: this is not JSON: {error.msg} at column {error.colno}; every line must hold one JSON object"
         ) from error
-    except (RecursionError, ValueError) as error:  # a key twice; nested or a number beyond what Python reads
+    except (RecursionError, ValueError) as error:  # a duplicate key; nesting or a number that Python refuses to parse
         raise DataError(f"{place}: this JSON cannot be read: {error}") from error
     if type(record) is not dict:
         raise DataError(
@@ -108,9 +108,9 @@ def parse_object(line: str, place: str) -> dict[str, Any]:
 
 
 def json_line(record: dict[str, Any]) -> str:
-    r"""Return an object as one line of JSON: readable where possible, escaped where a file or a tool would stumble.
+    r"""Return an object as one line of JSON, escaping only what files or tools cannot handle.
 
-    Lone surrogates have no UTF-8, and a raw U+2028 or U+0085 is the end of a line to some tools.
+    Lone surrogates cannot be encoded as UTF-8, and some tools take a raw U+2028 or U+0085 for a line end.
 
     Examples
     --------

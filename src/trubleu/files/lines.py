@@ -1,8 +1,8 @@
-"""Lines of text files: read whole, in blocks, or from any line on.
+"""Read lines of text files: all at once, in blocks, or from any line on.
 
-Files are UTF-8, plain or compressed with gzip or zstd, local or at an address such as ``s3://bucket/key``. Lines end at
-``\\n`` and nowhere else: Python's own ``splitlines`` would also cut at U+2028, U+0085 or a form feed inside a sentence,
-and shift every line after it.
+Files are UTF-8, plain or compressed with gzip or zstd, local or at a URL such as ``s3://bucket/key``. Only ``\n`` ends
+a line: Python's ``splitlines`` would also split at U+2028, U+0085 or a form feed inside a sentence, and shift every
+line after it.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     import io
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    Line = str | None  # None: it is not UTF-8
+    Line = str | None  # None: not valid UTF-8
     Size = int | Callable[[], int]
 
 Text = TypeVar("Text", str, "str | None")
 
 MAX_LINE = "TRUBLEU_MAX_LINE"
-_MEGABYTES = 64  # of the longest line, with its end in another block than its beginning
-_BLOCK = 1 << 24  # bytes read at once: large enough for C speed, small enough never to matter beside the lines
+_MEGABYTES = 64  # limit for a line that spans several blocks
+_BLOCK = 1 << 24  # bytes per read: large enough for C speed, small beside the lines
 BOM = b"\xef\xbb\xbf"
 
 
 def iterate_lines(path: PathLike) -> Iterator[str]:
-    r"""Yield the lines of a text file one by one, without their ends, in little memory.
+    r"""Yield the lines of a text file without their ends, using little memory.
 
-    The same rules as in `read_text_lines`; errors come when the iteration reaches them.
+    Follows the rules of `read_text_lines`; errors are raised when the iteration reaches them.
 
     Examples
     --------
@@ -90,13 +90,13 @@ def read_text_lines(path: PathLike) -> list[str]:
 
 
 def line_blocks(path: PathLike) -> Iterator[list[str]]:
-    """Yield the lines of a text file in lists of no particular length, as they come from the disk."""
+    """Yield the lines of a text file in lists of arbitrary length."""
     with open_bytes(path) as stream:
         yield from split_lines(stream, name_of(path))
 
 
 def split_lines(stream: BinaryIO, name: str, *, keep_ends: bool = False) -> Iterator[list[str]]:
-    """Yield the lines of an open file as `line_blocks` does; with ``keep_ends``, each with its end."""
+    """Yield the lines of an open file as `line_blocks` does; ``keep_ends`` keeps the line ends."""
     blocks = ((0, block) for block in iter(partial(stream.read, _BLOCK), b""))
     return lines_of_blocks(blocks, name, partial(decode_lines, keep_ends=keep_ends))
 
@@ -107,7 +107,7 @@ def lines_of_blocks(
     decode: Callable[[bytes, str, int, int], list[Text]],
     number: int = 0,
 ) -> Iterator[list[Text]]:
-    """Yield the lines of blocks, decoded, of which the first comes with the byte of the file at which it begins.
+    """Yield decoded lines from blocks of bytes, each given with its offset in the file.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def lines_of_blocks(
 def own_lines(
     blocks: Iterable[bytes], offset: int, skip: int, count: int | None, short: Callable[[], Exception]
 ) -> Iterator[tuple[int, bytes]]:
-    """Yield the bytes of some lines and nothing of their neighbours', each time with where these bytes begin.
+    """Yield the bytes of a range of lines, without those of its neighbours, each block with its offset.
 
     Parameters
     ----------
@@ -181,9 +181,9 @@ def own_lines(
 
 
 class LinePieces:
-    """The pieces of a line that has not ended yet: joined once, so one huge line stays linear, up to the limit.
+    """The pieces of an unfinished line: joined once, so one huge line takes linear time, and limited in size.
 
-    Without a limit, a file that has no lines, such as /dev/zero, would be read until the memory is full.
+    Without the limit, a file without lines, such as /dev/zero, would be read until memory is full.
     """
 
     def __init__(self, name: str) -> None:
@@ -193,7 +193,7 @@ class LinePieces:
         self._size = 0
 
     def add(self, piece: bytes, number: int) -> None:
-        """Add a piece of the line that comes after so many lines."""
+        """Add a piece of the line that follows ``number`` lines."""
         self._pieces.append(piece)
         self._size += len(piece)
         if self._size > self._megabytes << 20:
@@ -203,14 +203,14 @@ class LinePieces:
             )
 
     def joined(self, end: bytes) -> bytes:
-        """Return the line up to its end, and begin the next one."""
+        """Return the line with its last piece and start a new one."""
         data = b"".join([*self._pieces, end])
         self._pieces, self._size = [], 0
         return data
 
 
 def decode_lines(data: bytes, name: str, offset: int, number: int, keep_ends: bool = False) -> list[str]:
-    """Split whole lines of bytes; ``offset`` and ``number`` are the bytes and lines before them."""
+    """Split bytes that hold whole lines; ``offset`` and ``number`` count the bytes and lines before them."""
     start = len(BOM) if offset == 0 and data.startswith(BOM) else 0
     try:
         text = data[start:].decode() if start else data.decode()
@@ -240,7 +240,7 @@ def decode_lines(data: bytes, name: str, offset: int, number: int, keep_ends: bo
 
 
 def byte_blocks(path: PathLike) -> Iterator[bytes]:
-    """Yield what a file holds, decompressed, in blocks."""
+    """Yield the decompressed content of a file in blocks."""
     with open_bytes(path) as stream:
         while block := stream.read(_BLOCK):
             yield block
@@ -248,9 +248,9 @@ def byte_blocks(path: PathLike) -> Iterator[bytes]:
 
 @contextmanager
 def open_bytes(path: PathLike, name: str | None = None) -> Iterator[io.BufferedReader]:
-    """Open a file, or standard input, to read what it holds, decompressed; messages may call it by another name.
+    """Open a file or standard input for reading, decompressed; ``name`` replaces the path in messages.
 
-    What ``peek`` shows before anything is read are the first four bytes, if there are as many.
+    Before the first read, ``peek`` returns up to four bytes.
 
     Raises
     ------
@@ -265,7 +265,7 @@ def open_bytes(path: PathLike, name: str | None = None) -> Iterator[io.BufferedR
 
 @contextmanager
 def opened(path: PathLike, name: str | None = None) -> Iterator[tuple[io.BufferedReader, BinaryIO | None]]:
-    """Open a file as `open_bytes` does, and as it is: how far that was read tells how much is left; not of a pipe."""
+    """Open a file as `open_bytes` does, and also return the raw stream to measure progress; None for a pipe."""
     name = name_of(path) if name is None else name
     try:
         with ExitStack() as stack:
@@ -283,12 +283,12 @@ def _standard_input() -> BinaryIO:
     return cast("BinaryIO", stream)
 
 
-_READ_BLOCK = 1 << 22  # bytes read at once
-_COMPARED_SLICE = 1 << 16  # bytes compared at once
+_READ_BLOCK = 1 << 22  # bytes per read
+_COMPARED_SLICE = 1 << 16  # bytes per comparison
 
 
 def check_once(files: Sequence[str]) -> None:
-    """Refuse a file that is given twice, be it by two names.
+    """Raise an error if a file is given twice, even under two names.
 
     Raises
     ------
@@ -305,18 +305,18 @@ def check_once(files: Sequence[str]) -> None:
 
 
 def size_of(file: str) -> int | None:
-    """Return a file's size, None if it has none before it is read, such as a pipe."""
+    """Return the size of a file; None if it is unknown before reading, as for a pipe."""
     return None if is_standard(file) or not is_file(file) else byte_size(file)
 
 
 def total_size(files: Sequence[str]) -> int | None:
-    """Return the size of all files, None if that of one is not known."""
+    """Return the total size of all files; None if one is unknown."""
     sizes = [size for file in files if (size := size_of(file)) is not None]
     return sum(sizes) if len(sizes) == len(files) else None
 
 
 class LineReader:
-    """The lines of an open file in batches, from any line on; what is passed over is neither decoded nor split.
+    """Read the lines of an open file in batches, from any line on; skipped lines are neither decoded nor split.
 
     Parameters
     ----------
@@ -343,7 +343,7 @@ class LineReader:
         self.taken = 0
 
     def first(self) -> str:
-        """Return the first line, which `batches` will give again."""
+        """Return the first line; `batches` yields it again."""
         pieces = LinePieces(self._name)
         while block := self._read():
             self._ready.append(block)
@@ -355,7 +355,7 @@ class LineReader:
         return (lines[0] if lines else None) or ""
 
     def head(self, count: int) -> list[str]:
-        """Return the first lines, ``count`` at most, which `batches` will give again; what is no UTF-8 is replaced."""
+        """Return up to ``count`` first lines; `batches` yields them again. Invalid UTF-8 is replaced."""
         ends = sum(block.count(b"\n") for block in self._ready)
         pieces = LinePieces(self._name)
         while ends < count and (block := self._read()):
@@ -369,7 +369,7 @@ class LineReader:
         return [line.decode("utf-8-sig", "replace").removesuffix("\r") for line in lines]
 
     def batches(self, size: Size, passed: int, count: int | None = None) -> Iterator[list[Line]]:
-        """Yield lines in lists of ``size``, the last one shorter, after the first ``passed`` ones.
+        """Skip ``passed`` lines and yield the rest in lists of ``size`` (the last may be shorter).
 
         Parameters
         ----------
@@ -433,7 +433,7 @@ class LineReader:
 
 
 def newlines_in(block: bytes) -> int:
-    """Count line ends, several times as fast as bytes do it.
+    """Count line ends, several times as fast as ``bytes.count``.
 
     Examples
     --------
@@ -441,12 +441,12 @@ def newlines_in(block: bytes) -> int:
     2
     """
     data = np.frombuffer(block, np.uint8)
-    # In slices, as what is compared at once should stay in the cache.
+    # In slices that stay in the CPU cache.
     return sum(
         int(np.count_nonzero(data[at : at + _COMPARED_SLICE] == 10)) for at in range(0, len(data), _COMPARED_SLICE)
     )
 
 
 def after_line(block: bytes, count: int) -> int:
-    """Return where the line after the ``count``-th line end begins."""
+    """Return the offset after the ``count``-th line end."""
     return int(np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n"))[count - 1]) + 1

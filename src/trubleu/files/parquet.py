@@ -1,8 +1,8 @@
-"""Frames (Polars, pandas) and Parquet files as plain columns.
+"""Polars and pandas frames and Parquet files as plain columns.
 
-Parquet files that we write carry a checksum, as Polars neither writes nor checks those of pages. It stands between the
-last page and the footer, where readers of Parquet do not look, as the footer says where each page is. So programs
-that copy metadata into files of their own do not copy it.
+Parquet files that TruBLEU writes carry a checksum, as Polars neither writes nor verifies page checksums. It is stored
+between the last page and the footer. Parquet readers ignore it there, as the footer gives the offset of each page, and
+programs that copy metadata into their own files do not copy it.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
 
     Frame: TypeAlias = pl.DataFrame | pd.DataFrame
 
-FRAME = "frame"  # what messages call a frame, which has no name
+FRAME = "frame"  # name of a frame in messages
 
 PARQUET_MAGIC = b"PAR1"
 _CHECKSUM = b"trubleu:sha256:"
-_TAIL = 8  # bytes after the footer: its size, and the magic bytes
-_BLOCK = 1 << 20  # bytes read at once
+_TAIL = 8  # bytes after the footer: its size and the magic bytes
+_BLOCK = 1 << 20  # bytes per read
 
 
 class _Columns(Mapping[str, "Sequence[Any]"]):
-    """Columns that become lists when they are first asked for."""
+    """Columns that are converted to lists on first access."""
 
     def __init__(self, names: Iterable[str], values: Callable[[str], list[Any]]) -> None:
         self._names = tuple(names)
@@ -69,7 +69,7 @@ class _Columns(Mapping[str, "Sequence[Any]"]):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Some columns of a frame or a Parquet file, as lists of plain Python values.
+    """Selected columns of a frame or a Parquet file, as lists of plain Python values.
 
     Attributes
     ----------
@@ -92,22 +92,22 @@ class Table:
     source: str
 
     def place(self, row: int) -> str:
-        """Name a row, counted from 0 here and from 1 in messages."""
+        """Name a row for messages; ``row`` counts from 0, messages from 1."""
         return f"{self.source}: row {row + 1}"
 
     def default_id(self, row: int) -> str:
-        """Return the id of a row that has none: FILE:ROW, or the number of the row if there is no file."""
+        """Return the default id of a row: FILE:ROW, or the row number if there is no file."""
         return str(row + 1) if self.source == FRAME else f"{base_name(self.source)}:{row + 1}"
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Yield every row as a record."""
+        """Yield every row as a dict."""
         names = tuple(self.columns)
         if not names:
             return ({} for _ in range(self.height))
         return (dict(zip(names, values, strict=True)) for values in zip(*self.columns.values(), strict=True))
 
     def require(self, *names: str) -> None:
-        """Refuse a table without these columns, naming those that are missing."""
+        """Raise an error if columns are missing, naming them."""
         if missing := [name for name in names if name not in self.columns]:
             columns = "column" if len(missing) == 1 else "columns"
             there = some(self.names) or "none"
@@ -115,16 +115,16 @@ class Table:
 
 
 def table_of(frame: Frame, wanted: Collection[str], source: str = FRAME) -> Table:
-    """Take some columns out of a Polars or pandas frame.
+    """Select columns of a Polars or pandas frame.
 
-    In a pandas frame NaN stands for a missing value, in a Polars frame it is a number like any other.
+    NaN is a missing value in a pandas frame, and a number in a Polars frame.
 
     Raises
     ------
     DataError
         If it is no such frame, or has a column twice.
     """
-    # Whoever passes a frame has imported its library already, so nothing is imported here.
+    # A caller who passes a frame has already imported its library, so no import is needed.
     polars, pandas = sys.modules.get("polars"), sys.modules.get("pandas")
     if polars is not None and isinstance(frame, polars.DataFrame):
         names = [name for name in frame.columns if name in wanted]
@@ -147,7 +147,7 @@ def _pandas_values(series: Any) -> list[Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of a column of objects without NumPy's types, which pandas reads nested columns into."""
+    """Convert the NumPy types in which pandas returns nested columns to plain Python values."""
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, list | tuple):
@@ -158,12 +158,12 @@ def _plain(value: Any) -> Any:
 
 
 def is_parquet(stream: io.BufferedReader, name: str) -> bool:
-    """Return whether an open file, of which nothing has been read yet, is Parquet by its name or its first bytes."""
+    """Return whether a newly opened file is Parquet, by its name or its first bytes."""
     return format_of(name) == "parquet" or stream.peek().startswith(PARQUET_MAGIC)
 
 
 def read_parquet(stream: io.BufferedReader, name: str, wanted: Collection[str]) -> Table:
-    """Read some columns of a Parquet file.
+    """Read selected columns of a Parquet file.
 
     Raises
     ------
@@ -177,16 +177,16 @@ def read_parquet(stream: io.BufferedReader, name: str, wanted: Collection[str]) 
     data = stream.read()
     with damage_named(name) as polars:
         _check_sum(io.BytesIO(data), name)
-        # From memory: a path would be taken for a pattern of several files, and a pipe cannot be read twice.
+        # From memory: Polars would expand a path as a glob pattern, and a pipe cannot be read twice.
         names = tuple(polars.read_parquet_schema(io.BytesIO(data)))
         frame = polars.read_parquet(io.BytesIO(data), columns=[each for each in names if each in wanted])
     return replace(table_of(frame, wanted, name), names=names)
 
 
 def scan_parquet(source: Path | bytes, name: str) -> pl.LazyFrame:
-    """Open a Parquet file of this machine, or its bytes, to read some of its rows (inside of `damage_named`).
+    """Open a local Parquet file, or its bytes, to read some of its rows (inside `damage_named`).
 
-    Its checksum is compared once in each process, and again if the file has changed.
+    The checksum is verified once per process, and again if the file has changed.
 
     Raises
     ------
@@ -198,7 +198,7 @@ def scan_parquet(source: Path | bytes, name: str) -> pl.LazyFrame:
     else:
         state = source.stat()
         _check_file(source, name, (state.st_ino, state.st_size, state.st_mtime_ns))
-    # A name is not a pattern of several files, whatever is in it.
+    # Prevents Polars from expanding the name as a glob pattern.
     file = io.BytesIO(source) if isinstance(source, bytes) else source
     lazy: pl.LazyFrame = polars_module().scan_parquet(file, glob=False, hive_partitioning=False)
     return lazy
@@ -206,7 +206,7 @@ def scan_parquet(source: Path | bytes, name: str) -> pl.LazyFrame:
 
 @contextmanager
 def damage_named(name: str) -> Iterator[Any]:
-    """Give Polars to read a Parquet file with; what it raises becomes a `DataError` that names the file."""
+    """Yield Polars for reading a Parquet file; its exceptions become a `DataError` that names the file."""
     polars = polars_module()
     try:
         yield polars
@@ -215,15 +215,15 @@ def damage_named(name: str) -> Iterator[Any]:
 
 
 def write_parquet(path: PathLike, frame: pl.DataFrame) -> None:
-    """Write a Polars frame as a Parquet file with a checksum, which appears whole or not at all."""
-    buffer = io.BytesIO()  # Polars does not tell what is wrong with a stream
+    """Write a Polars frame to a Parquet file with a checksum, atomically."""
+    buffer = io.BytesIO()  # Polars gives no reason when writing to a stream fails
     frame.write_parquet(buffer)
     with atomic_writer(path, "wb") as stream:
         copy_parquet(buffer, stream)
 
 
 def copy_parquet(source: BinaryIO, target: BinaryIO) -> None:
-    """Copy a Parquet file that Polars has written, and add a checksum."""
+    """Copy a Parquet file written by Polars and add a checksum."""
     end = source.seek(0, io.SEEK_END)
     begin, footer = _footer(source, end)
     checksum = sha256(footer)
@@ -240,7 +240,7 @@ def _check_file(path: Path, name: str, state: tuple[int, ...]) -> None:  # noqa:
 
 
 def _check_sum(stream: BinaryIO, name: str) -> None:
-    """Refuse a file whose checksum does not fit what it holds; one without a checksum passes."""
+    """Raise an error if the checksum does not match; a file without a checksum passes."""
     end = stream.seek(0, io.SEEK_END)
     begin, footer = _footer(stream, end)
     begin -= len(_CHECKSUM) + sha256().digest_size
@@ -258,7 +258,7 @@ def _check_sum(stream: BinaryIO, name: str) -> None:
 
 
 def _footer(stream: BinaryIO, end: int) -> tuple[int, bytes]:
-    """Return where the footer of a Parquet file begins, and the footer up to the end of the file."""
+    """Return the offset of a Parquet footer, and the bytes from there to the end of the file."""
     stream.seek(max(end - _TAIL, 0))
     size = int.from_bytes(stream.read(_TAIL)[:4], "little") + _TAIL
     begin = max(end - size, 0)

@@ -1,7 +1,7 @@
-"""Paths on this machine and addresses such as ``s3://bucket/key``; ``-`` for standard streams; formats by file name.
+"""Local paths and URLs such as ``s3://bucket/key``; ``-`` for standard streams; formats by file name.
 
-Whoever reads what users bring asks here instead of `pathlib`. Addresses go through fsspec, which is imported when the
-first one is met; paths go straight to the operating system. Both raise the same kinds of `OSError`.
+Use these functions instead of `pathlib` for files that users name. URLs go through fsspec, which is imported on first
+use; local paths go straight to the operating system. Both raise the same kinds of `OSError`.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 PathLike: TypeAlias = str | os.PathLike[str]
 
-# One letter is the drive of a Windows path.
+# A single letter is a Windows drive.
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
 class NoBucketError(FileNotFoundError):
-    """There is no such bucket, let alone a file in it."""
+    """The bucket does not exist."""
 
 
 def unreadable(name: str, error: OSError) -> str:
-    """Say why a file cannot be read, and what to do.
+    """Return why a file cannot be read, and what to do.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def unreadable(name: str, error: OSError) -> str:
 
 
 def is_remote(path: PathLike) -> bool:
-    """Return whether a path is an address of another file system.
+    """Return whether a path is a URL of another file system.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def is_remote(path: PathLike) -> bool:
 
 
 def absolute(path: PathLike) -> str:
-    """Return a path as others find it, who work in another folder or on another machine.
+    """Return an absolute path, valid from other folders and machines.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def absolute(path: PathLike) -> str:
 
 
 def joined(folder: PathLike, name: str) -> str:
-    """Return the path of a file in a folder.
+    """Join a folder and a file name.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def joined(folder: PathLike, name: str) -> str:
 
 
 def parent(path: PathLike) -> str:
-    """Return the folder in which a file is.
+    """Return the folder of a file.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def parent(path: PathLike) -> str:
 
 
 def base_name(path: PathLike) -> str:
-    """Return the last part of a path, the name without its folder.
+    """Return the last component of a path.
 
     Examples
     --------
@@ -108,7 +108,7 @@ def base_name(path: PathLike) -> str:
 
 
 def labels(files: Sequence[str]) -> list[str]:
-    """Return what made-up ids call files: their names, or where two share one, their paths below a common folder.
+    """Return labels for generated ids: file names, or paths below the common folder where two names are equal.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def labels(files: Sequence[str]) -> list[str]:
 
 
 def same_file(one: PathLike, other: PathLike) -> bool:
-    """Return whether two paths lead to one file that is there; addresses are compared as they are written.
+    """Return whether two paths are the same existing file; URLs are compared as text.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def same_file(one: PathLike, other: PathLike) -> bool:
 
 
 def identity(path: PathLike) -> str:
-    """Return what is equal for two names of one file: the path behind all links, or the address without a last slash.
+    """Return a canonical name of a file: the path with symbolic links resolved, or the URL without a trailing slash.
 
     Examples
     --------
@@ -147,7 +147,7 @@ def identity(path: PathLike) -> str:
 
 
 def open_binary(path: PathLike) -> BinaryIO:
-    """Open a file for reading; it can be read from any byte on, and of an address only what is asked for is fetched.
+    """Open a file for reading, with seek; of a URL, only the requested bytes are fetched.
 
     Raises
     ------
@@ -158,7 +158,7 @@ def open_binary(path: PathLike) -> BinaryIO:
 
 
 def first_bytes(path: PathLike, count: int) -> bytes:
-    """Return the first bytes of a file, fetching no more than these.
+    """Return the first bytes of a file, fetching only these.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def first_bytes(path: PathLike, count: int) -> bytes:
 
 
 def byte_size(path: PathLike) -> int:
-    """Return how large a file is.
+    """Return the size of a file in bytes.
 
     Raises
     ------
@@ -184,26 +184,26 @@ def byte_size(path: PathLike) -> int:
 
 
 def exists(path: PathLike) -> bool:
-    """Return whether there is a file or a folder; what cannot be asked for, such as too long a name, is not there."""
-    # Unlike these, what pathlib answers may be an exception.
+    """Return whether a file or folder exists; False for a path that cannot be queried, such as an overlong name."""
+    # Unlike these, pathlib may raise an exception.
     return _remote().kind(os.fspath(path)) is not None if is_remote(path) else os.path.exists(path)  # noqa: PTH110
 
 
 def is_file(path: PathLike) -> bool:
-    """Return whether there is a file, and neither a folder nor a pipe."""
+    """Return whether a path is a regular file, not a folder or pipe."""
     return _remote().kind(os.fspath(path)) == "file" if is_remote(path) else os.path.isfile(path)  # noqa: PTH113
 
 
 def is_folder(path: PathLike) -> bool:
-    """Return whether there is a folder: where there are none, as on S3, whether some file lies below."""
+    """Return whether a path is a folder; on object stores such as S3, whether a file lies below it."""
     return _remote().is_folder(os.fspath(path)) if is_remote(path) else os.path.isdir(path)  # noqa: PTH112
 
 
 def files_below(folder: PathLike, *, hidden: bool = False) -> list[str]:
-    """Return all files in a folder and the folders in it, sorted by name.
+    """Return all files in a folder and its subfolders, sorted by name.
 
-    What begins with a dot or an underscore is left out unless it is asked for, be it a file or a folder: hidden files,
-    and what others write beside data, such as ``_SUCCESS``.
+    Files and folders whose names begin with a dot or an underscore are excluded by default: hidden files, and markers
+    that other tools write beside data, such as ``_SUCCESS``.
 
     Raises
     ------
@@ -216,7 +216,7 @@ def files_below(folder: PathLike, *, hidden: bool = False) -> list[str]:
 
 
 def modified(path: PathLike) -> int | str:
-    """Return what changes when a file is written: the time in nanoseconds, or the tag that the other system gives it.
+    """Return a value that changes when a file is written: the time in nanoseconds, or the remote system's tag.
 
     Raises
     ------
@@ -227,7 +227,7 @@ def modified(path: PathLike) -> int | str:
 
 
 def remove(path: PathLike) -> None:
-    """Remove a file if it is there.
+    """Remove a file if it exists.
 
     Raises
     ------
@@ -241,7 +241,7 @@ def remove(path: PathLike) -> None:
 
 
 def make_folder(path: PathLike) -> None:
-    """Make a folder unless it is there; where there are none, as on S3, there is nothing to do.
+    """Create a folder if it does not exist; on object stores such as S3, do nothing.
 
     Raises
     ------
@@ -255,9 +255,9 @@ def make_folder(path: PathLike) -> None:
 
 
 def local_copy(path: PathLike) -> Path:
-    """Return a path of this machine, for what must be mapped into memory: the path itself, or a copy of an address.
+    """Return a local path, for memory-mapping: the path itself, or a copy of a remote file.
 
-    A copy is made once a process, again if the original has changed, and removed when the process ends.
+    A remote file is copied once per process, again if it has changed, and the copy is removed when the process ends.
 
     Raises
     ------
@@ -272,7 +272,7 @@ def local_copy(path: PathLike) -> Path:
 
 
 def forget(path: PathLike) -> None:
-    """Remove the copy of an address that `local_copy` made, if there is one; what is open of it can still be read."""
+    """Remove the copy made by `local_copy`, if any; open handles stay readable."""
     if is_remote(path):
         from trubleu.files.remote import forget as forget_copy
 
@@ -288,7 +288,7 @@ def _local_names(folder: str) -> list[str]:
     seen: set[str] = set()
     for place, folders, names in os.walk(folder, followlinks=True, onerror=_raise):
         real = os.path.realpath(place)
-        if real in seen:  # a link may lead back to where it lies
+        if real in seen:  # a symbolic link may form a cycle
             folders[:] = []
             continue
         seen.add(real)
@@ -316,7 +316,7 @@ def is_standard(path: PathLike) -> bool:
 
 
 def name_of(path: PathLike) -> str:
-    """Return a path as messages show it.
+    """Return a path as shown in messages.
 
     Examples
     --------
@@ -327,7 +327,7 @@ def name_of(path: PathLike) -> str:
 
 
 def check_standard_input_once(paths: Iterable[PathLike]) -> None:
-    """Refuse ``-`` for more than one input: the second reader would find nothing left.
+    """Raise an error if ``-`` is given for more than one input: the second reader would find nothing left.
 
     Raises
     ------
@@ -352,7 +352,7 @@ _ENDINGS: dict[Format, tuple[str, ...]] = {
 
 
 def format_of(name: str) -> Format | None:
-    """Return the format that a file's name tells, compressed or not; None if it tells nothing.
+    """Return the format by the suffix of a file name, compressed or not; None if unknown.
 
     Examples
     --------
@@ -364,7 +364,7 @@ def format_of(name: str) -> Format | None:
 
 
 def format_to_write(path: PathLike, allowed: Sequence[Format]) -> Format:
-    """Return the format that a path asks for; standard output gets JSON lines.
+    """Return the output format by the suffix of a path; JSON Lines for standard output.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""Files cut into ranges of lines, each of which can be read alone.
+"""Split files into ranges of lines that can be read independently.
 
-The number of lines in each block of a file tells near which byte a line begins. A range is read from there on, less the
-lines before it. A compressed file can only be read from its start, so it counts as one block.
+An index counts the lines in each block of a file. A range is read from the block in which it begins, skipping the lines
+before it. A compressed file can only be read from its start, so it counts as one block.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 BLOCK: Final = 2**20
-"""Bytes of a block, the lines of which are counted together."""
+"""Bytes per block of the line index."""
 
 BLOCKS_A_PIECE: Final = 64
-"""Blocks that are counted in one go."""
+"""Blocks counted per task."""
 
 State = tuple[int | str, ...]
-"""What differs once a file was written to."""
+"""Compared to detect that a file was written to."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file that is read in ranges, maybe on several machines.
+    """A file that is read in ranges, possibly on several machines.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class SourceFile:
         return self.name
 
     def check_unchanged(self) -> None:
-        """Refuse a file that was written to since it was looked at: what was counted no longer holds.
+        """Raise an error if the file was written to since it was indexed.
 
         Raises
         ------
@@ -70,14 +70,14 @@ class SourceFile:
             raise DataError(paths.unreadable(self.name, error)) from error
 
     def changed(self) -> ChangedError:
-        """Return the error about a file that was written to."""
+        """Return the error for a file that was written to."""
         return ChangedError(
             f"{self.name} changed while it was read; do not write to it meanwhile, and start again "
             "(copies on several machines must have one time, as rsync -t gives them)"
         )
 
     def blocks(self, start: int = 0, size: int | None = None, *, packed: bool = False) -> Iterator[bytes]:
-        """Yield what the file holds from a byte on, all that follows if there is no size, in blocks.
+        """Yield the content from an offset on in blocks, to the end of the file if no size is given.
 
         Parameters
         ----------
@@ -98,7 +98,7 @@ class SourceFile:
             return
         try:
             with paths.open_binary(self.path) as stream:
-                self.check_unchanged()  # once it is open, when systems of files in a network have asked how it is
+                self.check_unchanged()  # after opening, because network file systems refresh their attributes then
                 stream.seek(start)
                 yield from self._limited(stream, size)
         except OSError as error:
@@ -116,12 +116,12 @@ class SourceFile:
 
 
 def shorter(name: str) -> ChangedError:
-    """Return the error about a file that lost its end."""
+    """Return the error for a truncated file."""
     return ChangedError(f"{name} became shorter while it was read; do not write to it meanwhile, and start again")
 
 
 def state_of(path: str) -> State:
-    """Return how a file is now."""
+    """Return the current state of a file."""
     if paths.is_remote(path):
         return (paths.modified(path),)
     found = Path(path).stat()
@@ -129,37 +129,37 @@ def state_of(path: str) -> State:
 
 
 def pieces(size: int) -> list[tuple[int, int]]:
-    """Cut a file of so many bytes into pieces to be counted, and return where each begins and how many bytes it has."""
+    """Split a file of this size into pieces to count; return the offset and size of each."""
     step = BLOCK * BLOCKS_A_PIECE
     return [(start, min(step, size - start)) for start in range(0, size or 1, step)]
 
 
 class LineCount(NamedTuple):
-    """What was counted in a piece of a file."""
+    """Line counts of a piece of a file."""
 
     newlines: tuple[int, ...]
-    """Of each block."""
+    """Per block."""
     checksums: tuple[int, ...] = ()
-    """Of each block."""
+    """Per block."""
     unended: bool = False
-    """Whether the piece ends, but not with a new line."""
+    """Whether the file ends in this piece without a newline."""
 
 
 def count_lines(file: SourceFile, start: int = 0, size: int | None = None, *, packed: bool = False) -> LineCount:
-    """Count the lines of a piece, block by block; those of a compressed file together."""
+    """Count the lines of a piece, per block; a compressed file is counted as one block."""
     newlines, checksums = [], []
     last = b"\n"
     for number, block in enumerate(file.blocks(start, size, packed=packed)):
         newlines.append(newlines_in(block))
         checksums.append(kernels.checksum(np.frombuffer(block, np.uint8)))
-        # A file with nothing but a byte order mark has no line.
+        # A file with only a byte order mark has no line.
         text = block if start or number else block.removeprefix(BOM)
         last = text[-1:] or last
     return LineCount((sum(newlines),) if packed else tuple(newlines), tuple(checksums), last != b"\n")
 
 
 class LineIndex:
-    """Where the lines of a file begin.
+    """Index of the line positions in a file.
 
     Parameters
     ----------
@@ -181,26 +181,26 @@ class LineIndex:
         self.rows = self._before[-1] + (bool(counts) and counts[-1].unended)
 
     def begin(self, row: int) -> tuple[int, int]:
-        """Return from which byte on a row is found, and how many ends of lines come before it there."""
+        """Return the offset at which to start reading for a row, and the number of line ends to skip there."""
         if self._whole:
             return 0, row
         block = self._block(row)
         return block * BLOCK, row - self._before[block]
 
     def content(self, first: int = 0, count: int | None = None) -> list[int]:
-        """Return numbers that differ if rows, or other rows of their blocks, do; of all rows if no count is given."""
+        """Return the checksums of the blocks that hold some rows; of all rows if no count is given."""
         if self._whole or count is None:
             return self._checksums
-        # Where a line of the range ends is in the last of these blocks.
+        # The last of these blocks holds the end of the range's last line.
         return self._checksums[self._block(first) : bisect_left(self._before, first + count)]
 
     def _block(self, row: int) -> int:
-        """Return the block with the end of the line before."""
+        """Return the block that holds the end of the previous line."""
         return max(0, bisect_left(self._before, row) - 1)
 
 
 def digest_of(blocks: Iterable[tuple[int, bytes]]) -> bytes:
-    """Return what differs if the bytes of a range do."""
+    """Return a hash of the bytes of a range."""
     found = hashlib.blake2b(digest_size=32)
     for _, block in blocks:
         found.update(block)

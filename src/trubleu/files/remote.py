@@ -1,7 +1,7 @@
-"""Remote files through fsspec, for `trubleu.files.paths`, and local copies of those that must be memory-mapped.
+"""Remote files through fsspec, and local copies of those that must be memory-mapped.
 
-Nothing but `trubleu.files.paths` and its neighbours need this; fsspec is imported when the first address is met.
-Every failure becomes an `OSError`, whatever the package behind a scheme raises.
+Used by `trubleu.files.paths` and the modules beside it; fsspec is imported on first use. Every failure becomes an
+`OSError`, whatever the package behind a scheme raises.
 """
 
 from __future__ import annotations
@@ -30,43 +30,43 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 
-# Bytes fetched at once when less is asked for: few at first, as many want only a little from somewhere, and twice as
-# many each time that reading goes on, as a request takes as long as a megabyte.
+# Bytes fetched ahead: few at first, as many readers need only a little, then doubled while reading continues, as a
+# request takes as long as transferring a megabyte.
 _LEAST, _MOST = 1 << 18, 1 << 23
 _S3: Final = ("s3", "s3a")
-# Where a file appears when it has been sent whole, so that no name in between is needed.
+# Stores where a file appears only once it was uploaded completely, so no temporary name is needed.
 _OBJECT_STORES: Final = (*_S3, "gs", "gcs", "abfs", "abfss", "az", "oss", "memory")
-# Seconds and attempts. The packages' own defaults try for minutes at an address where nobody answers.
+# Seconds and attempts. By default, the packages retry for minutes when a server does not respond.
 _CONNECT, _READ, _ATTEMPTS = 5, 20, 2
-# Of s3fs, around those attempts, once there has been an answer: a hiccup must not end a long job.
+# Retries by s3fs around those attempts, once the server has responded: a hiccup must not end a long job.
 _RETRIES: Final = 6
-# Seconds to wait for a store that says it is busy, as one is when many workers ask at once.
+# Seconds to wait for a store that reports it is busy, as under many concurrent workers.
 _WAITS: Final = [0.2, 0.5, 1, 2, 5, 10]
 
-_dice = secrets.SystemRandom()  # so that workers who were refused together do not come again together
-_answered: WeakSet[Any] = WeakSet()  # file systems that can be reached
+_dice = secrets.SystemRandom()  # jitter, so rejected workers do not retry at the same moment
+_answered: WeakSet[Any] = WeakSet()  # file systems that have responded
 
 
 def open_binary(address: str) -> BinaryIO:
-    """Open a file for reading; what is fetched is what is asked for, and a little ahead of it."""
+    """Open a file for reading; fetches the requested bytes and a little read-ahead."""
     files, path = _system(address)
     stream = _ask(files, address, lambda: files.open(path, "rb", cache_type="none"))
     details = getattr(stream, "details", None)
-    if isinstance(details, dict) and details.get("type") == "directory":  # which S3 opens as an empty file
+    if isinstance(details, dict) and details.get("type") == "directory":  # S3 would open it as an empty file
         raise IsADirectoryError(errno.EISDIR, "it is a folder", address)
     return io.BufferedReader(_Stream(stream, files, address), _LEAST)
 
 
 def first_bytes(address: str, count: int) -> bytes:
-    """Return the first bytes of a file, in one request where the system can."""
-    if byte_size(address) == 0:  # which has no range to ask for
+    """Return the first bytes of a file, in one request if the file system supports it."""
+    if byte_size(address) == 0:  # an empty file has no range to request
         return b""
     files, path = _system(address)
     return bytes(_ask(files, address, lambda: files.cat_file(path, start=0, end=count)))
 
 
 def byte_size(address: str) -> int:
-    """Return how large a file is."""
+    """Return the size of a file in bytes."""
     details = _info(address)
     if details["type"] == "directory":
         raise IsADirectoryError(errno.EISDIR, "it is a folder", address)
@@ -76,7 +76,7 @@ def byte_size(address: str) -> int:
 
 
 def kind(address: str) -> Literal["file", "folder"] | None:
-    """Return what is there; `DataError` if that cannot be told, as an answer is no place to look for an `OSError`."""
+    """Return the kind of path; `DataError` if it is unknown, because callers of a query do not expect an `OSError`."""
     try:
         return "folder" if _info(address)["type"] == "directory" else "file"
     except FileNotFoundError:
@@ -86,7 +86,7 @@ def kind(address: str) -> Literal["file", "folder"] | None:
 
 
 def is_folder(address: str) -> bool:
-    """Return whether there is a folder; on object stores one name may be a file and have files below it."""
+    """Return whether a folder exists; on object stores a file name can also be a prefix of other files."""
     files, path = _system(address)
     try:
         return bool(_ask(files, address, lambda: files.isdir(path)))
@@ -95,18 +95,18 @@ def is_folder(address: str) -> bool:
 
 
 def names_below(folder: str) -> list[str]:
-    """Return the paths of all files below a folder, as seen from there."""
+    """Return the relative paths of all files below a folder."""
     files, path = _system(folder)
     if not _ask(files, folder, lambda: files.isdir(path)):
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", folder)
     found = _ask(files, folder, lambda: files.find(path))
     begin = path.rstrip("/") + "/"
     names = [name.removeprefix(begin) for name in found]
-    return [name for name in names if name and not name.endswith("/")]  # "folder/" only says that there is one
+    return [name for name in names if name and not name.endswith("/")]  # "folder/" is only a marker of the folder
 
 
 def modified(address: str) -> str:
-    """Return what changes when a file is written."""
+    """Return a value that changes when a file is written."""
     details = _info(address)
     if tag := details.get("ETag"):
         return str(tag).strip('"')
@@ -115,27 +115,27 @@ def modified(address: str) -> str:
 
 
 def remove(address: str) -> None:
-    """Remove a file if it is there."""
+    """Remove a file if it exists."""
     files, path = _system(address)
     with suppress(FileNotFoundError):
         _ask(files, address, lambda: files.rm_file(path))
 
 
 def make_folder(address: str) -> None:
-    """Make a folder where the system has such things."""
+    """Create a folder, if the file system has folders."""
     if not _in_objects(address):
         files, path = _system(address)
         _ask(files, address, lambda: files.makedirs(path, exist_ok=True))
 
 
 def fetch(address: str, target: str) -> None:
-    """Copy a file to this machine."""
+    """Download a file."""
     files, path = _system(address)
     _ask(files, address, lambda: files.get_file(path, target))
 
 
 def send(source: str, address: str) -> None:
-    """Copy a file of this machine to an address, where it appears whole or not at all."""
+    """Upload a file atomically."""
     files, path = _system(address)
     if _in_objects(address):
         _ask(files, address, lambda: files.put_file(source, path))
@@ -145,13 +145,13 @@ def send(source: str, address: str) -> None:
         _ask(files, address, lambda: files.put_file(source, temporary))
         _ask(files, address, lambda: files.mv(temporary, path))
     except BaseException:
-        with suppress(Exception):  # whatever hinders the removal must not hide the first error
+        with suppress(Exception):  # a failed removal must not hide the first error
             files.rm_file(temporary)
         raise
 
 
 def check_target(address: str) -> None:
-    """Refuse an address that cannot be written, as far as can be told without writing.
+    """Raise an error for a URL that cannot be written, as far as can be checked without writing.
 
     Raises
     ------
@@ -172,7 +172,7 @@ def check_target(address: str) -> None:
 
 
 def unwritable(address: str, error: OSError) -> str:
-    """Say why an address cannot be written, and what to do."""
+    """Return why a URL cannot be written, and what to do."""
     match error:
         case NoBucketError():
             return f"{address} cannot be written: {error.strerror}; create it first, or check the path"
@@ -182,22 +182,22 @@ def unwritable(address: str, error: OSError) -> str:
 
 
 def _try_upload(files: Any, path: str) -> None:
-    """Begin an upload and give it up: this asks for the right to write, and leaves nothing that anybody sees."""
+    """Start an upload and abort it: this checks write permission and leaves nothing visible."""
     bucket, key, _ = files.split_path(path)
     begun = files.call_s3("create_multipart_upload", Bucket=bucket, Key=key)
-    with suppress(Exception):  # it would lie there unseen, without a byte
+    with suppress(Exception):  # the unfinished upload is invisible and empty
         files.call_s3("abort_multipart_upload", Bucket=bucket, Key=key, UploadId=begun["UploadId"])
 
 
 class _Stream(io.RawIOBase):
-    """A file of fsspec that reads ahead, and whose failures are those of the operating system."""
+    """An fsspec file with read-ahead that raises operating system errors."""
 
     def __init__(self, stream: Any, files: Any, address: str) -> None:
         self._stream = stream
         self._files = files
         self._address = address
         self._place = 0
-        self._ready = memoryview(b"")  # what comes next
+        self._ready = memoryview(b"")  # bytes read ahead
         self._ahead = _LEAST
 
     def readable(self) -> bool:
@@ -229,7 +229,7 @@ class _Stream(io.RawIOBase):
         self._place += count
         return count
 
-    def readall(self) -> bytes:  # which would ask for 8 kB at a time
+    def readall(self) -> bytes:  # the default would request 8 kB at a time
         return b"".join(iter(lambda: self.read(2 * _MOST) or b"", b""))
 
     def close(self) -> None:
@@ -257,7 +257,7 @@ def _in_objects(address: str) -> bool:
 
 
 def _system(address: str) -> tuple[Any, str]:
-    """Return the file system that an address belongs to, and the path there."""
+    """Return the file system of a URL, and the path in it."""
     scheme = address.partition("://")[0]
     purpose = f"an address that begins with {scheme}://"
     fsspec = needed("fsspec", purpose, "trubleu[s3]" if scheme in _S3 else "fsspec")
@@ -265,7 +265,7 @@ def _system(address: str) -> tuple[Any, str]:
         needed("s3fs", purpose, "trubleu[s3]")
     options = _s3_options(fsspec) if scheme in _S3 else {}
     try:
-        # Listings that fsspec keeps would hide what other workers write.
+        # Listings cached by fsspec would hide files that other workers write.
         files, path = fsspec.core.url_to_fs(address, use_listings_cache=False, **options)
     except ImportError as error:
         package = _package(scheme, error)
@@ -286,7 +286,7 @@ def _system(address: str) -> tuple[Any, str]:
 
 
 def _package(scheme: str, error: ImportError) -> str:
-    """Return what has to be installed for a scheme."""
+    """Return the package to install for a scheme."""
     known = import_module("fsspec.registry").known_implementations
     package = str(known.get(scheme, {}).get("class", "")).partition(".")[0]
     if package and package != "fsspec":
@@ -296,7 +296,7 @@ def _package(scheme: str, error: ImportError) -> str:
 
 
 def _s3_options(fsspec: Any) -> dict[str, Any]:
-    """Return bounds on how long S3 is waited for; what users have set themselves comes first."""
+    """Return timeouts for S3; the user's own settings take precedence."""
     config: dict[str, Any] = {"connect_timeout": _CONNECT, "read_timeout": _READ}
     if "AWS_MAX_ATTEMPTS" not in os.environ:
         config["retries"] = {"total_max_attempts": _ATTEMPTS}
@@ -304,13 +304,13 @@ def _s3_options(fsspec: Any) -> dict[str, Any]:
 
 
 def _ask(files: Any, address: str, question: Callable[[], Any]) -> Any:
-    """Return the answer, waiting for it while the store is busy."""
+    """Call ``question``, retrying while the store is busy."""
     for wait in [*_WAITS, None]:
         try:
             with _os_errors(files, address):
                 return question()
         except OSError as error:
-            # s3fs also calls a file busy that has changed since it was opened.
+            # s3fs also reports a file as busy that has changed since it was opened.
             if wait is None or error.errno != errno.EBUSY or type(error).__name__ == "FileExpired":
                 raise
         time.sleep(wait * _dice.uniform(0.5, 1.5))
@@ -330,18 +330,18 @@ def _os_errors(files: Any, address: str) -> Iterator[None]:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), address) from error
     except IsADirectoryError as error:
         raise IsADirectoryError(errno.EISDIR, "it is a folder", address) from error
-    except PermissionError as error:  # s3fs gives its errors a text and no number
+    except PermissionError as error:  # the errors of s3fs have a text and no errno
         raise PermissionError(errno.EACCES, _said(error), address) from error
     except OSError as error:
         if error.strerror:
             raise
         raise OSError(errno.EIO, _said(error), address) from error
-    except Exception as error:  # every package has a tree of its own
+    except Exception as error:  # every package has its own exception classes
         raise OSError(errno.EIO, _said(error), address) from error
 
 
 def _missing_bucket(address: str) -> str | None:
-    """Return the bucket of an address if there is none: an answer about a file does not tell it from a missing file."""
+    """Return the bucket of a URL if it does not exist: the response for a file does not distinguish the two."""
     if address.partition("://")[0] not in _S3:
         return None
     files, path = _system(address)
@@ -350,13 +350,13 @@ def _missing_bucket(address: str) -> str | None:
         files.call_s3("head_bucket", Bucket=bucket)
     except FileNotFoundError:
         return bucket
-    except Exception:  # whether it is there cannot be told
+    except Exception:  # unknown whether it exists
         return None
     return None
 
 
 def _said(error: Exception) -> str:
-    """Return what an error says, as a part of a sentence."""
+    """Return the text of an error, as part of a sentence."""
     text = " ".join(str(error).split()).rstrip(".") or type(error).__name__
     if type(error).__name__ in ("NoCredentialsError", "PartialCredentialsError"):
         return (
@@ -368,20 +368,20 @@ def _said(error: Exception) -> str:
 
 try:
     import fcntl
-except ImportError:  # Windows, where copies of processes that were killed stay until somebody removes them
+except ImportError:  # Windows: copies made by killed processes are not cleaned up
     fcntl = None  # type: ignore[assignment]
 
 _PREFIX: Final = "trubleu-copies-"
 _LOCK: Final = "in-use"
-_YOUNG: Final = 60  # seconds in which a folder without a lock may belong to somebody who is about to take it
+_YOUNG: Final = 60  # seconds in which a folder without a lock may be new, its owner about to lock it
 
 _guard = threading.Lock()
-_folders: dict[int, Path] = {}  # by process, as a process that was forked must not use its parent's
-_copies: dict[tuple[int, str], set[Path]] = {}  # by process and address
+_folders: dict[int, Path] = {}  # by process id: a forked process must not use its parent's folder
+_copies: dict[tuple[int, str], set[Path]] = {}  # by process id and URL
 
 
 def copied(address: str) -> Path:
-    """Return a copy of a remote file, made once a process, and again if the file has changed."""
+    """Return a local copy of a remote file, made once per process, and again if the file has changed."""
     state = f"{address}\n{modified(address)}"
     with _guard:
         target = _folder() / hashlib.blake2b(state.encode(), digest_size=16).hexdigest()
@@ -397,7 +397,7 @@ def copied(address: str) -> Path:
 
 
 def forget(address: str) -> None:
-    """Remove the copies of a remote file that this process has made."""
+    """Remove the copies of a remote file made by this process."""
     with _guard:
         for copy in _copies.pop((os.getpid(), address), ()):
             with suppress(OSError):  # Windows keeps a file that is in use, until the process ends
@@ -410,10 +410,10 @@ def _folder() -> Path:
         _remove_abandoned()
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
         if fcntl:
-            # Held until the process ends, however it ends.
+            # Held until the process ends, even if it is killed.
             fcntl.flock(os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT, 0o600), fcntl.LOCK_EX)
         _folders[process] = folder
-        # Unlike what atexit calls, this also happens at the end of a process that multiprocessing started.
+        # Unlike atexit, this also runs at the end of a process started by multiprocessing.
         Finalize(None, _remove_own, args=(process, folder), exitpriority=0)
     return _folders[process]
 
@@ -424,11 +424,11 @@ def _remove_own(process: int, folder: Path) -> None:
 
 
 def _remove_abandoned() -> None:
-    """Remove the copies of processes that were killed."""
+    """Remove the copies left by killed processes."""
     if not fcntl:
         return
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        with suppress(OSError):  # that of another user, or already gone
+        with suppress(OSError):  # owned by another user, or already gone
             if time.time() - folder.stat().st_mtime < _YOUNG:
                 continue
             descriptor = os.open(folder / _LOCK, os.O_RDWR)

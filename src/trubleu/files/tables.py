@@ -1,4 +1,4 @@
-"""Tables of CSV, TSV and Excel files: rows of text with their places, and which column holds what."""
+"""CSV, TSV and Excel tables: rows of text with their places, and detection of the columns by title."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 TABLES: Final[tuple[Format, ...]] = ("csv", "tsv", "xlsx")
 
 MOST_UNPACKED: Final = 1 << 30
-"""Bytes that an Excel file may hold when it is unpacked."""
+"""Maximum decompressed size of an Excel file, in bytes."""
 
 _JOINERS: Final = str.maketrans("", "", "_- .")
 
 
 def is_table_name(name: str) -> bool:
-    """Return whether a file is a table by its name.
+    """Return whether a file name has the suffix of a table.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def is_table_name(name: str) -> bool:
 
 
 class TextTable(NamedTuple):
-    """A table as text.
+    """A table of text cells.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class TextTable(NamedTuple):
     places: Sequence[str]
 
     def remedy(self, option: str) -> str:
-        """Say what to do if the titles do not tell: an option, or titles where there are none but data."""
+        """Return what to do if the titles are ambiguous: use an option, or add titles to a table without them."""
         if any(not title or finite(title) is not None for title in self.titles):
             return "that is data, so put a row above it that names the columns, such as id,text"
         return f"say which it is: {option}"
@@ -73,7 +73,7 @@ class TextTable(NamedTuple):
 
 
 def table_rows(stream: io.BufferedReader, name: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the rows of a CSV, TSV or Excel file with their places, the titles first; blank rows are left out.
+    """Yield the rows of a CSV, TSV or Excel file with their places, header first; blank rows are skipped.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def table_rows(stream: io.BufferedReader, name: str) -> Iterator[tuple[str, list
 def _delimiter(first: str, name: str) -> str:
     if format_of(name) == "tsv":
         return "\t"
-    # Where commas are decimal points, spreadsheets write semicolons.
+    # Spreadsheets separate by semicolons in locales with a decimal comma.
     return ";" if ";" in first and "," not in first else "," if "," in first or "\t" not in first else "\t"
 
 
@@ -102,11 +102,11 @@ def _excel_rows(data: bytes, name: str) -> Iterator[tuple[str, list[str]]]:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             unpacked = sum(member.file_size for member in archive.infolist())
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # what openpyxl does not know of a workbook does not matter here
+            warnings.simplefilter("ignore")  # openpyxl warns about workbook features that do not matter here
             book = openpyxl.load_workbook(io.BytesIO(data), data_only=True) if unpacked <= MOST_UNPACKED else None
         pages = [] if book is None else book.worksheets
         sheets = [sheet for sheet in pages if any(any(row) for row in sheet.iter_rows(values_only=True))]
-    except Exception as error:  # whatever a damaged workbook makes openpyxl raise
+    except Exception as error:  # openpyxl raises anything for a damaged workbook
         raise DataError(f"{name} is not an Excel workbook, or it is damaged; save it again as .xlsx or .csv") from error
     if book is None:
         raise DataError(f"{name} holds more than {MOST_UNPACKED >> 20:,} MB when it is unpacked; save it as CSV")
@@ -138,7 +138,7 @@ def _cell_text(value: Any, place: str) -> str:
 
 
 def read_table(stream: io.BufferedReader, name: str) -> TextTable:
-    """Read a CSV, TSV or Excel file whole.
+    """Read a whole CSV, TSV or Excel file.
 
     Raises
     ------
@@ -161,7 +161,7 @@ def read_table(stream: io.BufferedReader, name: str) -> TextTable:
 
 
 def table_titles(path: PathLike) -> tuple[str, ...]:
-    """Return the titles of a table's columns."""
+    """Return the column titles of a table."""
     name = name_of(path)
     with open_bytes(path) as stream:
         _, header = next(table_rows(stream, name), ("", []))
@@ -169,7 +169,7 @@ def table_titles(path: PathLike) -> tuple[str, ...]:
 
 
 def plain_title(title: str) -> str:
-    """Return a title in small letters and without what joins words.
+    """Return a title in lower case, without word separators.
 
     Examples
     --------
@@ -188,9 +188,9 @@ def find_fields(
     *,
     option: str = "--columns",
 ) -> dict[str, tuple[str, ...]]:
-    """Find out which columns hold which fields.
+    """Match columns to fields.
 
-    What the caller says goes first, then the fields' own names, then what else people call them.
+    The caller's choice takes precedence, then the fields' own names, then synonyms.
 
     Parameters
     ----------
@@ -249,14 +249,15 @@ def find_fields(
 
 
 def tell_fields(found: Mapping[str, Sequence[str]], name: str, more: str = "") -> None:
-    """Say which columns were taken for which fields, where that had to be guessed."""
+    """Report which columns were matched to which fields, if that was guessed."""
     if any(tuple(map(plain_title, titles)) != (field,) for field, titles in found.items()) or more:
         told = ", ".join(f"{field} ← {' '.join(titles)}" for field, titles in found.items())
         warnings.warn(f"columns of {base_name(name)}: {told}{more}", Notice, stacklevel=3)
 
 
 def check_no_table(name: str, lines: Sequence[str], known: Iterable[str], more: str = "") -> None:
-    """Refuse plain text that is a table with a header: its first line names columns and all lines have as many cells.
+    """Raise an error for plain text that is a table with a header: its first line names columns and all lines have as
+    many cells.
 
     Parameters
     ----------

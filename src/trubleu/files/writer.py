@@ -1,4 +1,4 @@
-"""Atomic writes: a file appears whole or not at all; and a lock on a folder."""
+"""Atomic writes, and a lock on a folder."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
 try:
     import fcntl
-except ImportError:  # Windows, where a second writer is not noticed
+except ImportError:  # Windows, where a second writer is not detected
     fcntl = None  # type: ignore[assignment]
 
 LOCK: Final = "lock"
-"""The file of a folder by which writers keep each other out."""
+"""Name of a folder's lock file."""
 
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}  # raised by writing, which knows no file name
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}  # raised by writes, without a file name
 
 
 def check_writable(path: PathLike) -> None:
-    """Refuse a path that could not be written, before hours of work are spent on what goes there.
+    """Raise an error for a path that cannot be written, before work is spent on its content.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def check_writable(path: PathLike) -> None:
         return
     try:
         _check_target(shown, Path(path).parent, _target(path))
-    except OSError as error:  # such as a name that is too long
+    except OSError as error:  # such as an overlong name
         raise DataError(f"{shown} cannot be written: {error.strerror or error}") from error
 
 
@@ -70,7 +70,7 @@ def _check_target(shown: str, folder: Path, target: Path) -> None:
         raise DataError(f"{shown} cannot be written: it is a folder; give the name of a file")
     if not target.parent.is_dir():
         raise DataError(f"{shown} cannot be written: there is no folder {folder}; create it first")
-    # The file itself would be replaced, which needs no right to write to it; but who took that right away meant it.
+    # Replacing the file needs no write permission on it, but a read-only file is meant to stay.
     if target.exists() and not os.access(target, os.W_OK):
         raise DataError(f"{shown} may not be written; check its permissions")
     if not _is_special(target) and not os.access(target.parent, os.W_OK | os.X_OK):
@@ -82,11 +82,11 @@ def atomic_writer(path: PathLike, mode: Literal["w"] = "w") -> AbstractContextMa
 @overload
 def atomic_writer(path: PathLike, mode: Literal["wb"]) -> AbstractContextManager[BinaryIO]: ...
 def atomic_writer(path: PathLike, mode: Literal["w", "wb"] = "w") -> AbstractContextManager[TextIO | BinaryIO]:
-    r"""Open a file that appears whole or not at all.
+    r"""Open a file that is written atomically.
 
-    What is written goes to a temporary file in the same folder, which takes the place of the target when the block ends
-    without an exception. Otherwise, Ctrl-C included, it is removed and an older file stays as it was. What goes to
-    an address is written to a temporary file of this machine and sent when the block ends.
+    The content goes to a temporary file in the same folder, which replaces the target when the block ends without an
+    exception. After an exception or Ctrl-C it is removed, and an older file stays unchanged. For a URL, the temporary
+    file is local and is uploaded when the block ends.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def atomic_writer(path: PathLike, mode: Literal["w", "wb"] = "w") -> AbstractCon
 
 
 def named_writer(folder: PathLike, name: Callable[[], str]) -> AbstractContextManager[BinaryIO]:
-    """Open a file for bytes that appears in a folder when all is written, and is asked for its name only then.
+    """Open a binary file in a folder that is written atomically and named once its content is complete.
 
     Raises
     ------
@@ -142,7 +142,7 @@ def named_writer(folder: PathLike, name: Callable[[], str]) -> AbstractContextMa
 
 @contextmanager
 def new_folder(folder: PathLike) -> Iterator[Path]:
-    """Give a folder to write into, which takes its name when all is well and vanishes when not.
+    """Yield a temporary folder that gets its final name on success and is removed on failure.
 
     Raises
     ------
@@ -159,7 +159,7 @@ def new_folder(folder: PathLike) -> Iterator[Path]:
             raise UsageError(f"{target} already holds something ({some(inside)}); give another folder, or remove it")
     elif target.exists() or target.is_symlink():
         raise UsageError(f"{target} exists and is not a folder; give another name")
-    made = target.with_name(f".trubleu-{secrets.token_hex(8)}.tmp")  # as all that is not whole yet
+    made = target.with_name(f".trubleu-{secrets.token_hex(8)}.tmp")  # the name of all temporary files and folders
     try:
         try:
             made.mkdir(parents=True)
@@ -177,7 +177,7 @@ def new_folder(folder: PathLike) -> Iterator[Path]:
 def _replacing(
     folder: Path, name: Callable[[], Path], shown: str, mode: str, packed_as: str = ""
 ) -> Iterator[TextIO | BinaryIO]:
-    # Not tempfile: it makes files private (0600), whereas a new file here should get the rights the umask gives.
+    # Not tempfile, which creates private files (0600): a new file should have the permissions of the umask.
     temporary = folder / f".trubleu-{secrets.token_hex(8)}.tmp"
     try:
         with _opened(temporary, "xb", mode, packed_as=packed_as) as stream:
@@ -189,9 +189,9 @@ def _replacing(
             temporary.chmod(stat.S_IMODE(target.stat().st_mode))
         temporary.replace(target)
     except BaseException as error:
-        with suppress(OSError):  # whatever hinders the removal must not hide the first error
+        with suppress(OSError):  # a failed removal must not hide the first error
             temporary.unlink()
-        # Only what is about this file: the block may have failed with some other one.
+        # Only errors about this file: the block may have failed because of another one.
         if isinstance(error, OSError) and (error.errno in _FULL or str(error.filename) == str(temporary)):
             raise DataError(f"{shown} cannot be written: {error.strerror}; nothing was changed") from error
         raise
@@ -237,13 +237,13 @@ def _opened(path: Path, flags: str, mode: str, packed_as: str = "") -> Iterator[
 def _standard_output(mode: str) -> Iterator[TextIO | BinaryIO]:
     if sys.stdout is None:
         raise DataError("standard output is closed, so - cannot be written; give a file instead")
-    sys.stdout.flush()  # what was printed before comes first
+    sys.stdout.flush()  # keeps the order of earlier prints
     binary = getattr(sys.stdout, "buffer", None)
     if mode == "wb" and binary is not None:
         yield binary
         binary.flush()
     elif binary is not None:
-        # A data file is UTF-8 whatever the terminal speaks.
+        # A data file is UTF-8 whatever the terminal's encoding.
         text = io.TextIOWrapper(binary, encoding="utf-8", newline="\n")
         try:
             yield text
@@ -254,18 +254,18 @@ def _standard_output(mode: str) -> Iterator[TextIO | BinaryIO]:
 
 
 def _target(path: PathLike) -> Path:
-    # The file behind a link, so that the link stays; but behind /dev/stdout there may be a pipe without a path.
+    # The target of a symbolic link, so the link stays; but /dev/stdout may be a pipe without a path.
     return Path(path) if _is_special(Path(path)) else Path(os.path.realpath(path))
 
 
 def _is_special(target: Path) -> bool:
-    """Whether a path is a device or a pipe, such as /dev/null, which must be written to and never replaced."""
+    """Return whether a path is a device or a pipe, such as /dev/null, which must be written to and never replaced."""
     return target.exists() and not target.is_file() and not target.is_dir()
 
 
 @contextmanager
 def locked(path: PathLike) -> Iterator[None]:
-    """Let nobody else write to a folder meanwhile; at an address, where there are no locks, all may.
+    """Lock a folder against other writers; remote folders have no locks and are not protected.
 
     Raises
     ------
@@ -284,7 +284,7 @@ def locked(path: PathLike) -> Iterator[None]:
         try:
             if fcntl:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Whoever held the lock before may have removed the file, and then somebody else has a new one.
+            # The previous holder may have removed the file, and another process may have created a new one.
             mine = os.path.samestat(os.fstat(descriptor), os.stat(lock))  # noqa: PTH116
         except OSError:
             mine = False
@@ -296,7 +296,7 @@ def locked(path: PathLike) -> Iterator[None]:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Make a file that only its owner may read, whole or not at all; of several who make it at once, the first does."""
+    """Create a file readable by its owner only, atomically; if several processes do so at once, the first wins."""
     made = path.with_name(f".trubleu-{secrets.token_hex(8)}.tmp")
     try:
         with os.fdopen(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:

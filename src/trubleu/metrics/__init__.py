@@ -1,4 +1,4 @@
-"""Metrics under one interface: statistics that add up, and a score of their sum."""
+"""Metrics with one interface: additive statistics per segment, and a score of their sum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The metric interface: statistics that add up and a score of their sum; checks of the options that metrics share."""
+"""The metric interface: additive statistics and a score of their sum; validation of shared options."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 
 AnyReferences = References | PreparedReferences | Sequence[Sequence[str]]
-"""References, prepared references, or plain lists with the references of each segment."""
+"""References, prepared references, or one list of references per segment."""
 
 Progress = Callable[[int], object]
-"""Told how many more segments are done."""
+"""Called with the number of newly finished segments."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """The score of a system and how it was made.
+    """The score of a system, with its signature.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Result:
     signature: Signature
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all fields as plain values, ready for JSON."""
+        """Return all fields as plain values for JSON."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()} | {
             "signature": str(self.signature)
@@ -65,7 +65,7 @@ class Result:
 
     @property
     def parts(self) -> dict[str, Any]:
-        """What the score is made of, such as precisions and a brevity penalty; empty for a mean over segments."""
+        """Components of the score, such as precisions and a brevity penalty; empty for a mean over segments."""
         common = {field.name for field in fields(Result)}
         return {name: value for name, value in self.to_dict().items() if name not in common}
 
@@ -78,7 +78,7 @@ class Result:
 
 @dataclass(frozen=True, kw_only=True)
 class FResult(Result):
-    """An F-score with its parts.
+    """An F-score with precision and recall.
 
     Attributes
     ----------
@@ -94,17 +94,17 @@ class FResult(Result):
 
 
 class Compared(Protocol):
-    """Outputs that were compared with each of their references."""
+    """Outputs compared with each of their references."""
 
     def rows(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return the statistics against a choice of the references; those of a segment without any mean nothing."""
+        """Return the statistics against a subset of the references; rows of segments without any are undefined."""
 
 
 class Metric(ABC):
-    """Statistics per segment that add up, and a score of their sum.
+    """Additive statistics per segment, and a score of their sum.
 
-    A subclass says what its statistics are and how a sum of them is scored; corpus scores, segment scores, intervals
-    and tests follow. `score` takes any number of leading axes and returns one score for each row of statistics.
+    A subclass defines its statistics and the score of a sum of them; corpus scores, segment scores, intervals and tests
+    follow from these. `score` accepts any number of leading axes and returns one score per row of statistics.
 
     Attributes
     ----------
@@ -134,17 +134,17 @@ class Metric(ABC):
     only_counting: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self) -> None:  # noqa: B027 - most have nothing to check
-        """Check the options; metrics that declare theirs as the fields of a dataclass share them by inheritance."""
+        """Validate the options. Metrics declare them as dataclass fields, so they can be inherited."""
 
     @property
     def learns(self) -> bool:
-        """Whether the row of a segment depends on the references of other segments, too."""
+        """Whether the statistics of a segment also depend on the references of other segments."""
         return False
 
     def learned(self, references: References | PreparedReferences) -> Metric:  # noqa: ARG002
-        """Return the metric with what it learns taken from these references, whichever it is given afterwards.
+        """Return a copy that learns from these references, whichever it is given later.
 
-        A metric that learns nothing is returned as it is.
+        A metric that learns nothing returns itself.
         """
         if self.learns:
             raise UsageError(
@@ -162,7 +162,7 @@ class Metric(ABC):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
-        """Return ``float64[segments, k]``, a row of statistics for each segment.
+        """Return ``float64[segments, k]``, a row of statistics per segment.
 
         Parameters
         ----------
@@ -182,9 +182,9 @@ class Metric(ABC):
         references: References,  # noqa: ARG002
         threads: int | None = None,  # noqa: ARG002
     ) -> Compared | None:
-        """Return outputs compared with each reference once, if rows against any choice of them follow from that.
+        """Compare outputs with each reference once, if statistics for any subset can be derived from that.
 
-        Every segment has a reference, and a metric that learns does so from all that are chosen.
+        Every segment has a reference. A metric that learns does so from the chosen subset.
         """
         return None
 
@@ -193,20 +193,20 @@ class Metric(ABC):
         """Return the score of each row of (summed) statistics: ``float64[..., k]`` to ``float64[...]``."""
 
     def scorer(self) -> Self:
-        """Return a copy that can `score` sums and nothing else, small enough to be sent to other processes."""
+        """Return a light copy that can only `score` sums, for sending to other processes."""
         light = copy(self)
         for name in self.only_counting:
             vars(light).pop(name, None)
-        # What a score depends on besides sums, such as a file, is told by no copy but by the signature.
+        # The copy does not hold everything a score depends on, such as files; the signature does.
         vars(light)["made_from"] = str(self.signature())
         return light
 
     @abstractmethod
     def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return how a number is made; with references, how many there are is part of it."""
+        """Return the signature of a score; with references, it includes their number."""
 
     def reading(self, nrefs: str | None) -> str | None:  # noqa: ARG002
-        """Return one line on how to read the scale, for the notes under a table; None if there is nothing to say.
+        """Return one line on how to read the scale, for the notes under a table; None if there is none.
 
         Parameters
         ----------
@@ -216,35 +216,35 @@ class Metric(ABC):
         return None
 
     def without_weights(self) -> str | None:
-        """Say what the metric is where references have no weights, if it is another one then."""
+        """Return which metric this is equal to for references without weights, if it is another one."""
         return None
 
     def segments(
         self, outputs: Sequence[str], references: AnyReferences, *, threads: int | None = None
     ) -> NDArray[np.float64]:
-        """Return the score of each segment alone; NaN for one that the metric was told to skip."""
+        """Return the score of each segment; NaN for skipped segments."""
         references = as_references(references, outputs)
         return self.segment_scores(self.statistics(outputs, references, threads=threads), references)
 
     def segment_scores(
         self, statistics: NDArray[np.float64], references: References | PreparedReferences
     ) -> NDArray[np.float64]:
-        """Return the score of each row alone; NaN for a segment that the metric was told to skip."""
+        """Return the score of each row; NaN for skipped segments."""
         scores = self.score(statistics)
         scores[self.skipped(references)] = np.nan
         return scores
 
     def skipped(self, references: References | PreparedReferences) -> NDArray[np.int64]:  # noqa: ARG002
-        """Return the segments that the metric was told to skip; their statistics are 0."""
+        """Return the segments that the metric skips; their statistics are 0."""
         return np.zeros(0, dtype=np.int64)
 
     def with_order(self, order: int) -> Metric | None:  # noqa: ARG002
-        """Return the same metric for n-grams of up to another length; None if there is no such one."""
+        """Return the same metric for another maximum n-gram length; None if there is none."""
         return None
 
     def corpus(self, outputs: Sequence[str], references: AnyReferences, *, threads: int | None = None) -> Result:
         """Score a system."""
-        # Once, so that lists are looked through only once for the statistics and the signature.
+        # Once, so lists are validated only once for statistics and signature.
         references = as_references(references, outputs)
         return self.result(self.statistics(outputs, references, threads=threads), references)
 
@@ -262,7 +262,7 @@ class Metric(ABC):
 
 
 def warn_unweighted(metrics: Mapping[str, Metric], *, weighted: bool) -> None:
-    """Say it if a metric is another one because references have no weights."""
+    """Warn about metrics that are equal to another one because references have no weights."""
     told: set[str | None] = {None}
     for name, metric in () if weighted else metrics.items():
         if (what := metric.without_weights()) not in told:
@@ -272,7 +272,7 @@ def warn_unweighted(metrics: Mapping[str, Metric], *, weighted: bool) -> None:
 
 
 def as_references(references: AnyReferences, outputs: Sequence[str]) -> References | PreparedReferences:
-    """Return references as an object, and make sure that there is one output for each segment."""
+    """Convert to a references object, and check that there is one output per segment."""
     if isinstance(outputs, str):
         raise DataError("outputs is one string; pass a list with one text for each segment")
     if not isinstance(references, References | PreparedReferences):
@@ -286,14 +286,14 @@ def as_references(references: AnyReferences, outputs: Sequence[str]) -> Referenc
 
 
 def whole_references(references: References | PreparedReferences) -> References:
-    """Return the references themselves, for those who count in texts."""
+    """Return the plain references, for metrics that work on texts."""
     return references.references if isinstance(references, PreparedReferences) else references
 
 
 def reference_number(references: AnyReferences | None) -> str | None:
-    """Return how many references each segment has, or ``var`` where that differs, for a signature.
+    """Return the number of references per segment for a signature, or ``var`` if it differs.
 
-    A string is such a number already: that of a corpus which was never seen as a whole.
+    A string is returned as it is: the number for a corpus that is not in memory as a whole.
     """
     if references is None or isinstance(references, str):
         return references
@@ -307,20 +307,20 @@ def reference_number(references: AnyReferences | None) -> str | None:
 
 
 SMOOTHING_VALUES: Final[dict[str, float | None]] = {"exp": None, "none": None, "floor": 0.1, "add-k": 1.0}
-"""Kinds of smoothing and the value that each takes if none is given, as in sacreBLEU."""
+"""Smoothing methods and their default values, as in sacreBLEU."""
 
 REFERENCE_LENGTHS: Final = ("closest", "shortest", "longest", "average")
 
 
 def check_order(order: int) -> int:
-    """Return the order if n-grams of that length can be counted."""
+    """Validate a maximum n-gram length."""
     if not isinstance(order, int) or isinstance(order, bool) or not 1 <= order <= MAX_ORDER:
         raise UsageError(f"the order is {order}, but must be a whole number from 1 to {MAX_ORDER}")
     return order
 
 
 def check_choice(option: str, value: str, choices: Iterable[str]) -> str:
-    """Return the value if it is one of the choices."""
+    """Validate one of several choices."""
     choices = list(choices)
     if value not in choices:
         raise UsageError(f"{option}={value} is not known; {nearest(str(value), choices)}")
@@ -328,21 +328,21 @@ def check_choice(option: str, value: str, choices: Iterable[str]) -> str:
 
 
 def check_flag(option: str, value: bool) -> bool:
-    """Return the value if it is True or False; 0, 1 and words are usually a slip."""
+    """Validate a boolean; 0, 1 and strings are usually a mistake."""
     if not isinstance(value, bool):
         raise UsageError(f"{option}={value!r} must be true or false")
     return value
 
 
 def check_share(option: str, value: float) -> float:
-    """Return the value if it is a number from 0 to 1."""
+    """Validate a number from 0 to 1."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise UsageError(f"{option}={value} must be a number from 0 to 1")
     return float(value)
 
 
 def check_smoothing(smoothing: str, value: float | None) -> tuple[str, float | None]:
-    """Return the kind of smoothing and its value, the usual one if none is given."""
+    """Validate a smoothing method and its value, filling in the default."""
     check_choice("smoothing", smoothing, SMOOTHING_VALUES)
     usual = SMOOTHING_VALUES[smoothing]
     if value is None:
@@ -355,7 +355,7 @@ def check_smoothing(smoothing: str, value: float | None) -> tuple[str, float | N
 
 
 def smoothing_text(smoothing: str, value: float | None) -> str:
-    """Return smoothing as it stands in a signature.
+    """Format smoothing for a signature.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """BLEU (Papineni et al. 2002), equal to sacreBLEU's: precisions, smoothing, brevity penalty, geometric mean.
 
-One formula serves BLEU and ΔBLEU. Where ΔBLEU weights matches and totals, a smoothing constant must be weighted too, or
-multiplying all weights by a factor would change the score: it is multiplied by the mean best weight, which is the
-weighted total over the plain total. For BLEU that is 1, and the formula is sacreBLEU's.
+One formula serves BLEU and ΔBLEU. ΔBLEU weights matches and totals, so smoothing constants must be weighted too;
+otherwise multiplying all weights by a factor would change the score. They are multiplied by the mean best weight: the
+weighted total over the plain total. For BLEU this is 1, and the formula is sacreBLEU's.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class Counts(NamedTuple):
-    """Summed statistics by name; orders are the last axis of the three arrays of counts."""
+    """Summed statistics by name; n-gram orders are the last axis of the three arrays of counts."""
 
     hypothesis_length: NDArray[np.float64]
     reference_length: NDArray[np.float64]
@@ -47,7 +47,7 @@ class Counts(NamedTuple):
 
     @classmethod
     def of(cls, statistics: NDArray[np.float64], order: int) -> Counts:
-        """Split the columns; without weights the totals are the plain ones."""
+        """Split the columns; without weights, the totals are the plain ones."""
         statistics = np.asarray(statistics, dtype=np.float64)
         if statistics.ndim == 0 or statistics.shape[-1] not in (2 + 2 * order, 2 + 3 * order):
             raise DataError(
@@ -58,14 +58,14 @@ class Counts(NamedTuple):
         return cls(lengths[..., 0], lengths[..., 1], matches, totals[0], totals[-1])
 
     def mean_best_weight(self) -> NDArray[np.float64]:
-        """Return what smoothing constants are multiplied by; 1 where there are no n-grams to take a mean of."""
+        """Return the factor of smoothing constants; 1 if there are no n-grams to average over."""
         return _ratio(self.totals, self.plain_totals, otherwise=1.0)
 
 
 class BleuParts(NamedTuple):
-    """A score and its parts, each with the leading axes of the statistics.
+    """A score and its components, each with the leading axes of the statistics.
 
-    Precisions are numerators over denominators, both as smoothed; ``used`` says which orders the mean is taken over.
+    Precisions are numerators over denominators, both smoothed; ``used`` marks the orders included in the mean.
     """
 
     score: NDArray[np.float64]
@@ -77,9 +77,9 @@ class BleuParts(NamedTuple):
 
 
 def bleu(counts: Counts, smoothing: str, value: float | None, effective_order: bool, scaled: bool = True) -> BleuParts:
-    """Return BLEU on 0 to 100, as sacreBLEU defines it for each kind of smoothing.
+    """Return BLEU on 0 to 100, as sacreBLEU defines it for each smoothing method.
 
-    ``scaled`` says whether smoothing constants are multiplied by the mean best weight.
+    ``scaled`` multiplies smoothing constants by the mean best weight.
     """
     matches, totals = counts.matches, counts.totals
     unit = counts.mean_best_weight() if scaled else np.ones_like(totals)
@@ -94,9 +94,9 @@ def bleu(counts: Counts, smoothing: str, value: float | None, effective_order: b
     elif smoothing == "exp" and not np.all(matches):
         halvings = np.cumsum(matches == 0, axis=-1)
         matches = np.where(matches == 0, unit * np.ldexp(1.0, -halvings), matches)
-    # Where nothing matched at all there is nothing to smooth.
+    # Without any match there is nothing to smooth.
     matches = np.where(nothing_matched[..., np.newaxis], counts.matches, matches)
-    # From the first order without n-grams on there is nothing to be precise about.
+    # Precisions are undefined from the first order without n-grams on.
     present = np.logical_and.accumulate(totals != 0, axis=-1)
     precisions = np.where(present, _ratio(matches, totals), 0.0)
     used = present if effective_order else np.ones_like(present)
@@ -106,9 +106,9 @@ def bleu(counts: Counts, smoothing: str, value: float | None, effective_order: b
 
 
 def smoothed_sentence_bleu(counts: Counts, first_smoothed: int, longer_reference: float) -> BleuParts:
-    """Return sentence BLEU with 1 added to matches and totals from one order on (0 for unigrams too).
+    """Return sentence BLEU with 1 added to matches and totals from one order on (0: unigrams too).
 
-    An order for which the hypothesis has no n-grams is left out: 1 out of 1 would make it a perfect one.
+    An order for which the hypothesis has no n-grams is left out: 1 of 1 would make it perfect.
     """
     order = counts.matches.shape[-1]
     added = np.where(np.arange(order) >= first_smoothed, 1.0, 0.0) * counts.mean_best_weight()
@@ -127,7 +127,7 @@ def brevity_penalty(hypothesis: NDArray[np.float64], reference: NDArray[np.float
 
 
 def geometric_mean(values: NDArray[np.float64], used: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the geometric mean over the last axis of the values used; 0 if one of them is 0 or none is used."""
+    """Return the geometric mean of the used values over the last axis; 0 if one of them is 0 or none is used."""
     zero = np.any(used & (values <= 0), axis=-1) | ~np.any(used, axis=-1)
     logs = np.where(used & (values > 0), np.log(np.where(values > 0, values, 1.0)), 0.0)
     mean = logs.sum(axis=-1) / np.maximum(used.sum(axis=-1), 1)
@@ -137,7 +137,7 @@ def geometric_mean(values: NDArray[np.float64], used: NDArray[np.bool_]) -> NDAr
 def _ratio(
     numerator: NDArray[np.float64], denominator: NDArray[np.float64], otherwise: float = 0.0
 ) -> NDArray[np.float64]:
-    """Divide where that is possible."""
+    """Divide where the denominator is not 0."""
     result: NDArray[np.float64] = np.divide(
         numerator, denominator, out=np.full(np.shape(denominator), otherwise), where=denominator != 0
     )
@@ -146,7 +146,7 @@ def _ratio(
 
 @dataclass(frozen=True, kw_only=True)
 class BleuResult(Result):
-    """A BLEU or ΔBLEU score with its parts.
+    """A BLEU or ΔBLEU score with its components.
 
     Attributes
     ----------
@@ -176,7 +176,7 @@ class BleuResult(Result):
 
 
 def bleu_result(name: str, counts: Counts, parts: BleuParts, segments: int, signature: Signature) -> BleuResult:
-    """Return a score with its parts, from the sums of so many segments."""
+    """Return a score with its components from the summed statistics."""
     return BleuResult(
         metric=name,
         score=float(parts.score),
@@ -193,14 +193,14 @@ def bleu_result(name: str, counts: Counts, parts: BleuParts, segments: int, sign
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BleuOptions(NgramMetric):
-    """The options of metrics that are BLEU, or made of it; `Bleu` says what they are."""
+    """The options of BLEU and of metrics based on it; described in `Bleu`."""
 
     smoothing: str = "exp"
     smoothing_value: float | None = None
     effective_order: bool = False
 
     def __post_init__(self) -> None:
-        """Check the options."""
+        """Validate the options."""
         super().__post_init__()
         self.smoothing, self.smoothing_value = check_smoothing(self.smoothing, self.smoothing_value)
         check_flag("effective_order", self.effective_order)
@@ -208,7 +208,7 @@ class BleuOptions(NgramMetric):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Bleu(BleuOptions):
-    """Corpus-level BLEU: every reference is as good as any other, and a near miss is a miss.
+    """Corpus-level BLEU: all references are equally good, and only exact n-gram matches count.
 
     Parameters
     ----------
@@ -245,13 +245,13 @@ class Bleu(BleuOptions):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
-        """Return lengths of hypothesis and reference, clipped matches by order and n-grams by order."""
+        """Return the lengths of hypothesis and reference, and clipped matches and n-grams by order."""
         return self.matching.statistics(outputs, as_references(references, outputs), None, threads, progress)
 
     def by_reference(
         self, outputs: Sequence[str], references: References, threads: int | None = None
     ) -> Compared | None:
-        """Return outputs compared with each reference once."""
+        """Compare outputs with each reference once."""
         from trubleu.metrics.chosen_references import ComparedNgrams
 
         return ComparedNgrams.of(self.matching, outputs, references, None, threads)
@@ -261,7 +261,7 @@ class Bleu(BleuOptions):
         return self.parts(Counts.of(statistics, self.order)).score
 
     def parts(self, counts: Counts) -> BleuParts:
-        """Return scores with their precisions and brevity penalties."""
+        """Return scores with precisions and brevity penalties."""
         return bleu(counts, self.smoothing, self.smoothing_value, self.effective_order)
 
     def corpus(self, outputs: Sequence[str], references: AnyReferences, *, threads: int | None = None) -> BleuResult:
@@ -275,7 +275,7 @@ class Bleu(BleuOptions):
         return bleu_result(self.name, counts, self.parts(counts), len(statistics), self.signature(references))
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return how a number is made."""
+        """Return the signature."""
         return make_signature(
             self.name,
             nrefs=reference_number(references),

@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from trubleu.data import References
 
 MOST: Final = 1000
-"""The largest order and the largest beta."""
+"""Maximum order and maximum beta."""
 
 TINY: Final = 1e-16
-"""What sacreBLEU takes for the precision of no n-grams."""
+"""Precision of no n-grams, as in sacreBLEU."""
 
 
 class ChrF(Metric):
-    """chrF (Popović 2015): an F-score of character n-grams; with word n-grams chrF++.
+    """chrF (Popović 2015): an F-score of character n-grams; chrF++ adds word n-grams.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class ChrF(Metric):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
-        """Return for each segment and order the n-grams of the output, of its best reference, and the matches."""
+        """Return per segment and order the n-grams of the output, of its best reference, and the matches."""
         texts, segments = compared_texts(outputs, references)
         options = self._options()
         threads = resolve_threads(threads, len(texts) + segments.count)
@@ -101,7 +101,7 @@ class ChrF(Metric):
     def by_reference(
         self, outputs: Sequence[str], references: References, threads: int | None = None
     ) -> Compared | None:
-        """Return outputs compared with each reference once."""
+        """Compare outputs with each reference once."""
         texts = tuple(np.repeat(np.array(outputs, dtype=object), references.reference_counts()).tolist())
         alone = kernels.ChrfReferences(
             references.texts,
@@ -129,7 +129,7 @@ class ChrF(Metric):
     def _prepared(
         self, references: References, options: kernels.ChrfOptions, first: int, last: int, threads: int
     ) -> kernels.ChrfReferences:
-        """Return the references of a slice of segments as the kernel compares them, which is the same for any order."""
+        """Return the references of a slice of segments as kernel input, which is the same for any order."""
         key = (ChrF, self.lowercase, self.whitespace, self.word_order > 0)
         prepare = partial(kernels.ChrfReferences, references.texts, references.offsets, options, first, last, threads)
         return kept_part(references, key, first, prepare)
@@ -159,7 +159,7 @@ class ChrF(Metric):
     def _by_order(
         self, statistics: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-        """Return precision and recall of each order, and which orders both sides have."""
+        """Return precision and recall of each order, and which orders occur on both sides."""
         triples = statistics.reshape(*statistics.shape[:-1], statistics.shape[-1] // 3, 3)
         hypothesis, reference, match = np.moveaxis(triples, -1, 0)
         precision = np.divide(match, hypothesis, out=np.full(match.shape, TINY), where=hypothesis > 0)
@@ -167,7 +167,7 @@ class ChrF(Metric):
         return precision, recall, (hypothesis > 0) & (reference > 0)
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return how a number is made."""
+        """Return the signature."""
         return make_signature(
             self.name,
             nrefs=reference_number(references),
@@ -182,14 +182,14 @@ class ChrF(Metric):
 
 
 class _ComparedChrF(NamedTuple):
-    """The statistics and the score of an output beside each reference."""
+    """The statistics and score of each output against each reference."""
 
     offsets: NDArray[np.int64]
     statistics: NDArray[np.float64]
     scores: NDArray[np.float64]
 
     def rows(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return the statistics of the first of the best references among those that are chosen."""
+        """Return the statistics of the best chosen reference; of equal ones, the first."""
         scores = np.where(chosen, self.scores, -1.0)
         best = np.maximum.reduceat(scores, self.offsets[:-1])
         places = np.flatnonzero(scores == np.repeat(best, np.diff(self.offsets)))
@@ -198,12 +198,12 @@ class _ComparedChrF(NamedTuple):
 
 @cache
 def _sacrebleu_version() -> str:
-    """Return which sacreBLEU the numbers can be compared with; it is not imported."""
+    """Return the sacreBLEU version that the scores are comparable with, without importing it."""
     return version("sacrebleu")
 
 
 def _mean(values: NDArray[np.float64], effective: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Return the mean over the orders that both sides have; 0 if there are none."""
+    """Return the mean over the orders that occur on both sides; 0 if there are none."""
     mean: NDArray[np.float64] = np.where(effective, values, 0.0).sum(axis=-1) / np.maximum(effective.sum(axis=-1), 1)
     return mean
 

@@ -1,4 +1,4 @@
-"""CIDEr and CIDEr-D (Vedantam et al. 2015): how much outputs are like what references agree on."""
+"""CIDEr and CIDEr-D (Vedantam et al. 2015): tf-idf similarity to the consensus of references."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 
 class Cider(WeightedNgramMetric):
-    """CIDEr: the mean over segments of how like the output is to its references, by tf·idf of their n-grams.
+    """CIDEr: the mean over segments of the tf·idf similarity of an output to its references.
 
-    For each length of n-grams a text is a vector: how often each n-gram occurs in it, times the logarithm of the number
-    of segments over the number of those that have the n-gram in a reference. A segment's score is the cosine of the
-    output and a reference, averaged over references and over lengths, times 10.
+    For each n-gram length, a text is a vector of n-gram counts times idf, the logarithm of the number of segments over
+    the number of segments with the n-gram in a reference. A segment's score is the cosine of the output and a
+    reference, averaged over references and lengths, times 10.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Cider(WeightedNgramMetric):
     family: ClassVar[str] = "cider"
     counted: ClassVar[Counted] = "segments"
     columns: ClassVar[int] = 2
-    sigma: float = 0.0  # no penalty, and n-grams count as often as the output has them
+    sigma: float = 0.0  # no length penalty, and counts are not clipped
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class Cider(WeightedNgramMetric):
             self._stemming: Stemmer | None = Stemmer("porter", "stem=true")
 
     def check_known(self, segments: int, *, own: bool) -> None:
-        """Refuse a single segment, as every n-gram is in all segments then."""
+        """Raise an error for a single segment, as every n-gram is in all segments then."""
         if segments == 1:
             where, remedy = "there is", "score more of them together, or name a corpus to learn from: corpus=FILE"
             if not own:
@@ -88,7 +88,7 @@ class Cider(WeightedNgramMetric):
     def by_reference(
         self, outputs: Sequence[str], references: References, threads: int | None = None
     ) -> Compared | None:
-        """Return outputs compared with each reference once; n-grams are weighed by those that are chosen."""
+        """Compare outputs with each reference once; idf comes from the chosen references."""
         if self.stem or not self.learns:
             return None
         matches = NgramMatches.of(
@@ -106,7 +106,7 @@ class Cider(WeightedNgramMetric):
         return np.column_stack([scores, np.ones(len(scores))])
 
     def _norms(self, part: Part) -> NDArray[np.float64]:
-        """Return the squared lengths of the references' vectors; the last ones are kept with the references."""
+        """Return the squared lengths of the references' vectors; the last ones are cached with the references."""
         words, known = part.words, part.known
         key = (Cider, self.tokenizer, self.lowercase, self._stemming, self.order)
         kept: dict[str, tuple[NgramCounts, NDArray[np.float64]]] = part.references.remembered(key, dict)
@@ -125,7 +125,7 @@ class Cider(WeightedNgramMetric):
         return mean
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return how a number is made."""
+        """Return the signature."""
         return make_signature(
             self.name,
             nrefs=reference_number(references),
@@ -142,13 +142,13 @@ class Cider(WeightedNgramMetric):
 
 @dataclass(frozen=True, slots=True)
 class _ComparedCider:
-    """Outputs beside each reference, as CIDEr weighs n-grams."""
+    """Outputs compared with each reference by CIDEr."""
 
     metric: Cider
     matches: NgramMatches
 
     def rows(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return (score, 1) of each segment against a choice of its references."""
+        """Return (score, 1) of each segment against the chosen references."""
         ngrams, sigma = self.matches.ngrams, self.metric.sigma
         self.metric.check_known(ngrams.segments(chosen), own=True)
         weights = ngrams.idf_weights(chosen, self.metric.order)
@@ -171,10 +171,10 @@ class _ComparedCider:
 
 
 class CiderD(Cider):
-    """CIDEr-D: CIDEr in which saying a good word again does not pay, nor does another length.
+    """CIDEr-D: CIDEr with clipped counts and a length penalty, so repeating good words does not pay.
 
-    An n-gram counts at most as often as the reference has it, and the cosine with a reference is multiplied by
-    exp(−d² / 2σ²), d being the difference of both lengths in words.
+    An n-gram counts at most as often as it occurs in the reference, and the cosine with a reference is multiplied by
+    exp(−d² / 2σ²), where d is the difference of both lengths in words.
 
     Parameters
     ----------

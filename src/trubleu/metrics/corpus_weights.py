@@ -1,4 +1,4 @@
-"""Metrics that learn n-gram counts from all references, or from another corpus, before they count a segment."""
+"""Metrics that learn n-gram counts from all references, or from another corpus, before scoring a segment."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ _WHAT_TO_DO: Final = "name references with corpus=, or leave it out to learn fro
 
 
 Counted = Literal["occurrences", "segments"]
-"""What is counted: how often an n-gram occurs, or in how many segments."""
+"""What is counted: occurrences of an n-gram, or segments that contain it."""
 
 
 class NgramCounts:
-    """Counts of the n-grams of references, which can be added to those of other references.
+    """N-gram counts of references, which can be added up.
 
     Parameters
     ----------
@@ -73,38 +73,38 @@ class NgramCounts:
 
     @property
     def tokens(self) -> int:
-        """How many words all references have."""
+        """Total number of words in the references."""
         return self.kernel.tokens
 
     @property
     def segments(self) -> int:
-        """How many segments there are."""
+        """Number of segments."""
         return self.kernel.segments
 
     @property
     def size(self) -> int:
-        """How many different n-grams there are."""
+        """Number of distinct n-grams."""
         return self.kernel.size
 
     def of_words(self, words: tuple[str, ...]) -> NDArray[np.int64]:
-        """Return the count of each of some words, 0 for one that is not there."""
+        """Return the counts of some words, 0 for missing ones."""
         return self.kernel.counts_of(words)
 
     def add(self, other: NgramCounts, least: int = 1) -> None:
-        """Add the counts of other references, no segment in both, without n-grams counted less often."""
+        """Add the counts of other segments, dropping n-grams with a count below ``least``."""
         self.kernel.merge(*other.kernel.arrays(), other.tokens, other.segments, least)
 
     def without_rare(self) -> NgramCounts:
-        """Return the same without n-grams that were counted once, as those that are not there count as much.
+        """Return a copy without n-grams counted once, which have the same effect as missing ones.
 
-        All parts of an n-gram are there at least as often as it is, so what is left is whole.
+        The parts of an n-gram occur at least as often as the n-gram itself, so the rest stays consistent.
         """
         kept = NgramCounts(self.orders, self.counted)
         kept.add(self, least=2)
         return kept
 
     def plain(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return all as plain values and arrays of unsigned numbers, ready for a file."""
+        """Return everything as plain values and unsigned arrays, for a file."""
         heap, begins, counts, edges, edge_counts = self.kernel.arrays()
         arrays: dict[str, NDArray[Any]] = {"words": heap, "begins": begins, "counts 1": counts}
         for order, (keys, often) in enumerate(zip(edges, edge_counts, strict=True), 2):
@@ -114,7 +114,7 @@ class NgramCounts:
 
     @classmethod
     def from_plain(cls, values: Mapping[str, Any], array: Callable[[str], NDArray[Any]]) -> NgramCounts:
-        """Return what `plain` made plain."""
+        """Restore from `plain`."""
         counts = cls(values["orders"], values["counted"])
         orders = range(2, counts.orders + 1)
         edges, often = ([np.ascontiguousarray(array(f"{name} {n}")) for n in orders] for name in ("edges", "counts"))
@@ -127,7 +127,7 @@ class NgramCounts:
         return _counts_from, (values, arrays)
 
     def digest(self) -> str:
-        """Return what differs if the counts do."""
+        """Return a hash of the counts."""
         values, arrays = self.plain()
         found = hashlib.blake2b(repr(sorted(values.items())).encode(), digest_size=16)
         for array in arrays.values():
@@ -140,7 +140,7 @@ def _counts_from(values: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) 
 
 
 class Learned(NamedTuple):
-    """What was learned beforehand, and what tells the references it came from."""
+    """Learned counts, and the identity of the references they come from."""
 
     known: NgramCounts
     digest: str
@@ -152,7 +152,7 @@ class Learned(NamedTuple):
 
 
 class LearningMetric(Metric):
-    """A metric to which n-grams are worth more or less by where all references, or those of another corpus, have them.
+    """A metric that weights n-grams by their counts in all references, or in another corpus.
 
     Parameters
     ----------
@@ -180,11 +180,11 @@ class LearningMetric(Metric):
 
     @property
     def learns(self) -> bool:
-        """Whether n-grams are weighed by the references that outputs are scored against."""
+        """Whether n-grams are weighted by the references that outputs are scored against."""
         return self._corpus is None and self._learned is None
 
     def learned(self, references: References | PreparedReferences) -> Self:
-        """Return the metric with n-grams weighed by these references, whichever outputs are scored against."""
+        """Return a copy with n-grams weighted by these references, whichever it scores against."""
         if not self.learns:
             return self
         whole = whole_references(references)
@@ -193,22 +193,22 @@ class LearningMetric(Metric):
         return self.knowing(Learned(self._counts_of(whole), _digest(whole)))
 
     def counts(self, references: References | PreparedReferences, threads: int | None = None) -> NgramCounts:
-        """Return what some of the references have to teach; it adds up, and `Learned.of` takes the sum."""
+        """Return the counts of some of the references; they add up, and `Learned.of` takes the sum."""
         return self._counted(whole_references(references), threads, drop_rare=False)
 
     @property
     def learned_orders(self) -> int:
-        """The longest n-grams that are learned."""
+        """Maximum length of the n-grams that are learned."""
         return self.order
 
     def knowing(self, learned: Learned) -> Self:
-        """Return the metric with n-grams weighed by this, whichever references outputs are scored against."""
+        """Return a copy with n-grams weighted by these counts, whichever references it scores against."""
         other = copy(self)
         other._learned = learned  # noqa: SLF001 - it is one of us
         return other
 
     def check_known(self, segments: int, *, own: bool) -> None:
-        """Refuse too little to learn from; ``own`` says whether it is what outputs are scored against.
+        """Raise an error if there is too little to learn from; ``own``: from the references that are scored against.
 
         Raises
         ------
@@ -227,7 +227,7 @@ class LearningMetric(Metric):
         return counts
 
     def _counts_of(self, references: References, threads: int | None = None) -> NgramCounts:
-        """Return the counts of n-grams that there are more than once; those of the highest order are kept."""
+        """Return the counts of n-grams that occur more than once; those of the highest order are cached."""
         key = (NgramCounts, self.counted, self.tokenizer, self.lowercase, self._stemming)
         kept: dict[str, NgramCounts] = references.remembered(key, dict)
         counts = kept.get("counts")
@@ -236,7 +236,7 @@ class LearningMetric(Metric):
         return counts
 
     def _known(self, references: References, threads: int | None = None) -> NgramCounts:
-        """Return what was learned already, or what these references have to teach."""
+        """Return the learned counts, or those of these references."""
         if self._corpus is None:
             return self._learned.known if self._learned else self._counts_of(references, threads)
         counts = self._counts_of(self._corpus.references, threads)
@@ -245,12 +245,12 @@ class LearningMetric(Metric):
         return counts
 
     def _learned_from(self, references: AnyReferences | None) -> str:
-        """Return what n-grams are weighed by, for a signature: ``refs`` if it is what outputs are scored against."""
+        """Return the source of the n-gram weights, for a signature: ``refs`` for the references scored against."""
         if self._corpus is not None:
             return f"{self._corpus.name}-{_digest(self._corpus.references)}"
         if self._learned is None:
             return "refs"
-        # A string is but a number of references, and nobody knows which they are.
+        # A string is only a number of references; the references themselves are unknown.
         if references is not None and not isinstance(references, str):
             if not isinstance(references, References | PreparedReferences):
                 references = References.from_lists(references)
@@ -260,7 +260,7 @@ class LearningMetric(Metric):
 
 
 class Part(NamedTuple):
-    """Some segments, as kernels take them.
+    """A range of segments as kernel input.
 
     Attributes
     ----------
@@ -285,10 +285,10 @@ class Part(NamedTuple):
 
 
 class WeightedNgramMetric(LearningMetric):
-    """A metric whose statistics are made from n-grams of outputs and references: NIST, CIDEr and CIDEr-D."""
+    """A metric with statistics of weighted n-grams: NIST, CIDEr and CIDEr-D."""
 
     def with_order(self, order: int) -> Self:
-        """Return the same metric for n-grams of up to another length."""
+        """Return the same metric for another maximum n-gram length."""
         return copy_of_order(self, order)
 
     def statistics(
@@ -299,7 +299,7 @@ class WeightedNgramMetric(LearningMetric):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
-        """Return a row of statistics for each segment; n-grams are weighed by all references given here."""
+        """Return a row of statistics per segment; n-grams are weighted by all references given here."""
         texts = tuple(outputs) if not isinstance(outputs, str) else outputs
         segments = whole_references(as_references(references, texts))
         check_texts(tuple(texts))
@@ -319,26 +319,26 @@ class WeightedNgramMetric(LearningMetric):
     @property
     @abstractmethod
     def columns(self) -> int:
-        """How wide a row of statistics is."""
+        """Number of columns of the statistics."""
 
     @abstractmethod
     def _rows(self, part: Part) -> NDArray[np.float64]:
-        """Return the statistics of some segments, n-grams being weighed by what is known of them."""
+        """Return the statistics of a range of segments, with n-grams weighted by the learned counts."""
 
 
 class _Read:
-    """What a file held when it was read; a thing of its own as references cannot be held weakly."""
+    """The content of a file; a class of its own, as references do not support weak references."""
 
     def __init__(self, references: References) -> None:
         self.references = references
 
 
-# By what changes when a file does, as long as a metric needs it: several often learn from one file.
+# By file state, as long as a metric needs it: several metrics often learn from one file.
 _files: WeakValueDictionary[tuple[int | str, ...], _Read] = WeakValueDictionary()
 
 
 class _Corpus:
-    """What to learn from, shared by a metric and its copies; a file is read when it is needed, and only once.
+    """A corpus to learn from, shared by a metric and its copies; a file is read once, on first use.
 
     Attributes
     ----------
@@ -360,12 +360,12 @@ class _Corpus:
                 raise DataError(f"there is no file {self.place} to learn from; corpus= takes a file of references")
         else:
             raise UsageError(f"corpus cannot be a {type(given).__name__}; give the path of a file, or References")
-        # Signs that part what stands in a signature, and ends of lines.
+        # Replace separators of signatures, and line ends.
         self.name = re.sub(r"[|:\s]", "_", self.name)
 
     @property
     def references(self) -> References:
-        """The references; the file is not looked at again, whatever becomes of it."""
+        """The references; the file is read only once, even if it changes later."""
         if self._read is None:
             self._read = self._found()
         return self._read.references
@@ -387,7 +387,7 @@ class _Corpus:
 
 
 def _digest(references: References) -> str:
-    """Return a few digits that tell one corpus from another."""
+    """Return a short hash that identifies a corpus."""
 
     def make() -> str:
         digest = hashlib.blake2b(references.offsets.tobytes(), digest_size=4)
@@ -399,7 +399,7 @@ def _digest(references: References) -> str:
 
 
 def _state(place: str) -> tuple[int | str, ...]:
-    """Return what changes when a file does."""
+    """Return the state of a file, to detect changes."""
     if is_remote(place):
         return place, modified(place)
     found = Path(place).stat()

@@ -1,4 +1,4 @@
-"""ΔBLEU (Galley et al. 2015): matching a good reference pays, matching a bad one costs."""
+"""ΔBLEU (Galley et al. 2015): BLEU with weighted references; matching a bad reference lowers the score."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightPolicy:
-    """How ΔBLEU treats weights that its formula has no answer for."""
+    """How ΔBLEU treats weights that its formula does not cover."""
 
     no_positive: str
     unrated_as: float | None
 
     @classmethod
     def checked(cls, no_positive: str, unrated_as: float | None) -> WeightPolicy:
-        """Make a policy of options."""
+        """Create a policy from validated options."""
         check_choice("no_positive", no_positive, ("error", "skip"))
         if unrated_as is not None and (problem := weight_problem(unrated_as)):
             raise UsageError(f"unrated_as {problem}")
         return cls(no_positive=no_positive, unrated_as=unrated_as)
 
     def weights(self, references: References | PreparedReferences) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return one weight for each reference, and the segments to skip; references without weights weigh 1."""
+        """Return one weight per reference, and the segments to skip; references without weights have weight 1."""
         if isinstance(references, PreparedReferences):
             references = references.references
         skipped = all_rated(references, self.unrated_as).segments_without_positive()
@@ -57,7 +57,7 @@ class WeightPolicy:
         return self.rated(references), skipped
 
     def rated(self, references: References) -> NDArray[np.float64]:
-        """Return one weight for each reference; references without weights weigh 1."""
+        """Return one weight per reference; references without weights have weight 1."""
         references = all_rated(references, self.unrated_as)
         if duplicates := references.duplicates():
             what = (
@@ -69,7 +69,7 @@ class WeightPolicy:
 
 
 def all_rated(references: References, unrated_as: float | None) -> References:
-    """Return references with a weight for those that are not rated yet; refuse such ones without it."""
+    """Fill in the weights of unrated references; raise an error if there are such and no default is given."""
     unrated = references.unrated()
     if not len(unrated):
         return references
@@ -83,7 +83,7 @@ def all_rated(references: References, unrated_as: float | None) -> References:
 
 
 def parse_negative(negative: str) -> tuple[str, float]:
-    """Split ``clamp``, ``error`` or ``floor:E`` into the kind and its number.
+    """Parse ``clamp``, ``error`` or ``floor:E`` into the kind and its number.
 
     Examples
     --------
@@ -104,12 +104,12 @@ def parse_negative(negative: str) -> tuple[str, float]:
 
 
 ROUNDING: Final = 1e-12
-"""A sum of matches up to this share of the total is 0 but for rounding, and counts as 0."""
+"""A sum of matches up to this share of the total is a rounding error and counts as 0."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class WeightedMetric(Metric):
-    """A metric of weighted references, to be derived from before the metric whose references it weighs.
+    """Mixin for metrics of weighted references; list it before the unweighted base class.
 
     Parameters
     ----------
@@ -125,18 +125,18 @@ class WeightedMetric(Metric):
     unrated_as: float | None = None
 
     def __post_init__(self) -> None:
-        """Check the options."""
+        """Validate the options."""
         super().__post_init__()
         self.policy = WeightPolicy.checked(self.no_positive, self.unrated_as)
 
     def skipped(self, references: References | PreparedReferences) -> NDArray[np.int64]:
-        """Return the segments that have no reference of positive weight."""
+        """Return the segments without a reference of positive weight."""
         return self.policy.weights(references)[1]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class WeightedNgrams(WeightedMetric, NgramMetric):
-    """A metric whose n-grams earn the weights of references: ΔBLEU, also of sentences.
+    """A metric whose n-gram matches are weighted by references: ΔBLEU for corpora and sentences.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ class WeightedNgrams(WeightedMetric, NgramMetric):
     length_references: str = "all"
 
     def __post_init__(self) -> None:
-        """Check the options."""
+        """Validate the options."""
         super().__post_init__()
         check_choice("definition", self.definition, ("paper", "fork2019"))
         check_choice("length_references", self.length_references, ("all", "positive"))
@@ -162,7 +162,7 @@ class WeightedNgrams(WeightedMetric, NgramMetric):
         )
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return how a number is made."""
+        """Return the signature."""
         own = super().signature(references)  # type: ignore[safe-super]  # that of the metric behind this one
         unrated = {} if self.unrated_as is None else {"unrated": float(self.unrated_as)}
         pairs = {"def": self.definition, "lenrefs": self.length_references, "nopos": self.no_positive}
@@ -171,11 +171,11 @@ class WeightedNgrams(WeightedMetric, NgramMetric):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DeltaBleu(WeightedNgrams, Bleu):
-    """Corpus-level ΔBLEU: BLEU with references that carry weights from −1 to +1.
+    """Corpus-level ΔBLEU: BLEU with references that have weights from −1 to +1.
 
-    An n-gram of the hypothesis earns the largest product of a reference's weight and the clipped count there, over the
-    references that hold it; the best it could have earned is the segment's largest weight times its count. With all
-    weights 1 this is BLEU.
+    An n-gram of the hypothesis earns the maximum over the references that contain it of the weight times the clipped
+    count there; the most it could earn is the segment's largest weight times its count. With all weights 1 this is
+    BLEU.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ class DeltaBleu(WeightedNgrams, Bleu):
     negative: str = "clamp"
 
     def __post_init__(self) -> None:
-        """Check the options."""
+        """Validate the options."""
         super().__post_init__()
         self.negative, self.negative_floor = parse_negative(self.negative)
 
@@ -232,7 +232,7 @@ class DeltaBleu(WeightedNgrams, Bleu):
     def by_reference(
         self, outputs: Sequence[str], references: References, threads: int | None = None
     ) -> Compared | None:
-        """Return outputs compared with each reference once."""
+        """Compare outputs with each reference once."""
         if self.definition != "paper":
             return None
         from trubleu.metrics.chosen_references import ComparedNgrams
@@ -240,27 +240,27 @@ class DeltaBleu(WeightedNgrams, Bleu):
         return ComparedNgrams.of(self.matching, outputs, references, self.policy.rated(references), threads)
 
     def without_weights(self) -> str:
-        """Say what the metric is if all weights are 1."""
+        """Return which metric this is equal to if all weights are 1."""
         return "BLEU"
 
     def parts(self, counts: Counts) -> BleuParts:
-        """Return scores with their precisions and brevity penalties."""
+        """Return scores with precisions and brevity penalties."""
         scaled = self.definition == "paper"
         matches = settle_negative(counts, self.negative, self.negative_floor, scaled)
         counts = counts._replace(matches=matches)
         return bleu(counts, self.smoothing, self.smoothing_value, self.effective_order, scaled)
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return how a number is made."""
+        """Return the signature."""
         negative = self.negative if self.negative != "floor" else f"floor[{number_text(self.negative_floor)}]"
         return super().signature(references).extended(neg=negative)
 
 
 def settle_negative(counts: Counts, negative: str, floor: float, scaled: bool) -> NDArray[np.float64]:
-    """Return the matches with sums below 0 put right."""
-    # 0.1 + 0.2 - 0.3 is 5e-17: such a sum is no match, or smoothing would pass it by and its logarithm ruin the score.
+    """Return the matches with negative sums replaced."""
+    # 0.1 + 0.2 - 0.3 is 5e-17: such a sum is no match, but smoothing would ignore it and its logarithm ruin the score.
     matches = np.where(np.abs(counts.matches) <= ROUNDING * counts.totals, 0.0, counts.matches)
-    # On paper never more than the total; sums of weights may be, by their last bits.
+    # At most the total in theory; rounding may exceed it in the last bits.
     counts = counts._replace(matches=np.minimum(matches, counts.totals))
     if negative == "error" and np.any(counts.matches < 0):
         below = np.argwhere(counts.matches < 0)[0]
@@ -269,7 +269,7 @@ def settle_negative(counts: Counts, negative: str, floor: float, scaled: bool) -
             "because more bad references were matched than good ones; use negative=clamp to count that as 0"
         )
     if negative == "floor":
-        # Like other constants, fork2019 takes it as it is; otherwise it cannot be worth more than a perfect match.
+        # fork2019 does not scale constants; otherwise the floor cannot be worth more than a perfect match.
         least = np.minimum(floor * counts.mean_best_weight(), counts.totals) if scaled else floor
         return np.where(counts.matches < 0, least, counts.matches)
     return np.maximum(counts.matches, 0.0)

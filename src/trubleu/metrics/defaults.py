@@ -1,18 +1,18 @@
-"""Which metrics are taken where nobody names one; light, so that ``--help`` can say so."""
+"""Default metrics of each command; without heavy imports, so ``--help`` can show them."""
 
 from __future__ import annotations
 
 from typing import Final, NamedTuple
 
 DEFAULT_METRIC: Final = "trubleu"
-"""What `trubleu.corpus_score` and the integrations take."""
+"""Default of `trubleu.corpus_score` and the integrations."""
 
 WITHOUT_VECTORS: Final = "bleu-4"
-"""What to use where the ready vectors are not installed."""
+"""Alternative if the ready-made vectors are not installed."""
 
 
 class Defaults(NamedTuple):
-    """The metrics of a command.
+    """The default metrics of a command.
 
     Attributes
     ----------
@@ -35,16 +35,16 @@ DEFAULTS: Final[dict[str, Defaults]] = {
     "explain": Defaults((DEFAULT_METRIC,), (DEFAULT_METRIC,)),
     "judge ratings": Defaults(_JUDGED, (*_JUDGED, "dbleu-2")),
     "judge pairs": Defaults(_JUDGED, (*_JUDGED, "dbleu-2")),
-    # BLEU-4 is a score of whole systems; at the level of segments sBLEU-4 stands for it.
+    # BLEU-4 is a corpus-level score; sBLEU-4 stands for it at the segment level.
     "judge wmt": Defaults(
         (*_JUDGED, "sbleu-4[variant=sacrebleu]"), (*_JUDGED, "sbleu-4[variant=sacrebleu]", "dbleu-2")
     ),
 }
-"""What each command takes if no metric is named with ``-m``."""
+"""Default metrics by command, used without ``-m``."""
 
 
 def default_metrics(command: str, *, weighted: bool) -> tuple[str, ...]:
-    """Return the metrics that a command takes if none is named.
+    """Return the default metrics of a command.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def default_metrics(command: str, *, weighted: bool) -> tuple[str, ...]:
 
 
 def default_text(command: str) -> str:
-    """Return the metrics of a command in words, for its help.
+    """Describe the default metrics of a command, for its help.
 
     Examples
     --------

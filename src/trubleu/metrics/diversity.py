@@ -1,4 +1,4 @@
-"""How diverse the outputs of a system are: distinct n-grams (Li et al. 2016) and self-BLEU (Zhu et al. 2018)."""
+"""Diversity of a system's outputs: distinct n-grams (Li et al. 2016) and self-BLEU (Zhu et al. 2018)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class _Diversity(Metric):
-    """Outputs compared with each other: what a row holds depends on all outputs, and on no reference."""
+    """Base of metrics that compare outputs with each other; statistics depend on all outputs, not on references."""
 
     uses_weights: ClassVar[bool] = False
     among_outputs: ClassVar[bool] = True
@@ -44,11 +44,11 @@ class _Diversity(Metric):
 
     @property
     def learns(self) -> bool:
-        """Whether the row of a segment depends on other segments: on their outputs."""
+        """Always true: the statistics of a segment depend on the other outputs."""
         return True
 
     def learned(self, references: References | PreparedReferences) -> Metric:  # noqa: ARG002
-        """Refuse: there is nothing to learn from references, and a part of the outputs has another diversity."""
+        """Raise an error: references teach nothing, and a part of the outputs has another diversity."""
         raise UsageError(
             f"{self.name} compares the outputs of a system with each other, so it can only score all of them at once; "
             "leave it out"
@@ -64,11 +64,11 @@ class _Diversity(Metric):
         return kernels.WordTexts(lines, options, 0, len(lines), None, resolve_threads(threads, len(lines)))
 
     def with_order(self, order: int) -> Self:
-        """Return the same metric for n-grams of another length."""
+        """Return the same metric for another n-gram length."""
         return copy_of_order(self, order)
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the first column over the second, in percent, for each row of summed statistics; 0 over nothing."""
+        """Return the first column over the second, in percent, per row of summed statistics; 0 for an empty sum."""
         check_width(statistics, 2, self.name)
         sums, counts = statistics[..., 0], statistics[..., 1]
         scores: NDArray[np.float64] = 100 * np.divide(sums, counts, out=np.zeros_like(sums), where=counts != 0)
@@ -76,11 +76,11 @@ class _Diversity(Metric):
 
 
 class Distinct(_Diversity):
-    """distinct-N: how many of the n-grams of all outputs are different ones, in percent.
+    """distinct-N: the percentage of distinct n-grams among all n-grams of the outputs.
 
-    References play no part. An n-gram that all outputs together have k times adds 1/k wherever it stands, so rows sum
-    up to the number of different n-grams. Intervals and tests draw rows with what these n-grams are worth among all
-    outputs: they say how much the number depends on single outputs, not what fewer outputs would have.
+    References are ignored. An n-gram that occurs k times in all outputs adds 1/k at each occurrence, so rows sum up to
+    the number of distinct n-grams. Intervals and tests resample these rows: they show how much the score depends on
+    single outputs, not the score of fewer outputs.
 
     Parameters
     ----------
@@ -109,14 +109,14 @@ class Distinct(_Diversity):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
-        """Return what the n-grams of each output add to the different ones of all outputs, and how many there are."""
+        """Return the contribution of each output to the number of distinct n-grams, and its number of n-grams."""
         rows = kernels.distinct_ngrams(self._words(outputs, references, threads), self.order)
         if progress:
             progress(len(rows))
         return rows
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return how a number is made."""
+        """Return the signature."""
         return make_signature(
             self.name,
             nrefs=None if references is None else "0",
@@ -126,9 +126,9 @@ class Distinct(_Diversity):
 
 
 class SelfBleu(_Diversity):
-    """self-BLEU: the mean BLEU of each output with all other outputs as its references; lower is more diverse.
+    """self-BLEU: the mean BLEU of each output against all other outputs; lower is more diverse.
 
-    References play no part. Intervals and tests draw outputs with their scores among all outputs.
+    References are ignored. Intervals and tests resample outputs with their scores among all outputs.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ class SelfBleu(_Diversity):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
-        """Return the BLEU of each output on 0 to 1 with all others as its references, and 1."""
+        """Return the BLEU of each output against all others, on 0 to 1, and 1."""
         counts = kernels.self_matches(self._words(outputs, references, threads), self.order)
         parts = bleu(Counts.of(counts, self.order), self.smoothing, self.smoothing_value, effective_order=True)
         if progress:
@@ -180,7 +180,7 @@ class SelfBleu(_Diversity):
         return np.stack([parts.score / 100, np.ones(len(counts))], axis=1)
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return how a number is made."""
+        """Return the signature."""
         return make_signature(
             self.name,
             nrefs=None if references is None else "0",

@@ -1,4 +1,4 @@
-"""iBLEU (Sun & Zhou 2012): close to the references, but not to the source."""
+"""iBLEU (Sun & Zhou 2012): rewards similarity to the references and penalises similarity to the source."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class IBleuResult(Result):
-    """An iBLEU score with what it is made of.
+    """An iBLEU score with its components.
 
     Attributes
     ----------
@@ -40,13 +40,13 @@ class IBleuResult(Result):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class IBleu(BleuOptions):
-    """Corpus-level iBLEU for paraphrases and responses: BLEU with the references, less BLEU with the source.
+    """Corpus-level iBLEU for paraphrases and responses: BLEU against the references minus BLEU against the source.
 
-    The score is α · BLEU(output, references) − (1 − α) · BLEU(output, source), so that repeating the source does not
-    pay. With α = 0.9 it lies between −10 and 90.
+    The score is α · BLEU(output, references) − (1 − α) · BLEU(output, source), so repeating the source does not pay.
+    With α = 0.9 it ranges from −10 to 90.
 
-    The source of a segment is its message: what JSON lines have as ``message``, or what `References.with_messages`
-    is given.
+    The source of a segment is its message: the field ``message`` in JSON Lines, or the argument of
+    `References.with_messages`.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class IBleu(BleuOptions):
     alpha: float = 0.9
 
     def __post_init__(self) -> None:
-        """Check the options."""
+        """Validate the options."""
         super().__post_init__()
         self.bleu = Bleu(**{option.name: getattr(self, option.name) for option in fields(BleuOptions)})
         self.alpha = check_share("alpha", self.alpha)
@@ -84,11 +84,11 @@ class IBleu(BleuOptions):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
-        """Return BLEU's statistics with the references, and beside them those with the source."""
+        """Return BLEU's statistics against the references, followed by those against the source."""
         references = as_references(references, outputs)
         whole = references.references if isinstance(references, PreparedReferences) else references
         source = whole.messages_as_references()
-        # The source is one text per segment: what there is to wait for is the references.
+        # The source is one text per segment; the references take the time.
         return np.hstack(
             [
                 self.bleu.statistics(outputs, references, threads=threads, progress=progress),
@@ -97,7 +97,7 @@ class IBleu(BleuOptions):
         )
 
     def with_order(self, order: int) -> Self:
-        """Return the same metric for n-grams of up to another length."""
+        """Return the same metric for another maximum n-gram length."""
         other = super().with_order(order)
         other.bleu = self.bleu.with_order(order)
         return other
@@ -108,7 +108,7 @@ class IBleu(BleuOptions):
         return self.alpha * bleu - (1.0 - self.alpha) * source_bleu
 
     def parts(self, statistics: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return BLEU with the references and BLEU with the source for each row of summed statistics."""
+        """Return BLEU against the references and against the source per row of summed statistics."""
         with_references, with_source = np.split(statistics, 2, axis=-1)
         return self.bleu.score(with_references), self.bleu.score(with_source)
 
@@ -131,5 +131,5 @@ class IBleu(BleuOptions):
         )
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return how a number is made."""
+        """Return the signature."""
         return Signature(self.name, self.bleu.signature(references).pairs).extended(alpha=self.alpha)

@@ -1,4 +1,4 @@
-"""LeBLEU (Virpioja & Grönroos 2015): BLEU in which an n-gram may match another one that is spelt nearly like it."""
+"""LeBLEU (Virpioja & Grönroos 2015): BLEU with fuzzy matches by spelling."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ if TYPE_CHECKING:
     from trubleu.text.tokenizers import Spec
 
 SLICE: Final = 256
-"""Segments between two reports of progress; long ones take long."""
+"""Segments per progress report; long ones take long."""
 
 
 MOST_PAIRS: Final = 2**27
-"""Pairs of words of an output and a reference: half a minute."""
+"""Maximum word pairs of an output and a reference: half a minute."""
 
 
 class LeBleu(Metric):
-    """Corpus-level LeBLEU: fuzzy matches between n-grams by the edit distance of their letters.
+    """Corpus-level LeBLEU: fuzzy n-gram matches by character edit distance.
 
-    For languages in which one word has many forms or is written together here and apart there. The similarity of two
-    n-grams is 1 - d / l, where d is the Levenshtein distance of their words joined by spaces and l the length of the
-    longer one; below the threshold it is 0. An n-gram of the output earns its similarity to the most similar one among
-    the references' n-grams of any length up to twice the order. The score is the mean over orders of what n-grams earn
-    on average, times BLEU's brevity penalty with lengths in letters.
+    Suited to languages with rich inflection or compounding. The similarity of two n-grams is 1 - d / l, where d is the
+    Levenshtein distance of their words joined by spaces and l the length of the longer one; below the threshold it is
+    0. An n-gram of the output earns its similarity to the most similar n-gram of the references, of any length up to
+    twice the order. The score is the mean over orders of the mean earnings of n-grams, times BLEU's brevity penalty
+    with lengths in characters.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class LeBleu(Metric):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
-        """Return letters of output and reference, what n-grams earn by order and n-grams by order."""
+        """Return the characters of output and reference, and earnings and n-grams by order."""
         texts, segments = compared_texts(outputs, references)
         warn_of_unsplit(texts, self.tokenizer)
         threads = resolve_threads(threads, len(texts) + segments.count, worth=SLICE)
@@ -97,10 +97,10 @@ class LeBleu(Metric):
         return rows_by_slice(len(texts), options.columns, rows_of, progress, SLICE)
 
     def _check_lengths(self, outputs: Sequence[str], references: References) -> None:
-        """Refuse texts that would take minutes."""
+        """Raise an error for texts that would take minutes."""
         longest = max(map(len, references.texts), default=0)
         for segment, output in enumerate(outputs):
-            if len(output) * longest <= MOST_PAIRS:  # every word has a character
+            if len(output) * longest <= MOST_PAIRS:  # every word has at least one character
                 continue
             words = len(self.tokenizer.tokens(output, self.lowercase))
             texts = references.texts[slice(*references.offsets[segment : segment + 2])]
@@ -112,7 +112,7 @@ class LeBleu(Metric):
                 )
 
     def with_order(self, order: int) -> Self:
-        """Return the same metric for n-grams of up to another length."""
+        """Return the same metric for another maximum n-gram length."""
         return copy_of_order(self, order)
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -128,7 +128,7 @@ class LeBleu(Metric):
         return scores
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return how a number is made."""
+        """Return the signature."""
         return make_signature(
             self.name,
             nrefs=reference_number(references),

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 Credit = Literal["counts", "products", "fork2019"]
 
 KEPT_BYTES: Final = 1 << 28
-"""How much of references is kept prepared for other systems; what is beyond it is prepared again for each."""
+"""Size limit of the cache of prepared references; beyond it, they are prepared again for each system."""
 
 
 class _Ordered(Protocol):
@@ -54,7 +54,7 @@ OrderedMetric = TypeVar("OrderedMetric", bound=_Ordered)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matching:
-    """What is counted and how: everything that decides a row of n-gram statistics.
+    """The options that determine a row of n-gram statistics.
 
     The columns are hypothesis length, reference length, matches of order 1 to N, then (for weighted credit) totals
     multiplied by the segment's best weight, and last the totals themselves.
@@ -77,9 +77,9 @@ class Matching:
         *,
         again: bool = False,
     ) -> NDArray[np.float64]:
-        """Return a row of statistics for each segment, from prepared references where there are such.
+        """Return a row of statistics per segment, from prepared references if there are any.
 
-        Nothing is said about outputs that are compared again, with other references.
+        Does not warn about outputs that are compared again, with other references.
         """
         prepared: PreparedReferences | None = None
         if isinstance(references, PreparedReferences):
@@ -109,7 +109,7 @@ class Matching:
 
 
 def copy_of_order(metric: OrderedMetric, order: int) -> OrderedMetric:
-    """Return a copy of a metric with another order, in its name too."""
+    """Return a copy of a metric with another order, also in its name."""
     other = copy(metric)
     other.order = check_order(order)
     other.name = f"{metric.name.rpartition('-')[0]}-{order}"
@@ -118,7 +118,7 @@ def copy_of_order(metric: OrderedMetric, order: int) -> OrderedMetric:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class NgramMetric(Metric):
-    """A metric whose statistics come from n-grams that outputs and references share.
+    """A metric with statistics of the n-grams that outputs and references share.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class NgramMetric(Metric):
     reference_length: str = "closest"
 
     def __post_init__(self) -> None:
-        """Check the options."""
+        """Validate the options."""
         self.name = f"{self.family}-{check_order(self.order)}"
         self.matching = Matching(
             tokenizer=tokenizer(self.tokenize),
@@ -153,7 +153,7 @@ class NgramMetric(Metric):
         )
 
     def with_order(self, order: int) -> Self:
-        """Return the same metric for n-grams of up to another length."""
+        """Return the same metric for another maximum n-gram length."""
         other = copy_of_order(self, order)
         other.matching = replace(self.matching, order=order)
         return other
@@ -166,7 +166,7 @@ def rows_by_slice(
     progress: Progress | None,
     size: int | None = None,
 ) -> NDArray[np.float64]:
-    """Return a row for each segment; between two slices Ctrl-C is heard and progress is told."""
+    """Return a row per segment, computed in slices; Ctrl-C and progress are handled between two slices."""
     rows, size = np.empty((count, columns)), size or SLICE
     for first in range(0, count, size):
         last = min(first + size, count)
@@ -177,7 +177,7 @@ def rows_by_slice(
 
 
 def compared_texts(outputs: Sequence[str], references: AnyReferences) -> tuple[tuple[str, ...], References]:
-    """Return checked outputs and their references, for metrics that compare the texts themselves."""
+    """Return validated outputs and references, for metrics that compare texts."""
     segments = whole_references(as_references(references, outputs))
     warn_of_empty(segments)
     texts = tuple(outputs)
@@ -186,8 +186,8 @@ def compared_texts(outputs: Sequence[str], references: AnyReferences) -> tuple[t
 
 
 def check_texts(outputs: tuple[object, ...]) -> None:
-    """Refuse outputs that are not strings."""
-    if kernels.all_strings(outputs):  # at C speed; which one it is takes a loop
+    """Raise an error for outputs that are not strings."""
+    if kernels.all_strings(outputs):  # at C speed; finding the bad one takes a loop
         return
     for number, text in enumerate(outputs, 1):
         if not isinstance(text, str):
@@ -196,16 +196,16 @@ def check_texts(outputs: tuple[object, ...]) -> None:
 
 
 def warn_of_empty(references: References) -> None:
-    """Say it if some references are empty: they count, as texts of length 0."""
+    """Warn if some references are empty; they count as texts of length 0."""
     if empty := references.empty_count():
         what = f"empty references in {references.source}, each counted as a reference of length 0"
         warnings.warn(CountedWarning(what, empty), stacklevel=2)
 
 
 def warn_of_unsplit(outputs: Sequence[str], tokenizer: Tokenizer) -> None:
-    """Say it if a tokenizer leaves text unsplit because its script has no spaces between words."""
+    """Warn if a tokenizer leaves text unsplit because its script has no spaces between words."""
     if many_unsplit(outputs, tokenizer):
-        # Without a number, so that it is the same sentence for all parts of a large corpus.
+        # Without a count, so the text is the same for all parts of a large corpus.
         what = (
             f"the tokenizer {tokenizer.name} does not split Chinese, Japanese, Thai, Lao, Khmer or Burmese, so that "
             "clauses and sentences of many outputs are one token each; take the tokenizer words or char, or zh for "
@@ -215,13 +215,13 @@ def warn_of_unsplit(outputs: Sequence[str], tokenizer: Tokenizer) -> None:
 
 
 def check_width(statistics: NDArray[np.float64], columns: int, name: str) -> None:
-    """Refuse statistics that are not those of a metric."""
+    """Raise an error for statistics of another metric."""
     if statistics.ndim == 0 or statistics.shape[-1] != columns:
         raise DataError(f"an array of shape {statistics.shape} holds no statistics of {name}")
 
 
 class ReferenceWords:
-    """References as numbers of words, which outputs share, for metrics that compare words.
+    """References as word numbers, shared with outputs, for metrics that compare words.
 
     Parameters
     ----------
@@ -242,12 +242,12 @@ class ReferenceWords:
 
     @classmethod
     def of(cls, references: References, tokenizer: Tokenizer, lowercase: bool, threads: int) -> ReferenceWords:
-        """Return the words of references, which are kept with them."""
+        """Return the words of references, cached with them."""
         key = (cls, tokenizer, lowercase)
         return references.remembered(key, lambda: cls(references, tokenizer, lowercase, threads))
 
     def outputs(self, lines: tuple[str, ...], first: int, last: int, threads: int) -> kernels.WordTexts:
-        """Return some outputs, as kernels take them, as numbers of words."""
+        """Return a range of outputs as word numbers for kernels."""
         return kernels.WordTexts(lines, self._options, first, last, self.texts, threads)
 
     def stems(self, stemming: Stemming | None, outputs: kernels.WordTexts | None = None) -> tuple[str, ...] | None:
@@ -261,14 +261,14 @@ class ReferenceWords:
 
 
 class Stemming(Protocol):
-    """From words to their stems; see `trubleu.metrics.meteor.lexicon.Stemmer`."""
+    """Maps words to stems; see `trubleu.metrics.meteor.lexicon.Stemmer`."""
 
     def stems(self, words: list[str]) -> list[str]:
         """Return the stems of several words."""
 
 
 class _Prepared(Protocol):
-    """References as a kernel compares them."""
+    """References prepared for a kernel."""
 
     @property
     def memory(self) -> int: ...
@@ -278,7 +278,7 @@ PreparedPart = TypeVar("PreparedPart", bound=_Prepared)
 
 
 def kept_part(references: References, key: Hashable, first: int, prepare: Callable[[], PreparedPart]) -> PreparedPart:
-    """Return what was prepared of the segments from the first one on, or prepare it now; keep it if there is room."""
+    """Return the prepared segments from ``first`` on, preparing them if needed; cached within the size limit."""
     kept: dict[int, PreparedPart] = references.remembered(key, dict)
     part = kept.get(first)
     if part is None:

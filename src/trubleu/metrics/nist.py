@@ -1,4 +1,4 @@
-"""NIST (Doddington 2002): n-grams that tell much count more."""
+"""NIST (Doddington 2002): n-gram matches weighted by information."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from trubleu.text.tokenizers import Spec
 
 _BETA: Final = math.log(0.5) / math.log(1.5) ** 2
-"""Outputs of two thirds of the references' length score half."""
+"""Outputs with two thirds of the references' length get a penalty of one half."""
 
 
 class Nist(WeightedNgramMetric):
-    """Corpus-level NIST: matches count by how much the last word of an n-gram says after the words before it.
+    """Corpus-level NIST: matches are weighted by the information of the last word given the words before it.
 
-    What an n-gram tells is log₂ of how often all but its last word occurs in the references of the corpus over how
-    often the whole does. Matches are clipped as in BLEU. The score is the sum over orders of what matches tell per
-    n-gram of the outputs, times a brevity penalty; it has no upper end.
+    The information of an n-gram is log₂ of the count of the n-gram without its last word over the count of the whole,
+    both in the references of the corpus. Matches are clipped as in BLEU. The score is the sum over orders of the
+    information of matches per n-gram of the outputs, times a brevity penalty; it has no upper bound.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Nist(WeightedNgramMetric):
 
     @property
     def columns(self) -> int:
-        """Lengths of hypothesis and references (their average), what matches tell and n-grams by order."""
+        """Lengths of hypothesis and references (mean), and information of matches and n-grams by order."""
         return 2 + 2 * self.order
 
     def _rows(self, part: Part) -> NDArray[np.float64]:
@@ -79,13 +79,13 @@ class Nist(WeightedNgramMetric):
         length, reference_length = statistics[..., 0], statistics[..., 1]
         earned, totals = np.split(statistics[..., 2:], 2, axis=-1)
         ratio = np.divide(length, reference_length, out=np.ones(length.shape), where=reference_length > 0)
-        # An output without words has earned nothing, whatever its penalty.
+        # An output without words has no matches, whatever its penalty.
         penalty = np.exp(_BETA * np.log(np.clip(ratio, np.finfo(np.float64).tiny, 1.0)) ** 2)
         score: NDArray[np.float64] = penalty * (earned / np.maximum(totals, 1.0)).sum(axis=-1)
         return score
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return how a number is made."""
+        """Return the signature."""
         return make_signature(
             self.name,
             nrefs=reference_number(references),

@@ -1,4 +1,4 @@
-"""Metrics by name: ``bleu``, ``dbleu-2[tokenize=chat]``, ``package.module:Class``; what each is for and needs."""
+"""Metrics by name: ``bleu``, ``dbleu-2[tokenize=chat]``, ``package.module:Class``; the purpose and needs of each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Entry(NamedTuple):
-    """Where a metric is, and what it is for.
+    """The location of a metric, and its description.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ ALIASES: Final = {
     "sacrebleu": "bleu",
     "selfbleu": "self-bleu",
 }
-"""Other names that people know metrics by."""
+"""Alternative names of metrics."""
 
 OTHER_OPTIONS: Final = {
     "smooth_method": "smoothing",
@@ -125,9 +125,9 @@ OTHER_OPTIONS: Final = {
     "lower": "lowercase",
     "use_effective_order": "effective_order",
 }
-"""What options are called in sacreBLEU and elsewhere."""
+"""Names of options in sacreBLEU and elsewhere."""
 
-# Some names have hyphens; what else looks like a name is read as one, to be told that there is no such metric.
+# Some names contain hyphens; an unknown name must also match, to report that there is no such metric.
 _NAMES: Final = "|".join(re.escape(name) for name in sorted([*ENTRIES, *ALIASES], key=len, reverse=True))
 _SPEC: Final = re.compile(
     rf"(?P<name>{_NAMES}|[a-z]+(?:2vec)?\+*)(?:-(?P<order>-?\d+)|(?P<glued>\d+))?(?:\[(?P<options>.*)\])?", re.DOTALL
@@ -142,7 +142,7 @@ def names() -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class MetricSpec:
-    """A metric as it was written: what makes it and with which options.
+    """A parsed metric name: its factory and options.
 
     Attributes
     ----------
@@ -159,11 +159,11 @@ class MetricSpec:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def accepts(self, option: str) -> bool:
-        """Return whether the metric has this option and it was not written in brackets."""
+        """Return whether the metric has this option and it was not given in brackets."""
         return option in _options_of(self.factory) and option not in self.options
 
     def build(self, **options: Any) -> Metric:
-        """Make the metric, with more options."""
+        """Create the metric, with additional options."""
         known = _options_of(self.factory)
         for option in options:
             if option in self.options:
@@ -180,7 +180,7 @@ class MetricSpec:
                 raise
             other = f"use {WITHOUT_VECTORS}, which needs no vectors (on the command line: -m {WITHOUT_VECTORS})"
             raise MissingExtraError(f"{error}, or {other}") from error
-        except TypeError as error:  # such as an argument that it cannot do without
+        except TypeError as error:  # such as a missing argument
             raise UsageError(f"{self.text} is not a metric, or needs more options: {error}") from error
         if not isinstance(built, Metric):
             raise UsageError(f"{self.text} is not a metric; name a class that is derived from trubleu.Metric")
@@ -188,7 +188,7 @@ class MetricSpec:
 
 
 def is_metric(text: str) -> bool:
-    """Return whether this is the name of one of our metrics, with an order, options or neither.
+    """Return whether this is the name of a built-in metric, with or without order and options.
 
     Examples
     --------
@@ -201,7 +201,7 @@ def is_metric(text: str) -> bool:
 
 
 def metric(spec: str | Metric, **options: Any) -> Metric:
-    """Make a metric from its name and options.
+    """Create a metric from its name and options.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ def metric(spec: str | Metric, **options: Any) -> Metric:
 
 
 def parse(text: str) -> MetricSpec:
-    """Read what people write for a metric."""
+    """Parse a metric name."""
     if own := _OWN.fullmatch(text):
         return MetricSpec(text, _load(text, own["module"], own["name"]), _read_options(text, own["options"], {}))
     head, bracket, rest = text.partition("[")
@@ -255,7 +255,7 @@ def parse(text: str) -> MetricSpec:
 
 
 def _load(text: str, module: str, name: str) -> Callable[..., Metric]:
-    """Import somebody's own metric; as with ``python -m``, modules in the current folder are found."""
+    """Import a user-defined metric; as with ``python -m``, modules in the current folder are found."""
     sys.path.insert(0, "")
     try:
         found = getattr(importlib.import_module(module), name)
@@ -273,7 +273,7 @@ def _load(text: str, module: str, name: str) -> Callable[..., Metric]:
 def _options_of(factory: Callable[..., Metric]) -> dict[str, inspect.Parameter]:
     try:
         return dict(inspect.signature(factory).parameters)
-    except ValueError:  # classes written in C need not say what they take
+    except ValueError:  # classes written in C may have no signature
         return {}
 
 
@@ -292,7 +292,7 @@ def _read_options(text: str, written: str | None, known: Mapping[str, inspect.Pa
 
 
 def _read_value(text: str, name: str, value: str, parameter: inspect.Parameter | None) -> object:
-    """Turn a written value into what the option is annotated with; options of other people's metrics are guessed."""
+    """Convert a value to the option's annotated type; without annotation, guess it."""
     annotation = str(parameter.annotation) if parameter is not None else ""
     lowered = value.lower()
     if lowered in ("true", "yes", "false", "no") and (not annotation or "bool" in annotation):
@@ -313,7 +313,7 @@ def _read_value(text: str, name: str, value: str, parameter: inspect.Parameter |
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricDescription:
-    """A metric as people choose it.
+    """Description of a metric for users.
 
     Attributes
     ----------
@@ -341,7 +341,7 @@ class MetricDescription:
 
 
 def describe(*names: str) -> tuple[MetricDescription, ...]:
-    """Return what metrics are for and what they need: some by their names, or all.
+    """Describe metrics and their requirements: some by name, or all.
 
     Parameters
     ----------
@@ -391,5 +391,5 @@ def _described(name: str) -> MetricDescription:
 
 
 def metrics_by_name(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Metric]:
-    """Make metrics from what they are called and the options of each; workers elsewhere do so, too."""
+    """Create metrics from names and options; also used on workers."""
     return {text: parse(text).build(**given) for text, given in settings.items()}

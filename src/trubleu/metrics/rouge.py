@@ -1,4 +1,4 @@
-"""ROUGE (Lin 2004) as the package rouge-score computes it: n-grams, longest common subsequences, summaries."""
+"""ROUGE (Lin 2004), equal to the package rouge-score: n-grams, longest common subsequences, summaries."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COLUMNS: Final = 4
 
 
 class _Rouge(Metric):
-    """What all kinds share: the mean over segments of the F-score with the best reference."""
+    """Base of all ROUGE variants: the mean over segments of the F-score with the best reference."""
 
     uses_weights: ClassVar[bool] = False
     order: int = 1
@@ -46,7 +46,7 @@ class _Rouge(Metric):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
-        """Return precision, recall and F-score with the best reference, and 1."""
+        """Return precision, recall and F-score against the best reference, and 1."""
         texts, segments = compared_texts(outputs, references)
         threads = resolve_threads(threads, len(texts) + segments.count)
 
@@ -84,17 +84,17 @@ class _Rouge(Metric):
         )
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return how a number is made."""
+        """Return the signature."""
         return make_signature(
             self.name, nrefs=reference_number(references), stem="porter-nltk" if self.stem else "none"
         )
 
 
 class Rouge(_Rouge):
-    """ROUGE-N: n-grams that output and reference share.
+    """ROUGE-N: n-gram overlap of output and reference.
 
-    Texts are lower-cased; words are runs of letters a to z and digits. Of several references the one with the best
-    F-score counts.
+    Texts are lower-cased; words are runs of the letters a to z and digits. With several references, the best F-score
+    counts.
 
     Parameters
     ----------
@@ -117,12 +117,12 @@ class Rouge(_Rouge):
         self.stem = check_flag("stem", stem)
 
     def with_order(self, order: int) -> Self:
-        """Return the same metric for n-grams of another length."""
+        """Return the same metric for another n-gram length."""
         return copy_of_order(self, order)
 
 
 class RougeL(_Rouge):
-    """ROUGE-L: the longest words in common in the same order, with others in between.
+    """ROUGE-L: the longest common subsequence of words.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ class RougeL(_Rouge):
 
 
 class RougeLsum(_Rouge):
-    """ROUGE-Lsum: each sentence of a reference compared with all of the output; a line is a sentence.
+    """ROUGE-Lsum: each sentence of a reference is compared with the whole output; each line is a sentence.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""sBLEU and its ΔBLEU form: the mean over segments of a sentence-level score."""
+"""sBLEU and sentence-level ΔBLEU: the mean over segments of a sentence-level score."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ VARIANTS: Final = ("lin-och", "nakov", "nakov-all", "sacrebleu")
 class SentenceBleu(NgramMetric):
     """Sentence-level BLEU, averaged over segments.
 
-    An order for which the hypothesis has no n-grams is left out, so that smoothing cannot make it a perfect one.
+    An order for which the hypothesis has no n-grams is left out, so smoothing cannot make it perfect.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class SentenceBleu(NgramMetric):
     variant: str = "lin-och"
 
     def __post_init__(self) -> None:
-        """Check the options."""
+        """Validate the options."""
         super().__post_init__()
         check_choice("variant", self.variant, VARIANTS)
 
@@ -64,7 +64,7 @@ class SentenceBleu(NgramMetric):
         return np.stack([self.parts(Counts.of(rows, self.order)).score, np.ones(len(rows))], axis=1)
 
     def parts(self, counts: Counts) -> BleuParts:
-        """Return the score of each row of counts, with its precisions and brevity penalty."""
+        """Return the score of each row of counts, with precisions and brevity penalty."""
         if self.variant == "sacrebleu":
             return bleu(counts, "exp", None, effective_order=True)
         first_smoothed = 0 if self.variant == "nakov-all" else 1
@@ -76,7 +76,7 @@ class SentenceBleu(NgramMetric):
         return np.divide(sums, counts, out=np.zeros_like(sums), where=counts != 0)
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return how a number is made."""
+        """Return the signature."""
         return make_signature(
             self.name,
             nrefs=reference_number(references),
@@ -91,7 +91,7 @@ class SentenceBleu(NgramMetric):
 class SentenceDeltaBleu(WeightedNgrams, SentenceBleu):
     """Sentence-level ΔBLEU, averaged over segments.
 
-    A sentence whose matches of an order sum to less than 0 counts 0 matches of that order.
+    If the matches of an order in a sentence sum to less than 0, they count as 0.
 
     Parameters
     ----------
@@ -128,12 +128,12 @@ class SentenceDeltaBleu(WeightedNgrams, SentenceBleu):
         return rows
 
     def parts(self, counts: Counts) -> BleuParts:
-        """Return the score of each row of counts, with its precisions and brevity penalty."""
-        if self.definition == "fork2019":  # smoothing constants as they are: no best weight to multiply them by
+        """Return the score of each row of counts, with precisions and brevity penalty."""
+        if self.definition == "fork2019":  # smoothing constants are not multiplied by a best weight
             counts = counts._replace(plain_totals=counts.totals)
         matches = settle_negative(counts, "clamp", 0.0, scaled=True)
         return super().parts(counts._replace(matches=matches))
 
     def without_weights(self) -> str:
-        """Say what the metric is if all weights are 1."""
+        """Return which metric this is equal to if all weights are 1."""
         return "sBLEU"

@@ -1,4 +1,4 @@
-"""TER (Snover et al. 2006), with the edits and shifts that sacreBLEU finds."""
+"""TER (Snover et al. 2006), with the same edits and shifts as sacreBLEU."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
     from trubleu.data import References
 
 SLICE: Final = 64
-"""Segments between two reports of progress; a few milliseconds each where texts are long."""
+"""Segments per progress report; long texts take a few milliseconds each."""
 
 MOST_WORDS: Final = 250_000
-"""Words of a text: a tenth of a second and 100 MB, seconds where many words must be shifted."""
+"""Maximum words per text: a tenth of a second and 100 MB, or seconds if many words must be shifted."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TerResult(Result):
-    """TER with what it is made of.
+    """TER with its components.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class TerResult(Result):
 
 
 class Ter(Metric):
-    """TER (Snover et al. 2006): edits and shifts for each word of the reference; lower is better.
+    """TER (Snover et al. 2006): edits and shifts per word of the reference; lower is better.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class Ter(Metric):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
-        """Return edits and the length of the references for each segment."""
+        """Return edits and reference lengths per segment."""
         texts, segments = compared_texts(outputs, references)
         threads = resolve_threads(threads, len(texts) + segments.count, worth=SLICE)
         lowercase = not self.case_sensitive
@@ -108,7 +108,7 @@ class Ter(Metric):
         return rows_by_slice(len(texts), 2, rows_of, progress, SLICE)
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return TER in percent for each row of summed statistics: 100 for words against an empty reference."""
+        """Return TER in percent per row of summed statistics: 100 for words against an empty reference."""
         edits, length = statistics[..., 0], statistics[..., 1]
         without_reference = np.where(edits > 0, 1.0, 0.0)
         return 100 * np.divide(edits, length, out=without_reference, where=length > 0)
@@ -126,7 +126,7 @@ class Ter(Metric):
         )
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return how a number is made."""
+        """Return the signature."""
         return make_signature(
             self.name,
             nrefs=reference_number(references),
@@ -139,7 +139,7 @@ class Ter(Metric):
 
 @cache
 def _tokenizers(normalized: bool, no_punct: bool, asian_support: bool) -> tuple[Tokenizer, Tokenizer]:
-    """Return how outputs and how references become words; without an option at white space.
+    """Return the tokenizers for outputs and references; without options, split on white space.
 
     sacreBLEU normalises references twice, which splits some of them further: ``..5`` becomes ``. .5``, then ``. . 5``.
     """
@@ -152,7 +152,7 @@ def _tokenizers(normalized: bool, no_punct: bool, asian_support: bool) -> tuple[
 
 
 def _check_lengths(outputs: NDArray[np.int64], lengths: NDArray[np.int64], references: References) -> None:
-    """Refuse texts that would take minutes."""
+    """Raise an error for texts that would take minutes."""
     owners = np.repeat(np.arange(len(outputs)), np.diff(references.offsets))
     for kind, counts, rows in (("an output", outputs, None), ("a reference", lengths, owners)):
         if counts.max(initial=0) > MOST_WORDS:

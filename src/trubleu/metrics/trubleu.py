@@ -1,4 +1,6 @@
-"""trubleu: the metric to recommend. Near misses, recall, characters and rated references in one number."""
+"""trubleu, the recommended metric: partial credit for near misses, recall, characters and rated references in one
+score.
+"""
 
 from __future__ import annotations
 
@@ -45,22 +47,22 @@ if TYPE_CHECKING:
     from trubleu.vectors import AnySource
 
 ORDER: Final = 3
-"""The longest n-grams if nothing else is said; the metric's name then has no number."""
+"""Default maximum n-gram length; the metric's name then has no number."""
 
 IMPORTANCES: Final = ("vector", "corpus", "none")
 
 CHARACTERS: Final = 6
-"""The longest runs of characters that are compared."""
+"""Maximum length of character n-grams."""
 
 SLICE_TEXTS: Final = 1 << 15
-"""Texts whose words are looked up together: the more, the fewer words are looked up again."""
+"""Texts whose words are looked up together; larger slices repeat fewer lookups."""
 
 MOST_PAIRS: Final = 2**32
-"""Pairs of words of an output and a reference that can be compared in reasonable time."""
+"""Maximum word pairs of an output and a reference, for a reasonable running time."""
 
 
 class AlignedNgrams(NamedTuple):
-    """An n-gram of an output and the n-gram of a reference that it was aligned with.
+    """An n-gram of an output, and the n-gram of a reference aligned with it.
 
     Attributes
     ----------
@@ -85,7 +87,7 @@ class AlignedNgrams(NamedTuple):
 
 
 class ComparedReference(NamedTuple):
-    """One reference beside an output.
+    """Comparison of an output with one reference.
 
     Attributes
     ----------
@@ -103,7 +105,7 @@ class ComparedReference(NamedTuple):
 
 
 class SegmentParts(NamedTuple):
-    """How a segment got its score: ``100 * earned * (1 - cut)``.
+    """The components of a segment's score: ``100 * earned * (1 - cut)``.
 
     Attributes
     ----------
@@ -132,16 +134,17 @@ class SegmentParts(NamedTuple):
 
 
 class TruBleu(LearningMetric):
-    """The mean over segments of how near an output is to its good references, less what it shares with bad ones.
+    """The mean over segments of the similarity to good references, reduced by the similarity to bad ones.
 
-    An output and a reference are compared by their words, pairs of words and triples of words. Equal n-grams are
-    matched first, then the most similar ones are aligned, each once; two n-grams are compared word by word, by the
-    cosines of word vectors. Words weigh as much as their vectors are long, which is more for rare, telling words. Each
-    order gives an F value of weighted precision and recall, characters give one more (chrF), and their geometric mean
-    is how similar the two texts are.
+    An output and a reference are compared by their words, bigrams and trigrams. Equal n-grams are matched first, then
+    the most similar ones are aligned, each once; two n-grams are compared word by word, by the cosines of word vectors.
+    A word's weight is the length of its vector, which is larger for rare, informative words. Each order gives an F
+    value of weighted precision and recall, characters give one more (chrF), and their geometric mean is the similarity
+    of the two texts.
 
-    With several references, half of a score is the nearest good one and half the weighted mean of all good ones. An
-    output that is nearer to a reference with a negative weight than to any good one loses a share of it.
+    With several references, half of the score comes from the most similar good one and half from the weighted mean of
+    all good ones. An output that is closer to a reference with a negative weight than to any good one loses a share of
+    its score.
 
     Parameters
     ----------
@@ -215,16 +218,16 @@ class TruBleu(LearningMetric):
 
     @property
     def learned_orders(self) -> int:
-        """The longest n-grams that are learned: words."""
+        """Maximum length of the n-grams that are learned: words."""
         return 1
 
     @property
     def learns(self) -> bool:
-        """Whether words are weighed by the references that outputs are scored against."""
+        """Whether words are weighted by the references that outputs are scored against."""
         return self.importance == "corpus" and super().learns
 
     def with_order(self, order: int) -> Self:
-        """Return the same metric for n-grams of up to another length."""
+        """Return the same metric for another maximum n-gram length."""
         other = copy(self)
         other.order = check_order(order)
         other._name_order()  # noqa: SLF001 - it is one of us
@@ -246,7 +249,7 @@ class TruBleu(LearningMetric):
         check_texts(texts)
         warn_of_empty(whole)
         warn_of_unsplit(texts, self.tokenizer)
-        # The same sentences for every system, so that who tells them can tell them once.
+        # The same text for every system, so the warning can be shown once.
         warn_of_texts(self._vectors.source, self.tokenizer.name, self.lowercase)
         threads = resolve_threads(threads, len(texts) + whole.count, WORTH_THREADS)
         scores = np.empty(len(texts))
@@ -273,7 +276,7 @@ class TruBleu(LearningMetric):
     def by_reference(
         self, outputs: Sequence[str], references: References, threads: int | None = None
     ) -> Compared | None:
-        """Return outputs compared with each reference once."""
+        """Compare outputs with each reference once."""
         if self.learns:
             return None
         texts = tuple(outputs)
@@ -288,7 +291,7 @@ class TruBleu(LearningMetric):
         return _Compared(references, weights, np.concatenate(found))
 
     def parts(self, output: str, references: References | PreparedReferences, segment: int = 0) -> SegmentParts:
-        """Return how one output gets its score against the references of a segment.
+        """Return the components of one output's score against the references of a segment.
 
         Parameters
         ----------
@@ -340,18 +343,18 @@ class TruBleu(LearningMetric):
         return mean
 
     def skipped(self, references: References | PreparedReferences) -> NDArray[np.int64]:
-        """Return the segments that have no reference of positive weight."""
+        """Return the segments without a reference of positive weight."""
         return self.policy.weights(references)[1]
 
     def reading(self, nrefs: str | None) -> str | None:
-        """Return what 100 means."""
+        """Explain the meaning of 100."""
         parts = "near misses earn partial credit (see trubleu explain)"
         if nrefs == "1":
             return f"100 means equality with the reference; {parts}"
         return f"{parts}; with several references, 100 needs equality with all good ones, so use it to compare systems"
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return how a number is made."""
+        """Return the signature."""
         return make_signature(
             self.name,
             nrefs=reference_number(references),
@@ -370,7 +373,7 @@ class TruBleu(LearningMetric):
     def _parts(
         self, texts: tuple[str, ...], references: References, weights: NDArray[np.float64], threads: int
     ) -> Iterator[_Part]:
-        """Cut a corpus into parts whose words are looked up together."""
+        """Split a corpus into parts whose words are looked up together."""
         lines, native, lowercase = kernel_texts(texts, self.tokenizer, self.lowercase)
         reference_lines = references.kernel_texts(self.tokenizer, self.lowercase)[0]
         _check_lengths(lines, reference_lines, references)
@@ -394,7 +397,7 @@ class TruBleu(LearningMetric):
     def _looked_up(
         self, part: _Part, known: NgramCounts | None
     ) -> tuple[tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.uint32]], NDArray[np.float64] | None]:
-        """Return the vectors of a part's words, and what they weigh unless that is the lengths of these vectors."""
+        """Return the vectors of a part's words, and their weights unless these are the lengths of the vectors."""
         rows = self._vectors.word_rows(part.reference_words, part.segments.new_words())
         if self.importance == "vector":
             return rows, None
@@ -408,7 +411,7 @@ class TruBleu(LearningMetric):
         return self._known(references)
 
     def _characters(self, references: References, first: int, last: int, threads: int) -> kernels.ChrfReferences:
-        """Return the characters of the references of some segments, counted once for all systems."""
+        """Return the character n-grams of the references of some segments, counted once for all systems."""
         square = self.beta * self.beta
         options = kernels.ChrfOptions(CHARACTERS, 0, square, 1 + square, self.lowercase, False, False)
         prepare = partial(kernels.ChrfReferences, references.texts, references.offsets, options, first, last, threads)
@@ -425,14 +428,14 @@ class TruBleu(LearningMetric):
 
 
 class _Compared(NamedTuple):
-    """How similar outputs are to each of their references."""
+    """Similarities of outputs to each of their references."""
 
     references: References
     weights: NDArray[np.float64]
     similarities: NDArray[np.float64]
 
     def rows(self, chosen: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return the scores against a choice of the references, and 1; 0 and 0 if none of them is good."""
+        """Return the scores against the chosen references, and 1; 0 and 0 if none of them is good."""
         offsets, similar = self.references.offsets, self.similarities
         merged = _merged(self.references, np.where(chosen, self.weights, -np.inf))
         weights = np.where(np.isfinite(merged), merged, 0.0)
@@ -457,7 +460,7 @@ class _Compared(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """Some segments as the kernel takes them."""
+    """A range of segments as kernel input."""
 
     first: int
     last: int
@@ -472,7 +475,7 @@ class _Part(NamedTuple):
 
 
 class _ReferenceWords:
-    """The references of some segments as numbers of words, and these words."""
+    """The references of some segments as word numbers, and the words."""
 
     def __init__(self, lines: tuple[str, ...], options: kernels.Options, offsets: NDArray[np.int64]) -> None:
         texts = kernels.WordTexts(lines, options, int(offsets[0]), int(offsets[-1]))
@@ -488,7 +491,7 @@ def _checked_number(name: str, value: object, what: str, fits: Callable[[float],
 
 
 def _merged(references: References, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return weights in which references that repeat a text count once, with the largest weight; NaN for the others."""
+    """Return weights in which repeated texts count once, with the largest weight; NaN for the repetitions."""
     first = references.remembered("first of equal texts", lambda: _first_of_equal_texts(references))
     if first is None:
         return weights
@@ -512,10 +515,10 @@ def _first_of_equal_texts(references: References) -> NDArray[np.int64] | None:
 
 
 def _check_lengths(outputs: Sequence[str], lines: Sequence[str], references: References) -> None:
-    """Refuse texts that are so long that comparing all their words would take hours."""
+    """Raise an error for texts so long that comparing all their words would take hours."""
     most = math.isqrt(MOST_PAIRS)
     if max(map(len, outputs), default=0) <= most:
-        return  # however long the references are, there are no more words
+        return  # the references cannot have more words
     for segment, output in enumerate(outputs):
         if len(output) <= most:
             continue
@@ -530,7 +533,7 @@ def _check_lengths(outputs: Sequence[str], lines: Sequence[str], references: Ref
 
 
 def _text_weights(tokens: Sequence[str], weight_of: Mapping[str, float]) -> tuple[float, ...]:
-    """Return what the tokens of a text weigh: one that has no weight of its own weighs the mean of the others."""
+    """Return the weights of the tokens of a text; a token without one gets the mean of the others."""
     own = [weight_of[token] for token in tokens]
     known = [weight for weight in own if not math.isnan(weight)]
     mean = sum(known) / len(known) if known else 1.0

@@ -1,4 +1,4 @@
-"""Mining: the responses that other people gave, found in a corpus of conversations."""
+"""Mining: find candidate references, the responses of other people, in a corpus of conversations."""
 
 from __future__ import annotations
 

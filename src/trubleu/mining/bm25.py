@@ -1,4 +1,4 @@
-"""BM25: how well a bag of words fits a query, in three variants."""
+"""BM25 in three variants."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 VARIANTS: Final = ("lucene", "robertson", "atire")
-"""What variants are called."""
+"""Names of the variants."""
 
 LARGEST_K1: Final = 1e6
-"""More than anybody needs: from a few thousand on, a word simply counts as often as it comes."""
+"""From a few thousand on, a word simply counts as often as it occurs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bm25:
-    """A variant of BM25 and its two numbers.
+    """A BM25 variant and its parameters.
 
-    A word of the query is worth (how often the query has it) · idf · ``scale`` · tf / (tf + ``norm``), where tf says
-    how often the document has it. No idf is negative.
+    A query word contributes qf · idf · ``scale`` · tf / (tf + ``norm``), where qf and tf are its counts in the query
+    and the document. No idf is negative.
 
     Attributes
     ----------
@@ -65,16 +65,16 @@ class Bm25:
 
     @property
     def scale(self) -> float:
-        """What every word's worth is multiplied by."""
+        """Factor of every word's contribution."""
         return self.k1 + 1.0 if self.variant == "atire" else 1.0
 
     def idf(self, frequencies: NDArray[np.integer] | list[int], documents: int) -> NDArray[np.float64]:
-        """Return how much words count that so many of the documents have; 0 for words that none has."""
+        """Return the idf of words by document frequency; 0 for words in no document."""
         # Not NumPy's logarithm, whose last bit depends on the CPU.
         return np.array([self._idf(int(frequency), documents) for frequency in frequencies], np.float64)
 
     def norm(self, lengths: NDArray[np.integer] | list[int], mean: float) -> NDArray[np.float64]:
-        """Return what stands in the denominator besides tf, for documents of so many words."""
+        """Return the length normalisation added to tf in the denominator."""
         relative = self.b * np.asarray(lengths, np.float64)
         return self.k1 * ((1.0 - self.b) + (relative / mean if mean > 0 else np.zeros_like(relative)))
 

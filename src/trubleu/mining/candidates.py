@@ -1,4 +1,4 @@
-"""Candidate references for seeds: what was mined and which words made its score, what is added, and how it was made."""
+"""Candidate references for seeds: mined responses with the words that made their scores, additions, and a signature."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Contributions: TypeAlias = "tuple[tuple[str, float], ...]"
 
 @dataclass(frozen=True, slots=True)
 class MatchedWords:
-    """The words that a seed and a candidate share, each with its contribution to BM25, the largest first.
+    """The words that a seed and a candidate share, each with its contribution to BM25, largest first.
 
     Attributes
     ----------
@@ -60,10 +60,10 @@ class MatchedWords:
 
 
 class Explainer:
-    """Takes scores apart into words.
+    """Breaks scores down by word.
 
-    The kernel that searches is not asked: words are counted in the texts, and only what the whole corpus decides, how
-    many triples hold a word and how long texts are on average, comes from the index.
+    It does not use the search kernel: words are counted in the texts, and only the document frequencies and mean
+    lengths of the whole corpus come from the index.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Explainer:
         self._query: dict[Field, tuple[str, dict[str, tuple[int, float]]]] = {}
 
     def words(self, message: str, response: str | None, found_message: str, found_response: str) -> MatchedWords:
-        """Return what each word contributed to a candidate's scores.
+        """Return the contribution of each word to a candidate's scores.
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class Explainer:
         )
 
     def known(self, message: str) -> bool:
-        """Return whether a word of a message is in some message of the index."""
+        """Return whether any word of a message occurs in a message of the index."""
         words = list(self._counts(message))
         return bool(words) and bool(self._frequencies("message", words).any())
 
@@ -120,7 +120,7 @@ class Explainer:
         return tuple(sorted(((word, each) for word, each in found.items() if each > 0), key=lambda one: -one[1]))
 
     def _weights(self, field: Field, query: str) -> dict[str, tuple[int, float]]:
-        """Return how often each word of a query occurs in it, and its idf; those of the last query are kept."""
+        """Return the count and idf of each word of a query; cached for the last query."""
         kept = self._query.get(field)
         if kept is not None and kept[0] == query:
             return kept[1]
@@ -131,7 +131,7 @@ class Explainer:
         return weights
 
     def _frequencies(self, field: Field, words: list[str]) -> NDArray[np.int64]:
-        """Return in how many messages or responses of the whole corpus each word occurs."""
+        """Return the document frequency of each word in the messages or responses of the whole corpus."""
         row = FIELDS.index(field)
         if all(word in self._known for word in words):
             return np.array([self._known[word][row] for word in words], np.int64)
@@ -149,8 +149,7 @@ _HEX_DIGITS: Final = 12
 def reference_ids(candidates: Sequence[Candidate]) -> list[str]:
     """Return an id for each candidate of a seed: the beginning of a checksum of its text.
 
-    A text keeps its id however often candidates are mined, whichever rank or origin it gets, so that what people said
-    of it can be joined to it again.
+    A text keeps its id across mining runs, whatever its rank or origin, so ratings can be joined to it again.
 
     Examples
     --------
@@ -161,14 +160,14 @@ def reference_ids(candidates: Sequence[Candidate]) -> list[str]:
     ids: list[str] = []
     for each in candidates:
         name = "r-" + hashlib.sha256(each.text.encode("utf-8", "surrogatepass")).hexdigest()[:_HEX_DIGITS]
-        # Two texts with the same beginning are next to impossible, two equal ids would be a broken file.
+        # A collision is next to impossible, but two equal ids would break the file.
         again = ids.count(name)
         ids.append(f"{name}-{again + 1}" if again else name)
     return ids
 
 
 def _record(found: SeedCandidates, signature: str) -> dict[str, Any]:
-    """Return what a line of JSON holds."""
+    """Return the JSON object for a line."""
     items = []
     for name, each in zip(reference_ids(found.candidates), found.candidates, strict=True):
         item: dict[str, Any] = {
@@ -202,7 +201,7 @@ def _scores(candidate: Candidate) -> dict[str, float | None] | None:
 
 
 def _nested_frame(candidates: Candidates) -> pl.DataFrame:
-    """Make a frame with one row per seed and the fields of JSON lines."""
+    """Return a frame with one row per seed and the fields of the JSON Lines format."""
     polars = polars_module()
     long = candidates.to_frame()
     scores = polars.struct(
@@ -218,7 +217,7 @@ def _nested_frame(candidates: Candidates) -> pl.DataFrame:
         fields.append(polars.when(polars.col("message_words").is_not_null()).then(words).alias("words"))
     counts = [len(each.candidates) for each in candidates]
     owners = polars.Series([row for row, count in enumerate(counts) for _ in range(count)], dtype=polars.Int64)
-    # Every seed has a candidate, its own response, so grouping gives a row for each of them, in their order.
+    # Every seed has a candidate, its own response, so grouping gives one row per seed, in order.
     items = long.select(polars.struct(fields).alias("references"), owners.alias("owner"))
     references = items.group_by("owner", maintain_order=True).agg("references").get_column("references")
     heads = {
@@ -235,7 +234,7 @@ def _nested_frame(candidates: Candidates) -> pl.DataFrame:
 
 
 def _rows(found: SeedCandidates) -> Iterator[dict[str, Any]]:
-    """Yield what a frame holds of each candidate of a seed."""
+    """Yield one record per candidate of a seed."""
     seed = {"id": found.seed.id, "context": list(found.seed.context), "message": found.seed.message}
     names = ("text", "origin", "source", "source_message", "rank", "score", "message_score", "response_score")
     for name, each in zip(reference_ids(found.candidates), found.candidates, strict=True):
@@ -247,7 +246,7 @@ def _rows(found: SeedCandidates) -> Iterator[dict[str, Any]]:
 
 
 def check_seeds_storable(seeds: Sequence[Triple]) -> None:
-    """Refuse seeds that neither a frame nor a Parquet file can hold.
+    """Raise an error for seeds that neither a frame nor a Parquet file can hold.
 
     Raises
     ------
@@ -268,7 +267,7 @@ def _check_storable(candidates: Candidates) -> None:
 
 
 def seed_source(seeds: Corpus, *, columns: str | None = None, skip_bad: bool = False) -> TripleSource:
-    """Return where seeds come from; files must exist, but nothing of them is read yet."""
+    """Return the source of seeds; files must exist, but are not read yet."""
     if isinstance(seeds, Iterable) and not isinstance(seeds, str):
         given: list[Any] = list(seeds)
         if not given or not all(isinstance(each, str | os.PathLike) for each in given):
@@ -286,7 +285,7 @@ def seed_triples(source: TripleSource) -> list[Triple]:
         If there are none, a field is missing or wrong, or two have the same id.
     """
     triples = distinct_triples(source, noun="seed")
-    warn_of_skipped(source, stacklevel=4)  # who calls `Index.candidates`
+    warn_of_skipped(source, stacklevel=4)  # the caller of `Index.candidates`
     if not triples:
         where = ", ".join(source.files) or "the list"
         raise DataError(f"there are no seeds in {where}; give at least one triple")
@@ -294,11 +293,11 @@ def seed_triples(source: TripleSource) -> list[Triple]:
 
 
 MOST_MISSES: Final = 65_536
-"""So many rows in a row without a new response, and no more are drawn: then nearly all responses are equal."""
+"""Stop drawing after this many rows without a new response: nearly all responses are equal then."""
 
 
 def random_rows(rows: int, generator: np.random.Generator) -> Iterator[int]:
-    """Yield all rows, each once, in an order as likely as any other; memory grows with how many are taken.
+    """Yield all rows in uniformly random order; memory grows with the number taken.
 
     Examples
     --------
@@ -306,7 +305,7 @@ def random_rows(rows: int, generator: np.random.Generator) -> Iterator[int]:
     >>> sorted(random_rows(5, np.random.default_rng(1)))
     [0, 1, 2, 3, 4]
     """
-    moved: dict[int, int] = {}  # a list of all rows is shuffled, of which only what has changed is there
+    moved: dict[int, int] = {}  # sparse Fisher–Yates shuffle: holds only the changed positions
     for place in range(rows):
         other = int(generator.integers(place, rows))
         row = moved.get(other, other)
@@ -323,7 +322,7 @@ EPSILON: Final = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A response that may become a reference once people have rated it.
+    """A response that may become a reference once it was rated.
 
     Attributes
     ----------
@@ -422,11 +421,11 @@ class Candidates(Sequence[SeedCandidates]):
         return self.seeds[index]
 
     def to_frame(self) -> pl.DataFrame:
-        """Return a Polars frame with one row a candidate, which `References.from_frame` takes.
+        """Return a Polars frame with one row per candidate, which `References.from_frame` accepts.
 
         Its columns are ``id``, ``context`` and ``message`` of the seed, ``reference`` (the candidate's own id),
         ``text``, ``weight`` (null: not rated yet), ``origin``, ``source``, ``source_message``, ``rank``, ``score``,
-        ``message_score``, ``response_score``, and, if words were asked for, ``message_words`` and ``response_words``.
+        ``message_score``, ``response_score``, and, if words were requested, ``message_words`` and ``response_words``.
 
         Raises
         ------
@@ -450,7 +449,7 @@ class Candidates(Sequence[SeedCandidates]):
         return frame
 
     def write(self, path: PathLike) -> None:
-        """Write a file of references that are not rated yet; it appears whole or not at all.
+        """Write a file of unrated references, atomically.
 
         Parameters
         ----------
@@ -475,7 +474,7 @@ class Candidates(Sequence[SeedCandidates]):
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """How candidates are ranked: how many are kept, α, ε and the variant of BM25; checked."""
+    """Validated ranking options: how many candidates to keep, α, ε and the BM25 variant."""
 
     top: int
     alpha: float
@@ -488,7 +487,7 @@ class Ranking:
             raise UsageError("with alpha=0 and epsilon=0 every score is 0; raise one of them")
 
     def signature(self, index: Index, **pairs: object) -> Signature:
-        """Return how candidates of an index were ranked."""
+        """Return the signature of candidates from an index."""
         made = make_signature(
             "mine",
             alpha=float(self.alpha),
@@ -505,7 +504,7 @@ class Ranking:
 def mined_candidates(
     found: Sequence[FoundTriple], message: str, response: str | None, explainer: Explainer | None
 ) -> tuple[Candidate, ...]:
-    """Return what a search found for a message as candidates."""
+    """Return the search results for a message as candidates."""
     return tuple(
         Candidate(
             text=each.response,
@@ -525,7 +524,7 @@ def mined_candidates(
 def with_additions(
     index: Index, seed: Triple, mined: Sequence[Candidate], random: int, generator: np.random.Generator
 ) -> tuple[Candidate, ...]:
-    """Add the seed's response, its message and random responses, unless their text is there already."""
+    """Add the seed's response, its message and random responses, unless their text is already there."""
     found = [Candidate(text=seed.response, origin="seed"), *mined]
     there = {folded(each.text) for each in found}
     if (parrot := folded(seed.message)) not in there:
@@ -553,7 +552,7 @@ def warn_of_few(
     random: int,
     frequencies: Mapping[str, tuple[int, int]],
 ) -> None:
-    """Say for which seeds there is nothing, and for how many there is less than was asked for."""
+    """Warn about seeds without candidates, and with fewer than requested."""
     unknown = [each.seed for each in made if not each.mined]
     if unknown:
         weights = Explainer(index, ranking.bm25, frequencies)

@@ -1,4 +1,4 @@
-"""An index of triples on disk: built once, opened at once however large it is, added to without building it again."""
+"""An index of triples on disk: memory-mapped, fast to open at any size, extensible without rebuilding."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Index:
-    r"""A corpus of triples that can be searched: a folder of shards, mapped into memory.
+    r"""A searchable corpus of triples: a folder of memory-mapped shards.
 
-    Make one with `Index.build` or `Index.open`.
+    Create one with `Index.build` or `Index.open`.
 
     Attributes
     ----------
@@ -150,7 +150,7 @@ class Index:
 
     @classmethod
     def open(cls, path: PathLike) -> Index:
-        """Open an index. Only headers are read; everything else is compared with its checksum when it is first used.
+        """Open an index. Only headers are read; checksums are verified on first use.
 
         Raises
         ------
@@ -162,7 +162,7 @@ class Index:
         manifest = Manifest.read(folder)
         shards = ShardsOnDemand(folder, manifest.shards)
         if not is_remote(folder):
-            for _ in shards:  # which looks at their headers
+            for _ in shards:  # reads their headers
                 pass
         return cls(folder, manifest, shards)
 
@@ -177,7 +177,7 @@ class Index:
         engine: Engine | None = None,
         progress: Callable[[int], object] | None = None,
     ) -> Index:
-        """Add triples to the index; what is there stays as it is, and whoever has it open sees no change.
+        """Add triples to the index; existing shards stay unchanged, and processes that have it open see no change.
 
         Parameters
         ----------
@@ -212,7 +212,7 @@ class Index:
 
     @property
     def path(self) -> Path:
-        """The folder, if it is one of this machine; see ``place``."""
+        """The folder, if it is local; see ``place``."""
         return Path(self.place)
 
     @property
@@ -232,22 +232,22 @@ class Index:
 
     @property
     def message_words(self) -> int:
-        """How many words all messages have."""
+        """Total number of words in all messages."""
         return sum(shard.message_words for shard in self.manifest.shards)
 
     @property
     def response_words(self) -> int:
-        """How many words all responses have."""
+        """Total number of words in all responses."""
         return sum(shard.response_words for shard in self.manifest.shards)
 
     @property
     def content(self) -> str:
-        """Sixteen hexadecimal digits that differ if a triple or their order does, but not by where shards are cut."""
+        """Sixteen hexadecimal digits that identify the triples and their order, independent of shard boundaries."""
         return combined(shard.info for shard in self.manifest.shards)
 
     @property
     def signature(self) -> tuple[tuple[str, str], ...]:
-        """What results depend on, to be part of their signature."""
+        """Properties that results depend on, for their signature."""
         return (
             ("tok", self.manifest.options.tokenizer),
             ("case", "lc" if self.lowercase else "mixed"),
@@ -257,7 +257,7 @@ class Index:
         )
 
     def triple(self, row: int) -> tuple[str, str, str]:
-        """Return the id, the message and the response of a triple.
+        """Return the id, message and response of a triple.
 
         Parameters
         ----------
@@ -277,7 +277,7 @@ class Index:
         return shard.id(inner), shard.message(inner), shard.response(inner)
 
     def check(self, progress: Callable[[int], object] | None = None) -> None:
-        """Compare every byte of the index with its checksum.
+        """Verify the checksums of the whole index.
 
         Parameters
         ----------
@@ -315,11 +315,11 @@ class Index:
         cache: Cache | None = None,
         progress: Callable[[int], object] | None = None,
     ) -> Candidates:
-        """Mine candidate references: for each seed the responses that fit best, its own one, and its message.
+        """Mine candidate references: for each seed the best matching responses, its own response, and its message.
 
         A triple of the corpus scores d(m̃, m) · (α · d(r̃, r) + (1 − α) · ε), where d is BM25 between its message or
-        response and the seed's. Responses that equal the seed's, or a better candidate's, but for case and white space
-        are left out.
+        response and the seed's. Responses that equal the seed's, or a better candidate's, ignoring case and white
+        space, are left out.
 
         Parameters
         ----------
@@ -410,7 +410,7 @@ class Index:
         explain: bool = False,
         threads: int | None = None,
     ) -> tuple[Candidate, ...]:
-        """Look for what would be mined for a message and a response, the best first.
+        """Return the candidates that would be mined for a message and a response, best first.
 
         Parameters
         ----------
@@ -441,7 +441,7 @@ class Index:
         """
         ranking = Ranking(top, alpha, epsilon, Bm25(variant, k1, b))
         if response is None:
-            # With α = 0 and ε = 1 the second factor is 1: a score is that of the message, and none is lost.
+            # With α = 0 and ε = 1 the second factor is 1, so the score is that of the message alone.
             ranking = Ranking(top, 0.0, 1.0, ranking.bm25)
         found = find(self, [message], [response], ranking, Where(threads=threads))
         explainer = Explainer(self, ranking.bm25, found.frequencies) if explain else None

@@ -1,8 +1,8 @@
-"""Building an index and adding to one, part by part, resumable after a kill at any moment.
+"""Build an index or add to one, part by part; resumable after a kill at any moment.
 
-The corpus is cut into parts, an engine makes shards of them, and when all are there the manifest lists them. Where the
-corpus is cut and what a shard holds follows from the files and options alone: whoever makes them, in which order and
-after how many interruptions, the index has the same bytes.
+The corpus is split into parts, an engine builds shards from them, and finally the manifest lists all shards. The split
+and the content of each shard depend on the files and options alone, so the index is bit-identical for any number of
+workers, any order and any number of interruptions.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ KIND: Final = SealedKind(what="a journal of indexing", version=3, remedy="begin 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Journal:
-    """What a build or an addition is made of. What of it is finished, records of shards say.
+    """The inputs and options of a build or an addition; finished work is recorded by the shard records.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class Journal:
     sources: tuple[str, ...]
 
     def write(self, folder: PathLike, key: bytes) -> None:
-        """Write it in place of the one before.
+        """Write the journal, replacing the previous one.
 
         Raises
         ------
@@ -131,7 +131,7 @@ class Journal:
         return journal
 
     def check_same(self, now: Journal, way_out: str) -> None:
-        """Refuse to go on with other options or other files.
+        """Raise an error when resuming with other options or files.
 
         Parameters
         ----------
@@ -165,7 +165,7 @@ def _options(journal: Journal) -> dict[str, Any]:
 
 
 def _typed(name: str, value: Any) -> str:
-    """Say with which option, as it is typed, the work began or goes on."""
+    """Format an option as typed on the command line, for messages."""
     if name == "lowercase":
         return f"{'without' if value else 'with'} --keep-case"
     option = "--tokenize" if name == "tokenizer" else f"--{name.replace('_', '-')}"
@@ -174,11 +174,11 @@ def _typed(name: str, value: Any) -> str:
     return f"with {counted(len(value), 'word')} in {option}" if name == "stop_words" else f"with {option} {value}"
 
 
-_TEMPORARY: Final = re.compile(r"\.trubleu-[0-9a-f]{16}\.tmp")  # as `atomic_writer` names what is not whole yet
+_TEMPORARY: Final = re.compile(r"\.trubleu-[0-9a-f]{16}\.tmp")  # the temporary names of `atomic_writer`
 
 
 def make_folder(path: str) -> bool:
-    """Make a folder unless it is there, and return whether it was made.
+    """Create a folder if needed, and return whether it was created.
 
     Raises
     ------
@@ -199,7 +199,7 @@ def make_folder(path: str) -> bool:
 
 
 def check_outside(path: str, corpus: object) -> None:
-    """Refuse an index inside a folder that it is made from, where its own files would be taken for the corpus.
+    """Raise an error for an index inside its own corpus folder, where its files would be read as input.
 
     Raises
     ------
@@ -224,7 +224,7 @@ def _lies_in(path: str, folder: str) -> bool:
 
 
 def check_ours(path: str) -> None:
-    """Refuse a folder that holds anything else than what an earlier attempt left there.
+    """Raise an error for a folder that holds anything other than an earlier attempt.
 
     Raises
     ------
@@ -236,7 +236,7 @@ def check_ours(path: str) -> None:
 
 
 def remove_leftovers(path: str, listed: Collection[str], *, finished: bool = False) -> None:
-    """Remove files that never became whole, shards that are not listed, and records of what is finished.
+    """Remove temporary files, unlisted shards, and the records of finished work.
 
     Parameters
     ----------
@@ -250,22 +250,22 @@ def remove_leftovers(path: str, listed: Collection[str], *, finished: bool = Fal
     for name in _names(path):
         ours = RECORD_NAME.fullmatch(name) or (SHARD_NAME.fullmatch(name) and name not in listed)
         if _TEMPORARY.fullmatch(name) or (ours and not finished):
-            with suppress(OSError):  # what stays does no harm
+            with suppress(OSError):  # leftovers do no harm
                 paths.remove(paths.joined(path, name))
 
 
 def remove_all(path: str, *, made: bool) -> None:
-    """Remove what a build left that came to nothing, and the folder too if the build had made it."""
+    """Remove the files of a failed build, and the folder if the build created it."""
     remove_leftovers(path, ())
     paths.remove(paths.joined(path, JOURNAL))
     if made and not paths.is_remote(path):
         Path(path, LOCK).unlink(missing_ok=True)
-        with suppress(OSError):  # somebody else has put something there
+        with suppress(OSError):  # the folder holds other files
             Path(path).rmdir()
 
 
 def finished_triples(path: str, key: bytes) -> int:
-    """Return how many triples are in shards that were finished before the index is."""
+    """Return the number of triples in finished shards of an unfinished index."""
     found = 0
     for name in _names(path):
         if RECORD_NAME.fullmatch(name):
@@ -275,13 +275,13 @@ def finished_triples(path: str, key: bytes) -> int:
 
 
 def _names(path: str) -> list[str]:
-    """Return what a folder holds; of hidden files at addresses, those that are ours."""
+    """Return the files in a folder; at URLs, hidden files include only ours."""
     try:
         if not paths.is_remote(path):
             return [item.name for item in Path(path).iterdir()]
         names = [file.removeprefix(path.rstrip("/") + "/") for file in paths.files_below(path, hidden=True)]
         return [name for name in names if _TEMPORARY.fullmatch(name) or not name.startswith((".", "_"))]
-    except FileNotFoundError:  # where there are no folders, one is there as soon as a file is
+    except FileNotFoundError:  # on object stores, a folder exists only once it holds a file
         return []
 
 
@@ -291,21 +291,21 @@ def _is_ours(name: str) -> bool:
 
 
 LOOKING: Final = 16
-"""To look at files takes about this part of the time that it takes to index them."""
+"""Surveying a file takes about this fraction (1/16) of the time of indexing it."""
 
 SHOWN: Final = 5
-"""How many parts that were left out a warning names."""
+"""Skipped parts named in a warning."""
 
 
 def are_files(source: TripleSource) -> TypeGuard[TripleFiles]:
-    """Return whether a source can be read again, in pieces and by others; triples from Python and pipes cannot."""
+    """Return whether a source can be read again, in pieces and by workers; Python iterables and pipes cannot."""
     return isinstance(source, TripleFiles) and source.total is not None
 
 
 class _Spread:
-    """Lets an engine make shards of files.
+    """Builds shards of files on an engine.
 
-    What an earlier build finished, by records that the key seals, is not made again.
+    Skips what an earlier build finished, according to records sealed with the key.
     """
 
     def __init__(self, folder: str, source: TripleFiles, options: IndexOptions, reading: Reading, key: bytes) -> None:
@@ -313,7 +313,7 @@ class _Spread:
         self._count = reading.cache.count
         self._source = source
         self._engine = reading.engine
-        self._bad: dict[str, str] = {}  # files that cannot be used, with what is the matter
+        self._bad: dict[str, str] = {}  # unusable files with their errors
         self._told = _Progress(reading.progress, source.total or 0)
         self._maker = ShardMaker(
             folder=absolute(folder),
@@ -325,13 +325,13 @@ class _Spread:
         )
 
     def surveyed(self) -> list[SurveyedFile]:
-        """Look at all files, and return those that can be used."""
+        """Survey all files, and return the usable ones."""
         source = self._source
         sizes = [(file, size or 0) for file, size in zip(source.files, source.sizes, strict=True)]
         todo = stretches(sizes, columns=source.columns, skip_bad=source.skip_bad)
         looks: dict[Stretch, Look] = {}
         bad = self._looked(together(todo), looks)
-        if bad:  # one of several files may be
+        if bad:  # one of several files may be bad
             alone = [Stretches((stretch,)) for stretch in todo if stretch not in looks and str(stretch) not in bad]
             bad |= self._looked(alone, looks) if alone else {}
         files: list[list[Stretch]] = [[] for _ in sizes]
@@ -345,7 +345,7 @@ class _Spread:
         return [SurveyedFile([(stretch, looks[stretch]) for stretch in file]) for file in whole]
 
     def _looked(self, todo: Sequence[Stretches], looks: dict[Stretch, Look]) -> dict[str, str]:
-        """Look at stretches, and return what is the matter with those that cannot be read."""
+        """Survey stretches of files, and return the errors of unreadable ones."""
         try:
             with closing(self._engine.map(look, todo, progress=self._told.looked)) as results:
                 for found, seen in results:
@@ -355,11 +355,11 @@ class _Spread:
         return {}
 
     def made(self, planner: Planner) -> list[Made]:
-        """Make all parts."""
+        """Build the shards of all parts."""
         parts = planner.parts()
         made, error = self._mapped(parts)
         if error is not None and self._source.skip_bad:
-            # What is bad of a part may be one of many files.
+            # In a bad part, only one of many files may be bad.
             again = {part.key: planner.apart(part) for part in parts if part.key not in made and len(part.ranges) > 1}
             if again:
                 parts = [each for part in parts for each in again.get(part.key, [part])]
@@ -374,7 +374,7 @@ class _Spread:
         state = partial(tokenizer_of, self._maker.options)
         mapped = self._engine.map(self._maker, parts, state=state, progress=self._told.finished)
         try:
-            with closing(mapped):  # whatever happens, nobody works on when this is left
+            with closing(mapped):  # stops the workers on any exit
                 for part, (made, reused) in mapped:
                     self._count(reused, len(made))
                     for shard in (each.shard for each in made if each.shard is not None):
@@ -382,12 +382,12 @@ class _Spread:
                     found[part.key] = made
         except BadPartitionsError as error:
             return found, error
-        except UsageError as error:  # what cannot be written
+        except UsageError as error:  # an output that cannot be written
             raise DataError(str(error)) from error
         return found, None
 
     def _leave_out(self, error: BadPartitionsError | None, count: int) -> None:
-        """Say what cannot be used, or that it is left out; of a file with a stretch that cannot be read, all is."""
+        """Raise an error or warn about unusable input; a file with an unreadable stretch is skipped as a whole."""
         parts = {} if error is None else error.partitions
         bad = {**self._bad, **parts}
         if bad and not self._source.skip_bad:
@@ -412,7 +412,7 @@ def _said(bad: dict[str, str]) -> str:
 
 
 class _Progress:
-    """Turns what is told of parts, finished ones and the one that is worked on here, into bytes of the corpus."""
+    """Converts progress reports of parts into bytes of the corpus."""
 
     def __init__(self, progress: Told, total: int) -> None:
         self._progress = progress
@@ -420,22 +420,22 @@ class _Progress:
         self._within = 0
 
     def looked(self, found: Stretches) -> None:
-        """Note that stretches of files were looked at."""
+        """Report that stretches of files were surveyed."""
         self._tell(found.size // LOOKING)
 
     def within(self, size: int) -> None:
-        """Note how many bytes of a part have been read."""
+        """Report how many bytes of the current part have been read."""
         now = size - size // LOOKING
         self._tell(max(0, now - self._within))
         self._within = max(self._within, now)
 
     def finished(self, part: Part) -> None:
-        """Note that a part is finished."""
+        """Report that a part is finished."""
         self.within(part.size)
         self._within = 0
 
     def close(self) -> None:
-        """Note that all is done."""
+        """Report completion."""
         self._tell(self._left)
 
     def _tell(self, more: int) -> None:
@@ -446,15 +446,15 @@ class _Progress:
 
 
 Corpus: TypeAlias = "PathLike | Iterable[PathLike] | Iterable[Triple] | TripleSource"
-"""What people give: files or folders of triples, or triples."""
+"""A corpus as callers pass it: files or folders of triples, or triples."""
 
 PYTHON: Final = "<triples>"
-"""What stands for triples that no file holds."""
+"""Name of the source for triples passed from Python."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """How a corpus is read, by whom, and whether earlier work is continued.
+    """How a corpus is read: format, engine, and whether to resume.
 
     Attributes
     ----------
@@ -481,7 +481,7 @@ class Reading:
 
 
 def corpus_source(corpus: Corpus, *, columns: str | None = None, skip_bad: bool = False) -> TripleSource:
-    """Return where triples come from; files must exist, but nothing of them is read yet.
+    """Return the source of triples; files must exist, but are not read yet.
 
     Raises
     ------
@@ -504,7 +504,7 @@ def corpus_source(corpus: Corpus, *, columns: str | None = None, skip_bad: bool 
 
 
 def build_index(path: str, corpus: Corpus, options: IndexOptions, reading: Reading) -> None:
-    """Build an index in a folder of its own (see `Index.build`)."""
+    """Build an index in its own folder (see `Index.build`)."""
     check_outside(path, corpus)
     reading = replace(reading, resume=reading.resume and not reading.cache.anew)
     source = corpus_source(corpus, columns=reading.columns, skip_bad=reading.skip_bad)
@@ -517,7 +517,7 @@ def build_index(path: str, corpus: Corpus, options: IndexOptions, reading: Readi
         if found is not None and found.base != (manifest.checksum if manifest else ""):
             _finish(path, manifest)
             if reading.resume:
-                return  # all was done but for this
+                return  # only the cleanup was missing
             found = None
         if reading.resume:
             if found is None:
@@ -564,7 +564,7 @@ def add_to_index(path: str, corpus: Corpus, reading: Reading) -> None:
 
 
 def check_there(path: str) -> None:
-    """Refuse a path where there is no finished index.
+    """Raise an error if a path holds no finished index.
 
     Raises
     ------
@@ -590,7 +590,7 @@ def _missing(path: str) -> DataError:
 
 
 def _found(path: str, reading: Reading) -> tuple[Journal | None, Manifest | None]:
-    """Return what is in a folder, from which work that was not finished is removed if all is to be computed anew."""
+    """Return the journal and manifest in a folder; without ``resume``, unfinished work is removed first."""
     manifest = Manifest.read(path) if paths.exists(paths.joined(path, MANIFEST)) else None
     if reading.cache.anew:
         _finish(path, manifest)
@@ -607,13 +607,13 @@ def _journal(base: str, options: IndexOptions, source: TripleSource, reading: Re
 
 
 def _tidy(path: str, manifest: Manifest | None) -> None:
-    """Remove everything that does not belong to the index, the journal last: while it is there, not all is done."""
+    """Remove everything that is not part of the index, the journal last: while it exists, the work is unfinished."""
     remove_leftovers(path, {shard.file for shard in manifest.shards} if manifest else ())
     paths.remove(paths.joined(path, JOURNAL))
 
 
 def _finish(path: str, manifest: Manifest | None) -> None:
-    """Do the last step of a command that was stopped before it."""
+    """Complete a command that was stopped before its last step."""
     try:
         _tidy(path, manifest)
     except OSError as error:
@@ -621,7 +621,7 @@ def _finish(path: str, manifest: Manifest | None) -> None:
 
 
 class _Work:
-    """A build or an addition, from its beginning or from where it was interrupted to its end."""
+    """A build or an addition, started or resumed."""
 
     def __init__(
         self, path: str, journal: Journal, base: Manifest | None, source: TripleSource, reading: Reading
@@ -642,7 +642,7 @@ class _Work:
         return self._reading.cache.key(self._path, resume=self._reading.resume)
 
     def run(self) -> None:
-        """Make shards and, when all are there, the manifest."""
+        """Build the shards and then write the manifest."""
         with self._tidied():
             listed = {shard.file for shard in self._before}
             remove_leftovers(self._path, listed, finished=self._reading.resume)
@@ -656,7 +656,7 @@ class _Work:
                 raise DataError(f"{names} holds no triples{skipped}; give triples with a message and a response")
             manifest = self._manifest(made, bad, empty)
             manifest.write(self._path)
-        with suppress(OSError):  # the index is there; what is left over, whoever writes to it next removes
+        with suppress(OSError):  # the index is complete; the next writer removes leftovers
             _tidy(self._path, manifest)
         if bad:
             what = "rows with a missing or wrong field, skipped"
@@ -666,7 +666,7 @@ class _Work:
             warnings.warn(CountedWarning(what, empty), stacklevel=4)
 
     def _made(self) -> list[Made]:
-        """Make shards, and return what came of the corpus, in its order."""
+        """Build the shards, and return their records in the order of the corpus."""
         first = 1 + max((part_number(shard.file) for shard in self._before), default=-1)
         options, source = self.journal.options, self._source
         if are_files(source):
@@ -684,7 +684,7 @@ class _Work:
             raise DataError(str(error)) from error
 
     def _steps(self, room: Callable[[], int]) -> Iterator[Step]:
-        """Go through a source that can be read only once."""
+        """Read a source that can be read only once."""
         source = self._source
         file, end, bad, empty = -1, 0, 0, 0
         for batch in source.batches(size=room, contexts=False, progress=self._reading.progress):
@@ -711,11 +711,11 @@ class _Work:
 
     @contextmanager
     def _tidied(self) -> Iterator[None]:
-        """Say how to go on where that is possible, and leave nothing behind where it is not."""
+        """On failure, say how to resume if that is possible; otherwise remove everything."""
         try:
             try:
                 yield
-            except OSError as error:  # what cannot be read is said by who reads
+            except OSError as error:  # read errors are reported by the reader
                 raise DataError(f"{self._path} cannot be written: {error.strerror or error}") from error
         except BaseException as error:
             kept = self._kept()
@@ -724,7 +724,7 @@ class _Work:
             if isinstance(error, KeyboardInterrupt):
                 raise KeyboardInterrupt(f"interrupted; continue with --resume, or {self.way_out}") from error
             if isinstance(error, TrubleuError):
-                # Records may be there of what has changed since, or was made in other pieces.
+                # The records may belong to input that has since changed, or was split differently.
                 pieces = isinstance(self._source, TripleFiles) and self._source.skip_bad
                 most = "up to " if self._reading.resume or pieces else ""
                 error.args = (
@@ -734,8 +734,8 @@ class _Work:
             raise
 
     def _kept(self) -> int:
-        """Return how many triples there are to go on with; where there are none, leave nothing behind."""
-        with suppress(OSError):  # a disk or a network may fail still, of which the first error tells
+        """Return the number of triples to resume with; if there are none, remove everything."""
+        with suppress(OSError):  # a disk or network may still be failing; the first error is the one reported
             if kept := finished_triples(self._path, self._key):
                 return kept
             if not self._is_committed():
@@ -743,11 +743,11 @@ class _Work:
         return 0
 
     def _is_committed(self) -> bool:
-        """Return whether the manifest was replaced, however soon after that something failed."""
+        """Return whether the manifest was replaced, even if a later step failed."""
         try:
             there = paths.exists(paths.joined(self._path, MANIFEST))
             checksum = Manifest.read(self._path).checksum if there else ""
-        except DataError:  # what cannot be read is not nothing
+        except DataError:  # unreadable does not mean absent
             return True
         return checksum != (self._base.checksum if self._base else "")
 

@@ -1,7 +1,7 @@
-"""The manifest of an index: its options and shards. It is replaced last, so an index changes at once or not at all.
+"""The manifest of an index: its options and shards. It is replaced last, so an index changes atomically.
 
-It and other small JSON files of an index have a checksum of themselves: each is complete and unaltered, or refused.
-With a key, nobody can make the checksum who does not have it.
+The manifest and other small JSON files of an index contain their own checksum, so incomplete or altered files are
+rejected. With a key, the checksum cannot be forged.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _SEAL_DIGITS: Final = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SealedKind:
-    """A kind of such a file.
+    """A kind of checksummed JSON file.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class SealedKind:
 
 
 def write_sealed(path: PathLike, kind: SealedKind, fields: Mapping[str, Any], key: bytes | None = None) -> str:
-    """Write a file that takes the place of an older one when it is whole, and return its checksum.
+    """Write a checksummed JSON file atomically, and return its checksum.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def write_sealed(path: PathLike, kind: SealedKind, fields: Mapping[str, Any], ke
 
 
 def read_sealed(path: PathLike, kind: SealedKind, key: bytes | None = None) -> tuple[dict[str, Any], str]:
-    """Return a file's fields and its checksum.
+    """Return the fields and the checksum of a file.
 
     Raises
     ------
@@ -116,15 +116,15 @@ def read_sealed(path: PathLike, kind: SealedKind, key: bytes | None = None) -> t
 
 
 def altered(path: PathLike, kind: SealedKind, what: str) -> DataError:
-    """Return the error for contents that nobody wrote this way."""
+    """Return the error for altered contents."""
     return DataError(f"{os.fspath(path)} was altered or damaged ({what}); copy it again, or {kind.remedy}")
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the names in a folder last through a power failure, where the system has a way to ask for it."""
+    """Make the names in a folder survive a power failure, where the operating system supports it."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:  # a folder that may be written but not listed; or a system that opens no folders
+    except OSError:  # no permission to list the folder, or a system that cannot open folders
         return
     try:
         os.fsync(descriptor)
@@ -133,7 +133,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def _zeros(key: bytes | None) -> str:
-    """Return what stands in place of the checksum while it is computed."""
+    """Return the placeholder of the checksum while it is computed."""
     return "0" * (_CHECKSUM_DIGITS if key is None else _SEAL_DIGITS)
 
 
@@ -146,7 +146,7 @@ def _checksum(text: str, key: bytes | None) -> str:
 MANIFEST: Final = "index.json"
 KIND: Final = SealedKind(what="an index of triples", version=1, remedy="remove the folder and index the corpus again")
 SHARD_NAME: Final = re.compile(r"shard-\d{5,}(-\d{2,}-[0-9a-f]{12})?\.tbx")
-"""The names that shards have; a manifest that lists any other is not a manifest of ours."""
+"""Pattern of shard file names; a manifest that lists any other name is rejected."""
 
 _DIGITS: Final = re.compile(r"[0-9a-f]{16}")
 
@@ -154,9 +154,9 @@ Record = TypeVar("Record")
 
 
 def shard_name(part: int, number: int, options: IndexOptions, info: ShardInfo, *, piece: int = 0) -> str:
-    """Return the name of a shard's file, which no shard has that holds anything else.
+    """Return the file name of a shard, which is unique to its content.
 
-    So it does not matter who writes it, how often, or when somebody stops who should have stopped long ago.
+    So it does not matter which worker writes it, or how often, even if a stalled worker writes late.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def shard_name(part: int, number: int, options: IndexOptions, info: ShardInfo, *
 
 
 def part_number(name: str) -> int:
-    """Return which part of the corpus the shard of that name was made of.
+    """Return the number of the part of the corpus that a shard was built from.
 
     Examples
     --------
@@ -221,13 +221,13 @@ class ListedShard:
 
     @property
     def info(self) -> ShardInfo:
-        """What the shard must say of itself."""
+        """Summary that the shard file must match."""
         return ShardInfo(self.triples, self.message_words, self.response_words, self.content)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """Where triples came from.
+    """A source of triples.
 
     Attributes
     ----------
@@ -243,7 +243,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexOptions:
-    """What an index was made with, the same for all of its shards.
+    """The options of an index, shared by all of its shards.
 
     Attributes
     ----------
@@ -267,27 +267,27 @@ class IndexOptions:
 
     @classmethod
     def of(cls, found: Mapping[str, Any]) -> Self:
-        """Return what a JSON object says.
+        """Parse the options from a JSON object.
 
         Raises
         ------
         ValueError, TypeError, KeyError
             If it lacks a field, or has one that cannot be.
         """
-        # At first only the name was written, when no tokenizer of ours had a version.
+        # The first format stored only the tokenizer's name, before tokenizers had versions.
         options = record(cls, {"tokenizer": found["tokenize"], **found})
         return replace(options, stop_words=texts(options.stop_words))
 
     @property
     def outdated(self) -> str:
-        """What the tokenizer is now if it made other tokens then; empty if it did not."""
+        """The tokenizer's current identity if it has changed since; empty if not."""
         now = tokenizer(self.tokenize).name if self.tokenize in OWN else self.tokenizer
         return "" if now == self.tokenizer else now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What an index is: its options, its shards, and where they came from.
+    """The manifest of an index: its options, shards, and sources.
 
     Attributes
     ----------
@@ -312,11 +312,11 @@ class Manifest:
 
     @property
     def triples(self) -> int:
-        """How many triples there are."""
+        """Total number of triples."""
         return sum(shard.triples for shard in self.shards)
 
     def write(self, folder: PathLike) -> Self:
-        """Make this the manifest of an index, and return it with its checksum.
+        """Write this as the manifest of an index, and return it with its checksum.
 
         Raises
         ------
@@ -363,7 +363,7 @@ _TYPES: Final = {"str": str, "int": int, "bool": bool, "tuple[str, ...]": list}
 
 
 def record(kind: type[Record], found: Any) -> Record:
-    """Make a record of a JSON object that must have its fields, with values of their types.
+    """Create a record from a JSON object, checking its fields and their types.
 
     Raises
     ------
@@ -377,21 +377,21 @@ def record(kind: type[Record], found: Any) -> Record:
 
 
 def whole(found: Any) -> int:
-    """Return a number that is whole and not negative, or raise ValueError."""
+    """Return a non-negative integer, or raise ValueError."""
     if type(found) is not int or found < 0:
         raise ValueError
     return found
 
 
 def texts(found: Sequence[Any]) -> tuple[str, ...]:
-    """Return texts, or raise ValueError."""
+    """Return a tuple of strings, or raise ValueError."""
     if not all(type(text) is str for text in found):
         raise ValueError
     return tuple(found)
 
 
 def checked_options(tokenize: object, lowercase: bool, stop_words: Iterable[str], shard_triples: int) -> IndexOptions:
-    """Return what an index is made with.
+    """Validate the options of an index.
 
     Raises
     ------
@@ -435,7 +435,7 @@ def checked_options(tokenize: object, lowercase: bool, stop_words: Iterable[str]
 
 
 def read_stop_words(path: PathLike) -> list[str]:
-    """Read a file of stop words, one per line; blank lines are passed over.
+    """Read a file of stop words, one per line; blank lines are skipped.
 
     Raises
     ------
@@ -454,7 +454,7 @@ def read_stop_words(path: PathLike) -> list[str]:
 
 
 def fingerprint(words: tuple[str, ...]) -> str:
-    """Return what stands for stop words in a signature: ``no``, or their number and eight hexadecimal digits.
+    """Return a signature of stop words: ``no``, or their number and eight hexadecimal digits.
 
     Examples
     --------

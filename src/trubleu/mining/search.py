@@ -1,7 +1,7 @@
-"""Search: queries as words, and the best rows of an index for many queries at once, exactly.
+"""Exact top-k search of an index for many queries at once.
 
-Shards are gone through one after the other, and within a shard the queries, in parallel: so every shard is mapped and
-read once however many queries there are. See ``mine_search.hpp`` for how most rows are passed over.
+Shards are searched one after the other, and the queries within a shard in parallel, so every shard is mapped and read
+once for any number of queries. See ``mine_search.hpp`` for how most rows are skipped.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
 
-_FEWEST, _USUAL, _MOST = 8, 256, 16_384  # shards that are open at once
+_FEWEST, _USUAL, _MOST = 8, 256, 16_384  # minimum, default and maximum of shards open at once
 
 
 def open_shard(folder: PathLike, listed: ListedShard, *, compared: Iterable[str] = ()) -> Shard:
-    """Open a shard, which must be the one that the manifest lists.
+    """Open a shard and check that it is the one listed in the manifest.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def open_shard(folder: PathLike, listed: ListedShard, *, compared: Iterable[str]
         If it is missing, damaged, or another one.
     """
     path, remedy = paths.joined(folder, listed.file), f"copy the index again, or {KIND.remedy}"
-    # Opening comes first where it can: it says best what is wrong with a damaged file.
+    # Opening comes first if the file exists, because it gives the best message for a damaged file.
     shard = Shard.open(path, compared=compared) if paths.exists(path) else None
     check_listed(folder, listed, remedy)
     if shard is None or shard.info != listed.info:
@@ -82,7 +82,7 @@ def open_shard(folder: PathLike, listed: ListedShard, *, compared: Iterable[str]
 
 
 def most_open() -> int:
-    """Return how many shards may be open at once: each takes a file descriptor, and a process may have only so many."""
+    """Return how many shards may be open at once, given the limit on file descriptors."""
     if not resource:
         return _USUAL
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -90,16 +90,16 @@ def most_open() -> int:
 
 
 class _Known(NamedTuple):
-    """What is known of a shard that is not open any more: the state of its file, and what of it was in order."""
+    """Saved state of a closed shard: the state of its file, and the arrays already verified."""
 
     state: int | str
     compared: frozenset[str]
 
 
 class ShardsOnDemand(Sequence[Shard]):
-    """The shards of an index, opened when they are used; no more are open than a process may have files.
+    """The shards of an index, opened on demand within the limit on open files.
 
-    Those of an index elsewhere are copied here when they are first used.
+    Remote shards are copied to this machine on first use.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class ShardsOnDemand(Sequence[Shard]):
         self._listed = listed
         self._most = most_open()
         self._lock = threading.Lock()
-        self._open: dict[int, Shard] = {}  # the one that was used last at the end
+        self._open: dict[int, Shard] = {}  # in order of last use
         self._known: dict[int, _Known] = {}
 
     def __len__(self) -> int:
@@ -145,17 +145,17 @@ class ShardsOnDemand(Sequence[Shard]):
         return shard
 
     def _state(self, listed: ListedShard) -> int | str:
-        """Return what differs if the file was written to."""
+        """Return the state of a file, to detect changes."""
         if len(self._listed) <= self._most:
-            return ""  # nobody will ask
+            return ""  # not compared
         try:
             return paths.modified(paths.joined(self._folder, listed.file))
-        except OSError:  # whoever opens it says what is the matter
+        except OSError:  # opening it reports the error
             return ""
 
 
 class OpenShards:
-    """What a worker has open of an index: the shards that it was last asked for, and no others.
+    """The shards that a worker has open: only those of its last request.
 
     Parameters
     ----------
@@ -168,18 +168,18 @@ class OpenShards:
         self._shards: dict[str, Shard] = {}
 
     def take(self, listed: Sequence[ListedShard]) -> list[Shard]:
-        """Return shards; those that are open already come with all that is known of them."""
+        """Return shards, reusing those that are already open."""
         before, self._shards = self._shards, {}
         for each in listed:
             there = before.get(each.file)
             self._shards[each.file] = open_shard(self._folder, each) if there is None else there
-        for file in before.keys() - self._shards.keys():  # which may not fit on this disk one beside the other
+        for file in before.keys() - self._shards.keys():  # the local disk may be too small for both
             paths.forget(paths.joined(self._folder, file))
         return list(self._shards.values())
 
 
 class FoundTriple(NamedTuple):
-    """A triple that was found for a query."""
+    """A triple found for a query."""
 
     row: int
     score: float
@@ -191,18 +191,18 @@ class FoundTriple(NamedTuple):
 
     @property
     def order(self) -> tuple[float, int]:
-        """What sorts found triples, best first."""
+        """Sort key, best first."""
         return -self.score, self.row
 
 
 class FoundHits(NamedTuple):
-    """Hits, and of each the id, the message and the response."""
+    """Hits with the id, message and response of each."""
 
     hits: Hits
     texts: list[tuple[str, str, str]]
 
     def by_query(self) -> Iterator[tuple[int, list[FoundTriple]]]:
-        """Yield each query that has hits, and these, best first."""
+        """Yield each query that has hits, with its hits, best first."""
         hits = self.hits
         columns = (hits.query, hits.row, hits.score, hits.message_score, hits.response_score)
         rows = zip(*(column.tolist() for column in columns), self.texts, strict=True)
@@ -211,7 +211,7 @@ class FoundHits(NamedTuple):
 
 
 def with_texts(hits: Hits, shards: Sequence[Shard], first_row: int = 0) -> FoundHits:
-    """Look up the texts of hits, which lie in these shards."""
+    """Look up the texts of hits in these shards."""
     begins = np.cumsum([first_row, *(shard.triples for shard in shards)])
     numbers = np.searchsorted(begins, hits.row, side="right") - 1
     texts = [("", "", "")] * len(hits.row)
@@ -223,7 +223,7 @@ def with_texts(hits: Hits, shards: Sequence[Shard], first_row: int = 0) -> Found
 
 
 class Best:
-    """The best triples of each query among all that were handed over so far, in any order.
+    """The best triples of each query so far, merged from parts in any order.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ class Best:
         self._kept: list[list[FoundTriple]] = [[] for _ in range(queries)]
 
     def add(self, found: FoundHits, first: int = 0) -> None:
-        """Take what was found in a part of the index, for queries that are counted from ``first``."""
+        """Merge the results of a part of the index; its queries are numbered from ``first``."""
         for query, triples in found.by_query():
             kept = self._kept[first + query]
             if len(kept) == self._top and triples[0].order > kept[-1].order:
@@ -249,18 +249,18 @@ class Best:
             self._kept[first + query] = triples
 
     def floors(self, first: int, last: int) -> NDArray[np.float64]:
-        """Return for some queries what a triple must score to be among the best; 0 where there are too few yet."""
+        """Return the score that a triple must exceed to enter the top k of each query; 0 while there are fewer."""
         return np.array(
             [kept[-1].score if len(kept) == self._top else 0.0 for kept in self._kept[first:last]], np.float64
         )
 
     def found(self) -> list[list[FoundTriple]]:
-        """Return the best of each query."""
+        """Return the best triples of each query."""
         return self._kept
 
 
 def _distinct(triples: Iterable[FoundTriple]) -> Iterator[FoundTriple]:
-    """Yield triples but for those whose response came before."""
+    """Yield triples, skipping repeated responses."""
     seen = set()
     for triple in triples:
         if (response := folded(triple.response)) not in seen:
@@ -272,10 +272,10 @@ FIELDS: Final[tuple[Field, Field]] = ("message", "response")
 
 
 class FieldWords(NamedTuple):
-    """The words of a field, query after query.
+    """The words of a field, in CSR layout by query.
 
-    ``begins`` says where each query's words begin, ``places`` where a word stands in `Queries.words`, and ``weights``
-    how often the query has it; once frequencies are known, that times idf.
+    ``begins`` are the offsets of the queries, ``places`` the positions in `Queries.words`, and ``weights`` the counts
+    in the query, multiplied by idf once document frequencies are known.
     """
 
     begins: NDArray[np.uint64]
@@ -314,7 +314,7 @@ class Queries:
         lowercase: bool,
         stop_words: Iterable[str] = (),
     ) -> Queries:
-        """Cut texts into words, as those of the index were.
+        """Tokenize texts as the index does.
 
         Raises
         ------
@@ -335,7 +335,7 @@ class Queries:
         return cls(tuple(responses), tuple(places), (of_messages, of_responses))
 
     def weighted(self, frequencies: NDArray[np.int64], documents: int, bm25: Bm25) -> Queries:
-        """Return the same with weights: frequencies, a row a field, say how many documents have each word."""
+        """Return the queries with idf weights; ``frequencies`` has a row of document frequencies per field."""
         of_messages, of_responses = (
             field._replace(weights=field.weights * bm25.idf(its, documents)[field.places])
             for field, its in zip(self.fields, frequencies, strict=True)
@@ -343,7 +343,7 @@ class Queries:
         return replace(self, fields=(of_messages, of_responses))
 
     def part(self, first: int, last: int) -> Queries:
-        """Return some of the queries, with no words but theirs."""
+        """Return a range of the queries, with only their words."""
         if (first, last) == (0, len(self)):
             return self
         cut = [_cut(field, first, last) for field in self.fields]
@@ -357,7 +357,7 @@ class Queries:
         return Queries(self.responses[first:last], words, (of_messages, of_responses))
 
     def content(self) -> Iterator[bytes]:
-        """Yield all of it, for a checksum."""
+        """Yield the content, for hashing."""
         for texts in (self.words, self.responses):
             yield repr(texts).encode("utf-8", "surrogatepass")
         for field in self.fields:
@@ -365,7 +365,7 @@ class Queries:
 
 
 def word_frequencies(shards: Iterable[Shard], words: Sequence[str]) -> NDArray[np.int64]:
-    """Return how many triples of these shards have each word in their message, and in their response: two rows."""
+    """Return the document frequency of each word in messages and responses of these shards, as two rows."""
     total = np.zeros((len(FIELDS), len(words)), np.int64)
     for shard in shards:
         numbers = shard.numbers(words)
@@ -375,10 +375,10 @@ def word_frequencies(shards: Iterable[Shard], words: Sequence[str]) -> NDArray[n
 
 
 def _bags(texts: Sequence[str], how: Tokenizer, lowercase: bool, stopped: set[str]) -> list[Counter[str]]:
-    """Return the words of each text, in the order in which they first come, and how often each comes."""
+    """Return the word counts of each text, in order of first occurrence."""
     if how.native:
         name = how.native
-    else:  # the words are those that the kernel was given, not those for people
+    else:  # the words that the kernel was given, not the displayed ones
         texts, name, lowercase = how.lines(texts, lowercase), "none", False
     return [Counter(word for word in kernels.tokens(text, name, lowercase) if word not in stopped) for text in texts]
 
@@ -398,15 +398,15 @@ def _cut(field: FieldWords, first: int, last: int) -> FieldWords:
 
 
 LARGEST_EPSILON: Final = 1e6
-"""More than anybody needs: from there on the response plays no part."""
+"""From there on the response has no influence."""
 
-_QUERIES: Final = 256  # searched at once; in between Ctrl-C is heard and progress is told
-_WORTH_THREADS: Final = 100_000  # queries times triples
+_QUERIES: Final = 256  # queries per batch; Ctrl-C and progress are handled in between
+_WORTH_THREADS: Final = 100_000  # queries times triples from which threads pay off
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hits:
-    """Rows that were found, by query, and best first.
+    """Rows found, by query, best first.
 
     Attributes
     ----------
@@ -428,14 +428,14 @@ class Hits:
 
 
 class Searched(NamedTuple):
-    """What was found, and how many messages and responses of all shards have each word of the queries."""
+    """Search results, with the document frequencies of each query word in messages and responses."""
 
     hits: Hits
     frequencies: dict[str, tuple[int, int]]
 
 
 def folded(text: str) -> str:
-    """Return a text without regard to case and white space; responses are equal if this is.
+    """Fold case and white space; responses are considered equal if their folded texts are.
 
     Examples
     --------
@@ -460,10 +460,10 @@ def search(
     threads: int | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Searched:
-    """Find the triples that fit messages and responses best.
+    """Find the triples that best match messages and responses.
 
-    Left out are responses that equal that of the query, or that of a better triple, but for case and white space. Only
-    scores above 0 count. Of equal scores the triple that comes first is better.
+    Skips responses that equal the query's, or a better triple's, ignoring case and white space. Only scores above 0
+    count. Ties are broken by the order of the corpus.
 
     Parameters
     ----------
@@ -502,19 +502,19 @@ def search(
     frequencies = word_frequencies(shards, queries.words)
     queries = queries.weighted(frequencies, documents, bm25)
     scoring = Scoring.of_corpus((shard.info for shard in shards), bm25, alpha=alpha, epsilon=epsilon, top=top)
-    several = len(shards) > 1  # of which the next one needs the memory
+    several = len(shards) > 1  # free memory for the next one
     hits = search_shards(shards, queries, scoring, threads=threads, progress=progress, release=several)
     return Searched(hits, by_word(queries, frequencies))
 
 
 def by_word(queries: Queries, frequencies: NDArray[np.int64]) -> dict[str, tuple[int, int]]:
-    """Return how many messages and how many responses have each word."""
+    """Return the document frequencies in messages and responses by word."""
     return dict(zip(queries.words, zip(*frequencies.tolist(), strict=True), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """How rows are scored, with what the whole corpus decides, and how many are kept.
+    """Scoring parameters, corpus statistics, and the number of rows to keep.
 
     Attributes
     ----------
@@ -529,7 +529,7 @@ class Scoring:
 
     @classmethod
     def of_corpus(cls, infos: Iterable[ShardInfo], bm25: Bm25, *, alpha: float, epsilon: float, top: int) -> Scoring:
-        """Put together what was asked for and the mean lengths of all shards."""
+        """Combine the options with the mean lengths over all shards."""
         counts = [(info.triples, info.message_words, info.response_words) for info in infos]
         triples, message_words, response_words = map(sum, zip(*counts, strict=True)) if counts else (0, 0, 0)
         means = (message_words / triples, response_words / triples) if triples else (0.0, 0.0)
@@ -547,7 +547,7 @@ def search_shards(
     progress: Callable[[int], object] | None = None,
     release: bool = False,
 ) -> Hits:
-    """Find the best rows of shards that follow each other; what one shard gives spares work in the next.
+    """Find the best rows of consecutive shards; the scores found in one shard prune the next.
 
     Parameters
     ----------
@@ -580,13 +580,13 @@ def search_shards(
             if progress:
                 progress(last - first)
         first_row += shard.triples
-        if release:  # the next one needs the memory
+        if release:  # free memory for the next one
             shard.release()
     return Hits(*kernel.hits())
 
 
 def check_ranges(top: int, alpha: float, epsilon: float) -> None:
-    """Refuse options that a search cannot have."""
+    """Raise an error for search options out of range."""
     if type(top) is not int or top < 1:
         raise UsageError(f"top must be a whole number from 1 on, not {top!r}")
     if not _is_number(alpha) or not 0 <= alpha <= 1:
@@ -600,36 +600,36 @@ def _is_number(value: object) -> bool:
 
 
 SEEDS_AT_ONCE: Final = 65_536
-"""More seeds than that go through the index one lot after the other."""
+"""More seeds are searched in batches of this size."""
 
 GROUP_TRIPLES: Final = MOST_TRIPLES
-"""A group has as many shards as have no more triples than that, and one at least."""
+"""Maximum triples per group of shards; a group has at least one shard."""
 
 GROUP_SHARDS: Final = 128
-"""Nor has it more shards than that, as a worker has all of a group open."""
+"""Maximum shards per group, as a worker opens them all."""
 
 GROWTH: Final = 8
-"""After each round so many times as many groups have been searched as before it."""
+"""Factor by which the number of searched groups grows in each round."""
 
 PARTS: Final = 64
-"""A round is cut into so many parts, if there are seeds enough, for workers to be busy to the end."""
+"""Parts per round, if there are enough seeds, to keep workers busy to the end."""
 
 LEAST_SEEDS: Final = 250
-"""Of a part, as each has to look at all rows of its shards before it begins."""
+"""Minimum seeds per part, as each part scans all rows of its shards first."""
 
 MOST_SEEDS: Final = 8_192
-"""Of a part, so that its result is small."""
+"""Maximum seeds per part, which bounds the size of its result."""
 
 
 class Found(NamedTuple):
-    """The best triples of each query, and how many messages and responses of the index have each word of them all."""
+    """The best triples of each query, and the document frequencies of all query words."""
 
     triples: list[list[FoundTriple]]
     frequencies: dict[str, tuple[int, int]]
 
 
 class Where(NamedTuple):
-    """How a search is done: on which engine (None for here and now) and with what kept in a folder."""
+    """Where a search runs: the engine (None: in this process) and the folder for cached results."""
 
     engine: Engine | None = None
     keep: PathLike | None = None
@@ -640,7 +640,7 @@ class Where(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SearchPart:
-    """A group of shards that follow each other, and some of the seeds.
+    """A group of consecutive shards, and a range of the seeds.
 
     Attributes
     ----------
@@ -670,13 +670,13 @@ class SearchPart:
 
     @property
     def searches(self) -> int:
-        """How many searches it is: seeds times shards."""
+        """Number of searches: seeds times shards."""
         return (self.seeds[1] - self.seeds[0]) * len(self.shards)
 
 
 @dataclass(frozen=True, slots=True)
 class _Count:
-    """Counts in how many triples of a group each word comes."""
+    """Counts document frequencies in a group."""
 
     words: tuple[str, ...]
 
@@ -718,7 +718,7 @@ def find(
     ranking: Ranking,
     where: Where,
 ) -> Found:
-    """Find the triples of an index that fit messages and responses best (see `trubleu.mining.search.search`).
+    """Find the triples of an index that best match messages and responses (see `trubleu.mining.search.search`).
 
     Raises
     ------
@@ -729,7 +729,7 @@ def find(
         prepare_folder(where.keep)
     if where.keep is not None and where.engine is None:
         where = where._replace(engine=InThisProcess(where.threads))
-    top = min(ranking.top, len(index))  # there can be no more
+    top = min(ranking.top, len(index))  # no more can be found
     bm25, alpha, epsilon = ranking.bm25, ranking.alpha, ranking.epsilon
     infos = (shard.info for shard in index.manifest.shards)
     scoring = Scoring.of_corpus(infos, bm25, alpha=alpha, epsilon=epsilon, top=top)
@@ -759,7 +759,7 @@ def find(
 
 
 def shard_groups(index: str, shards: Sequence[ListedShard], most: int) -> list[SearchPart]:
-    """Put shards that follow each other into groups of at most so many triples and `GROUP_SHARDS`, or of one shard."""
+    """Group consecutive shards, limited by triples and `GROUP_SHARDS`, with at least one shard per group."""
     groups: list[list[ListedShard]] = []
     size = most
     for shard in shards:
@@ -779,7 +779,7 @@ _PACKING: Final = Packing((Hits, FoundHits))
 
 
 def _counted(engine: Engine, where: Where, groups: Sequence[SearchPart], words: tuple[str, ...]) -> NDArray[np.int64]:
-    """Return how many messages and responses of the whole index have each word."""
+    """Return the document frequencies of each word in the messages and responses of the whole index."""
     count = _Count(words)
     state = partial(OpenShards, groups[0].index)
     counted = (where.cache or Cache()).map(
@@ -800,7 +800,7 @@ def _counted(engine: Engine, where: Where, groups: Sequence[SearchPart], words: 
 def _search_all(
     engine: Engine, where: Where, groups: Sequence[SearchPart], queries: Queries, scoring: Scoring, best: Best
 ) -> None:
-    """Search all groups, round after round, and merge what comes."""
+    """Search all groups in rounds, merging results."""
 
     def tell(part: SearchPart) -> None:
         if where.progress is not None:
@@ -814,7 +814,7 @@ def _search_all(
         chunks = tuple(queries.part(first, last) for first, last in pairwise(cuts))
         floors = tuple(best.floors(first, last) for first, last in pairwise(cuts))
         search = _Search(scoring, chunks, floors, engine.threads)
-        # Chunk after chunk of a group, for which a worker then has its shards open.
+        # All chunks of a group in sequence, so a worker can reuse its open shards.
         parts = [
             SearchPart(group.index, group.shards, group.row, chunk, seeds)
             for group in round_groups
@@ -835,7 +835,7 @@ def _search_all(
 
 
 def seed_cuts(seeds: int, groups: int) -> list[int]:
-    """Return where to cut seeds into chunks, for a round of so many groups.
+    """Return the boundaries of chunks of seeds, for a round of this many groups.
 
     Examples
     --------

@@ -1,19 +1,17 @@
-"""One part of an index: triples with their words, counted, in a file that is mapped into memory.
+"""One shard of an index: triples with word counts, in a memory-mapped file.
 
-A shard holds counts and texts, nothing that depends on the rest of the corpus. So triples can be cut into shards
+A shard holds counts and texts, nothing that depends on the rest of the corpus. So triples can be split into shards
 anywhere, and an index grows by adding a shard. These are its arrays:
 
 =====================================  ================================================================================
-``word_bytes``, ``word_begins``        the words of both fields, one after the other, and where each begins
-``word_slots``                         from the hash of a word to its number
-``message_begins``, ``…_postings``     where each word's rows begin; a row (20 bits) and a class of count and length
-``message_limits``                     the best classes of each word, which bound what it can be worth
-``response_…``                         the same three of the responses
-``bags``, ``bag_begins``               the words of each row, in order: those of the message, then of the response
-``response_hashes``                    hashes of the responses, case and white space folded
-``id_text_…``, ``message_text_…``,     what was given: bytes, and where each begins
-``response_text_…``
-=====================================  ================================================================================
+``word_bytes``, ``word_begins``        the words of both fields, concatenated, and their offsets ``word_slots``
+hash table from words to their numbers ``message_begins``, ``…_postings``     offsets of postings lists; postings: a row
+(20 bits) and a class of count and length ``message_limits``                     the best classes of each word, which
+bound its contribution ``response_…``                         the same three for the responses ``bags``, ``bag_begins``
+the words of each row, in order: those of the message, then of the response ``response_hashes``
+hashes of the responses, case and white space folded ``id_text_…``, ``message_text_…``,     the original texts: bytes
+and offsets ``response_text_…`` =====================================
+================================================================================
 """
 
 from __future__ import annotations
@@ -41,13 +39,13 @@ if TYPE_CHECKING:
     from trubleu.text.tokenizers import Spec
 
 Field = Literal["message", "response"]
-"""What of a triple is searched."""
+"""A searchable field of a triple."""
 
 MOST_TRIPLES: Final = 1 << 20
-"""How many triples a shard can hold."""
+"""Maximum number of triples in a shard."""
 
 UNKNOWN: Final = 2**32 - 1
-"""The number of every word that a shard does not have."""
+"""Number of a word that the shard does not have."""
 
 KIND: Final = Kind(
     magic=b"\x89TBX\r\n\x1a\n",
@@ -57,9 +55,9 @@ KIND: Final = Kind(
 )
 
 _FIELDS: Final[dict[str, int]] = {"message": 0, "response": 1}
-_CONTENT_BASE: Final = 0x9E3779B97F4A7C15  # the kernel's
+_CONTENT_BASE: Final = 0x9E3779B97F4A7C15  # as in the kernel
 
-# The arrays of a file, their types, and how long each must be: a multiple of the triples, and so many more.
+# Arrays of a file with their dtypes and lengths, as a multiple of the number of triples plus a constant.
 _LAYOUT: Final[dict[str, tuple[str, tuple[int, int] | None]]] = {
     "word_bytes": ("|u1", None),
     "word_begins": ("<u4", None),
@@ -80,29 +78,29 @@ _LAYOUT: Final[dict[str, tuple[str, tuple[int, int] | None]]] = {
     "response_text_bytes": ("|u1", None),
     "response_text_begins": ("<u8", (1, 1)),
 }
-# What the kernel looks at.
+# Arrays used by the kernel.
 _SEARCHED: Final = tuple(name for name in _LAYOUT if "_text_" not in name or name.startswith("response"))
 
 
 class Batch(Protocol):
-    """Triples as columns."""
+    """A batch of triples as columns."""
 
     @property
     def ids(self) -> Sequence[str]:
-        """One for each triple."""
+        """One per triple."""
 
     @property
     def messages(self) -> Sequence[str]:
-        """What was said to somebody."""
+        """One per triple."""
 
     @property
     def responses(self) -> Sequence[str]:
-        """What that one answered."""
+        """One per triple."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShardInfo:
-    """What an index must know of a shard to put it together with others.
+    """Summary of a shard, used to combine it with others.
 
     Attributes
     ----------
@@ -121,7 +119,7 @@ class ShardInfo:
 
 
 def combined(infos: Iterable[ShardInfo]) -> str:
-    """Return what ``content`` would be if the triples of these shards lay in one.
+    """Return ``content`` as if the triples of these shards were in one.
 
     Examples
     --------
@@ -135,7 +133,7 @@ def combined(infos: Iterable[ShardInfo]) -> str:
 
 
 class ShardWriter:
-    """Collects triples in memory, and writes them as a shard.
+    """Collects triples in memory and writes them as a shard.
 
     Parameters
     ----------
@@ -163,22 +161,22 @@ class ShardWriter:
 
     @property
     def triples(self) -> int:
-        """How many were added since the last shard was written."""
+        """Triples added since the last shard was written."""
         return self._builder.rows
 
     @property
     def room(self) -> int:
-        """How many more triples this shard can hold."""
+        """How many more triples fit into this shard."""
         return MOST_TRIPLES - self._builder.rows
 
     @property
     def memory(self) -> int:
-        """How many bytes of memory the triples take, with what writing them will need."""
+        """Bytes of memory for the triples, including what writing them needs."""
         return self._builder.memory
 
     @property
     def info(self) -> ShardInfo:
-        """What an index must know of the shard that would be written now."""
+        """Summary of the shard that would be written now."""
         made = self._builder
         return ShardInfo(made.rows, made.message_words, made.response_words, f"{made.content:016x}")
 
@@ -202,7 +200,7 @@ class ShardWriter:
         self._builder.add(tuple(batch.ids), messages, responses, *lines, name, lowercase)
 
     def write(self, path: PathLike, progress: Callable[[float], object] | None = None) -> ShardInfo:
-        """Write the triples as a file that appears whole or not at all, and begin a new shard.
+        """Write the triples to a file, atomically, and start a new shard.
 
         Parameters
         ----------
@@ -228,8 +226,8 @@ class ShardWriter:
 class Shard:
     """A shard in a file, opened by `Shard.open`.
 
-    An array's checksum is compared when it is first used. Files may come from strangers: what lies outside of an array
-    is never read, whatever the file says.
+    An array's checksum is verified on first use. Files may be untrusted: nothing outside an array is ever read,
+    whatever the file says.
 
     Attributes
     ----------
@@ -250,7 +248,7 @@ class Shard:
 
     @classmethod
     def open(cls, path: PathLike, *, compared: Iterable[str] = ()) -> Shard:
-        """Open a file; nothing but its header is read.
+        """Open a file, reading only its header.
 
         Parameters
         ----------
@@ -278,38 +276,38 @@ class Shard:
 
     @property
     def triples(self) -> int:
-        """How many there are."""
+        """Number of triples."""
         return self.info.triples
 
     @property
     def compared(self) -> frozenset[str]:
-        """The arrays that have been compared with their checksums."""
+        """The arrays whose checksums have been verified."""
         return frozenset(self._compared)
 
     def kernel(self) -> kernels.MineShard:
-        """Return the shard as the kernels take it."""
+        """Return the shard as kernel input."""
         if self._kernel is None:
             arrays = {name: self._array(name) for name in _SEARCHED}
             self._kernel = self.sound(lambda: kernels.MineShard(arrays, self.triples))
         return self._kernel
 
     def numbers(self, words: Sequence[str]) -> NDArray[np.uint32]:
-        """Return the numbers that words have in this shard, `UNKNOWN` where it does not have them."""
+        """Return the numbers of words in this shard, `UNKNOWN` for missing ones."""
         kernel = self.kernel()
         return self.sound(lambda: kernel.numbers(tuple(words)))
 
     def words(self, numbers: Iterable[int]) -> list[str]:
-        """Return the words that have these numbers."""
+        """Return the words with these numbers."""
         kernel = self.kernel()
         return self.sound(lambda: [kernel.word(int(number)) for number in numbers])
 
     def frequencies(self, field: Field, numbers: NDArray[np.uint32]) -> NDArray[np.int64]:
-        """Return in how many triples each of these words comes; no triple has a word that is `UNKNOWN`."""
+        """Return the document frequency of each word; 0 for `UNKNOWN`."""
         kernel = self.kernel()
         return self.sound(lambda: kernel.frequencies(_FIELDS[field], numbers))
 
     def bags(self, field: Field, row: int) -> NDArray[np.uint32]:
-        """Return the numbers of a row's words, in the order of its text."""
+        """Return the word numbers of a row, in text order."""
         self._check_row(row)
         kernel = self.kernel()
         return self.sound(lambda: kernel.bag(_FIELDS[field], row))
@@ -327,14 +325,14 @@ class Shard:
         return self._text("response", row)
 
     def texts(self, rows: NDArray[np.int64]) -> Iterator[tuple[str, str, str]]:
-        """Yield the id, the message and the response of many triples."""
+        """Yield the id, message and response of many triples."""
         if len(rows):
             self._check_row(int(rows.min()))
             self._check_row(int(rows.max()))
         return zip(*(self._texts(column, rows) for column in ("id", "message", "response")), strict=True)
 
     def check(self) -> None:
-        """Compare all checksums, and look whether every array can be used.
+        """Verify all checksums and the consistency of every array.
 
         Raises
         ------
@@ -346,7 +344,7 @@ class Shard:
         self.kernel()
 
     def release(self) -> None:
-        """Give back memory: of what has been read, which stays mapped, and of what searches keep for the next one."""
+        """Free memory: pages already read (they stay mapped) and the buffers of searches."""
         if self._kernel is not None:
             self._kernel.forget()
         self._let_go()
@@ -357,7 +355,7 @@ class Shard:
             memory = memory.base
         if isinstance(memory, memoryview):
             memory = memory.obj
-        if isinstance(memory, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):  # Windows does not have it
+        if isinstance(memory, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):  # not available on Windows
             memory.madvise(mmap.MADV_DONTNEED)
 
     def _text(self, column: str, row: int) -> str:
@@ -379,7 +377,7 @@ class Shard:
             array = self._file.unchecked(name)
         else:
             array = self._file.array(name)
-            # All of it was read for its checksum, and perhaps little of it is needed: an index may exceed the memory.
+            # Verifying the checksum read all of it, though little may be needed: an index may exceed the memory.
             self._compared.add(name)
             self._let_go()
         self._arrays[name] = array

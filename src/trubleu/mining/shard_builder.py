@@ -1,11 +1,11 @@
-"""Building shards: where a corpus is cut into parts, and how a worker turns a part into shards.
+"""Build shards: split a corpus into parts, and turn a part into shards on a worker.
 
-Where it is cut follows from the files and the options. Rows are gathered, also across files, until a shard is full;
-skipped ones count, so that nobody need read the rows before. A compressed file is read from its beginning by one
-worker, which fills one shard after the other; small ones go together.
+The split depends on the files and options alone. Rows are collected, also across files, until a shard is full; skipped
+rows count, so the rows before a part need not be read. A compressed file is read from its beginning by one worker,
+which fills one shard after the other; small ones are grouped.
 
-A shard appears whole or not at all, and then a small record that it is finished, under the name of the part's content:
-whoever is given the same rows again goes on after it. Nothing of all this is an index before the manifest lists it.
+A shard is written atomically, followed by a small record that it is finished, named by a hash of the part's content. A
+worker that gets the same rows again resumes after it. None of this is an index until the manifest lists it.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ if TYPE_CHECKING:
 
 
 PACKED_BYTES: Final = 32 * 2**20
-"""Bytes of compressed files that make one part; a larger file is one by itself."""
+"""Bytes of compressed files per part; a larger file is a part of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Rows that one worker makes shards of.
+    """Rows that one worker turns into shards.
 
     Attributes
     ----------
@@ -76,18 +76,18 @@ class Part:
 
     @property
     def size(self) -> int:
-        """About how many bytes of files it is."""
+        """Approximate size in bytes."""
         return sum(each.size for each in self.ranges)
 
     @property
     def rows(self) -> int | None:
-        """How many rows it has; None if that is not known."""
+        """Number of rows; None if unknown."""
         counts = [each.count for each in self.ranges]
         return None if None in counts else sum(count or 0 for count in counts)
 
 
 class Planner:
-    """Cuts a corpus into parts.
+    """Splits a corpus into parts.
 
     Parameters
     ----------
@@ -110,8 +110,8 @@ class Planner:
     def parts(self) -> list[Part]:
         """Return all parts, in the order of the corpus."""
         groups: list[list[TripleRange]] = []
-        room = 0  # rows that fit into the last group
-        packed = 0  # bytes of compressed files in the last group, if it is of these
+        room = 0  # rows that still fit into the last group
+        packed = 0  # bytes of compressed files in the last group, if it holds such files
         for file in self._files.values():
             if file.rows is None:
                 if not packed or packed + file.size > PACKED_BYTES:
@@ -132,7 +132,7 @@ class Planner:
         return [self._part(number, group) for number, group in enumerate(groups, self._first)]
 
     def apart(self, part: Part) -> list[Part]:
-        """Return the ranges of a part as parts."""
+        """Split a part into one part per range."""
         return [self._part(part.number, [each], piece) for piece, each in enumerate(part.ranges, 1)]
 
     def _part(self, number: int, ranges: Iterable[TripleRange], piece: int = 0) -> Part:
@@ -150,20 +150,20 @@ class Planner:
 
 KIND: Final = SealedKind(what="a record of a finished shard", version=2, remedy="remove it")
 RECORD_NAME: Final = re.compile(r"built-[0-9a-f]{32}-\d{5,}\.json")
-"""The names of records."""
+"""Pattern of record file names."""
 
 BATCH: Final = 1024
-"""Rows that are read at once: enough to be quick, and few enough where a text is as long as a book."""
+"""Rows per batch: large enough to be fast, small enough for very long texts."""
 
 MOST_MEMORY: Final = 768 * 2**20
-"""Bytes at which a shard is written though it has room for more triples: texts may be long."""
+"""A shard is written once it takes this much memory, even with room for more triples: texts may be long."""
 
-_CHECKSUM: Final = slice(8, 16)  # of the header of an array file, which has the checksums of all arrays
+_CHECKSUM: Final = slice(8, 16)  # of the header of an array file, which holds the checksums of all arrays
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """What came of some rows of a part that follow each other.
+    """The result of building consecutive rows of a part.
 
     Attributes
     ----------
@@ -194,16 +194,16 @@ class Made:
 
     @property
     def count(self) -> int:
-        """How many triples there are."""
+        """Number of triples."""
         return sum(triples for _, triples in self.triples)
 
     def write(self, path: str, key: bytes) -> None:
-        """Write it as a file."""
+        """Write the record."""
         write_sealed(path, KIND, asdict(self), key)
 
     @classmethod
     def read(cls, path: str, key: bytes) -> Made:
-        """Read it.
+        """Read a record.
 
         Raises
         ------
@@ -230,7 +230,7 @@ class Made:
 
 
 class Step(NamedTuple):
-    """A batch, how many rows were read for it and how many of them left out, and the place after it."""
+    """A batch, how many rows were read and skipped for it, and the position after it."""
 
     batch: TripleBatch
     rows: int
@@ -240,7 +240,7 @@ class Step(NamedTuple):
 
 
 class Cutter:
-    """Puts batches of rows into shards.
+    """Collects batches of rows into shards.
 
     Parameters
     ----------
@@ -280,12 +280,12 @@ class Cutter:
         self._bad = self._empty = 0
 
     def room(self) -> int:
-        """Return how many rows to read next at most, so that a shard ends where it must."""
+        """Return the maximum number of rows to read next, so the shard ends at its limit."""
         most = self._options.shard_triples
         return min(BATCH, most - self._rows % most)
 
     def cut(self, steps: Iterable[Step]) -> Iterator[Made]:
-        """Write shards, and yield what came of the rows as soon as one is written, the last time at their end."""
+        """Write shards, yielding a record for each, and a last one at the end of the rows."""
         ended = False
         for step in steps:
             if len(step.batch):
@@ -330,7 +330,7 @@ class Cutter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShardMaker:
-    """Makes the shards of a part; mapped over parts by an engine, with the tokenizer as state.
+    """Builds the shards of a part; mapped over parts by an engine, with the tokenizer as state.
 
     Attributes
     ----------
@@ -356,7 +356,7 @@ class ShardMaker:
     tell: Callable[[int], object] | None = None
 
     def __call__(self, part: Part, how: Tokenizer) -> tuple[tuple[Made, ...], int]:
-        """Return what came of a part, what was finished before first, and how much of it that was.
+        """Return the records of a part, those finished earlier first, and how many bytes those cover.
 
         Raises
         ------
@@ -388,7 +388,7 @@ class ShardMaker:
                 if made.bad and not self.skip_bad:
                     break
                 done.append(made)
-        except DataError:  # it was not finished, or is damaged and made again
+        except DataError:  # unfinished, or damaged and built again
             pass
         return done
 
@@ -426,12 +426,12 @@ class ShardMaker:
 
 
 def tokenizer_of(options: IndexOptions) -> Tokenizer:
-    """Return an index's tokenizer, which may take its time to load."""
+    """Return an index's tokenizer, which may be slow to load."""
     return tokenizer(options.tokenize)
 
 
 def header_checksum(path: PathLike) -> str:
-    """Return the checksum of a shard's header, by which the manifest recognises the file, or nothing if it has none."""
+    """Return the checksum of a shard's header, by which the manifest identifies the file; empty if it has none."""
     with open_binary(path) as stream:
         return stream.read(_CHECKSUM.stop)[_CHECKSUM].hex()
 
@@ -453,7 +453,7 @@ def file_digest(path: PathLike) -> str:
 
 @contextmanager
 def _refused(path: str) -> Iterator[None]:
-    """Say what cannot be written; a fault of no rows, so that nothing should be skipped because of it."""
+    """Report output that cannot be written as a usage error: no rows are at fault, so nothing is skipped."""
     try:
         yield
     except DataError as error:
@@ -463,7 +463,7 @@ def _refused(path: str) -> Iterator[None]:
 
 
 def check_listed(folder: PathLike, shard: ListedShard, remedy: str) -> None:
-    """Refuse a shard that is not the one that was listed.
+    """Raise an error for a shard that is not the listed one.
 
     Raises
     ------

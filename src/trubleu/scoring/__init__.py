@@ -1,4 +1,4 @@
-"""Systems × metrics: scores, intervals and tests of a corpus, as a whole, by partition or by segment."""
+"""Scoring of systems × metrics: scores, intervals and tests for a whole corpus, by partition or by segment."""
 
 from __future__ import annotations
 

@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
 
 PREPARE_FROM: Final = 3
-"""Scorings of the same tokens from which on preparing the references pays; see docs/performance.md."""
+"""Number of scorings of the same tokens from which preparing the references pays off; see docs/performance.md."""
 
 Sink = Callable[[Sequence[str], Mapping[tuple[str, str], Sequence[float]]], object]
-"""Takes the ids of some segments, and by metric and system the score of each; NaN for one that was skipped."""
+"""Receives segment ids, and the scores by metric and system; NaN for a skipped segment."""
 
 
 class Builder(Protocol):
-    """Takes rows of statistics as they come: `trubleu.stats.SampleBuilder` or `PartialBuilder`."""
+    """Collects rows of statistics: `trubleu.stats.SampleBuilder` or `PartialBuilder`."""
 
     def add(self, rows: NDArray[np.float64]) -> None:
-        """Take the next rows."""
+        """Add rows."""
 
 
 SomeBuilder = TypeVar("SomeBuilder", bound=Builder)
@@ -43,7 +43,7 @@ SomeBuilder = TypeVar("SomeBuilder", bound=Builder)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentRow:
-    """One segment of one system under one metric; the score is None where the metric was told to skip it."""
+    """One segment of one system under one metric; the score is None if the metric skipped the segment."""
 
     schema: int = SCHEMA
     id: str
@@ -53,7 +53,7 @@ class SegmentRow:
 
 
 class PartCounter(Generic[SomeBuilder]):
-    """Counts part after part for all systems and metrics; the same here and on a worker of many.
+    """Accumulates statistics part by part for all systems and metrics, in one process or on a worker.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class PartCounter(Generic[SomeBuilder]):
         self._progress = progress
 
     def add(self, references: References | PreparedReferences, outputs: Mapping[str, Sequence[str]]) -> None:
-        """Count the next part."""
+        """Add a part."""
         with self.held.of_part():
             self.reference_numbers.add(reference_number(references))
             prepare_for(references, self._metrics.values(), len(self._systems))
@@ -136,12 +136,12 @@ class PartCounter(Generic[SomeBuilder]):
 
 
 def learners(metrics: Mapping[str, Metric]) -> list[str]:
-    """Return the names of those metrics that must know the references of all segments before they count one."""
+    """Return the names of the metrics that must see the references of all segments first."""
     return [name for name, metric in metrics.items() if metric.learns]
 
 
 def prepare_for(references: References | PreparedReferences, metrics: Iterable[Metric], systems: int) -> None:
-    """Tokenise references once where several scorings share their tokens."""
+    """Tokenize references once if several scorings share their tokens."""
     if not isinstance(references, References):
         return
     found = [getattr(metric, "matching", None) for metric in metrics]

@@ -1,4 +1,4 @@
-"""A corpus of large files scored by ranges of rows on any engine, with cached ranges; bit-identical to one process."""
+"""Score large files by ranges of rows on any engine, with cached ranges; bit-identical to one process."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 MakeMetrics = Callable[[], Mapping[str, Metric]]
-"""Makes the metrics by their names; each worker does, as what they hold need not travel."""
+"""Factory of the metrics by name; called on each worker, so metrics are not pickled."""
 
 
 _PACKING: Final = Packing((PartialSample, Cells, WrittenPart))
@@ -52,7 +52,7 @@ _PACKING: Final = Packing((PartialSample, Cells, WrittenPart))
 
 @dataclass(frozen=True, slots=True)
 class LearnRange:
-    """Counts what the references of a range have to teach.
+    """Counts n-grams in the references of a range, for metrics that learn from them.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class LearnRange:
 
 
 def learning_in_parts(metrics: Mapping[str, Metric]) -> dict[str, LearningMetric]:
-    """Return those metrics that learn from the references of all segments.
+    """Return the metrics that learn from the references of all segments.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def _unpack_counts(header: dict[str, Any], array: Callable[[str], NDArray[Any]])
 
 
 def summed(found: Iterable[dict[str, NgramCounts]]) -> dict[str, NgramCounts]:
-    """Add up what parts have to teach each metric."""
+    """Add up the counts of parts for each metric."""
     sums: dict[str, NgramCounts] = {}
     for counts in found:
         for name, each in counts.items():
@@ -133,12 +133,12 @@ def summed(found: Iterable[dict[str, NgramCounts]]) -> dict[str, NgramCounts]:
 
 
 def added_up(found: Iterable[dict[str, NgramCounts]]) -> dict[str, Learned]:
-    """Learn from all that ranges have to teach each metric; of what is rare nothing is left, as it counts nothing."""
+    """Fit each metric to the counts of all ranges; rare n-grams are dropped, as they have no effect."""
     return {name: Learned.of(each) for name, each in summed(found).items()}
 
 
 def taught(metrics: MakeMetrics, learned: Mapping[str, Learned]) -> MakeMetrics:
-    """Return what makes the same metrics with what they have learned."""
+    """Return a factory of the same metrics with what they have learned."""
     return partial(_make, metrics, learned) if learned else metrics
 
 
@@ -150,7 +150,7 @@ def _make(metrics: MakeMetrics, learned: Mapping[str, Learned]) -> dict[str, Met
 
 @dataclass(frozen=True, slots=True)
 class SameMetrics:
-    """Makes metrics on a worker, and sees to it that they are those of whoever asked for them.
+    """Creates metrics on a worker and checks that they are the same as the caller's.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ class SameMetrics:
     signatures: tuple[tuple[str, str], ...]
 
     def __call__(self) -> Mapping[str, Metric]:
-        """Make them.
+        """Create the metrics.
 
         Raises
         ------
@@ -177,7 +177,7 @@ class SameMetrics:
 
 
 def check_same(metrics: Mapping[str, Metric], signatures: Sequence[tuple[str, str]]) -> None:
-    """Refuse metrics that are not what they were where the work was begun, as a file of theirs is another one here.
+    """Raise an error if metrics differ from those of the caller, as when a file they use differs on this machine.
 
     Raises
     ------
@@ -193,13 +193,13 @@ def check_same(metrics: Mapping[str, Metric], signatures: Sequence[tuple[str, st
 
 
 def signatures_of(metrics: Mapping[str, Metric]) -> tuple[tuple[str, str], ...]:
-    """Return how each metric makes its numbers, by its name."""
+    """Return the signatures of metrics by name."""
     return tuple((name, str(metric.signature())) for name, metric in metrics.items())
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A range of lines among those that are scored.
+    """A range of lines with its position among all scored lines.
 
     Attributes
     ----------
@@ -220,7 +220,7 @@ class Placed:
 
 
 class RangeScores(NamedTuple):
-    """What a worker found out about a range; a part that was written once need not be there any more."""
+    """Results of a worker for a range; a part that it wrote may have been removed since."""
 
     samples: dict[tuple[str, str], PartialSample]
     reference_numbers: set[str | None]
@@ -231,7 +231,7 @@ class RangeScores(NamedTuple):
 
 
 def content(job: str, placed: Placed) -> Iterator[bytes]:
-    """Yield all that tells a range and what is done to it."""
+    """Yield everything that identifies a range and its computation, for hashing."""
     yield job.encode()
     yield repr((placed.row, placed.number, placed.lines.first, placed.lines.count)).encode()
     for spans in placed.lines.spans:
@@ -252,17 +252,18 @@ def _unpack_scores(
 
 
 def _fit(count: int, placed: Placed, found: RangeScores) -> bool:
-    """Return whether what was kept has the shape of a range."""
+    """Return whether a cached result has the shape of a range."""
     return all(sample.fits(count, placed.row, len(placed.lines)) for sample in found.samples.values())
 
 
 RANGES: Final = 256
-"""How many ranges a large corpus has; they follow from the corpus alone, so that those kept on one cluster are found
-again on another."""
+"""Target number of ranges of a large corpus. Ranges depend on the corpus alone, so results cached on one cluster are
+found on another.
+"""
 
 SMALLEST: Final = PART // 8
 LARGEST: Final = 16 * PART
-"""Lines of a range at least and at most: what is lost with a worker, and a step of the progress bar."""
+"""Minimum and maximum lines per range: the work lost with a worker, and a step of the progress bar."""
 
 
 def score_files(
@@ -280,9 +281,9 @@ def score_files(
     threads: int | None = None,
     steps: Steps = no_steps,
 ) -> ScoreReport:
-    """Score large files in ranges of rows; the numbers are those of `score_parts`, to the last bit.
+    """Score large files by ranges of rows; bit-identical to `score_parts`.
 
-    Metrics that learn from all references learn in a pass of its own, and every worker holds what they have learned.
+    Metrics that learn from all references do so in a first pass, and every worker holds what they have learned.
 
     Parameters
     ----------
@@ -350,8 +351,8 @@ def score_files(
         merged, scored = where.score(work, usable, taught(metrics, learned), whole_job, len(systems) * len(made))
         if len(scored) == len(usable):
             break
-        # Where blocks of segments begin depends on how many segments there are, and what metrics learn on which they
-        # are, so what is left is scored anew.
+        # Block boundaries depend on the number of segments, and learned metrics on the segments themselves, so the
+        # remaining ranges are scored again.
         ranges = scored
         _check_some(ranges)
     merged.held.tell()
@@ -377,7 +378,7 @@ def score_files(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreRange:
-    """Scores a range with the metrics that a worker has.
+    """Scores a range with the metrics of a worker.
 
     Attributes
     ----------
@@ -426,7 +427,7 @@ class ScoreRange:
 
 
 class Merged:
-    """Takes what was found out about each range, in order.
+    """Merges the results of ranges, in order.
 
     Parameters
     ----------
@@ -443,7 +444,7 @@ class Merged:
         self.held = HeldWarnings()
 
     def add(self, found: RangeScores) -> None:
-        """Take the next range."""
+        """Add the next range."""
         for key, sample in found.samples.items():
             if key not in self.builders:
                 self.builders[key] = SampleBuilder(self._count, sample.chunks.sums.shape[1])
@@ -458,7 +459,7 @@ class Merged:
 
 @dataclass(frozen=True, slots=True)
 class _Where:
-    """Where ranges are worked on, and how."""
+    """Execution settings for ranges."""
 
     engine: Engine | None
     skip_bad: bool
@@ -475,7 +476,7 @@ class _Where:
         metrics: MakeMetrics,
         job: str,
     ) -> tuple[dict[str, Learned], list[LineRange]]:
-        """Return what references teach those metrics, and the ranges whose references can be used."""
+        """Return what the metrics learn from the references, and the usable ranges."""
         if not learning:
             return {}, ranges
         advance = self.steps("learn", sum(map(len, ranges)))
@@ -505,7 +506,7 @@ class _Where:
     def score(
         self, work: ScoreRange, ranges: Sequence[LineRange], metrics: MakeMetrics, job: str, scorings: int
     ) -> tuple[Merged, list[LineRange]]:
-        """Score ranges, and return what they add up to and those that could be used."""
+        """Score ranges, and return the merged results and the usable ranges."""
         *rows, count = accumulate(map(len, ranges), initial=0)
         placed = [Placed(lines, row, number) for number, (lines, row) in enumerate(zip(ranges, rows, strict=True))]
         advance = self.steps("score", count * scorings)
@@ -531,7 +532,7 @@ class _Where:
             scored.append(each.lines)
             if not found.is_there:
                 gone.append(each)
-        if gone and len(scored) == len(ranges):  # otherwise these parts are not those that will be needed
+        if gone and len(scored) == len(ranges):  # otherwise other parts will be needed
             for each, found in self._each(own, gone, metrics, lambda _done: None):
                 if found.written is not None:
                     merged.written[each.number] = found.written
@@ -555,7 +556,7 @@ class _Where:
 
 
 def counted_on(files: LineStream, engine: Engine | None, steps: Steps, *, skip_bad: bool = False) -> LineStream:
-    """Return a corpus with its rows counted, where an engine works or here.
+    """Return a corpus with its rows counted, on an engine or in this process.
 
     Raises
     ------
@@ -578,7 +579,7 @@ def _check_some(ranges: Sequence[LineRange]) -> None:
 
 
 def _mapped_on(engine: Engine | None, steps: Steps) -> Mapped:
-    """Return what looks at files and counts their rows."""
+    """Return the function that surveys files and counts their rows."""
 
     def mapped(stage: str, function: Callable[[Any, None], Any], things: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
         advance = steps(stage, len(things))
@@ -593,14 +594,14 @@ def _mapped_on(engine: Engine | None, steps: Steps) -> Mapped:
 
 
 def _suitable(segments: int) -> int:
-    """Return how many rows a range should have: of many segments whole chunks, so that only sums travel."""
+    """Return the rows per range; for many segments whole blocks, so only sums are transferred."""
     if not block_number(segments):
         return max(segments // RANGES, SMALLEST)
     return min(max(segments // (RANGES * PART), 1) * PART, LARGEST)
 
 
 def _job(files: LineStream, made: Mapping[str, Metric], metrics: MakeMetrics) -> str:
-    """Return all that what is found out about a range depends on besides its rows: options, files' forms and code."""
+    """Return everything that the result of a range depends on besides its rows: options, file formats and code."""
     columns = [list(files.systems), files.weighted, files.forms, len(files.references), len(files.weights)]
     things = [metrics, *made.values()]
     code = [code_digest(), outside_sources(things)]

@@ -1,4 +1,4 @@
-"""What a set of references holds, and what to know about it before using it."""
+"""Summary and checks of a set of references."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 
 BINS: Final = 20
-"""Of the weights from -1 to 1: a tenth each."""
+"""Bins for weights from -1 to 1, of width 0.1."""
 
 KINDS: Final = ("no_positive", "unrated", "repeated", "contradicted", "empty")
-"""Of findings; see `Finding.name`."""
+"""Kinds of findings; see `Finding.name`."""
 
 MOST_IDS: Final = 10
-"""Ids that are listed for each finding."""
+"""Maximum ids listed per finding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightBin:
-    """How many references have a weight from ``low`` up to ``high``, which only the last bin includes."""
+    """Number of references with a weight in [``low``, ``high``); the last bin includes ``high``."""
 
     low: float
     high: float
@@ -37,7 +37,7 @@ class WeightBin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """Something about references that should be known.
+    """A finding about references.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OriginCount:
-    """How many references come from somewhere; None for those that do not say it."""
+    """Number of references per origin; None if the origin is unknown."""
 
     origin: str | None
     references: int
@@ -67,7 +67,7 @@ class OriginCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceCheck:
-    """What `check_references` finds.
+    """The result of `check_references`.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class ReferenceCheck:
         return next(finding for finding in self.findings if finding.name == name)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, ready for JSON."""
+        """Return everything as plain values for JSON."""
         return {"schema": SCHEMA, **asdict(self)}
 
     def _repr_html_(self) -> str:
@@ -110,7 +110,7 @@ class ReferenceCheck:
 
 
 def check_references(references: References) -> ReferenceCheck:
-    """Look through references.
+    """Check a set of references.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def _unrated(references: References) -> np.ndarray[Any, np.dtype[np.bool_]]:
 
 
 def _segments_of(references: References, places: np.ndarray[Any, Any]) -> Iterable[int]:
-    """Return the segment of each flat place."""
+    """Return the segment of each flat index."""
     segments: list[int] = (np.searchsorted(references.offsets, places, side="right") - 1).tolist()
     return segments
 
@@ -166,7 +166,7 @@ def _histogram(references: References) -> tuple[WeightBin, ...]:
         return ()
     rated = references.weights[~np.isnan(references.weights)]
     half = BINS // 2
-    # Tenths belong to the bin that begins with them, though -0.3 * 10 may come out a little smaller than -3.
+    # A tenth belongs to the bin that begins with it, although -0.3 * 10 may be slightly below -3.
     bins = np.minimum(np.floor(rated * half + half + 1e-9), BINS - 1).astype(np.int64)
     counts = np.bincount(bins, minlength=BINS).tolist()
     return tuple(

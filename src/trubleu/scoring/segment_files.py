@@ -1,4 +1,4 @@
-"""Segment scores in a folder of JSON lines, one part per range, for corpora of any size."""
+"""Segment scores in a folder of JSON Lines files, one part per range, for corpora of any size."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _FIELDS: Final = asdict(SegmentRow(id="", system="", metric="", score=None)).key
 def segments_folder(
     folder: PathLike, paths: Sequence[PathLike], systems: Sequence[str], metrics: Mapping[str, Metric]
 ) -> PartsFolder:
-    """Return the folder for the scores of some files, ready to be written to.
+    """Return the folder for the segment scores of some files, ready for writing.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def segments_folder(
 
 
 def segment_lines(ids: Sequence[str], scores: Mapping[tuple[str, str], Sequence[float]]) -> list[str]:
-    r"""Return a line of JSON for each segment, metric and system, segments first.
+    r"""Return a line of JSON per segment, metric and system, ordered by segment.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def segment_lines(ids: Sequence[str], scores: Mapping[tuple[str, str], Sequence[
 
 
 def write_report_segments(parts: PartsFolder, report: ScoreReport, metrics: Mapping[str, Metric]) -> None:
-    """Write the scores of segments of a report, which is all in memory, as one part."""
+    """Write the segment scores of an in-memory report as one part."""
     scores = {
         key: [row.score if row.score is not None else float("nan") for row in rows]
         for key, rows in groupby(report.segments, key=lambda row: (row.metric, row.system))
@@ -80,7 +80,7 @@ def write_report_segments(parts: PartsFolder, report: ScoreReport, metrics: Mapp
 def commit_segments(
     parts: PartsFolder, written: Sequence[WrittenPart], report: ScoreReport, metrics: Mapping[str, Metric]
 ) -> None:
-    """Let all parts be seen, with what made the numbers."""
+    """Write the manifest with all parts and the signatures."""
     signatures = {row.metric: row.signature for row in report.scores}
     about: dict[str, Any] = {
         "trubleu": __version__,
@@ -93,7 +93,7 @@ def commit_segments(
 
 
 def read_segment_scores(folder: PathLike) -> Iterator[SegmentRow]:
-    """Yield the scores of segments that ``trubleu score --segments-to FOLDER`` wrote, in the order of the segments.
+    """Yield the segment scores written by ``trubleu score --segments-to FOLDER``, in segment order.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Several systems under several metrics: scores, intervals and tests as flat rows."""
+"""Score several systems by several metrics: scores, intervals and tests as flat rows."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreRow:
-    """One system under one metric; the interval is None unless it was asked for.
+    """One system under one metric; the interval is None if not requested.
 
     `ratings_share` is the share of the interval's variance that is due to ratings, if these are taken into account.
-    `parts` are what the score is made of, such as precisions (`trubleu.metrics.Result.parts`).
+    `parts` are the components of the score, such as precisions (`trubleu.metrics.Result.parts`).
     """
 
     schema: int = SCHEMA
@@ -70,7 +70,7 @@ class TestRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOutRow:
-    """Lines, from the first to the last, that could not be used and are in no score."""
+    """A range of lines that could not be used and is excluded from all scores."""
 
     schema: int = SCHEMA
     first: int
@@ -121,7 +121,7 @@ class ScoreReport:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is to be said of p-values that are as low as the number of resamples lets them be."""
+        """Notes on p-values at the minimum that the number of resamples allows."""
         families: dict[tuple[str, int], list[float]] = {}
         for test in self.tests:
             families.setdefault((test.metric, test.n), []).append(test.p)
@@ -134,7 +134,7 @@ class ScoreReport:
         return any(row.ratings_share is not None for row in self.scores)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the rows as plain values, ready for JSON."""
+        """Return the rows as plain values for JSON."""
         parts: dict[str, Sequence[Any]] = {
             "scores": self.scores,
             "tests": self.tests,
@@ -155,7 +155,7 @@ class ScoreReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
-    """How intervals and tests draw.
+    """Sampling options of intervals and tests.
 
     Attributes
     ----------
@@ -181,7 +181,7 @@ class Sampling:
 
     @property
     def test_name(self) -> TestName | None:
-        """The paired test by its name."""
+        """The name of the paired test."""
         return "bootstrap" if self.test is True else self.test or None
 
 
@@ -195,7 +195,7 @@ def score_systems(
     threads: int | None = None,
     steps: Steps = no_steps,
 ) -> ScoreReport:
-    """Score systems by metrics, with intervals and tests where asked for.
+    """Score systems by metrics, with optional intervals and tests.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def score_systems(
 
 
 Effects: TypeAlias = "Mapping[tuple[str, str], RatingEffects]"
-"""By system and metric: how far the errors of ratings move the score."""
+"""By system and metric: the effects of rating errors on the score."""
 
 
 def _all_rating_effects(
@@ -272,7 +272,7 @@ def score_parts(
     threads: int | None = None,
     steps: Steps = no_steps,
 ) -> ScoreReport:
-    """Score a corpus that comes part by part, such as a `trubleu.data.LineStream`; the numbers are those of the whole.
+    """Score a corpus that comes in parts, such as a `trubleu.data.LineStream`; the results equal those of the whole.
 
     Parameters
     ----------
@@ -328,7 +328,7 @@ def report_samples(
     threads: int | None = None,
     steps: Steps = no_steps,
 ) -> ScoreReport:
-    """Score what was counted, with intervals and tests where asked for.
+    """Score accumulated statistics, with optional intervals and tests.
 
     Parameters
     ----------
@@ -393,7 +393,7 @@ def report_samples(
     return ScoreReport(
         systems=tuple(systems),
         metrics=tuple(metrics),
-        # Systems first, as people read the table.
+        # Systems first, as in the table.
         scores=tuple(sorted(scores, key=lambda row: list(systems).index(row.system))),
         tests=tuple(tests),
         segments=tuple(segments),
@@ -408,7 +408,7 @@ def report_samples(
 
 
 def check_sampling(sampling: Sampling, systems: Sequence[str], count: int) -> None:
-    """Refuse intervals and tests that cannot be made; say it if there is nothing to score."""
+    """Raise an error for intervals and tests that cannot be computed, or if there is nothing to score."""
     if sampling.baseline is not None and sampling.baseline not in systems:
         hint = nearest(sampling.baseline, systems)
         raise UsageError(f"there is no system {sampling.baseline!r} for a baseline; {hint}")
@@ -453,7 +453,7 @@ def _test_rows(
             difference=comparison.difference,
             low=comparison.low,
             high=comparison.high,
-            # One segment has no spread to measure a difference by, and JSON has no infinity.
+            # A single segment has no spread to measure an effect by, and JSON has no infinity.
             effect=comparison.effect if np.isfinite(comparison.effect) else None,
             p=comparison.p,
             p_holm=comparison.p_holm,

@@ -1,4 +1,4 @@
-"""Strings to tokens: sacreBLEU's tokenizers by name, ``chat``, ``words``, or any callable.
+"""Tokenizers: sacreBLEU's by name, ``chat``, ``words``, or any callable.
 
 >>> from trubleu.text import tokenizer
 >>> tokenizer("chat").tokens("Great game @ana!!! :-) 10:30?")

@@ -1,10 +1,10 @@
-"""sacreBLEU's tokenizers behind one function that imports what it needs when it is called.
+"""sacreBLEU's tokenizers behind one function with lazy imports.
 
-Three things differ from asking sacreBLEU directly, none of them in the tokens:
+The tokens are the same as sacreBLEU's, with three other differences:
 
-- a missing package is an error that gives the command which installs it,
-- a missing SentencePiece model is an error that names its place, where sacreBLEU would fetch it from the network,
-- its caches of 65,536 lines are passed by: every text is tokenized once here, a cache would only keep it in memory.
+- a missing package is an error with the command that installs it,
+- a missing SentencePiece model is an error that names its path; sacreBLEU would download it,
+- sacreBLEU's caches of 65,536 lines are bypassed: every text is tokenized once here, so a cache would only use memory.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class _Source(NamedTuple):
-    """Where a tokenizer is in sacreBLEU, and what else it needs."""
+    """The location of a tokenizer in sacreBLEU, and its requirements."""
 
     module: str
     cls: str
@@ -31,8 +31,8 @@ class _Source(NamedTuple):
     model: str = ""
 
 
-# "spm" is the old name of flores101: the same model and the same signature, but constructing sacreBLEU's class of this
-# name goes through the deprecated Logger.warn, so both names lead to the class without it.
+# "spm" is the old name of flores101, with the same model and signature. sacreBLEU's class of this name calls the
+# deprecated Logger.warn, so both names map to the class that does not.
 _FLORES101 = _Source("tokenizer_spm", "Flores101Tokenizer", "spm", ("sentencepiece",), "flores101")
 
 _SOURCES = {
@@ -52,14 +52,14 @@ NAMES = tuple(_SOURCES)
 
 
 class Loaded(NamedTuple):
-    """A tokenizer of sacreBLEU that is ready to use; its model is told by a hash of its file."""
+    """A loaded sacreBLEU tokenizer; its model is identified by the hash of its file."""
 
     signature: str
     split: Callable[[str], list[str]]
     model: str = ""
 
 
-@functools.cache  # A dictionary or a model is read once, however many metrics use it.
+@functools.cache  # Dictionaries and models are loaded once, however many metrics use them.
 def load(name: str) -> Loaded:
     """Load one of sacreBLEU's tokenizers.
 
@@ -112,7 +112,7 @@ def _check_packages(name: str, source: _Source) -> None:
 
 def _model_digest(name: str, key: str, module: Any) -> str:
     url = str(module.SPM_MODELS[key]["url"])
-    # The name that sacreBLEU itself will look for, in the directory that it took from $SACREBLEU.
+    # The path that sacreBLEU itself will look for, in the directory from $SACREBLEU.
     path = Path(module.SACREBLEU_DIR, "models", url.rpartition("/")[2])
     if not path.is_file():
         raise DataError(
@@ -130,7 +130,7 @@ def _splitter(name: str, instance: Any) -> Callable[[str], list[str]]:
         try:
             line: str = call(text)
         except (RuntimeError, TypeError, UnicodeError) as error:
-            # MeCab and SentencePiece take UTF-8, which has no lone surrogates; each has its own name for this error.
+            # MeCab and SentencePiece take UTF-8, which has no lone surrogates; each raises its own error for them.
             if text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text):
                 raise
             raise DataError(

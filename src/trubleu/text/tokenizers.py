@@ -1,12 +1,11 @@
-"""Tokenizers by name, or any callable; tokens reach the kernels joined by spaces, with spaces inside them escaped.
+"""Tokenizers by name, or any callable; tokens reach the kernels joined by spaces, with inner spaces escaped.
 
 The kernel gets a text as one line and splits it on white space. A callable may return tokens that would not survive
-this: ``"New York"`` would become two, the empty token none. Such a token is written with escapes, and so is one that
-contains the escape character itself; therefore two different tokens never become the same one. All others stay as they
-are.
+this: ``"New York"`` would become two tokens, and an empty token none. Such tokens are escaped, and so are those that
+contain the escape character itself, so different tokens stay different. All others stay unchanged.
 
 An escape is ``MARK``, the character's code point in hexadecimal, and ``;``. An empty token is ``MARK`` and ``;``, which
-nothing else can produce because every code point has at least one digit.
+is unambiguous because every code point has at least one digit.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ from trubleu.errors import UsageError, nearest
 from trubleu.text import sacrebleu
 
 MARK = "\U0010fffd"
-"""The last private-use code point: no standard gives it a meaning, and fonts with symbols of their own start lower."""
+"""The last private-use code point: no standard gives it a meaning, and symbol fonts start lower."""
 
 _UNSAFE = re.compile(rf"[\s{MARK}]")
 
 
 def escape_token(token: str) -> str:
-    """Write a token without white space, so that it stays one token and stays different from every other.
+    """Escape white space in a token, so it stays one token and differs from every other.
 
     Parameters
     ----------
@@ -55,7 +54,7 @@ def escape_token(token: str) -> str:
 
 
 def join_tokens(tokens: Sequence[str]) -> str:
-    """Join tokens by single spaces so that splitting on white space finds as many again, escaped where they need it.
+    """Join tokens by single spaces, escaping where needed, so splitting on white space restores their number.
 
     Parameters
     ----------
@@ -80,29 +79,29 @@ def join_tokens(tokens: Sequence[str]) -> str:
     3
     """
     line = " ".join(tokens)
-    # Nearly all lines need nothing, and one split in C is much cheaper than looking at each token.
+    # Nearly all lines need no escapes, and one split in C is much faster than checking each token.
     if MARK not in line and line.split() == list(tokens):
         return line
     return " ".join(map(escape_token, tokens))
 
 
 Spec = str | Callable[[str], str | Sequence[str]]
-"""What people give: a name, or a function from a text to a tokenized line or to tokens."""
+"""A tokenizer as callers pass it: a name, or a function from a text to a tokenized line or to tokens."""
 
-# The kernel tokenizes these itself; sacreBLEU, which takes a while to import, is only needed to show tokens.
+# Tokenized by the kernel; sacreBLEU, which is slow to import, is only needed to display tokens.
 _NATIVE = ("13a", "none")
 
-# The module of each tokenizer of our own: ``split`` is a function from a text to tokens, ``SIGNATURE`` is its name in
-# signatures and changes with its tokens; ``line``, if there is one, returns them joined by spaces.
+# Modules of TruBLEU's own tokenizers: ``split`` turns a text into tokens, ``SIGNATURE`` is the name in signatures and
+# changes with the tokens; the optional ``line`` returns them joined by spaces.
 OWN = {"chat": "trubleu.text.chat", "words": "trubleu.text.words"}
 
 
 @dataclass(frozen=True, slots=True)
 class Tokenizer:
-    """A way to turn texts into tokens, made by `tokenizer`.
+    """A tokenizer, created by `tokenizer`.
 
-    Two tokenizers are equal if they were made from the same name or callable. One can be pickled wherever that can: the
-    other side makes it again.
+    Two tokenizers are equal if they were created from the same name or callable. A tokenizer can be pickled if that
+    can; unpickling creates it again.
 
     Attributes
     ----------
@@ -124,7 +123,7 @@ class Tokenizer:
     # Tokens of a callable may contain anything; all others are free of white space and never empty.
     _escape: bool = field(repr=False, compare=False)
     _model: str = field(default="", repr=False, compare=False)
-    # Tokens of texts joined by spaces, where there is a quicker way to them.
+    # A faster way to tokens joined by spaces, if there is one.
     _lines: Callable[[Sequence[str], bool], list[str]] | None = field(default=None, repr=False, compare=False)
 
     def lines(self, texts: Sequence[str], lowercase: bool = False) -> list[str]:
@@ -161,11 +160,11 @@ class Tokenizer:
             texts = [text.lower() for text in texts]
         split = self._split
         join = join_tokens if self._escape else " ".join
-        # White space at the end is cut before the tokenizer sees it because sacreBLEU does so (intl depends on it).
+        # Trailing white space is stripped before tokenizing, as in sacreBLEU (intl depends on it).
         return [join(split(text.rstrip())) for text in texts]
 
     def tokens(self, text: str, lowercase: bool = False) -> list[str]:
-        """Tokenize one text for people: nothing is escaped.
+        """Tokenize one text for display, without escapes.
 
         Parameters
         ----------
@@ -190,7 +189,7 @@ class Tokenizer:
 
     @property
     def known_as(self) -> str | None:
-        """The name that `tokenizer` makes it from, also elsewhere; None for a callable.
+        """The name to create it from with `tokenizer`, also in other processes; None for a callable.
 
         Examples
         --------
@@ -202,7 +201,7 @@ class Tokenizer:
 
     @property
     def model(self) -> str:
-        """A hash of the model that it splits with, which its name does not tell; empty if it has none.
+        """A hash of its model, which the name does not identify; empty if it has none.
 
         Examples
         --------
@@ -212,12 +211,12 @@ class Tokenizer:
         return self._model
 
     def __reduce__(self) -> tuple[Callable[[Spec, str], Tokenizer], tuple[Spec, str]]:
-        # MeCab's and SentencePiece's objects cannot be pickled, their names can.
+        # Objects of MeCab and SentencePiece cannot be pickled, but their names can.
         return _made_again, (self._spec, self._model)
 
 
 def names() -> tuple[str, ...]:
-    """Return the names that `tokenizer` knows: sacreBLEU's, then TruBLEU's own.
+    """Return the names of all tokenizers: sacreBLEU's, then TruBLEU's own.
 
     Examples
     --------
@@ -230,7 +229,7 @@ def names() -> tuple[str, ...]:
 
 
 def tokenizer(spec: Spec | Tokenizer) -> Tokenizer:
-    """Return the tokenizer with a name, or one that uses a callable.
+    """Return a tokenizer by name, or one that wraps a callable.
 
     Parameters
     ----------
@@ -274,7 +273,7 @@ def tokenizer(spec: Spec | Tokenizer) -> Tokenizer:
 
 
 def _made_again(spec: Spec, model: str) -> Tokenizer:
-    """Return the tokenizer of another process."""
+    """Create the tokenizer of another process again."""
     made = tokenizer(spec)
     if made.model != model:
         raise UsageError(
@@ -311,7 +310,7 @@ def _name(function: Callable[..., object]) -> str:
 
 
 def _call(function: Callable[[str], str | Sequence[str]], name: str, text: str) -> list[str]:
-    # Typed as object because a callable may return anything, whatever it promises.
+    # Typed as object because a callable may return anything.
     result: object = function(text)
     if isinstance(result, str):
         return result.split()

@@ -1,4 +1,4 @@
-"""Scripts that are written without spaces between words: Han, kana, Thai, Lao, Khmer and Myanmar."""
+"""Scripts written without spaces between words: Han, kana, Thai, Lao, Khmer and Myanmar."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from trubleu.text.tokenizers import Tokenizer
 
-# Letters, marks and signs. Decimal digits are not among them: a run of digits is a number in these scripts, too.
+# Letters, marks and signs. Decimal digits are excluded: a run of digits is a number in these scripts, too.
 _RANGES: Final = {
     "Thai": ((0x0E01, 0x0E4F), (0x0E5A, 0x0E5B)),
     "Lao": ((0x0E81, 0x0ECF), (0x0EDC, 0x0EDF)),
@@ -19,7 +19,7 @@ _RANGES: Final = {
         *((0xA9E0, 0xA9EF), (0xA9FA, 0xA9FE), (0xAA60, 0xAA7F)),
     ),
     "Khmer": ((0x1780, 0x17DF),),
-    # Also what Chinese and Japanese write between letters without a script of its own: 々, 〆, 〇 and ー.
+    # Includes script-neutral characters that Chinese and Japanese write between letters: 々, 〆, 〇 and ー.
     "Han": (
         *((0x2E80, 0x2FDF), (0x3005, 0x3007), (0x3021, 0x3029), (0x3038, 0x303C), (0x3400, 0x4DBF), (0x4E00, 0x9FFF)),
         *((0xF900, 0xFAFF), (0x20000, 0x3FFFD)),
@@ -31,9 +31,9 @@ _RANGES: Final = {
 }
 
 CHARACTERS: Final = "".join(f"{chr(first)}-{chr(last)}" for ranges in _RANGES.values() for first, last in ranges)
-"""All characters of these scripts, as the inside of a character class."""
+"""All characters of these scripts, as the body of a character class."""
 
-# Most texts have no character outside these two ranges, and comparing with two is faster than looking up a class.
+# Most texts have no character outside these two ranges, and two comparisons are faster than a class lookup.
 _ELSEWHERE: Final = re.compile(r"[^\0-\u0e00\u2000-\u2e7f]")
 _ANY: Final = re.compile(f"[{CHARACTERS}]")
 
@@ -52,7 +52,7 @@ def has_unspaced(text: str) -> bool:
     return found is not None and _ANY.search(text, found.start()) is not None
 
 
-# How long a run must be to tell that words are not split. Words of text that was tokenized before may be long.
+# Length of a run that indicates unsplit words; words of pretokenized text may be long.
 _UNSPLIT: Final = {
     name: re.compile(f"[{CHARACTERS}]{{{length}}}")
     for name, length in (("13a", 5), ("intl", 5), ("chat", 5), ("none", 20))
@@ -64,7 +64,7 @@ _MOST_CHARACTERS: Final = 1_000
 def many_unsplit(texts: Sequence[str], tokenizer: Tokenizer) -> bool:
     """Return whether a tokenizer leaves long runs of a script without spaces in at least one text in ten.
 
-    Only the beginning is looked at: the first thousand characters of the first thousand texts.
+    Only the first thousand characters of the first thousand texts are examined.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""``words``: runs of letters and digits with inner hyphens and apostrophes, every other character on its own.
+"""``words``: runs of letters and digits with inner hyphens and apostrophes; every other character on its own.
 
 Chinese, Japanese, Thai, Lao, Khmer and Burmese have no spaces between words. Their scripts are split into extended
-grapheme clusters: a letter with the vowels, tone marks and other signs that are written on it.
+grapheme clusters: a letter with its vowels, tone marks and other signs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 SIGNATURE = "words-2"
-"""What signatures call it. It changes whenever tokens change: ``words`` did not split scripts without spaces."""
+"""Name in signatures; it changes whenever tokens change: ``words`` did not split scripts without spaces."""
 
 # Nothing that follows can fail, so possessive quantifiers find the same words, a little faster.
 PATTERN = re.compile(r"\w++(?:[-'’]\w++)*+|[^\w\s]")
@@ -71,7 +71,7 @@ def lines(texts: Sequence[str], lowercase: bool = False) -> list[str]:
 
 @functools.cache
 def _pieces() -> Callable[[str], list[Any]]:
-    """Return a function that cuts a text into clusters of scripts without spaces and whatever is between them."""
-    import regex  # Importing it takes longer than splitting thousands of texts, and few texts need it.
+    """Return a function that splits a text into clusters of scripts without spaces and the text between them."""
+    import regex  # slow to import, and few texts need it
 
     return regex.compile(rf"((?=[{CHARACTERS}])\X)|([^{CHARACTERS}]+)").findall  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""bleu2vec (Tättar & Fishel 2017) and ΔBLEU with near misses."""
+"""bleu2vec (Tättar & Fishel 2017), and ΔBLEU with partial credit for similar n-grams."""
 
 from __future__ import annotations
 

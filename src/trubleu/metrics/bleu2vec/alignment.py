@@ -1,4 +1,4 @@
-"""Statistics with near misses from texts and vectors: the Python side of the alignment kernel."""
+"""Statistics with partial matches from texts and vectors: the Python side of the alignment kernel."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 Rule = Literal["plain", "earn", "nearest", "max"]
 
 SLICE_TEXTS: Final = 4_096
-"""Texts whose n-grams are looked up together: the vectors of all of them are in memory at once."""
+"""Texts whose n-grams are looked up together; all of their vectors are in memory at once."""
 
 WORTH_THREADS: Final = 200
-"""Texts from which on threads pay."""
+"""Number of texts from which threads pay off."""
 
 
 class AlignedPair(NamedTuple):
-    """An n-gram of an output and the n-gram of a reference that it was aligned with.
+    """An n-gram of an output, and the n-gram of a reference aligned with it.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class AlignedPair(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """Statistics, and how much of what they are made of is known.
+    """Statistics, and the coverage of the vectors.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class Counted(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class SoftMatching:
-    """What is aligned and how: everything that decides a row of statistics.
+    """The options that determine a row of statistics.
 
     The columns are those of `trubleu.metrics.matching.Matching`.
     """
@@ -110,7 +110,7 @@ class SoftMatching:
         threads: int | None,
         progress: Progress | None,
     ) -> Counted:
-        """Return a row of statistics for each segment, and how many words had a vector."""
+        """Return a row of statistics per segment, and how many words had a vector."""
         if isinstance(references, PreparedReferences):
             references = references.references
         warn_of_empty(references)
@@ -133,7 +133,7 @@ class SoftMatching:
                 words, unknown = words + looked_up, unknown + without
             if len(odd) < last - first:
                 rows[first:last] = self._rows(given, vectors, there, threads)
-            if len(odd):  # here only the source knows the vectors of n-grams
+            if len(odd):  # here the vectors of n-grams must come from the source
                 chosen = odd + first
                 flat = positions(offsets, chosen)
                 given = kernels.SoftSlice(
@@ -151,7 +151,7 @@ class SoftMatching:
         return Counted(rows, words, unknown)
 
     def pairs(self, output: str, references: Sequence[str]) -> tuple[AlignedPair, ...]:
-        """Return what is aligned with what in one segment."""
+        """Return the aligned pairs of one segment."""
         texts, native, lowercase = kernel_texts((output, *references), self.tokenizer, self.lowercase)
         offsets = np.array([0, len(references)])
         given = kernels.SoftSlice(texts[:1], texts[1:], offsets, self._options(native, lowercase), 0, 1)
@@ -174,7 +174,7 @@ class SoftMatching:
         return kernels.SoftScale(self.similarity, self.shift, self.unknown, self.rule, self.release)
 
     def _vectors_of(self, given: kernels.SoftSlice) -> tuple[Rows, NDArray[np.int64]]:
-        """Return the vectors of words or n-grams, and the segments in which those of words are not enough."""
+        """Return the vectors of words or n-grams, and the segments for which word vectors are not sufficient."""
         none = np.zeros(0, np.int64)
         if not self.vectors.additive:
             return self._looked_up(given), none
@@ -191,14 +191,14 @@ class SoftMatching:
 
 
 def _unknown_words(given: kernels.SoftSlice, vectors: Rows) -> tuple[int, int]:
-    """Return how many words were looked up for a slice, and how many of them have no vector."""
+    """Return how many words of a slice were looked up, and how many of them have no vector."""
     if vectors.additive:
         return len(vectors.numbers), int(np.count_nonzero(vectors.numbers == NOTHING))
     return given.unknown_words(vectors.numbers)
 
 
 def positions(offsets: NDArray[np.int64], segments: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the places of all references of some segments.
+    """Return the indices of all references of some segments.
 
     Examples
     --------
@@ -209,7 +209,7 @@ def positions(offsets: NDArray[np.int64], segments: NDArray[np.int64]) -> NDArra
 
 
 def slices(offsets: NDArray[np.int64], most: int | None = None) -> Iterator[tuple[int, int]]:
-    """Cut segments into runs of not too many texts (`SLICE_TEXTS`), but at least one segment.
+    """Split segments into runs of at most `SLICE_TEXTS` texts, but at least one segment.
 
     Examples
     --------

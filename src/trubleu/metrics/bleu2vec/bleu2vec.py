@@ -1,4 +1,4 @@
-"""bleu2vec (Tättar & Fishel 2017), and ΔBLEU with near misses: n-grams that are not equal count by their similarity."""
+"""bleu2vec (Tättar & Fishel 2017) and ΔBLEU with partial matches: unequal n-grams count by their similarity."""
 
 from __future__ import annotations
 
@@ -57,22 +57,22 @@ if TYPE_CHECKING:
 
 
 UNKNOWN: Final = 0.001
-"""The similarity of a pair of which one has no vector, as released."""
+"""Similarity of a pair if one n-gram has no vector, as in the released code."""
 
 COMPOSED: Final = "composed"
 LIN_OCH: Final = "lin-och"
 USUAL_ORDER: Final = 3
-"""The longest n-grams that vectors usually hold."""
+"""Maximum n-gram length that vector files usually hold."""
 
 ENOUGH_WORDS: Final = 20
-"""Different words from which on it means something that most have no vector."""
+"""Number of distinct words from which low coverage is worth a warning."""
 
 Unknown = str | float
-"""A number, also as it is written, or ``composed``."""
+"""A number, possibly as text, or ``composed``."""
 
 
 def check_soft_smoothing(smoothing: str, value: float | None) -> tuple[str, float | None]:
-    """Return the kind of smoothing and its value."""
+    """Validate a smoothing method and its value."""
     if smoothing == LIN_OCH:
         if value is not None:
             raise UsageError(f"smoothing={LIN_OCH} takes no value; leave smoothing_value out, or use floor or add-k")
@@ -82,7 +82,7 @@ def check_soft_smoothing(smoothing: str, value: float | None) -> tuple[str, floa
 
 
 def check_effective_order(smoothing: str, effective_order: bool) -> None:
-    """Refuse to leave out orders that are left out anyway."""
+    """Raise an error for ``effective_order`` with a smoothing that already leaves orders out."""
     if effective_order and smoothing == LIN_OCH:
         raise UsageError(
             f"effective_order does not go with smoothing={LIN_OCH}, which leaves out orders without n-grams anyway; "
@@ -91,7 +91,7 @@ def check_effective_order(smoothing: str, effective_order: bool) -> None:
 
 
 def parse_similarity(similarity: str) -> tuple[str, float]:
-    """Split ``raw``, ``clamp`` or ``shift:S`` into the kind and its number.
+    """Parse ``raw``, ``clamp`` or ``shift:S`` into the kind and its number.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def parse_similarity(similarity: str) -> tuple[str, float]:
 
 
 def parse_oov(oov: Unknown) -> Unknown:
-    """Return ``composed`` or a number from 0 to 1.
+    """Parse ``composed`` or a number from 0 to 1.
 
     Examples
     --------
@@ -131,12 +131,12 @@ def parse_oov(oov: Unknown) -> Unknown:
 
 
 def holds_order(source: VectorSource, order: int) -> bool:
-    """Return whether n-grams of a length can be scored with vectors: usual ones can, though most may be unknown."""
+    """Return whether n-grams of a length can be scored: usual lengths always can, even if most are unknown."""
     return source.orders is None or order <= USUAL_ORDER or order in source.orders
 
 
 def check_orders(source: VectorSource, order: int) -> None:
-    """Refuse n-grams longer than usual that the vectors do not hold."""
+    """Raise an error for n-grams of an unusual length that the vectors do not hold."""
     if not holds_order(source, order):
         raise UsageError(
             f"{source.name} has no n-grams of {order} words; use an order of at most {USUAL_ORDER}, other vectors, "
@@ -145,13 +145,13 @@ def check_orders(source: VectorSource, order: int) -> None:
 
 
 def warn_of_texts(source: VectorSource, tokenizer_name: str, lowercase: bool) -> None:
-    """Say it if the vectors are known to be made from texts that were tokenized or cased differently."""
+    """Warn if the vectors were trained on texts that were tokenized or cased differently."""
     made = getattr(source.source if isinstance(source, Composed) else source, "options", None)
     if not isinstance(made, Mapping):
         return
     differs = []
     theirs = made.get("tokenize")
-    # Texts that are tokenized already may have been so in any way.
+    # Pretokenized texts may have been tokenized in any way.
     if isinstance(theirs, str) and "none" not in (theirs, tokenizer_name) and _full_name(theirs) != tokenizer_name:
         differs.append(f"tokenize={theirs}, not {tokenizer_name}")
     case = made.get("lowercase")
@@ -168,12 +168,12 @@ def warn_of_texts(source: VectorSource, tokenizer_name: str, lowercase: bool) ->
 def _full_name(name: str) -> str:
     try:
         return tokenizer(name).name
-    except TrubleuError:  # not known here, or not installed
+    except TrubleuError:  # unknown here, or not installed
         return name
 
 
 def warn_of_unknown(source: VectorSource, words: int, unknown: int) -> None:
-    """Say it if most words that were looked up have no vector."""
+    """Warn if most words have no vector."""
     if words >= ENOUGH_WORDS and 2 * unknown > words and (source.orders is None or 1 in source.orders):
         what = (
             f"more than half of the words that were looked up have no vector in {source.name}; "
@@ -183,7 +183,7 @@ def warn_of_unknown(source: VectorSource, words: int, unknown: int) -> None:
 
 
 def warn_of_orders(source: VectorSource, order: int) -> None:
-    """Say it if the vectors hold no n-grams of some length."""
+    """Warn if the vectors hold no n-grams of some length."""
     missing = [] if source.orders is None else [n for n in range(1, order + 1) if n not in source.orders]
     if missing:
         what = (
@@ -198,7 +198,7 @@ RELEASE_WEIGHTS: Final = np.array([0.33, 0.34, 0.33])
 
 
 def word_tokenize(text: str) -> list[str]:
-    """Tokenize a text as NLTK does, for which its sentence splitter must be on this machine.
+    """Tokenize a text as NLTK does; needs its sentence splitter data.
 
     Raises
     ------
@@ -219,7 +219,7 @@ def word_tokenize(text: str) -> list[str]:
 
 
 def release_parts(counts: Counts) -> BleuParts:
-    """Return scores as released: from the first order on whose matches are not above 0, orders are left out."""
+    """Return scores as the released code does: orders are left out from the first without positive matches."""
     matches, totals = counts.matches, counts.totals
     precisions = np.divide(matches, totals, out=np.zeros_like(matches), where=totals != 0)
     used: NDArray[np.bool_] = np.logical_and.accumulate(precisions > 0, axis=-1)
@@ -232,15 +232,16 @@ def release_parts(counts: Counts) -> BleuParts:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Bleu2Vec(Metric):
-    """Corpus-level BLEU in which an n-gram that is not in the reference counts as much as what is most similar there.
+    """Corpus-level BLEU with partial credit: an n-gram missing from the reference counts by its similarity to another
+    one.
 
-    Equal n-grams are matched first, from left to right. What is left of the output is aligned with what is left of the
-    reference: the most similar pair first, each occurrence once, of equally similar ones the first in the output and
-    then in the reference. A pair counts the cosine of the two n-grams' vectors.
+    Equal n-grams are matched first, from left to right. The remaining n-grams of output and reference are aligned
+    greedily: the most similar pair first, each occurrence once, ties broken by the order in the output and then in the
+    reference. A pair counts the cosine of the two n-grams' vectors.
 
-    With several references an n-gram counts the sum over its occurrences in the reference where that is largest; if
-    some references hold it, only these are compared. A cosine below 0 stays what it is, so that an n-gram that has only
-    unlike ones to go with in every reference counts less than nothing.
+    With several references, an n-gram counts the sum over its occurrences in the reference where that sum is largest;
+    if some references contain it, only these are considered. Negative cosines are kept, so an n-gram that only aligns
+    with dissimilar ones in every reference counts below zero.
 
     Parameters
     ----------
@@ -299,7 +300,7 @@ class Bleu2Vec(Metric):
     definition: str = "paper"
 
     def __post_init__(self) -> None:
-        """Check the options, and open the vectors."""
+        """Validate the options and open the vectors."""
         super().__post_init__()
         check_order(self.order)
         check_flag("recall", self.recall)
@@ -346,7 +347,7 @@ class Bleu2Vec(Metric):
 
     @property
     def name(self) -> str:  # type: ignore[override]
-        """What the metric is called, with its order."""
+        """The metric's name, with its order."""
         return f"{self.family}-f-{self.order}" if self.recall else f"{self.family}-{self.order}"
 
     def statistics(
@@ -357,7 +358,7 @@ class Bleu2Vec(Metric):
         threads: int | None = None,
         progress: Progress | None = None,
     ) -> NDArray[np.float64]:
-        """Return lengths, similarities by order and n-grams by order; for the F form, n-grams of the reference too."""
+        """Return lengths, similarities and n-grams by order; for the F form also the n-grams of the reference."""
         rows = self._rows(outputs, as_references(references, outputs), None, threads, progress)
         return np.hstack([rows, self._reference_ngrams(rows)]) if self.recall else rows
 
@@ -371,7 +372,7 @@ class Bleu2Vec(Metric):
     ) -> NDArray[np.float64]:
         matching = self.matching
         source = matching.vectors.source
-        # The same sentences for every system, so that who tells them can tell them once.
+        # The same text for every system, so the warning can be shown once.
         warn_of_orders(source, self.order)
         warn_of_texts(source, matching.tokenizer.name, matching.lowercase)
         rows, words, unknown = matching.statistics(outputs, references, weights, threads, progress)
@@ -379,11 +380,11 @@ class Bleu2Vec(Metric):
         return rows
 
     def _reference_ngrams(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return how many n-grams the references have that set the lengths."""
+        """Return the number of n-grams of the references that determine the reference length."""
         return np.maximum(rows[:, 1:2] - np.arange(self.order), 0.0)
 
     def with_order(self, order: int) -> Self | None:
-        """Return the same metric for n-grams of up to another length; None if definition or vectors have none."""
+        """Return the same metric for another maximum n-gram length; None if the definition or the vectors have none."""
         if self.definition == "release2017" and order != RELEASE_ORDER:
             return None
         other = copy(self)
@@ -400,7 +401,7 @@ class Bleu2Vec(Metric):
     def counts(self, statistics: NDArray[np.float64]) -> Counts:
         """Split the columns; for the F form, totals are the mean of those of output and reference.
 
-        Orders that the output has no n-grams of have none.
+        Orders without n-grams in the output have a total of 0.
         """
         statistics = np.asarray(statistics, dtype=np.float64)
         if not self.recall:
@@ -415,7 +416,7 @@ class Bleu2Vec(Metric):
             )
         counts = Counts.of(statistics[..., :-added], self.order)
         of_reference = np.split(statistics[..., -added:], kinds, axis=-1)
-        # What the output has no n-grams of has no F, as it has no precision.
+        # An order without n-grams in the output has neither precision nor F.
         there = counts.plain_totals > 0
         return counts._replace(
             totals=np.where(there, (counts.totals + of_reference[0]) / 2, 0.0),
@@ -423,19 +424,19 @@ class Bleu2Vec(Metric):
         )
 
     def counts_of(self, row: NDArray[np.float64], best: float) -> Counts:
-        """Split one row that has no n-grams of the reference yet, given the segment's best weight."""
+        """Split one row without reference n-grams, given the segment's best weight."""
         if self.recall:
             of_reference = self._reference_ngrams(row[np.newaxis])[0]
             row = np.hstack([row, *([best * of_reference] if self.matching.weighted else []), of_reference])
         return self.counts(row)
 
     def parts(self, counts: Counts) -> BleuParts:
-        """Return scores with their precisions (F values for the F form) and brevity penalties."""
+        """Return scores with precisions (F values for the F form) and brevity penalties."""
         if self.definition == "release2017":
             return release_parts(counts)
         matches = settle_negative(counts, self.negative, self.negative_floor, scaled=True)
         counts = counts._replace(matches=matches)
-        if self.recall:  # an output that is too short has lost its recall already
+        if self.recall:  # recall already penalises a short output
             counts = counts._replace(reference_length=np.zeros_like(counts.reference_length))
         if self.smoothing == LIN_OCH:
             return smoothed_sentence_bleu(counts, first_smoothed=1, longer_reference=0.0)
@@ -452,7 +453,7 @@ class Bleu2Vec(Metric):
         return bleu_result(self.name, counts, self.parts(counts), len(statistics), self.signature(references))
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return how a number is made."""
+        """Return the signature."""
         matching = self.matching
         release = self.definition == "release2017"
         shifted = f"shift[{number_text(matching.shift)}]"
@@ -482,34 +483,11 @@ class Bleu2Vec(Metric):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DeltaBleu2Vec(WeightedMetric, Bleu2Vec):
-    """Corpus-level ΔBLEU with near misses: references carry weights from −1 to +1, and similar n-grams count too.
+    """Corpus-level ΔBLEU with partial credit: references have weights from −1 to +1, and similar n-grams count too.
 
     Each reference is aligned with the output as in `Bleu2Vec`, with similarities of at least 0. An n-gram that some
-    references hold earns the largest product of such a reference's weight and the sum over the n-gram's occurrences
-    there. What an n-gram earns that no reference holds is said by ``credit``. With all similarities 0 this is ΔBLEU.
-
-    Parameters
-    ----------
-    order, vectors, tokenize, lowercase, smoothing, smoothing_value, effective_order, reference_length, oov, negative, \
-recall
-        As for `Bleu2Vec`; smoothing constants are multiplied by the mean best weight.
-    similarity
-        ``clamp`` or ``shift:S``.
-    credit
-        ``earn``: the largest product, but not less than 0, so that near misses can earn and only exact matches cost.
-        ``nearest``: the reference with the largest sum decides, even if its weight is below 0. ``max``: the largest
-        product over all references with something similar, also for n-grams that some reference holds.
-    length_references, no_positive, unrated_as
-        As for `DeltaBleu`.
-
-    Examples
-    --------
-    >>> from trubleu import References
-    >>> references = References.from_lists([["it was great", "it was awful"]], [[1.0, -0.5]])
-    >>> vectors = (["great", "good", "awful"], [[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])
-    >>> metric = DeltaBleu2Vec(1, vectors=vectors)
-    >>> round(metric.corpus(["it was good"], references).score, 2)
-    93.33
+    references contain earns the maximum over these references of the weight times the sum over its occurrences there.
+    ``credit`` defines what other n-grams earn. With all similarities 0 this is ΔBLEU.
     """
 
     family: ClassVar[str] = "dbleu2vec"
@@ -520,7 +498,7 @@ recall
     length_references: str = "all"
 
     def __post_init__(self) -> None:
-        """Check the options, and open the vectors."""
+        """Validate the options and open the vectors."""
         super().__post_init__()
         if self.matching.similarity == "raw":
             raise UsageError("similarity=raw does not go with weights; use clamp or shift:S")
@@ -549,7 +527,7 @@ recall
         return rows
 
     def without_weights(self) -> str:
-        """Say what the metric is if all weights are 1.
+        """Return which metric this is equal to if all weights are 1.
 
         Examples
         --------
@@ -562,7 +540,7 @@ recall
         return f"{plain} where there is one reference" if matching.rule == "max" else plain
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return how a number is made."""
+        """Return the signature."""
         added = make_signature(
             "",
             credit=self.matching.rule,

@@ -1,4 +1,4 @@
-"""Vectors of the n-grams at hand as the alignment kernel takes them, looked up once and kept for the next system."""
+"""N-gram vectors in the layout of the alignment kernel, cached across systems."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ if TYPE_CHECKING:
     Fetch = Callable[[Sequence[str]], Matrix]
 
 NOTHING: Final = 2**32 - 1
-"""The row of what has no vector."""
+"""Row number of an n-gram without a vector."""
 
 LANES: Final = 8
-"""The kernel takes rows whose length is a multiple of this."""
+"""The kernel requires row lengths that are a multiple of this."""
 
 MOST_BYTES: Final = 256 * 2**20
-"""Of the vectors that are kept; with more, all are looked up again."""
+"""Maximum size of the cached vectors; beyond it the cache is cleared."""
 
 MOST_NAMES: Final = 2**21
-"""Of those that are kept, with a vector or without."""
+"""Maximum number of cached names, with or without a vector."""
 
 LOOKED_UP_AT_ONCE: Final = 1_024
-"""Few enough for their vectors to stay in the cache while they are looked at."""
+"""Names per lookup: few enough for their vectors to stay in the CPU cache."""
 
 SAFE_LENGTHS: Final = (1e-15, 1e15)
-"""Lengths of vectors between which the squares of 32-bit numbers neither vanish nor overflow."""
+"""Range of vector lengths in which the squares of 32-bit floats neither underflow nor overflow."""
 
 
 class Rows(NamedTuple):
-    """A matrix, and which row of it belongs to each of some words or n-grams.
+    """A matrix, and the row number of each word or n-gram.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Rows(NamedTuple):
 
 
 class RowStore:
-    """Rows that were looked up, in one matrix.
+    """Cache of rows, in one matrix.
 
     Parameters
     ----------
@@ -96,16 +96,16 @@ class RowStore:
         self._forget()
 
     def _forget(self) -> None:
-        # Never written over: somebody may still be reading rows of an older one.
+        # Never overwritten: rows of an older matrix may still be in use.
         self._matrix = np.zeros((0, self._width), np.float32)
         self._used = 0
 
     def _is_full(self, known: int, missing: int) -> bool:
-        """Return whether everything must be forgotten to make room."""
+        """Return whether the cache must be cleared to make room."""
         return known > 0 and (self._used + missing > self._most_rows or known + missing > MOST_NAMES)
 
     def _add(self, names: Sequence[str]) -> NDArray[np.uint32]:
-        """Look names up and return their rows."""
+        """Look up names and return their rows."""
         self._reserve(self._used + len(names))
         numbers = np.full(len(names), NOTHING, np.uint32)
         for first in range(0, len(names), LOOKED_UP_AT_ONCE):
@@ -133,14 +133,14 @@ class RowStore:
 
     def _reserve(self, rows: int) -> None:
         if rows > len(self._matrix):
-            # As large as it may ever get: memory that is not written to is not taken, and nothing is copied later.
+            # Allocated at the maximum size: unwritten memory is not committed, and nothing is copied later.
             larger = np.empty((max(rows, self._most_rows), self._width), np.float32)
             larger[: self._used] = self._matrix[: self._used]
             self._matrix = larger
 
 
 class HeldWords:
-    """Words that are looked up again and again, with the rows that they had last.
+    """Words that are looked up repeatedly, with the rows of the last lookup.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ class WordRows(RowStore):
         self._squares = np.zeros(0, np.float32)
 
     def find(self, names: Sequence[str]) -> Rows:
-        """Return the rows of names, each of which is there once."""
+        """Return the rows of distinct names."""
         with self._lock:
             numbers = self._find(names)  # may replace the matrix
             return Rows(self._matrix, numbers, additive=True)
@@ -178,13 +178,13 @@ class WordRows(RowStore):
     def find_behind(
         self, held: HeldWords, names: Sequence[str]
     ) -> tuple[Matrix, NDArray[np.float32], NDArray[np.uint32]]:
-        """Return all rows, their squares, and the numbers of those of held words and, behind them, of other ones."""
+        """Return all rows, their squares, and the row numbers of the held words followed by those of other words."""
         with self._lock:
             rows = held.rows
             numbers = None
             if rows is not None and rows[0] is self._numbers:
                 behind = self._find(names)
-                if rows[0] is self._numbers:  # nothing was forgotten to make room
+                if rows[0] is self._numbers:  # the cache was not cleared
                     numbers = np.concatenate([rows[1], behind])
             if numbers is None:
                 numbers = self._find([*held.words, *names])
@@ -208,14 +208,14 @@ class WordRows(RowStore):
 
 
 class NGramRows(RowStore):
-    """Rows of n-grams, of which there are so many that only new ones become Python strings."""
+    """Rows of n-grams; there are so many that only new ones become Python strings."""
 
     def _forget(self) -> None:
         super()._forget()
         self._names = kernels.SoftNames()
 
     def find(self, given: kernels.SoftSlice, first_only: bool) -> Rows:
-        """Return the rows of all n-grams that are left over somewhere in a slice."""
+        """Return the rows of all unmatched n-grams of a slice."""
         with self._lock:
             known = len(self._names)
             try:
@@ -224,28 +224,28 @@ class NGramRows(RowStore):
                     self._forget()
                     missing = given.new_ngrams(self._names, first_only)
                 self._names.settle(self._add(missing))
-            except BaseException:  # names without rows would be taken for known ones
+            except BaseException:  # otherwise names without rows would look known
                 self._forget()
                 raise
             return Rows(self._matrix, given.rows(self._names), additive=False)
 
 
 def _with_lengths(rows: Matrix, unit: bool, what: str) -> tuple[Matrix, NDArray[np.float32]]:
-    """Return rows and what they have to be divided by: 0 for rows of zeros, 1 if they are to stay as they are."""
+    """Return rows and their divisors: 0 for rows of zeros, 1 for rows that stay unscaled."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         lengths: NDArray[np.float32] = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     low, high = SAFE_LENGTHS
-    if not np.all((lengths > low) & (lengths < high)):  # also where one of its numbers is not finite
+    if not np.all((lengths > low) & (lengths < high)):  # also if one of its numbers is not finite
         rows = checked_matrix(rows, len(rows), what)
         if unit:
-            rows = normalised(np.array(rows))  # a copy: the source may still need its own
+            rows = normalised(np.array(rows))  # a copy: the source may still use its own
         lengths = np.any(rows, axis=1).astype(np.float32)
         return rows, lengths
     return rows, lengths if unit else np.ones_like(lengths)
 
 
 class SoftVectors:
-    """A source of vectors, with what was looked up in it.
+    """A vector source with a cache of lookups.
 
     Attributes
     ----------
@@ -265,20 +265,20 @@ class SoftVectors:
         self._words = WordRows(source.dimensions, partial(word_vectors, source), what=what)
 
     def __reduce__(self) -> tuple[Callable[[VectorSource], SoftVectors], tuple[VectorSource]]:
-        return soft_vectors, (self.source,)  # what was looked up can be looked up again
+        return soft_vectors, (self.source,)  # the cache can be rebuilt
 
     def ngrams(self, given: kernels.SoftSlice, *, first_only: bool) -> Rows:
-        """Return rows of length 1 for the n-grams of a slice that are left over when equal ones are matched."""
+        """Return unit-length rows for the n-grams of a slice that remain after exact matching."""
         return self._units.find(given, first_only)
 
     def word_rows(
         self, held: HeldWords, words: Sequence[str]
     ) -> tuple[Matrix, NDArray[np.float32], NDArray[np.uint32]]:
-        """Return vectors of single words as long as they are, the squares of their lengths, and each word's row."""
+        """Return unnormalised word vectors, their squared lengths, and each word's row."""
         return self._words.find_behind(held, words)
 
     def words(self, words: Sequence[str]) -> tuple[Rows, NDArray[np.uint8] | None]:
-        """Return rows whose sums are those of n-grams, and a 1 for each word with which that does not hold, if any."""
+        """Return rows whose sums are the vectors of n-grams, and a 1 for each word for which that fails, if any."""
         rows = self._sums.find(words)
         odd = self._odd_words
         if odd.isdisjoint(words):
@@ -293,11 +293,11 @@ def _fetch_sums(source: VectorSource, odd_words: set[str], words: Sequence[str])
 
 
 _shared: WeakValueDictionary[int, SoftVectors] = WeakValueDictionary()
-_latest: list[SoftVectors] = []  # kept alive from one call to the next
+_latest: list[SoftVectors] = []  # kept alive between calls
 
 
 def soft_vectors(source: VectorSource) -> SoftVectors:
-    """Return a source with what any metric has looked up in it."""
+    """Return the cached lookups of a source, shared by all metrics."""
     found = _shared.get(id(source))
     if found is None:
         found = _shared[id(source)] = SoftVectors(source)

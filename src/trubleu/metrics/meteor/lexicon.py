@@ -1,4 +1,4 @@
-"""Stems by Snowball's rules, and synonyms from the files of a WordNet."""
+"""Snowball stems, and synonyms from WordNet files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Stemmer:
-    """A Snowball stemmer; two of one name are equal.
+    """A Snowball stemmer; stemmers of the same name are equal.
 
     Parameters
     ----------
@@ -42,10 +42,10 @@ class Stemmer:
         languages = package.algorithms()
         if name not in languages:
             raise UsageError(f"stemmer={name} is not known; {nearest(str(name), [*languages, 'none'])}")
-        self._stemmer = package.Stemmer(name, 0)  # its cache of words costs more than stemming
+        self._stemmer = package.Stemmer(name, 0)  # its word cache costs more than stemming
 
     def __call__(self, word: str) -> str:
-        """Return the stem of a word; what UTF-8 cannot encode, a lone surrogate, makes it its own stem."""
+        """Return the stem of a word; a word with a lone surrogate, which UTF-8 cannot encode, is its own stem."""
         try:
             stem: str = self._stemmer.stemWord(word)
         except UnicodeEncodeError:
@@ -61,10 +61,10 @@ class Stemmer:
         return stems if all(stems) else [*map(self, words)]
 
     def signature(self) -> str:
-        """Return what stands for it in a signature: package, version and name."""
+        """Return its name in signatures: package, version and language."""
         return f"snowball-{_stemmer_version()}-{self.name}"
 
-    # What is counted with a stemmer is kept with references, and other metrics may use it.
+    # Counts made with a stemmer are cached with references, and shared by metrics with an equal one.
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Stemmer) and self.name == other.name
 
@@ -84,7 +84,7 @@ def _stemmer_version() -> str:
 
 PARTS: Final = ("noun", "verb", "adj", "adv")
 
-# How inflected forms end and what the base form has there, from WordNet's manual (morphy).
+# Suffixes of inflected forms and of their base forms, from WordNet's manual (morphy).
 _ENDINGS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "noun": (
         ("s", ""),
@@ -112,7 +112,7 @@ _ENDINGS: Final[dict[str, tuple[tuple[str, str], ...]]] = {
 
 
 class WordNet:
-    """The words of a WordNet with the synsets that each belongs to.
+    """The words of a WordNet and their synsets.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ class WordNet:
         self.name = f"wordnet-{version}{checksum.hexdigest()[:8]}"
 
     def synsets(self, word: str) -> frozenset[str]:
-        """Return the synsets of a word, in any form and as any part of speech.
+        """Return the synsets of a word, in any inflected form and any part of speech.
 
         Parameters
         ----------
@@ -177,7 +177,7 @@ class WordNet:
 
 
 def installed() -> WordNet:
-    """Read the WordNet that ``WNSEARCHDIR`` names, or that of Debian's package wordnet-base, or of NLTK's data.
+    """Read the WordNet in ``WNSEARCHDIR``, in Debian's package wordnet-base, or in NLTK's data.
 
     Raises
     ------
@@ -191,7 +191,7 @@ def installed() -> WordNet:
             raise DataError(f"WNSEARCHDIR names {named}, and there is no such folder; correct it, or leave it out")
         return WordNet(named)
     for place in _places():
-        if place.is_file() or (place / f"index.{PARTS[0]}").is_file():  # an empty folder is no WordNet
+        if place.is_file() or (place / f"index.{PARTS[0]}").is_file():  # skip empty folders
             return WordNet(place)
     raise MissingExtraError(
         "synonyms=wordnet needs a WordNet and none is installed; install one with: apt-get install wordnet-base, or "
@@ -246,5 +246,5 @@ def _index(text: str, part: str, source: str) -> Iterator[tuple[str, tuple[str, 
             raise DataError(
                 f"{source}:{number} is not a line of a WordNet index: word, part, number of synsets, …, synsets"
             )
-        if "_" not in fields[0]:  # what is several words never equals one
+        if "_" not in fields[0]:  # multi-word entries never equal a single word
             yield fields[0], tuple(part + synset for synset in fields[-int(fields[2]) :])

@@ -1,4 +1,4 @@
-"""METEOR (Banerjee & Lavie 2005): words aligned by form, stem and meaning, recall before precision, order last."""
+"""METEOR (Banerjee & Lavie 2005): words aligned by form, stem and meaning; recall-weighted F with an order penalty."""
 
 from __future__ import annotations
 
@@ -37,22 +37,21 @@ if TYPE_CHECKING:
 COLUMNS: Final = 6
 
 AT_ONCE: Final = 512
-"""Segments that are aligned before progress is told: one alone may take long."""
+"""Segments per progress report: a single one may take long."""
 
 MOST_PAIRS: Final = 2**27
-"""Pairs of words of an output and a reference that can be aligned."""
+"""Maximum word pairs of an output and a reference."""
 
 MOST_WORDS: Final = 2**15
-"""Words of a reference that can be aligned."""
+"""Maximum words of a reference."""
 
 
 class Meteor(Metric):
-    """METEOR: an F-score of aligned words that favours recall, less a penalty for words in another order.
+    """METEOR: a recall-weighted F-score of aligned words, with a penalty for different word order.
 
-    Words are matched if they are equal, then by stem, then (where asked for) by meaning. Of all alignments with as many
-    matches as possible, stage by stage, one with the fewest chunks counts. With precision P and recall R the score is
-    P·R / (α·P + (1 - α)·R) · (1 - γ · (chunks / matches)^β). Of several references the one with the best score
-    of a segment counts.
+    Words are matched by equality, then by stem, then (optionally) by meaning. Of all alignments with the maximum number
+    of matches at each stage, one with the fewest chunks counts. With precision P and recall R the score is P·R / (α·P +
+    (1 - α)·R) · (1 - γ · (chunks / matches)^β). With several references, the best score of a segment counts.
 
     Parameters
     ----------
@@ -134,7 +133,7 @@ class Meteor(Metric):
     def _meanings(
         self, references: kernels.WordTexts, outputs: kernels.WordTexts
     ) -> tuple[NDArray[np.uint64], NDArray[np.uint32]] | tuple[None, None]:
-        """Return where the meanings of each word begin, and those of all words as numbers."""
+        """Return the offsets of the meanings of each word, and all meanings as numbers."""
         if self._wordnet is None:
             return None, None
         numbers: dict[str, int] = {}
@@ -146,11 +145,11 @@ class Meteor(Metric):
         return begins, np.fromiter(chain.from_iterable(found), np.uint32, int(begins[-1]))
 
     def _best(self, rows: NDArray[np.float64], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return for each segment the row of the reference with the best score."""
+        """Return for each segment the row of the best-scoring reference."""
         segments = len(offsets) - 1
         if len(rows) == segments:
             return rows
-        # Where several are equally good, the one whose length is closest, then the shorter one, as in BLEU.
+        # Ties are broken by the closest length, then the shorter one, as in BLEU.
         lengths = rows[:, 4]
         segment_of = np.repeat(np.arange(segments), np.diff(offsets))
         keys = (*rows.T[::-1], -lengths, -np.abs(lengths - rows[:, 3]), self.score(rows), segment_of)
@@ -184,7 +183,7 @@ class Meteor(Metric):
         )
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return how a number is made: which stemmer of which version, and which WordNet, too."""
+        """Return the signature, which includes the stemmer's version and the WordNet."""
         return make_signature(
             self.name,
             nrefs=reference_number(references),
@@ -199,7 +198,7 @@ class Meteor(Metric):
 
 
 def _check_lengths(outputs: NDArray[np.int64], lengths: NDArray[np.int64], references: References) -> None:
-    """Refuse texts that are so long that aligning them would take hours."""
+    """Raise an error for texts so long that aligning them would take hours."""
     longest, most = int(lengths.max(initial=0)), int(outputs.max(initial=0))
     if longest <= MOST_WORDS and most * longest <= MOST_PAIRS:
         return
