@@ -23,6 +23,7 @@ The command line prints it after ``trubleu:`` and leaves with exit code 2.
 from __future__ import annotations
 
 import difflib
+import re
 from numbers import Real
 from typing import TYPE_CHECKING
 
@@ -153,6 +154,18 @@ def counted(number: int, noun: str) -> str:
     ('1 segment', '2,114 segments')
     """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def without_secrets(address: str) -> str:
+    """Return an address as a message quotes it: without a user, a password, a query or a fragment.
+
+    Examples
+    --------
+    >>> without_secrets("https://ann:secret@example.org/v1?key=1")
+    'https://…@example.org/v1…'
+    """
+    bare = re.sub(r"(?s)^(\w*://)?.*@", r"\1…@", address)
+    return re.sub(r"(?s)[?#].*", "…", bare)
 
 
 def shown(value: object, limit: int = 40) -> str:

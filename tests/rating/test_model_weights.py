@@ -94,7 +94,13 @@ def test_a_model_that_counts_has_no_part_in_peoples_weights(tmp_path: Path) -> N
     assert given is not None
     assert sorted(len(each or ()) for each in given) == [0] * 24 + [4] * 36
     assert not any("model" in str(name) for each in given for name, _ in each or ())
-    assert sum(each.count for each in summary(study, study.now(), resamples=0).weights) == len(people)
+    told = summary(study, study.now(), resamples=0)
+    assert sum(each.count for each in told.weights) == len(people)
+    said = "24 items with ratings by models only, none by people"
+    assert said in told.notes
+    with pytest.warns(TrubleuWarning) as warned:
+        export_study(study, "references", tmp_path / "again.jsonl")
+    assert f"{said}, and hence without a weight; export --weights joint" in [str(each.message) for each in warned]
     study.close()
 
 

@@ -6,7 +6,7 @@ import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from trubleu.errors import TrubleuWarning, UsageError, nearest, shown
+from trubleu.errors import TrubleuWarning, UsageError, nearest, shown, without_secrets
 from trubleu.files.paths import base_name, check_standard_input_once, name_of, same_file
 from trubleu.metrics.defaults import default_metrics, default_text
 
@@ -75,6 +75,16 @@ def add_number(
     """Add an option that takes a number of the default's type; its help is ``what`` and the default."""
     about = f"{what} (default: {default:g})"
     group.add_argument(name, type=type(default), default=default, metavar=metavar, help=about)
+
+
+def checked_url(url: str) -> str:
+    """Return the address of a study's pages; refuse what is none, without repeating a password."""
+    from trubleu.rating.config import check_url
+
+    try:
+        return check_url(url)
+    except UsageError as error:
+        raise UsageError(str(error).replace(url, without_secrets(url)) if url else str(error)) from None
 
 
 def add_threads(group: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from trubleu.cli.options import checked_url
 from trubleu.cli.rate_study import no_more, opened
 
 if TYPE_CHECKING:
@@ -83,7 +84,6 @@ def serve(options: argparse.Namespace) -> None:
 
     for package in ("fastapi", "uvicorn", "jinja2", "markdown_it", "python_multipart", "sqlalchemy", "yaml"):
         needed(package, "serving a study", "trubleu[rate]")
-    from trubleu.rating.config import check_url
     from trubleu.rating.study import Study
 
     if options.files:
@@ -97,7 +97,7 @@ def serve(options: argparse.Namespace) -> None:
     for name in ("connections", "per_address"):
         if not 1 <= getattr(options, name) <= 1_000_000:
             raise UsageError(f"--{name.replace('_', '-')} {getattr(options, name)} must lie between 1 and 1,000,000")
-    url = None if options.url is None else check_url(options.url)
+    url = None if options.url is None else checked_url(options.url)
     _check_proxy(options.proxy, url)
     with Study.open(options.study, sync=True) as study:
         _check_crowd(study)
@@ -401,11 +401,10 @@ def _check_store(options: argparse.Namespace) -> None:
 
 def _check(options: argparse.Namespace, study: Study) -> None:
     from trubleu.errors import UsageError, counted
-    from trubleu.rating.config import check_url
     from trubleu.rating.simulated_raters import LABEL
 
     for url in options.url:
-        check_url(url)
+        checked_url(url)
     people = [rater for rater in study.raters() if not rater.is_model]
     real = sum(rater.answered for rater in people if not (rater.label or "").startswith(LABEL + " "))
     if real and not options.anyway:

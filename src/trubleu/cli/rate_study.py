@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, Final
 
-from trubleu.cli.options import add_output_options, check_output, write_output
+from trubleu.cli.options import add_output_options, check_output, checked_url, write_output
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -377,7 +377,6 @@ def links(options: argparse.Namespace) -> None:
     """Add raters, and print their links."""
     from trubleu.errors import UsageError
     from trubleu.files.lines import read_text_lines
-    from trubleu.rating.config import check_url
 
     no_more(options, "links")
     labels = (
@@ -387,7 +386,7 @@ def links(options: argparse.Namespace) -> None:
         raise UsageError(f"{options.labels} holds no labels; write one per line")
     if (options.renew is not None) == (options.add is not None or bool(labels)):
         raise UsageError("rate links needs --add N or --labels FILE for new raters, or --renew RATER for a new link")
-    given = None if options.url is None else check_url(options.url)
+    given = None if options.url is None else checked_url(options.url)
     with opened(options.study) as study:
         url = given or study.store.get("url") or _LOCAL
         if options.renew is None:

@@ -30,7 +30,15 @@ from trubleu.rating.raters import pseudonym
 from trubleu.rating.scheduler import shown_order
 from trubleu.rating.store import queries
 from trubleu.rating.store.schema import log
-from trubleu.rating.weights import TextWeight, find_model, joint_weights, model_values, people_weights, text_weight
+from trubleu.rating.weights import (
+    TextWeight,
+    by_models_only,
+    find_model,
+    joint_weights,
+    model_values,
+    people_weights,
+    text_weight,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -317,6 +325,8 @@ def export_study(
             TrubleuWarning,
             stacklevel=2,
         )
+    if what == "references" and weights == "people" and (said := by_models_only(there.given)):
+        warnings.warn(f"{said}, and hence without a weight; export --weights joint", TrubleuWarning, stacklevel=2)
     return made
 
 

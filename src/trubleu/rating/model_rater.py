@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from sqlalchemy import select
 
-from trubleu.errors import EndpointError, UsageError, counted, shown
+from trubleu.errors import EndpointError, UsageError, counted, shown, without_secrets
 from trubleu.optional_deps import needed
 from trubleu.rating.config import is_address
 from trubleu.rating.create import fix_questions
@@ -110,9 +110,7 @@ class ModelOptions:
 
     def __post_init__(self) -> None:
         if not is_address(self.url) or "?" in self.url or "#" in self.url:
-            bare = re.sub(r"(?s)^(\w*://)?.*@", r"\1…@", self.url)  # a password or a key is not repeated
-            said = re.sub(r"(?s)[?#].*", "…", bare)
-            raise UsageError(f"--url {shown(said)} is no endpoint; write https://HOST/v1")
+            raise UsageError(f"--url {shown(without_secrets(self.url))} is no endpoint; write https://HOST/v1")
         if not self.model.strip():
             raise UsageError("--model is empty; name a model that the endpoint has")
         check_name(self.model, "--model")

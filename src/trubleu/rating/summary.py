@@ -18,7 +18,7 @@ from trubleu.rating.model_agreement import model_agreement
 from trubleu.rating.store import queries
 from trubleu.rating.store.database import get_meta
 from trubleu.rating.store.schema import assignments, log
-from trubleu.rating.weights import text_weight
+from trubleu.rating.weights import by_models_only, text_weight
 from trubleu.stats.agreement import kappa_table, krippendorff_alpha
 from trubleu.stats.alternative_annotator import EPSILON
 
@@ -344,7 +344,10 @@ def summary(study: Study, now: int, *, question: int = 0, resamples: int = 1000,
         weights=_weights(study.config, list(_grouped(by_people, lambda row: (row.item.id, row.part)).values())),
         disputed=disputed_texts(texts)[:_MOST_DISPUTED],
         models=tuple(model(rater) for rater in everybody if rater.is_model),
-        notes=tuple(_notes(study.config, alpha, items, len(kappas.pairs) - len(pairs))),
+        notes=(
+            *_notes(study.config, alpha, items, len(kappas.pairs) - len(pairs)),
+            *filter(None, [by_models_only(row for row in of_items if row.counted)]),
+        ),
         warnings=tuple(crowd_warnings(study.config)),
     )
 

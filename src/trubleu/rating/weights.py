@@ -186,6 +186,15 @@ def joint_weights(
     return {**people, **made}, found
 
 
+def by_models_only(rows: Iterable[RatingRow]) -> str | None:
+    """Say it if items have ratings that count, but none by a person."""
+    rated: dict[bool, set[int]] = {True: set(), False: set()}
+    for row in rows:
+        rated[row.model].add(row.item.id)
+    number = len(rated[True] - rated[False])
+    return f"{counted(number, 'item')} with ratings by models only, none by people" if number else None
+
+
 def find_model(raters: Sequence[Rater], name: str | None) -> Rater:
     """Return the model among those who have rated in a study; by number or name if there are several.
 
