@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from benchmarks.real import gaming
+import csv
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.real import gaming, sets
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def test_outputs_are_made_worse_the_same_way_each_time() -> None:
@@ -26,3 +34,14 @@ def test_outputs_are_made_worse_the_same_way_each_time() -> None:
 def test_options_go_to_metrics_that_have_them() -> None:
     assert "lc" in str(gaming.build("bleu-4", **gaming.DIALOGUE).signature())
     assert gaming.build("chrf", **gaming.DIALOGUE).name
+
+
+def test_the_figure_of_sets_has_their_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Path(__file__).parents[2] / "docs" / "assets" / "sets.csv"
+    monkeypatch.setattr("sys.argv", ["sets", str(table), str(tmp_path / "sets.svg")])
+    assert sets.main() == 0
+    drawn = re.findall(r">(\.\d{3})<", (tmp_path / "sets.svg").read_text(encoding="utf-8"))
+    rows = [row for row in csv.DictReader(table.read_text(encoding="utf-8").splitlines()) if row["table"] == "values"]
+    assert sorted(drawn) == sorted(f"{float(row['value']):.3f}"[1:] for row in rows)
+    monkeypatch.setattr("sys.argv", ["sets"])
+    assert sets.main() == 2
