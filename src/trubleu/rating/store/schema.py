@@ -115,9 +115,7 @@ assignments = Table(
     Column("flipped", Boolean, nullable=False, default=False),
     Column("turn", Integer, nullable=False, default=0),  # how often its answer was undone
     Column("lease_until", BigInteger, nullable=False),
-    Column(
-        "shown_at", BigInteger, nullable=False
-    ),  # when it was last assigned; for imported answers, when it was answered
+    Column("shown_at", BigInteger, nullable=False),  # when last assigned; if imported, when answered
     Column("before", BigInteger),  # the assignment that its rater answered before this one
     UniqueConstraint("item", "rater"),
     Index("assignments_by_rater", "rater", "state"),
