@@ -1,4 +1,4 @@
-"""The command line: ``trubleu COMMAND``. Commands live in one file each and import what they need when they run."""
+"""The command line: ``trubleu COMMAND``. Each command has its own module and imports lazily."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ SACREBLEU_OPTIONS: Final = {
     "-e": "not needed: files are read as UTF-8",
     "--encoding": "not needed: files are read as UTF-8",
 }
-"""What options of sacreBLEU that we do not have are here."""
+"""sacreBLEU options and their TruBLEU equivalents."""
 
 EXIT_BAD_INPUT = 2
 EXIT_INTERRUPTED = 130
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Wraps descriptions to the terminal, and keeps the lines of examples."""
+    """Wraps descriptions to the terminal width, and keeps the lines of examples."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         if "\n" in text:
@@ -82,13 +82,13 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser without abbreviations that says what is wrong in one sentence, without printing the usage first."""
+    """A parser without abbreviations that reports errors in one sentence, without the usage."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**{**settings, "allow_abbrev": False, "formatter_class": HelpFormatter})
 
     def error(self, message: str) -> NoReturn:
-        """Leave with exit code 2."""
+        """Exit with code 2."""
         more = "" if message.endswith("?") else f"; see {self.prog} --help"
         self.exit(EXIT_BAD_INPUT, f"trubleu: {message}{more}\n")
 
@@ -99,7 +99,7 @@ class Parser(argparse.ArgumentParser):
             raise argparse.ArgumentError(action, f"invalid choice: {value!r}; {hint}")
 
     def _get_option_tuples(self, option_string: str) -> list[Any]:
-        # argparse takes -t for -tok even where abbreviations are off.
+        # argparse matches -t to -tok even with abbreviations off.
         found = super()._get_option_tuples(option_string)
         return [each for each in found if len(each[1]) <= len(option_string)]
 
@@ -130,7 +130,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """Read the arguments; files may stand anywhere between the options, not only in one row as argparse wants them."""
+    """Parse the arguments; files may stand anywhere between the options, which argparse does not support."""
     parser = build_parser()
     given = sys.argv[1:] if arguments is None else arguments
     if not given:
@@ -146,7 +146,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
         close = get_close_matches(unknown[0].partition("=")[0], command._option_string_actions, 1, 0.7)  # noqa: SLF001
         hint = f" (did you mean {close[0]}?)" if close else ""
         command.error(f"there is no option {' or '.join(unknown)}{hint}")
-    # What a command takes any number of: systems, or just files.
+    # The operands that a command takes any number of: systems, or just files.
     operands = options.systems if "systems" in options else options.files
     operands += files
     if getattr(options, "input", None) is not None:
@@ -169,7 +169,7 @@ def _take_input(options: argparse.Namespace) -> None:
 
 
 def _parser_of(parser: argparse.ArgumentParser, options: argparse.Namespace) -> argparse.ArgumentParser:
-    """Return the parser of the command that was given, such as that of ``mine run``."""
+    """Return the parser of the given command, such as ``mine run``."""
     for action in parser._actions:  # noqa: SLF001 - argparse has no other way to ask
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
             return _parser_of(action.choices[getattr(options, action.dest)], options)
@@ -177,11 +177,11 @@ def _parser_of(parser: argparse.ArgumentParser, options: argparse.Namespace) -> 
 
 
 def _joined(arguments: Sequence[str]) -> list[str]:
-    """Write arguments as argparse reads them.
+    """Rewrite arguments for argparse.
 
     ``--columns`` is joined with a value such as ``-,message,response``, and ``--scale`` with ``-25:0``, which argparse
-    takes for options. ``--ci`` takes no file for its value. Several metrics after one ``-m``, with spaces or commas
-    between them, get an ``-m`` each; a name that is a file is a file.
+    takes for options. ``--ci`` does not take a file for its value. Several metrics after one ``-m``, separated by
+    spaces or commas, get one ``-m`` each; a name of an existing file is a file.
     """
     joined: list[str] = []
     metrics = False  # whether the last argument was a metric
@@ -224,7 +224,7 @@ def _names_metrics(argument: str) -> bool:
 
 @contextmanager
 def _fitted(options: argparse.Namespace) -> Iterator[None]:
-    """Let tables fit into the terminal that shows them."""
+    """Fit tables to the width of the terminal."""
     if not (sys.stdout.isatty() and getattr(options, "out", "-") == "-"):
         yield
         return
@@ -256,7 +256,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write("trubleu: there is not enough memory for this; give it less at once\n")
         return EXIT_BAD_INPUT
     except BrokenPipeError:
-        # Whoever read our output, such as head, has seen enough. What is left in the buffer must not raise again.
+        # The reader of our output, such as head, has closed the pipe. Flushing the buffer must not raise again.
         sys.stdout = None
         return 0
     except OSError as error:  # such as a full disk behind standard output

@@ -1,4 +1,4 @@
-"""``trubleu compare``: systems side by side, and what makes the difference."""
+"""``trubleu compare``: compare systems and explain the difference."""
 
 from __future__ import annotations
 
@@ -79,9 +79,9 @@ def run(options: argparse.Namespace) -> None:
     if page:
         from trubleu.render.explanation_page import load_page_templates
 
-        load_page_templates()  # what is not installed is said before files are read
+        load_page_templates()  # fail on missing packages before reading files
     if options.metric:
-        build_metrics(options)  # a wrong name is said before files are read
+        build_metrics(options)  # fail on wrong names before reading files
     with Bars(quiet=options.quiet) as bars:
         references, outputs = corpus_and_metric(options)
         if len(outputs) < 2:
@@ -109,7 +109,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _columns(options: argparse.Namespace, references: References) -> dict[str, list[Value]]:
-    """Read the values that ``--by`` names."""
+    """Read the values for ``--by``."""
     from trubleu.data import read_segment_values
 
     columns: dict[str, list[Value]] = {}
@@ -128,7 +128,7 @@ def _columns(options: argparse.Namespace, references: References) -> dict[str, l
 
 
 def _width(out: str) -> int:
-    """Return the columns of the terminal that is written to, or as many as fit anywhere."""
+    """Return the width of the terminal, or a default that fits anywhere."""
     import shutil
     import sys
 

@@ -1,4 +1,4 @@
-"""``trubleu completion``: a script by which a shell completes commands, options, files and names of metrics."""
+"""``trubleu completion``: a shell script that completes commands, options, files and metric names."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 SHELLS: Final = ("bash", "zsh", "fish")
 
 LONGEST_OFFERED: Final = 4
-"""Metrics are offered with orders up to this one, or to their usual one; higher ones are rare and can be typed."""
+"""Metrics are offered with orders up to this or their default; higher ones are rare and can be typed."""
 
-# What metavars say of the values they stand for.
+# Metavars that indicate the kind of value.
 _FOLDERS: Final = re.compile(r"\b(FOLDER|INDEX|STUDY)\b(?! MORE)")
 _FILES: Final = re.compile(r"\b(FILE|OUTPUTS|PATH|SOURCE|TARGET|PREFIX|STORE)\b")
 _NO_FILES: Final = ("RATER", "[NAME=]SPEC", "NAME=SPEC")
@@ -70,7 +70,7 @@ def _actions(parser: argparse.ArgumentParser, command: str = "") -> Iterator[tup
 
 
 def _tell_what_to_offer(command: str, action: argparse.Action, files: object, folders: object) -> None:
-    """Say on an argument what its values are: files, folders or names; this parser only describes, it reads nothing."""
+    """Annotate an argument with the kind of its values: files, folders or names."""
     from trubleu.metrics.registry import names
     from trubleu.text.tokenizers import names as tokenizers
 
@@ -90,7 +90,7 @@ def _tell_what_to_offer(command: str, action: argparse.Action, files: object, fo
 
 
 def offered_metrics(command: str = "score") -> list[str]:
-    """Return the names of metrics that a command takes, and those that have an order also with one.
+    """Return the metric names that a command accepts, with and without orders.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def offered_metrics(command: str = "score") -> list[str]:
     for each in describe():
         if command == "explain" and each.name.removesuffix("-f") not in EXPLAINABLE:
             continue
-        # A simulated study draws segments, which are no whole to learn from, and has no source.
+        # A simulated study resamples segments, so it cannot learn from all at once, and has no source.
         if command == "simulate" and {"all segments at once", "source"} & {*each.needs}:
             continue
         last = 0 if each.order is None else max(LONGEST_OFFERED, each.order)

@@ -43,11 +43,11 @@ MADE: Final = (
     "world", "index", "candidates.jsonl", "study", "references.jsonl", "pairs", "ratings.csv", "judge.json",
     "report.html",
 )  # fmt: skip
-"""What the script makes, and what is removed before it runs again."""
+"""Files that the script creates; removed before it runs again."""
 
 NAME: Final = "demo.sh"
 MARK: Final = "# made by trubleu demo; run it in an empty folder: sh -e demo.sh\n\n"
-"""The first line of the script in the folder. Only a folder with it is used again."""
+"""First line of the script. Only folders with such a script are reused."""
 
 PACKAGES: Final = (
     "fastapi", "httpx", "jinja2", "markdown_it", "python_multipart", "sqlalchemy", "uvicorn", "yaml",
@@ -55,7 +55,7 @@ PACKAGES: Final = (
 )  # fmt: skip
 
 SHOWN: Final = 10
-"""Lines of output to show per command."""
+"""Output lines shown per command."""
 
 EPILOG = """\
 examples:
@@ -94,7 +94,7 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Run the script and say what was found."""
+    """Run the script and report the finding."""
     import json
     import sys
     from contextlib import chdir
@@ -141,7 +141,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def make_folder(name: str) -> Path:
-    """Make the folder, unless there is one that is empty or holds a demo.
+    """Create the folder, or reuse one that is empty or holds a demo.
 
     Raises
     ------
@@ -171,7 +171,7 @@ def make_folder(name: str) -> Path:
 
 
 def clear_folder(script: str) -> None:
-    """Write the script here and remove what an earlier one made; other files stay."""
+    """Write the script to the current folder and remove the files of an earlier run; other files stay."""
     import shutil
     from pathlib import Path
 
@@ -187,7 +187,7 @@ def clear_folder(script: str) -> None:
 
 
 def run_script(script: str, show: Callable[[str], object], *, quiet: bool) -> None:
-    """Show each command, run it in this process, in the current folder, and show the first lines of its output."""
+    """Show each command, run it in this process and the current folder, and show the first lines of its output."""
     import re
     import shlex
     import sys
@@ -207,30 +207,14 @@ def run_script(script: str, show: Callable[[str], object], *, quiet: bool) -> No
         command = parse([path for word in words for path in sorted(glob(word)) or [word]])  # noqa: PTH207 - as a shell
         with redirect_stdout(StringIO()) as printed:
             command.run(command)
-        # What to type next is not shown: here it comes by itself.
+        # Hints about the next command are not shown: the script runs it.
         lines = re.split(r"^then:", printed.getvalue(), maxsplit=1, flags=re.MULTILINE)[0].rstrip().splitlines()
         for shown in lines if len(lines) <= SHOWN else [*lines[:SHOWN], "…"]:
             show(shown)
 
 
 def finding(judged: Mapping[str, Any]) -> str:
-    """Say in one sentence what ``judge pairs --format json`` found.
-
-    Examples
-    --------
-    >>> scores = [("bleu-4", "A", 100.0), ("bleu-4", "B", 22.6), ("trubleu", "A", 8.1), ("trubleu", "B", 30.3)]
-    >>> print(
-    ...     finding(
-    ...         {
-    ...             "systems": [{"system": "A", "mean_rating": 1.6}, {"system": "B", "mean_rating": 4.4}],
-    ...             "system_scores": [dict(zip(("metric", "system", "score"), row)) for row in scores],
-    ...             "correlations": [{"metric": "bleu-4", "spearman": 0.1}, {"metric": "trubleu", "spearman": 0.9}],
-    ...         }
-    ...     )
-    ... )
-    trubleu agrees best with the raters (Spearman's ρ 0.90; bleu-4 0.10), and bleu-4 ranks A, which raters like least, \
-above B, which they like best.
-    """
+    """Summarise the result of ``judge pairs --format json`` in one sentence."""
     from trubleu.render.judge_page import some
 
     rho = {row["metric"]: row["spearman"] for row in judged["correlations"]}

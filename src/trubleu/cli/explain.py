@@ -34,7 +34,7 @@ metrics that can be explained: trubleu, bleu-N, sbleu-N, dbleu-N, sdbleu-N, bleu
 
 
 def corpus_and_metric(options: argparse.Namespace) -> tuple[References, Mapping[str, Sequence[str]]]:
-    """Read references and outputs as a whole, and choose a metric if none was."""
+    """Read all references and outputs, and choose the default metric if none was named."""
     references, outputs = read_corpus(options)
     choose_metric(options, weighted=references.weighted())
     return references, outputs
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> None:
     if options.format == "html":
         from trubleu.render.explanation_page import load_page_templates
 
-        load_page_templates()  # what is not installed is said before files are read
+        load_page_templates()  # fail on missing packages before reading files
     if options.metric:
         _one_metric(options)
     references, outputs = corpus_and_metric(options)

@@ -1,4 +1,4 @@
-"""``trubleu judge``: how well do metrics agree with people? Its protocols ``pairs`` and ``wmt`` are here."""
+"""``trubleu judge``: how well do metrics agree with people? Contains the protocols ``pairs`` and ``wmt``."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def add_pairs_parser(protocols: argparse._SubParsersAction[Any]) -> None:
-    """Add the ΔBLEU protocol."""
+    """Add ``judge pairs``, the ΔBLEU protocol."""
     parser = protocols.add_parser(
         "pairs",
         help="units of segments, pairs of systems, rated outputs: the protocol of the ΔBLEU paper",
@@ -141,7 +141,7 @@ def run_pairs(options: argparse.Namespace) -> None:
     check_output(options)
     _check_extras(options)
     if options.metric:
-        build_metrics(options)  # a wrong name is said before files are read
+        build_metrics(options)  # fail on wrong names before reading files
     protocol = Protocol(
         unit=options.unit,
         draws=options.draws,
@@ -159,7 +159,7 @@ def run_pairs(options: argparse.Namespace) -> None:
         chosen_engine(options) as engine,
     ):
         if options.resume is not None:
-            prepare_folder(options.resume)  # if that cannot be, it is said before files are read
+            prepare_folder(options.resume)  # fail before reading files if it is not writable
         references, systems = read_corpus(options)
         references = _rated(references, options)
         choose_metric(options, weighted=references.weighted() or options.pool_outputs)
@@ -186,7 +186,7 @@ def run_pairs(options: argparse.Namespace) -> None:
 
 
 def _conditions(options: argparse.Namespace, references: References) -> tuple[str, ...]:
-    """Return the paper's conditions, those that choose something; with a pool, it is what the pool adds that counts."""
+    """Return the paper's conditions that select something; with a pool, only what the pool adds matters."""
     if options.pool_outputs:
         return POOLED_CONDITIONS
     return tuple(each for each in DEFAULT_CONDITIONS if references.weighted() or not each.startswith("w"))
@@ -232,7 +232,7 @@ def _scores(options: argparse.Namespace) -> list[SegmentScores]:
 
 
 def _check_extras(options: argparse.Namespace) -> None:
-    """Say what cannot be written, or is not installed, before any work is done."""
+    """Raise an error for outputs that cannot be written or missing packages, before any work."""
     from trubleu.errors import UsageError
     from trubleu.files.writer import check_writable
 
@@ -286,7 +286,7 @@ tasks.toml has a table for each language pair, with paths relative to it:
 
 
 def add_wmt_parser(protocols: argparse._SubParsersAction[Any]) -> None:
-    """Add the protocol and its options."""
+    """Add ``judge wmt``."""
     parser = protocols.add_parser(
         "wmt",
         help="official scores of systems, ranked pairs, direct assessments: the protocol of WMT's metrics tasks",
@@ -341,16 +341,16 @@ def run_wmt(options: argparse.Namespace) -> None:
     if options.format == "html":
         from trubleu.render.explanation_page import load_page_templates
 
-        load_page_templates()  # what is not installed is said before files are read
+        load_page_templates()  # fail on missing packages before reading files
     if options.metric:
-        _build(options)  # a wrong name is said before files are read
+        _build(options)  # fail on wrong names before reading files
     with (
         resumable(options) as cache,
         Bars(quiet=options.quiet) as bars,
         chosen_engine(options) as engine,
     ):
         if options.resume is not None:
-            prepare_folder(options.resume)  # if that cannot be, it is said before files are read
+            prepare_folder(options.resume)  # fail before reading files if it is not writable
         tasks = _tasks(options)
         report = judge_wmt(
             tasks,
@@ -377,7 +377,7 @@ def run_wmt(options: argparse.Namespace) -> None:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Refuse options that do not go together, before any file is read."""
+    """Raise an error for conflicting options, before reading files."""
     from trubleu.errors import UsageError
     from trubleu.files.writer import check_writable
     from trubleu.judge.wmt.tau import check_variant
@@ -426,7 +426,7 @@ def _tasks(options: argparse.Namespace) -> list[WmtTask]:
 
 
 def _metrics(options: argparse.Namespace, tasks: Sequence[WmtTask]) -> dict[str, Metric]:
-    """Make the metrics, if there is something to compare outputs with."""
+    """Create the metrics, if there is something to compare outputs with."""
     references = [task.references for task in tasks if task.references is not None]
     if not options.metric and not references:
         return {}
@@ -435,7 +435,7 @@ def _metrics(options: argparse.Namespace, tasks: Sequence[WmtTask]) -> dict[str,
 
 
 def _build(options: argparse.Namespace) -> dict[str, Metric]:
-    """Make the metrics; --unrated-as also decides which segments are left out, so none of them need take it."""
+    """Create the metrics; --unrated-as also selects segments, so it is valid even if no metric takes it."""
     from trubleu.metrics.registry import parse
 
     if not any(parse(text).accepts("unrated_as") for text in options.metric):

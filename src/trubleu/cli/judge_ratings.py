@@ -1,4 +1,4 @@
-"""``trubleu judge ratings`` and ``judge sets``: metrics held against ratings of outputs, on one set or on many."""
+"""``trubleu judge ratings`` and ``judge sets``: compare metrics with ratings of outputs, on one set or on many."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def add_sets_parser(protocols: argparse._SubParsersAction[Any]) -> None:
 
 
 def add_rating_options(people: argparse._ArgumentGroup, *, without: bool = False) -> None:
-    """Add the options of files of ratings, and ``--without`` if it is wanted."""
+    """Add the options of rating files, and optionally ``--without``."""
     people.add_argument(
         "--aspect",
         action="append",
@@ -119,7 +119,7 @@ def add_rating_options(people: argparse._ArgumentGroup, *, without: bool = False
 def add_score_options(
     group: argparse._ArgumentGroup, scores: str = "segment scores of other metrics: .seg.score, CSV, JSON lines"
 ) -> None:
-    """Add the options of files of scores."""
+    """Add the options of score files."""
     group.add_argument("--scores", action="append", metavar="FILE", help=scores)
     group.add_argument(
         "--lower-is-better", action="append", metavar="NAME", help="a metric in --scores that is an error rate"
@@ -129,7 +129,7 @@ def add_score_options(
 
 
 def add_draw_options(group: argparse._ArgumentGroup, resamples: str, resample: str | None = None) -> None:
-    """Add the options of intervals; what is drawn is one of them if it has a default."""
+    """Add the options of intervals; the resampled unit is one of them if it has a default."""
     if resample is not None:
         group.add_argument(
             "--resample",
@@ -211,7 +211,7 @@ def run_sets(options: argparse.Namespace) -> None:
 
 
 def _options_of(options: argparse.Namespace, folder: str) -> argparse.Namespace:
-    """Return the options with which one set is judged."""
+    """Return the options for judging one set."""
     own = argparse.Namespace(**vars(options))
     for left in ("refs", "ref", "ratings", "columns", "scores", "lower_is_better", "language_pair", "testset"):
         setattr(own, left, None)
@@ -221,7 +221,7 @@ def _options_of(options: argparse.Namespace, folder: str) -> argparse.Namespace:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Say what cannot be written, is not installed or does not exist, before files are read."""
+    """Raise an error for outputs that cannot be written, missing packages or missing files, before reading files."""
     from trubleu.stats.metric_tests import check_test
 
     check_output(options)
@@ -236,7 +236,7 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _first(options: argparse.Namespace) -> str:
-    """Take the file of ratings from before the outputs."""
+    """Remove the ratings file from the operands and return it."""
     from trubleu.errors import UsageError
 
     if not options.systems:

@@ -1,4 +1,4 @@
-"""``trubleu mine``: index conversations, and find what others answered to similar messages."""
+"""``trubleu mine``: index conversations, and find responses to similar messages."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def add_search_parser(commands: argparse._SubParsersAction[Any]) -> None:
 
 def _add_scoring(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("scores")
-    # None where nothing was given: the defaults are Python's, and alpha and epsilon are about a response.
+    # None if not given: the defaults are those of the Python API, and alpha and epsilon need a response.
     group.add_argument("--top", type=int, metavar="N", help="candidates per seed (default: 15)")
     group.add_argument(
         "--alpha", type=float, metavar="A", help="weight of the response's similarity, from 0 to 1 (default: 0.5)"
@@ -133,11 +133,11 @@ def run(options: argparse.Namespace) -> None:
     chosen = _scoring(options)
     in_parquet = format_to_write(options.out, ["jsonl", "parquet"]) == "parquet"
     if in_parquet:
-        polars_module()  # if it is missing, that is said now and not after the work
+        polars_module()  # fail on a missing package before the work
     check_writable(options.out)
     with resumable(options) as cache, Bars(quiet=options.quiet) as bars:
         source = seed_source(options.seeds, columns=options.columns, skip_bad=options.skip_bad)
-        options.seeds = list(source.files)  # of a folder, what is in it
+        options.seeds = list(source.files)  # expands folders
         keep_inputs(options, options.out)
         _keep_index(options.files[0], options.out)
         if options.resume is not None:
@@ -165,7 +165,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def look(options: argparse.Namespace) -> None:
-    """Print what a search finds."""
+    """Print the search results."""
     from trubleu.mining import Index
     from trubleu.render.mining import candidate_tables
     from trubleu.render.tables import FOR_PROGRAMS, render_tables
@@ -195,7 +195,7 @@ def look(options: argparse.Namespace) -> None:
 
 
 def _scoring(options: argparse.Namespace) -> dict[str, Any]:
-    """Return the options of the scores, refused before any work if they cannot be."""
+    """Return the scoring options, validated before any work."""
     from trubleu.mining.bm25 import Bm25
     from trubleu.mining.candidates import ALPHA, EPSILON, TOP, Ranking
 
@@ -216,7 +216,7 @@ def _scoring(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _nothing(index: Index, message: str, response: str | None, chosen: dict[str, Any]) -> str:
-    """Say why a search found nothing."""
+    """Explain why a search found nothing."""
     from trubleu.mining.bm25 import Bm25
     from trubleu.mining.candidates import Explainer
     from trubleu.render.tables import one_line
@@ -241,7 +241,7 @@ def _nothing(index: Index, message: str, response: str | None, chosen: dict[str,
 
 
 def _keep_index(index: str, target: str) -> None:
-    """Refuse to write a file, or to keep files, in the folder of the index, where every file is its own."""
+    """Raise an error for output in the folder of the index, which must hold only its own files."""
     from trubleu.files import paths
 
     if target == "-":
@@ -269,7 +269,7 @@ be at an address such as s3://bucket/folder. Finished shards are kept: after Ctr
 
 
 def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
-    """Add the command and its own commands."""
+    """Add the command and its subcommands."""
     parser = commands.add_parser(
         "mine",
         help="mine candidate references from conversations",
@@ -348,7 +348,7 @@ def _add_resume(group: argparse._ArgumentGroup) -> None:
 
 
 def index(options: argparse.Namespace) -> None:
-    """Index a corpus, and say what was made."""
+    """Index a corpus, and report the result."""
     from trubleu.execution.progress import Bars
     from trubleu.mining import Index
     from trubleu.mining.index_builder import check_outside, corpus_source
@@ -383,7 +383,7 @@ def index(options: argparse.Namespace) -> None:
 
 
 def add(options: argparse.Namespace) -> None:
-    """Add to an index, and say what it is now."""
+    """Add to an index, and report its new contents."""
     from trubleu.execution.progress import Bars
     from trubleu.mining import Index
     from trubleu.mining.index_builder import check_outside, corpus_source
@@ -411,7 +411,7 @@ def add(options: argparse.Namespace) -> None:
 
 
 def info(options: argparse.Namespace) -> None:
-    """Print what an index holds."""
+    """Print the contents of an index."""
     from trubleu.execution.progress import Bars
     from trubleu.mining import Index
     from trubleu.render.mining import index_tables
@@ -420,7 +420,7 @@ def info(options: argparse.Namespace) -> None:
     if len(options.files) != 1:
         raise UsageError(f"mine info needs one INDEX, but {len(options.files)} are given")
     found = Index.open(options.files[0])
-    options.files = []  # a folder, which no output could replace
+    options.files = []  # a folder, which no output could overwrite
     check_output(options)
     if options.check:
         with Bars(quiet=options.quiet) as bars:

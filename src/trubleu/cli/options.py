@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 FORMATS: Final = ("text", "json", "csv", "markdown", "latex")
-"""Those of `trubleu.render.tables`, said again so that ``--help`` need not load it (a test holds them equal)."""
+"""Formats of `trubleu.render.tables`, repeated so ``--help`` need not import it (a test keeps them equal)."""
 
 MOST_DIGITS: Final = 17
 
@@ -31,13 +31,13 @@ READ: Final = (
     "refs", "source", "ref", "weight", "files", "ratings", "scores", "human", "rankings", "assessments", "tasks",
     "among", "seeds", "corpus",
 )  # fmt: skip
-"""The options that name files to be read, besides those of outputs."""
+"""Options that name input files, besides those of outputs."""
 
 
 def add_output_options(
     parser: argparse.ArgumentParser, *, formats: Sequence[str] = FORMATS, digits: int = 2
 ) -> argparse._ArgumentGroup:
-    """Add the options, and return their group for those that only this command has.
+    """Add the output options, and return their group for command-specific ones.
 
     Call `check_output` before the work begins and `write_output` when it is done.
 
@@ -72,7 +72,7 @@ def add_output_options(
 def add_number(
     group: argparse.ArgumentParser | argparse._ArgumentGroup, name: str, default: float, what: str, metavar: str = "N"
 ) -> None:
-    """Add an option that takes a number of the default's type; its help is ``what`` and the default."""
+    """Add a numeric option of the default's type; its help is ``what`` and the default."""
     about = f"{what} (default: {default:g})"
     group.add_argument(name, type=type(default), default=default, metavar=metavar, help=about)
 
@@ -88,13 +88,13 @@ def checked_url(url: str) -> str:
 
 
 def add_threads(group: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
-    """Add ``--threads`` of a command whose results do not depend on it."""
+    """Add ``--threads`` for a command whose results do not depend on it."""
     about = "threads (default: all cores); results do not depend on it"
     group.add_argument("--threads", type=int, metavar="N", help=about)
 
 
 def add_triple_options(group: argparse.ArgumentParser | argparse._ArgumentGroup, skipped: str) -> None:
-    """Add how files of triples are read; ``skipped`` is what ``--skip-bad`` does."""
+    """Add the options for reading triples; ``skipped`` describes what ``--skip-bad`` does."""
     group.add_argument(
         "--columns",
         metavar="LIST",
@@ -104,7 +104,7 @@ def add_triple_options(group: argparse.ArgumentParser | argparse._ArgumentGroup,
 
 
 def check_output(options: argparse.Namespace) -> None:
-    """Refuse what could not be printed or written, before any work is done."""
+    """Raise an error for output that cannot be printed or written, before any work."""
     from trubleu.files.writer import check_writable
 
     if not 0 <= options.digits <= MOST_DIGITS:
@@ -114,10 +114,10 @@ def check_output(options: argparse.Namespace) -> None:
 
 
 def keep_inputs(options: argparse.Namespace, target: str) -> None:
-    """Refuse to write over a file that the command reads."""
+    """Raise an error if the output would overwrite an input file."""
     from trubleu.data import parse_system
 
-    # In some commands one of the names is a number instead.
+    # In some commands one of these names holds a number.
     given = [value for name in READ if isinstance(value := getattr(options, name, None), str | list)]
     paths = [path for value in given for path in ([value] if isinstance(value, str) else value)]
     paths += [parse_system(system)[1] for system in getattr(options, "systems", [])]
@@ -128,17 +128,17 @@ def keep_inputs(options: argparse.Namespace, target: str) -> None:
 
 
 def write_output(options: argparse.Namespace, text: str) -> None:
-    """Write to where ``--out`` says, whole or not at all."""
+    """Write to the path of ``--out``, atomically."""
     from trubleu.files.writer import atomic_writer
 
-    # Half of a surrogate pair, which JSON can hold and UTF-8 cannot, becomes \ud83d: in JSON that is itself again.
+    # A lone surrogate, which JSON allows and UTF-8 does not, becomes \ud83d, which is valid JSON again.
     encodable = text.encode("utf-8", "backslashreplace").decode("utf-8")
     with atomic_writer(options.out) as file:
         file.write(encodable)
 
 
 def add_engine_group(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
-    """Add ``--engine``, and return its group for what else a command has to say about that."""
+    """Add ``--engine``, and return its group for related options."""
     where = parser.add_argument_group("where the work runs (results do not depend on it)")
     where.add_argument(
         "--engine",
@@ -149,7 +149,7 @@ def add_engine_group(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup
 
 
 def add_judge_engine_group(parser: argparse.ArgumentParser) -> None:
-    """Add ``--engine`` and ``--resume``, as both protocols of judging have them."""
+    """Add ``--engine`` and ``--resume``, shared by both judging protocols."""
     where = add_engine_group(parser)
     where.add_argument(
         "--resume",
@@ -160,7 +160,7 @@ def add_judge_engine_group(parser: argparse.ArgumentParser) -> None:
 
 
 def add_cache_options(group: argparse._ArgumentGroup) -> None:
-    """Add what all commands that have ``--resume`` say about it."""
+    """Add the options that go with ``--resume``."""
     group.add_argument(
         "--cache-key",
         metavar="FILE",
@@ -171,7 +171,7 @@ def add_cache_options(group: argparse._ArgumentGroup) -> None:
 
 @contextmanager
 def resumable(options: argparse.Namespace) -> Iterator[Cache]:
-    """Give the cache that was asked for, and say afterwards how much of it was used."""
+    """Yield the requested cache, and report afterwards how much of it was reused."""
     from trubleu.execution.cache import Cache
 
     if options.resume is None:
@@ -186,7 +186,7 @@ def resumable(options: argparse.Namespace) -> Iterator[Cache]:
 
 
 def chosen_engine(options: argparse.Namespace) -> Engine:
-    """Return the engine that was asked for, this process if none was; to be used as a context manager."""
+    """Return the requested engine, by default this process; use it as a context manager."""
     from trubleu.execution import engine
 
     return engine("local" if options.engine is None else options.engine, threads=getattr(options, "threads", None))
@@ -226,11 +226,11 @@ METRIC_OPTIONS: Final[dict[str, dict[str, Any]]] = {
         "A", "weight of the references in iBLEU, from 0 to 1 (default: 0.9); for METEOR, use meteor[alpha=…]", float
     ),
 }
-"""Options of metrics that may be given for all metrics at once, with the argument's own settings."""
+"""Metric options that can be given for all metrics at once, with their argument settings."""
 
 
 def _columns(text: str) -> dict[str, str]:
-    """Read ``FIELD=TITLE,…``."""
+    """Parse ``FIELD=TITLE,…``."""
     from argparse import ArgumentTypeError
 
     pairs = [part.partition("=") for part in text.split(",")]
@@ -246,9 +246,9 @@ SHORT: Final = {"tokenize": ("-tok",), "smoothing": ("-s",), "smoothing_value": 
 def add_corpus_options(
     parser: argparse.ArgumentParser, command: str, *, systems: str = "+", without: Sequence[str] = ()
 ) -> argparse._ArgumentGroup:
-    """Add the arguments that name systems, references and metrics, the same in every command.
+    """Add the arguments for systems, references and metrics, shared by several commands.
 
-    The group of metrics is returned for options that only this command has.
+    Returns the group of metric options, for command-specific ones.
 
     Parameters
     ----------
@@ -332,7 +332,7 @@ def add_corpus_options(
 
 
 def add_sampling_options(group: argparse._ArgumentGroup) -> None:
-    """Add how intervals and tests are made, the same in every command."""
+    """Add the options of intervals and tests, shared by several commands."""
     group.add_argument("--method", choices=("bootstrap", "randomisation"), default="bootstrap", help="the paired test")
     add_number(group, "--resamples", 10_000, "number of resamples")
     add_number(group, "--confidence", 0.95, "confidence level", "C")
@@ -340,7 +340,7 @@ def add_sampling_options(group: argparse._ArgumentGroup) -> None:
 
 
 def sampling_of(options: argparse.Namespace, *, interval: bool, test: bool, baseline: str | None = None) -> Sampling:
-    """Return how intervals and tests draw, from what `add_sampling_options` added."""
+    """Return the sampling options from the arguments of `add_sampling_options`."""
     from trubleu.scoring.systems import Sampling
 
     return Sampling(
@@ -354,9 +354,9 @@ def sampling_of(options: argparse.Namespace, *, interval: bool, test: bool, base
 
 
 def take_set(options: argparse.Namespace) -> None:
-    """Put the files of a set into the options that name them, where those are not given.
+    """Fill in the files of a set for options that were not given.
 
-    A set stands among the systems, or with ``-i`` in place of a reference.
+    The set is given among the systems, or with ``-i`` in place of a reference.
     """
     from os.path import exists, isdir
 
@@ -401,7 +401,7 @@ def _take_scale(options: argparse.Namespace, scales: Mapping[str, tuple[int, int
 
 
 def read_corpus(options: argparse.Namespace) -> tuple[References, Mapping[str, Sequence[str]]]:
-    """Read references and outputs as a whole."""
+    """Read all references and outputs."""
     from trubleu.data import References, read_outputs
     from trubleu.data.outputs import read_common
     from trubleu.data.reference_files import RATING_TITLES, REFERENCE_TITLES
@@ -429,7 +429,7 @@ def read_corpus(options: argparse.Namespace) -> tuple[References, Mapping[str, S
 
 
 def columns_of(options: argparse.Namespace, path: str, fields: Iterable[str]) -> dict[str, str] | None:
-    """Return what ``--columns`` says of one file's fields, None if that is nothing."""
+    """Return the ``--columns`` mapping for the fields of one file, None if there is none."""
     from trubleu.files.tables import is_table_name, table_titles
 
     if not options.columns or not is_table_name(name_of(path)):
@@ -440,7 +440,7 @@ def columns_of(options: argparse.Namespace, path: str, fields: Iterable[str]) ->
 
 
 def _check_columns(options: argparse.Namespace) -> None:
-    """Refuse what ``--columns`` says if none of the tables has it."""
+    """Raise an error for ``--columns`` titles that no table has."""
     from trubleu.data import name_systems
     from trubleu.data.outputs import OUTPUT_TITLES
     from trubleu.data.rating_files import TITLES
@@ -489,7 +489,7 @@ _LIKE_OUTPUTS: Final = r"(?<![a-z])(hyps?|hypo(thes[ei]s)?|sys(tems?)?|out(puts?
 
 
 def _warn_of_swapped(references: Sequence[str], outputs: Sequence[str]) -> None:
-    """Say it if files of references are called like outputs and the other way round."""
+    """Warn if reference files are named like outputs and vice versa."""
     import re
     import warnings
 
@@ -505,7 +505,7 @@ def _warn_of_swapped(references: Sequence[str], outputs: Sequence[str]) -> None:
 
 
 def choose_metric(options: argparse.Namespace, *, weighted: bool) -> None:
-    """Fill in the command's metrics if none was named; say it if ΔBLEU was named and there are no weights."""
+    """Fill in the command's default metrics if none was named; warn if ΔBLEU was named without weights."""
     if not options.metric:
         options.metric = [*default_metrics(options.metrics_of, weighted=weighted)]
     elif not weighted:
@@ -515,13 +515,13 @@ def choose_metric(options: argparse.Namespace, *, weighted: bool) -> None:
 
 
 def build_metrics(options: argparse.Namespace) -> dict[str, Metric]:
-    """Make the metrics; options that were given for all go to those that have them."""
+    """Create the metrics; options given for all go to those that accept them."""
     from trubleu.metrics.registry import metrics_by_name
 
     settings = metric_settings(options)
     built: tuple[object, dict[str, Metric]] | None = getattr(options, "built_metrics", None)
     if built is not None and built[0] == settings:
-        return built[1]  # some read files when they are made
+        return built[1]  # created once, as some read files
     metrics = metrics_by_name(settings)
     if options.weight and not any(metric.uses_weights for metric in metrics.values()):
         raise UsageError(
@@ -534,7 +534,7 @@ def build_metrics(options: argparse.Namespace) -> dict[str, Metric]:
 
 
 def metric_settings(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
-    """Return what the metrics are called and the options of each."""
+    """Return the metric names with the options of each."""
     from trubleu.metrics.registry import parse
 
     # By identity: 0 is a value, though it equals False.
@@ -561,7 +561,7 @@ def metric_settings(options: argparse.Namespace) -> dict[str, dict[str, Any]]:
 
 
 def takes_option(spec: MetricSpec, option: str) -> bool:
-    """Return whether a metric takes an option that is given for all; METEOR's alpha means something else."""
+    """Return whether a metric takes an option given for all; METEOR's alpha means something else."""
     if option == "alpha":
         from trubleu.metrics import Meteor
 

@@ -1,4 +1,4 @@
-"""``trubleu import``: published data as a set of outputs, references and ratings."""
+"""``trubleu import``: convert published data to a set of outputs, references and ratings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 KINDS: Final = ("dstc7", "mqm", "wmt-da", "summeval", "usr", "tasks")
-"""Those of `trubleu.data.sets`, said again so that ``--help`` need not load it (a test holds them equal)."""
+"""Kinds of `trubleu.data.sets`, repeated so ``--help`` need not import it (a test keeps them equal)."""
 
 EPILOG = """\
 examples:
@@ -41,7 +41,7 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Read, write, and say what there is."""
+    """Read, write, and print a summary."""
     import sys
 
     from trubleu.data.sets import read_published, terms_of, write_sets
@@ -60,6 +60,6 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _listed(counts: Mapping[str, int]) -> str:
-    """Return numbers with what they count, nouns first."""
+    """Format counts with their nouns."""
     parts = ((number, *what.partition(" ")) for what, number in counts.items())
     return ", ".join(counted(number, noun.removesuffix("s")) + space + rest for number, noun, space, rest in parts)

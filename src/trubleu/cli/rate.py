@@ -1,4 +1,4 @@
-"""``trubleu rate``: let people rate responses or outputs, from a file of texts to weights and ratings."""
+"""``trubleu rate``: collect ratings of responses or outputs, from a file of texts to weights and ratings."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ examples:
 
 
 def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
-    """Add the command and its own commands."""
+    """Add the command and its subcommands."""
     parser = commands.add_parser(
         "rate",
         help="let people rate or rank responses and outputs, and models beside them",
@@ -149,7 +149,7 @@ def _add_plan(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def new(options: argparse.Namespace) -> None:
-    """Make a study."""
+    """Create a study."""
     import sys
     from contextlib import ExitStack
 
@@ -194,7 +194,7 @@ def new(options: argparse.Namespace) -> None:
 
 
 def _config(options: argparse.Namespace) -> StudyConfig:
-    """Return the settings of a file, or the usual ones, with what the options say."""
+    """Return the settings of a file, or the defaults, overridden by the options."""
     from dataclasses import replace
 
     from trubleu.errors import UsageError
@@ -255,7 +255,7 @@ def _items(options: argparse.Namespace, config: StudyConfig) -> list[Item]:
 
 
 def plan(options: argparse.Namespace) -> None:
-    """Say what a study takes."""
+    """Estimate the effort of a study."""
     from dataclasses import replace
 
     from trubleu.errors import UsageError
@@ -298,7 +298,7 @@ def plan(options: argparse.Namespace) -> None:
 
 
 def _plan_ratings(options: argparse.Namespace) -> None:
-    """Say which references of a study to rate next."""
+    """Print which references of a study to rate next."""
     from trubleu.data import read_outputs
     from trubleu.errors import UsageError
     from trubleu.execution.progress import Bars
@@ -314,7 +314,7 @@ def _plan_ratings(options: argparse.Namespace) -> None:
     if given := [name for name in ignored if getattr(options, name)]:
         raise UsageError(f"--{given[0].replace('_', '-')} has no effect with --systems; leave it out")
     spec = options.metric or "trubleu"
-    # A segment without a good reference yet cannot be scored, and is no reason to have no plan.
+    # A segment without a good reference yet cannot be scored, but must not prevent a plan.
     skips = takes_option(parse(spec), "no_positive") and "no_positive" not in spec
     chosen = metric(spec, no_positive="skip") if skips else metric(spec)
     with opened(options.study, copy=True) as study:

@@ -130,7 +130,7 @@ def _estimate(plan: ModelPlan, options: ModelOptions, price: list[float] | None)
 
 
 def _confirm(host: str | None, options: ModelOptions, items: int) -> None:
-    """Make sure that texts may leave this machine."""
+    """Ask for confirmation before texts leave this machine."""
     import sys
 
     from trubleu.errors import UsageError, counted

@@ -1,4 +1,4 @@
-"""``trubleu rate serve`` and ``rate simulate``: the pages of a study, and simulated raters who answer it."""
+"""``trubleu rate serve`` and ``rate simulate``: serve the pages of a study, and answer it with simulated raters."""
 
 from __future__ import annotations
 
@@ -22,15 +22,13 @@ examples:
   trubleu rate serve my-study
   trubleu rate serve my-study --port 8080 --url https://rate.example.org
 """
-_REQUESTS = (
-    300  # as `trubleu.rating.web.app` has it, said again so that --help need not load it (a test holds them equal)
-)
-_CONNECTIONS, _PER_ADDRESS = 1000, 300  # as `trubleu.rating.web.connections` has them
+_REQUESTS = 300  # as in `trubleu.rating.web.app`, repeated so --help need not import it (a test keeps them equal)
+_CONNECTIONS, _PER_ADDRESS = 1000, 300  # as in `trubleu.rating.web.connections`
 _PROXY = "127.0.0.1,::1"
 
 
 def add_serve_parser(commands: argparse._SubParsersAction[Any]) -> None:
-    """Add the command to those of ``trubleu rate``."""
+    """Add ``rate serve``."""
     parser = commands.add_parser(
         "serve",
         help="serve the pages for raters and the lead",
@@ -78,7 +76,7 @@ def add_serve_parser(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def serve(options: argparse.Namespace) -> None:
-    """Serve the pages until somebody ends it."""
+    """Serve the pages until interrupted."""
     from trubleu.errors import UsageError
     from trubleu.optional_deps import needed
 
@@ -108,14 +106,14 @@ def serve(options: argparse.Namespace) -> None:
             _warn(listening, url)
             if url is None and not _is_everywhere(listening):
                 url = here
-            if options.url is not None or options.port:  # a free port is another one the next time
-                study.store.put("url", url or "")  # for links that are made elsewhere
+            if options.url is not None or options.port:  # a random port would change the next time
+                study.store.put("url", url or "")  # for links created by other commands
             _run(options, study, listening, url)
     _say("The server has stopped; everything that was answered is saved.")
 
 
 def _check_crowd(study: Study) -> None:
-    """Refuse a new study that takes every made-up id; warn of one that people have come to already."""
+    """Raise an error for a new study that accepts any made-up id; warn if raters have already joined."""
     import sys
 
     from trubleu.rating.config import check_verified, crowd_warnings
@@ -155,9 +153,10 @@ def _listen(host: str, port: int) -> socket.socket:
         ) from error
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:
-        # A server that was stopped a moment ago does not keep its port.
+        # Allows reusing the port of a server that has just stopped.
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # Connections inherit it. Headers and page are two writes, and the second would wait 40 ms for the first's ACK.
+        # Inherited by connections. Headers and page are two writes, and the second would wait 40 ms for the first's
+        # ACK.
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         listening.bind(address)
         listening.listen()
@@ -186,7 +185,7 @@ def _greet(study: Study, url: str, here: str) -> None:
 
     title = " ".join(study.config.title.split())
     _say(f"{title}: listening at {here}" + (f" for {url}" if url != here else ""))
-    # On a terminal only: what goes to a file or to the journal of a service stays there, and others may read it.
+    # On a terminal only: a log file or service journal would keep the token, and others may read it.
     token = (
         study.lead_token if sys.stdout.isatty() else f"TOKEN, with the token that {study.folder / 'lead.token'} holds"
     )
@@ -222,7 +221,8 @@ def _run(options: argparse.Namespace, study: Study, listening: socket.socket, ur
         "log_config": _logging(options.quiet),
         "access_log": False,  # it would print links with their tokens
         "server_header": False,
-        # Who guesses is slowed down by address, which only the web server in front knows; nobody else is believed.
+        # Guessing is throttled by address, which only a reverse proxy knows; its headers are trusted only if there is
+        # one.
         "proxy_headers": options.url is not None,
         "forwarded_allow_ips": options.proxy,
         "timeout_graceful_shutdown": 10,
@@ -251,12 +251,12 @@ def _run(options: argparse.Namespace, study: Study, listening: socket.socket, ur
             **common,
         )
     except KeyboardInterrupt:
-        # uvicorn has finished what was under way, and passes the signal on.
+        # uvicorn has finished the requests in progress, and passes the signal on.
         return
 
 
 def _limits(options: argparse.Namespace) -> Limits:
-    """Return the limits on connections, as far as the system lets this process open them."""
+    """Return the limits on connections, within the process's limit on open files."""
     import sys
 
     from trubleu.rating.web.connections import Limits, raise_file_limit
@@ -272,7 +272,7 @@ def _limits(options: argparse.Namespace) -> Limits:
 
 
 def _logging(quiet: bool) -> dict[str, Any]:
-    """Return where lines go: standard error, with the time; what repeats itself, a few times per minute only."""
+    """Return the logging settings: standard error, with timestamps; repeated lines limited to a few per minute."""
     from trubleu.rating.web.connections import SparingLog
 
     stream = {"class": "logging.StreamHandler", "formatter": "line", "stream": "ext://sys.stderr"}
@@ -386,7 +386,7 @@ def simulate(options: argparse.Namespace) -> None:
 
 
 def _check_store(options: argparse.Namespace) -> None:
-    """Refuse what may be a copy of a folder only: it names the database of the real study."""
+    """Raise an error for a folder that may be a copy: it refers to the database of the real study."""
     from pathlib import Path
 
     from trubleu.errors import UsageError
@@ -453,7 +453,7 @@ def _simulated(options: argparse.Namespace, study: Study) -> Simulation:
 
 
 def _truth(world: str | None) -> Callable[[str, str], float] | None:
-    """Return what tells how good a text is, if a world was given."""
+    """Return the function that gives the true quality of a text, if a world was given."""
     if world is None:
         return None
     from trubleu.simulate import read_world

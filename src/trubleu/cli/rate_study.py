@@ -1,4 +1,4 @@
-"""``trubleu rate`` on a study that exists: status, audit, export, import, links, exclude, readmit, erase, pause."""
+"""``trubleu rate`` on an existing study: status, audit, export, import, links, exclude, readmit, erase, pause."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ examples:
 """
 
 WHATS: Final = ("references", "ratings", "rankings", "wide", "raw", "mturk-tasks")
-"""Those of `trubleu.rating.export`, said again so that ``--help`` need not load it (a test holds them equal)."""
+"""Kinds of `trubleu.rating.export`, repeated so ``--help`` need not import it (a test keeps them equal)."""
 
 WEIGHTS_FROM: Final = ("people", "joint", "model")
-"""Those of `trubleu.rating.export`."""
+"""As in `trubleu.rating.export`."""
 
 LAYOUTS: Final = ("table", "mturk")
-"""Those of `trubleu.rating.import_ratings`."""
+"""As in `trubleu.rating.import_ratings`."""
 
 
 def check_packages() -> None:
-    """Say what to install where a study cannot be opened."""
+    """Raise an error with the command to install missing packages."""
     from trubleu.optional_deps import needed
 
     for package in ("sqlalchemy", "yaml"):
@@ -58,7 +58,7 @@ def check_packages() -> None:
 
 
 def opened(folder: str, *, sync: bool = False, copy: bool = False, check: bool = True) -> Study:
-    """Open a study: to serve it, bring it in step with its settings; to look at it, take a copy."""
+    """Open a study: ``sync`` updates it to its settings, for serving; ``copy`` opens a copy, for reading."""
     check_packages()
     from trubleu.rating import Study
 
@@ -66,7 +66,7 @@ def opened(folder: str, *, sync: bool = False, copy: bool = False, check: bool =
 
 
 def no_more(options: argparse.Namespace, command: str) -> None:
-    """Refuse arguments that nobody asked for."""
+    """Raise an error for unexpected arguments."""
     from trubleu.errors import UsageError
 
     if options.files:
@@ -182,7 +182,7 @@ def add_import_parser(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def export(options: argparse.Namespace) -> None:
-    """Write what a study has."""
+    """Export the data of a study."""
     import sys
 
     from trubleu.errors import counted
@@ -225,7 +225,7 @@ def export(options: argparse.Namespace) -> None:
 
 
 def bring_in(options: argparse.Namespace) -> None:
-    """Add ratings that were given elsewhere."""
+    """Import ratings collected elsewhere."""
     import sys
 
     from trubleu.errors import counted
@@ -251,7 +251,7 @@ def bring_in(options: argparse.Namespace) -> None:
 
 
 def status(options: argparse.Namespace) -> None:
-    """Say how a study goes."""
+    """Print the progress of a study."""
     from trubleu.errors import UsageError
     from trubleu.render.rating import status_records, status_tables
     from trubleu.render.tables import FOR_PROGRAMS, render_tables
@@ -277,7 +277,7 @@ def status(options: argparse.Namespace) -> None:
 
 
 def audit(options: argparse.Namespace) -> None:
-    """Check a store against its hashes and its log."""
+    """Verify a store against its hashes and its log."""
     import sys
 
     from trubleu.errors import StoreError, counted
@@ -403,7 +403,7 @@ def links(options: argparse.Namespace) -> None:
 
 
 def _tell(target: str, url: str, made: Callable[[], list[NewRater]]) -> None:
-    """Write links to a file that only its owner may read, or print them; the file is there before anybody is added."""
+    """Write links to a private file, or print them; the file is created before any rater is added."""
     import csv
     import os
     import sys
@@ -440,7 +440,7 @@ def _tell(target: str, url: str, made: Callable[[], list[NewRater]]) -> None:
 
 
 def rater_number(study: Study, name: str) -> int:
-    """Return the number of a rater who is given by number or by label.
+    """Return the number of a rater given by number or label.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""``trubleu refs``: look through references, convert them, prepare them."""
+"""``trubleu refs``: check, convert and prepare references."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ examples:
 
 
 def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
-    """Add the command and its own commands."""
+    """Add the command and its subcommands."""
     parser = commands.add_parser(
         "refs",
         help="check, convert or prepare references",
@@ -92,7 +92,7 @@ def _add_input(parser: argparse.ArgumentParser, metavar: str, text: str) -> None
 
 
 def check(options: argparse.Namespace) -> None:
-    """Look through references and print what was found."""
+    """Check references and print the findings."""
     from trubleu.render.references import render_reference_check
     from trubleu.scoring.reference_check import check_references
 
@@ -102,7 +102,7 @@ def check(options: argparse.Namespace) -> None:
 
 
 def convert(options: argparse.Namespace) -> None:
-    """Read references and write them in another format."""
+    """Convert references to another format."""
     from trubleu.files.writer import check_writable
 
     if not options.files:
@@ -118,7 +118,7 @@ def convert(options: argparse.Namespace) -> None:
 
 
 def _above(references: References, least: float) -> References:
-    """Return all segments with those of their references that weigh enough, as the conditions of judge choose them."""
+    """Keep only references of sufficient weight, as the conditions of judge do."""
     import numpy as np
 
     from trubleu.judge.pairs.conditions import SEED_ORIGIN, Condition, Shelf
@@ -136,7 +136,7 @@ def _above(references: References, least: float) -> References:
 
 
 def prepare(options: argparse.Namespace) -> None:
-    """Read references, tokenise them and write the result."""
+    """Tokenize references and write the result."""
     from trubleu.execution.progress import Bars
     from trubleu.files.writer import check_writable
     from trubleu.text import tokenizer
@@ -145,7 +145,7 @@ def prepare(options: argparse.Namespace) -> None:
         raise UsageError("a prepared file is mapped into memory, so it cannot go to standard output; give a file name")
     check_writable(options.out)
     keep_inputs(options, options.out)
-    tokenize = tokenizer(options.tokenize)  # a wrong name is said before files are read
+    tokenize = tokenizer(options.tokenize)  # fail on wrong names before reading files
     with Bars(quiet=options.quiet) as bars:
         references = _read(options, options.files)
         prepared = references.prepare(
@@ -155,7 +155,7 @@ def prepare(options: argparse.Namespace) -> None:
 
 
 def _read(options: argparse.Namespace, files: list[str]) -> References:
-    """Read references from one file, or from plain ones side by side."""
+    """Read references from one file, or from parallel plain files."""
     from trubleu.data import References
 
     if options.weight and not options.ref:

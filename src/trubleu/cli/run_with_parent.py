@@ -1,7 +1,7 @@
-"""``python -m trubleu.cli.run_with_parent PROCESS COMMAND …``: a command that ends with the process that started it.
+"""``python -m trubleu.cli.run_with_parent PROCESS COMMAND …``: run a command that ends with its parent process.
 
-A server that runs beside a command is ended by that command. If the command is killed it cannot do so, and nobody would
-know of the server any more.
+A command that starts a server in the background also stops it. If the command is killed, it cannot, and the server
+would stay behind.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _LOOKS_EVERY = 0.5  # seconds
 
 
 def main(arguments: list[str]) -> int:
-    """Run a command until it ends, or the process with the given number has."""
+    """Run a command until it ends, or until the process with the given number has ended."""
     from trubleu.cli import main as run
 
     threading.Thread(target=_watch, args=(int(arguments[0]),), daemon=True).start()

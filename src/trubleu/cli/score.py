@@ -1,4 +1,4 @@
-"""``trubleu score``: systems against references."""
+"""``trubleu score``: score systems against references."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
 ALL: Final = "all"
 CI_KINDS: Final = ("segments", "ratings")
-"""What intervals take into account besides segments, which they always do."""
+"""Sources of variance in intervals; segments are always included."""
 
-# What goes with the list.
+# Options that combine with the list.
 _APPLY: Final = ("list_metrics", "format", "digits", "out", "quiet")
 
 
@@ -56,7 +56,7 @@ def add_list_option(parser: argparse._ArgumentGroup) -> None:
 
 
 def metric_list(options: argparse.Namespace) -> str:
-    """Return the list as ``--format`` says."""
+    """Return the list of metrics in the requested format."""
     from trubleu.cli import build_parser
     from trubleu.render import render_tables
     from trubleu.render.metrics import metric_table, option_table
@@ -128,7 +128,7 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def add_engine_options(parser: argparse.ArgumentParser) -> None:
-    """Add where the work is done."""
+    """Add the options of engines."""
     where = add_engine_group(parser)
     where.add_argument(
         "--resume",
@@ -161,7 +161,7 @@ def run(options: argparse.Namespace) -> None:
         raise UsageError("--baseline needs --test; add it, or leave the baseline out")
     check_output(options)
     if options.metric:
-        build_metrics(options)  # a wrong name is said before files are read
+        build_metrics(options)  # fail on wrong names before reading files
     if options.ci == "ratings" and options.engine is not None:
         raise UsageError("--ci ratings needs files that are read whole; leave --engine out")
     if options.skip_bad and options.engine is None:
@@ -191,7 +191,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _with_their_signatures(report: ScoreReport, metrics: Mapping[str, Metric]) -> ScoreReport:
-    """Return the report with sacreBLEU's signatures where the numbers are sacreBLEU's."""
+    """Return the report with sacreBLEU's signatures for scores equal to sacreBLEU's."""
     from dataclasses import replace
 
     from trubleu.compat.sacrebleu.metrics import signature_of
@@ -204,7 +204,7 @@ def _with_their_signatures(report: ScoreReport, metrics: Mapping[str, Metric]) -
 
 
 def _in_ranges(options: argparse.Namespace) -> bool:
-    """Return whether files are to be scored range by range though no engine was named: they are large, or folders."""
+    """Return whether to score by ranges although no engine was named: files are large, or folders."""
     from trubleu.data.corpus import worth_streaming
 
     files, weights, sources, paths = corpus_files(options)
@@ -222,7 +222,7 @@ def _in_ranges(options: argparse.Namespace) -> bool:
 def _score_ranges(
     options: argparse.Namespace, sampling: Sampling, bars: Bars, where: Engine | None, cache: Cache
 ) -> ScoreReport:
-    """Score files range by range, so that they need not fit into memory."""
+    """Score files by ranges, so they need not fit into memory."""
     from trubleu.data import LineStream
     from trubleu.data.reference_files import check_plain
     from trubleu.execution.output_parts import prepare_folder
@@ -261,7 +261,7 @@ def _score_ranges(
 
 
 def _score_whole(options: argparse.Namespace, sampling: Sampling, bars: Bars) -> ScoreReport:
-    """Score what is read as a whole."""
+    """Score a corpus in memory."""
     from dataclasses import replace
 
     from trubleu.scoring.segment_files import segments_folder, write_report_segments
@@ -290,11 +290,11 @@ def _score_whole(options: argparse.Namespace, sampling: Sampling, bars: Bars) ->
 
 
 def _for_others(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return options of metrics with paths as workers in another folder or on another machine find them."""
+    """Return metric options with paths that are valid in other folders and on other machines."""
     from trubleu.vectors.source import READY
 
     def found(option: str, value: Any) -> Any:
-        # A word such as ready is no path.
+        # A word such as ready is not a path.
         is_path = option == "corpus" or (option == "vectors" and value != READY and exists(value))
         return absolute(value) if is_path else value
 

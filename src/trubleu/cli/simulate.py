@@ -1,4 +1,4 @@
-"""``trubleu simulate``: made-up data from a seed, and studies whose truth is known."""
+"""``trubleu simulate``: synthetic data from a seed, and studies with known ground truth."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def add_world_parser(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def world(options: argparse.Namespace) -> None:
-    """Write a made-up world."""
+    """Write a synthetic world."""
     import sys
 
     from trubleu.execution.progress import Bars
@@ -82,7 +82,7 @@ def world(options: argparse.Namespace) -> None:
 
 
 def read_systems(given: Sequence[str], *, need_names: bool) -> dict[str, str]:
-    """Read what ``--system`` was given: the names of systems and what they are.
+    """Parse ``--system``: names and descriptions of systems.
 
     Parameters
     ----------
@@ -330,7 +330,7 @@ def study(options: argparse.Namespace) -> None:
     kind = options.simulate_command
     given = options.responders or options.default_responders
     systems = read_systems(given, need_names=False) if given else SYSTEMS
-    # Before the pool is made, which takes seconds.
+    # Before the pool is created, which takes seconds.
     if kind == "power":
         studies.check_two(systems)
     if kind == "order" and len(systems) < 2:
@@ -346,7 +346,7 @@ def study(options: argparse.Namespace) -> None:
 
 
 def run_models(options: argparse.Namespace) -> None:
-    """Weigh references by people, by models, and by both."""
+    """Weight references by people, by models, and by both."""
     from trubleu.execution.progress import Bars
     from trubleu.optional_deps import needed
     from trubleu.render.studies import render_models
@@ -382,7 +382,7 @@ def run_models(options: argparse.Namespace) -> None:
 
 
 def _checked(options: argparse.Namespace) -> list[int]:
-    """Refuse, before any work is done, what could not be printed or makes no study; return the sizes of test sets."""
+    """Validate the options before any work; return the sizes of test sets."""
     from trubleu.simulate.studies import check_numbers, check_whole
     from trubleu.stats.checks import at_least_one, confidence_level
 
@@ -407,7 +407,7 @@ def _checked(options: argparse.Namespace) -> list[int]:
 
 
 def _scored(options: argparse.Namespace, systems: Mapping[str, str], bars: Bars) -> tuple[Pool, Sequence[Scored]]:
-    """Make the pool, let people rate its candidates, and score it under all conditions."""
+    """Create the pool, simulate ratings of its candidates, and score it under all conditions."""
     from trubleu.simulate.raters import Habits
     from trubleu.simulate.studies import draw_ratings, make_conditions, score_pool
 
@@ -453,7 +453,7 @@ def _pool(options: argparse.Namespace, systems: Mapping[str, str], bars: Bars) -
 
 
 def _numbers(name: str, written: str, words: Mapping[str, int] | None = None) -> list[int]:
-    """Read whole numbers with commas between them."""
+    """Parse comma-separated integers."""
 
     numbers = []
     for part in written.split(","):
@@ -475,7 +475,7 @@ examples:
 
 
 def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
-    """Add the command and its own commands."""
+    """Add the command and its subcommands."""
     parser = commands.add_parser(
         "simulate",
         help="generate made-up data, and plan studies with it",
@@ -514,7 +514,7 @@ def _add_triples(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def triples(options: argparse.Namespace) -> None:
-    """Write made-up triples."""
+    """Write synthetic triples."""
     from trubleu.execution.progress import Bars
     from trubleu.simulate import TripleSimulation
 

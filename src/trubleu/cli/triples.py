@@ -1,4 +1,4 @@
-"""``trubleu triples``: cut conversations into triples, draw seeds, split those that people find good."""
+"""``trubleu triples``: split conversations into triples, sample seeds, and split well-rated ones into dev and test."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _TARGET = ".jsonl or .tsv (optionally with .gz or .zst), or .parquet"
 
 
 def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
-    """Add the command and its own commands."""
+    """Add the command and its subcommands."""
     parser = commands.add_parser(
         "triples",
         help="cut conversations into triples, sample seeds, split them",
@@ -148,7 +148,7 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
 
 
 def make(options: argparse.Namespace) -> None:
-    """Cut conversations into triples."""
+    """Split conversations into triples."""
     from trubleu.data import DialogueFiles, write_triples
     from trubleu.execution.progress import Bars
 
@@ -162,7 +162,7 @@ def make(options: argparse.Namespace) -> None:
 
 
 def sample(options: argparse.Namespace) -> None:
-    """Draw triples at random."""
+    """Sample triples at random."""
     from trubleu.data import TripleFiles, sample_triples, write_triples
     from trubleu.execution.progress import Bars
 
@@ -177,7 +177,7 @@ def sample(options: argparse.Namespace) -> None:
 
 
 def split(options: argparse.Namespace) -> None:
-    """Keep triples that people rate high, and bin them into dev and test."""
+    """Keep highly rated triples, and split them into dev and test."""
     from trubleu.data import Ratings, TripleFiles, split_seeds, warn_of_skipped
     from trubleu.data.seeds import SEED_SYSTEM
     from trubleu.data.triples import check_together, distinct_triples, write_together
@@ -205,7 +205,7 @@ def split(options: argparse.Namespace) -> None:
 
 
 def _check(options: argparse.Namespace, command: str, what: str, targets: Sequence[str]) -> None:
-    """Refuse what could not be read or written, before any work is done."""
+    """Raise an error for files that cannot be read or written, before any work."""
     from trubleu.files.writer import check_writable
 
     if not options.files:
@@ -222,7 +222,7 @@ def _counts(parts: SeedSplit) -> dict[str, int]:
 
 
 def _say(options: argparse.Namespace, counts: dict[str, int]) -> None:
-    """Print what was done, unless the triples themselves were printed."""
+    """Print a summary, unless the triples themselves were printed."""
     if not options.quiet and options.out != "-":
         _print(counts, FORMATS[0])
 

@@ -93,7 +93,7 @@ def add_train_parser(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def train(options: argparse.Namespace) -> None:
-    """Train, and say what was made."""
+    """Train vectors, and print a summary."""
     import sys
 
     from trubleu.execution import engine
@@ -121,7 +121,7 @@ def train(options: argparse.Namespace) -> None:
         tokenize=options.tokenize,
         lowercase=options.lowercase,
     )
-    # Counting takes one thread; --threads are those of training, when the engine can neither fail nor hold anything.
+    # Counting takes one thread; --threads applies to training, which does not use the engine.
     where = engine("local" if options.engine is None else options.engine)
     with resumable(options) as cache, where, Bars(quiet=options.quiet) as bars:
         made = train_vectors(
@@ -141,7 +141,7 @@ def train(options: argparse.Namespace) -> None:
 
 
 def _numbers(option: str, written: str) -> tuple[int, ...]:
-    """Read whole numbers separated by commas, and ranges such as 1-3."""
+    """Parse comma-separated integers, and ranges such as 1-3."""
 
     numbers: list[int] = []
     for part in written.split(","):
@@ -167,7 +167,7 @@ SOURCE: Final = "a store, a word2vec or fastText file, a model2vec folder, or re
 
 
 def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
-    """Add the command and its own commands."""
+    """Add the command and its subcommands."""
     parser = commands.add_parser(
         "vectors",
         help="train, inspect, query and convert n-gram vectors",
@@ -256,7 +256,7 @@ def _add_convert(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def info(options: argparse.Namespace) -> None:
-    """Print what a source holds."""
+    """Print the contents of a source."""
     from trubleu.render.tables import render_tables
     from trubleu.render.vectors import source_tables
     from trubleu.vectors import as_source
@@ -306,7 +306,7 @@ def compare(options: argparse.Namespace) -> None:
 
 
 def convert(options: argparse.Namespace) -> None:
-    """Write vectors as another kind of file."""
+    """Convert vectors to another file format."""
     from trubleu.execution.progress import Bars
     from trubleu.vectors.convert import convert_vectors
 

@@ -1,4 +1,4 @@
-"""Other packages' interfaces on top of our kernels: change one import and keep the script."""
+"""Interfaces of other packages on top of TruBLEU's kernels: change one import and keep the script."""
 
 from __future__ import annotations
 

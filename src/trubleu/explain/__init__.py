@@ -1,4 +1,4 @@
-"""Why an output got its score: what of it matched which reference, with what weight, and what that came to.
+"""Explanations of scores: which parts of an output matched which reference, with what weight and effect.
 
 >>> import trubleu
 >>> from trubleu.explain import explain

@@ -1,4 +1,4 @@
-"""What makes the difference between systems: segments, kinds of segments, and words or n-grams over the corpus."""
+"""Differences between systems: by segment, by bucket of segments, and by word or n-gram."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ if TYPE_CHECKING:
 
 
 Value: TypeAlias = str | float | None
-"""What a segment has in a column."""
+"""A segment's value in a column."""
 
 RANGES: Final = 5
-"""Buckets of a number, each with about as many segments as the others."""
+"""Buckets of a numeric column, each with about the same number of segments."""
 
 CATEGORIES: Final = 12
-"""Buckets of a text; the most frequent ones where there are more, and one for the others."""
+"""Maximum buckets of a text column: the most frequent values, and one bucket for the rest."""
 
 NONE: Final = "(none)"
 OTHERS: Final = "(others)"
@@ -58,7 +58,7 @@ OTHERS: Final = "(others)"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BucketRow:
-    """One system on the segments of one bucket; the interval is None unless it was asked for."""
+    """One system on the segments of one bucket; the interval is None if not requested."""
 
     schema: int = SCHEMA
     metric: str
@@ -73,7 +73,7 @@ class BucketRow:
 
 @dataclass(frozen=True, slots=True)
 class Buckets:
-    """A way to sort segments.
+    """A partition of the segments.
 
     Attributes
     ----------
@@ -98,9 +98,9 @@ class Buckets:
 def usual_buckets(
     systems: Mapping[str, Sequence[str]], references: References
 ) -> tuple[tuple[Buckets, ...], tuple[str, ...]]:
-    """Return buckets by what every corpus has, and why there are none by some of it.
+    """Return the standard buckets, and the reasons for missing ones.
 
-    Lengths are in words (`trubleu.text`, ``words``). That of the references is their mean. The word frequency of a
+    Lengths are in words (`trubleu.text`, ``words``); that of the references is their mean. The word frequency of a
     segment is the geometric mean of how often the words of its references occur in the references of all segments.
     """
     words = tokenizer("words").tokens
@@ -135,7 +135,7 @@ def usual_buckets(
 
 
 def column_buckets(name: str, values: Sequence[Value], segments: int, systems: int) -> Buckets:
-    """Return buckets by a column of the user's: ranges of many numbers, or else a bucket for each value.
+    """Return buckets by a user's column: ranges if there are many numbers, else one bucket per value.
 
     Raises
     ------
@@ -175,7 +175,7 @@ def _label(value: Value) -> str:
 
 
 def _ranges(values: NDArray[np.float64]) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-    """Return labels and places of numbers; NaN, for none, gets a bucket at the end."""
+    """Return labels and bucket indices of numbers; NaN (missing) gets the last bucket."""
     known = values[~np.isnan(values)]
     distinct = np.unique(known)
     if len(distinct) <= RANGES:
@@ -183,7 +183,7 @@ def _ranges(values: NDArray[np.float64]) -> tuple[tuple[str, ...], NDArray[np.in
     else:
         shares = np.arange(1, RANGES + 1) / RANGES
         ends = np.unique(np.quantile(known, shares, method="higher"))
-    places = np.searchsorted(ends, values)  # NaN comes behind the largest
+    places = np.searchsorted(ends, values)  # NaN sorts after the largest
     labels = []
     for place in range(len(ends)):
         low, high = known[np.searchsorted(ends, known) == place].min(), ends[place]
@@ -201,7 +201,7 @@ def bucket_rows(
     sampling: Sampling,
     progress: Progress,
 ) -> Iterator[BucketRow]:
-    """Yield the score of each system in each bucket, left out where a system has no segment.
+    """Yield the score of each system in each bucket; omitted if a system has no segment there.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ TOP_NGRAMS: Final = 15
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentDifference:
-    """One segment under two systems; the difference is the first one's score less the second one's."""
+    """One segment under two systems; the difference is the first score minus the second."""
 
     a: str
     b: str
@@ -293,7 +293,7 @@ class NGramDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemComparison:
-    """Systems side by side: the first one and each of the others.
+    """Comparison of the first system with each of the others.
 
     Attributes
     ----------
@@ -338,7 +338,7 @@ class SystemComparison:
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """The systems that segments and n-grams are shown of: the first one and another."""
+        """The compared pairs: the first system and another."""
         first, *others = self.systems
         return tuple((first, other) for other in others)
 
@@ -360,7 +360,7 @@ def compare_systems(
     threads: int | None = None,
     steps: Steps = no_steps,
 ) -> SystemComparison:
-    """Compare systems: scores, intervals, paired tests, and what makes the difference.
+    """Compare systems: scores, intervals, paired tests, and the causes of the difference.
 
     Parameters
     ----------
@@ -401,7 +401,7 @@ def compare_systems(
     usual, notes = usual_buckets(systems, plain)
     cuts = (*usual, *own)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TrubleuWarning)  # scoring the whole has said it
+        warnings.simplefilter("ignore", TrubleuWarning)  # already issued when scoring the corpus
         rows = [metric.statistics(outputs, whole, threads=threads) for outputs in systems.values()]
     advance = steps(f"buckets {name}", sum(len(cut.labels) for cut in cuts) * len(systems))
     buckets = tuple(
@@ -434,7 +434,7 @@ def compare_systems(
 
 
 def _score_table(report: ScoreReport, count: int) -> dict[str, NDArray[np.float64]]:
-    """Return the scores of segments by metric; the rows of the report come by metric, system and segment."""
+    """Return the segment scores by metric; the rows of the report are ordered by metric, system and segment."""
     numbers = np.array([np.nan if row.score is None else row.score for row in report.segments], dtype=np.float64)
     shaped = numbers.reshape(len(report.metrics), len(report.systems), count)
     return dict(zip(report.metrics, shaped, strict=True))
@@ -478,7 +478,7 @@ def ngram_differences(
     """Return the n-grams, or for ``trubleu`` the words, that earned more under one system than under the other.
 
     The credits of all n-grams of one order add up to the order's numerator, so their differences add up to the
-    difference of the numerators. Counting is done in Python, at one or two thousand segments a second.
+    difference of the numerators. Counting is done in Python, at one or two thousand segments per second.
 
     Parameters
     ----------
@@ -515,7 +515,7 @@ def _ngram_rows(
     names, outputs = tuple(systems), tuple(systems.values())
     earned = _credits(checked, outputs, references, progress)
     chosen = {other: _chosen(earned, other, top) for other in range(1, len(names))}
-    # What was not credited anywhere is most of what is said: counting only what is shown saves the room for it.
+    # Most n-grams earn no credit: counting only those shown saves memory.
     wanted = {gram for grams in chosen.values() for gram in grams}
     counts = [_occurrences(checked, texts, wanted) for texts in outputs]
     return tuple(
@@ -536,7 +536,7 @@ def _ngram_rows(
 
 def _chosen(earned: Mapping[Gram, Sequence[float]], other: int, top: int | None) -> list[Gram]:
     differences = {gram: row[0] - row[other] for gram, row in earned.items() if row[0] != row[other]}
-    # Of equal differences the shorter n-grams first, then by the alphabet, whatever the order of segments.
+    # Ties: shorter n-grams first, then alphabetically, independent of segment order.
     order = sorted(differences, key=lambda gram: (-abs(differences[gram]), len(gram), gram))
     above = [gram for gram in order if differences[gram] > 0]
     below = [gram for gram in order if differences[gram] < 0]
@@ -546,7 +546,7 @@ def _chosen(earned: Mapping[Gram, Sequence[float]], other: int, top: int | None)
 def _credits(
     metric: NGramMetric | TruBleu, systems: Sequence[Sequence[str]], references: References, progress: Progress | None
 ) -> dict[Gram, list[float]]:
-    """Return what each n-gram that matched anywhere earned for each system."""
+    """Return the credit of each matched n-gram per system."""
     weights, skipped = weights_of(metric, references)
     left_out = set(skipped)
     credited = _credited_words(metric, references) if isinstance(metric, TruBleu) else _credited_ngrams(metric)
@@ -557,7 +557,7 @@ def _credits(
         if place in left_out:
             continue
         part = references.take([place])
-        # What several say alike is matched once.
+        # Equal outputs of several systems are matched once.
         said: dict[str, list[int]] = {}
         for system, outputs in enumerate(systems):
             said.setdefault(outputs[place], []).append(system)
@@ -582,7 +582,7 @@ def _credited_words(metric: TruBleu, references: References) -> Credited:
 
     def credited(output: str, part: References, weights: Sequence[float]) -> Iterator[tuple[Gram, float]]:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", TrubleuWarning)  # scoring the whole has said it
+            warnings.simplefilter("ignore", TrubleuWarning)  # already issued when scoring the corpus
             met = [*words_met(knowing, output, part, weights)]
         yield from (((word,), credit) for word, credit in met)
 
@@ -590,7 +590,7 @@ def _credited_words(metric: TruBleu, references: References) -> Credited:
 
 
 def _occurrences(metric: NGramMetric | TruBleu, outputs: Sequence[str], wanted: set[Gram]) -> Counter[Gram]:
-    """Return how often a system says some n-grams."""
+    """Return how often some n-grams occur in a system's outputs."""
     counts: Counter[Gram] = Counter()
     orders = sorted({len(gram) for gram in wanted})
     for output in outputs:

@@ -1,6 +1,6 @@
-"""The parts of an explanation: n-grams, what they matched, and every number up to the score of one segment.
+"""The parts of an explanation: n-grams, their matches, and every number up to the score of one segment.
 
-The kernels count the same in C++ for whole corpora and keep only the sums; here the n-grams are kept, to be looked at.
+The C++ kernels count the same for whole corpora and keep only the sums; here the n-grams are kept for display.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Gram = tuple[str, ...]
 
 
 class Match(NamedTuple):
-    """One reference that holds an n-gram of the output.
+    """A reference that contains an n-gram of the output.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Match(NamedTuple):
 
 
 class NearMiss(NamedTuple):
-    """An occurrence of an n-gram of the output and the n-gram of a reference that it was aligned with.
+    """An occurrence of an n-gram of the output, and the n-gram of a reference aligned with it.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class NearMiss(NamedTuple):
 
 
 class NGram(NamedTuple):
-    """One n-gram of the output and what it earns.
+    """An n-gram of the output and its credit.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class NGram(NamedTuple):
 
     @property
     def occurrences(self) -> int:
-        """How often the output holds it."""
+        """How often it occurs in the output."""
         return len(self.positions)
 
     @property
@@ -113,12 +113,12 @@ class NGram(NamedTuple):
 
     @property
     def counted(self) -> float:
-        """How many of its occurrences were credited, near misses included as much as they count."""
+        """How many of its occurrences were credited, including partial credit for near misses."""
         return self.clipped + sum(miss.similarity for miss in self.near if miss.reference == self.count_from)
 
 
 def tokens_of(matching: Matching | SoftMatching | TruBleu, text: str) -> tuple[str, ...]:
-    """Return the tokens of a text as the kernel sees them, without the escapes that only it needs.
+    """Return the tokens of a text as the kernel sees them, without its escapes.
 
     Examples
     --------
@@ -144,7 +144,7 @@ def windows(tokens: Sequence[str], n: int) -> Iterator[Gram]:
 
 
 def positions_of(tokens: Sequence[str], n: int) -> dict[Gram, list[int]]:
-    """Return where each n-gram of one order begins, in the order in which they first occur."""
+    """Return the positions of each n-gram of one order, ordered by first occurrence."""
     positions: dict[Gram, list[int]] = {}
     for start, gram in enumerate(windows(tokens, n)):
         positions.setdefault(gram, []).append(start)
@@ -154,7 +154,7 @@ def positions_of(tokens: Sequence[str], n: int) -> dict[Gram, list[int]]:
 def match_ngrams(
     matching: Matching, tokens: Sequence[str], references: Sequence[Sequence[str]], weights: Sequence[float]
 ) -> tuple[tuple[NGram, ...], ...]:
-    """Return the n-grams of an output for each order, in the order in which they first occur.
+    """Return the n-grams of an output per order, ordered by first occurrence.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def match_ngrams(
                 for gram, starts in positions.items()
             )
         )
-        # A reference that holds no n-gram of the output holds no longer one: with a thousand references, this counts.
+        # A reference without any shared n-gram has no longer one either; with a thousand references, this saves time.
         candidates = holders
     return tuple(orders)
 
@@ -205,7 +205,7 @@ def _count_some(tokens: Sequence[str], n: int, wanted: Container[Gram]) -> Count
 
 
 def _credited(gram: Gram, positions: tuple[int, ...], matches: tuple[Match, ...], best: float, credit: Credit) -> NGram:
-    """Give an n-gram its credit; of equally good references, the first is named."""
+    """Assign an n-gram its credit; of equally good references, the first is named."""
     possible = best * len(positions)
     if not matches:
         return NGram(gram, positions, matches, 0.0, possible, None, None, None)
@@ -222,14 +222,14 @@ _ROUNDING: Final = 1e-9
 
 
 def plain_values(thing: object, names: Sequence[str]) -> dict[str, Any]:
-    """Return some fields of a thing, ready for JSON: tuples as lists."""
+    """Return some fields of an object for JSON: tuples as lists."""
     values = {name: getattr(thing, name) for name in names}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceText:
-    """One reference of the segment, whatever the metric makes of it.
+    """One reference of the segment, independent of the metric.
 
     Attributes
     ----------
@@ -250,13 +250,13 @@ class ReferenceText:
     origin: str | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what it says and weighs as plain values."""
+        """Return its text and weight as plain values."""
         return plain_values(self, ("text", "tokens", "weight", "rated", "origin"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainedOutput:
-    """What explanations have in common, whatever kind of metric they are of.
+    """Base class of explanations for all kinds of metrics.
 
     Attributes
     ----------
@@ -286,23 +286,23 @@ class ExplainedOutput:
 
     @property
     def skipped(self) -> bool:
-        """Whether the metric was told to leave out segments like this one, which has no positive weight."""
+        """Whether the metric skips this segment because it has no positive weight."""
         return self.score is None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what was said and scored as plain values."""
+        """Return the output and its score as plain values."""
         names = ("segment", "metric", "signature", "message", "context", "output", "tokens", "score")
         return plain_values(self, names)
 
 
 def by_weight(references: Sequence[ReferenceText]) -> list[int]:
-    """Return the places of references, largest weight first and otherwise in their order."""
+    """Return the indices of references, largest weight first, ties in order."""
     return sorted(range(len(references)), key=lambda place: -_shown_weight(references[place]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainedReference(ReferenceText):
-    """One reference of the segment, for a metric that counts n-grams.
+    """One reference of the segment, for an n-gram metric.
 
     Attributes
     ----------
@@ -318,7 +318,7 @@ class ExplainedReference(ReferenceText):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainedOrder:
-    """The n-grams of one order, and what they come to.
+    """The n-grams of one order, and their totals.
 
     Attributes
     ----------
@@ -350,14 +350,14 @@ class ExplainedOrder:
 
     @property
     def smoothed(self) -> bool:
-        """Whether the precision is made of other numbers than the corpus score is, by more than their last bits."""
+        """Whether smoothing changed the precision, beyond rounding."""
         changes = (self.smoothed_numerator - self.numerator, self.smoothed_denominator - self.denominator)
         return any(abs(change) > _ROUNDING * max(self.denominator, 1.0) for change in changes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation(ExplainedOutput):
-    """How one output got its score by a metric that counts n-grams.
+    """How an n-gram metric scored one output.
 
     Attributes
     ----------
@@ -387,7 +387,7 @@ class Explanation(ExplainedOutput):
     brevity_penalty: float | None
 
     def row(self) -> list[float]:
-        """Return the n-gram statistics as the kernel counts them, nothing for a skipped segment.
+        """Return the n-gram statistics as the kernel counts them, zeros for a skipped segment.
 
         The columns are those of `trubleu.metrics.matching.Matching`.
         """
@@ -402,11 +402,11 @@ class Explanation(ExplainedOutput):
         ]
 
     def by_weight(self) -> list[int]:
-        """Return the places of the references, largest weight first and otherwise in their order."""
+        """Return the indices of the references, largest weight first, ties in order."""
         return by_weight(self.references)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, ready for JSON; references are numbered from 1, positions from 0."""
+        """Return everything as plain values for JSON; references are numbered from 1, positions from 0."""
         return {
             **ExplainedOutput.to_dict(self),
             "brevity_penalty": self.brevity_penalty,
@@ -460,5 +460,5 @@ def _numbered(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def reference_number(index: int | None) -> int | None:
-    """Return the number that people know a reference by."""
+    """Return a reference's number as displayed, from 1."""
     return None if index is None else index + 1

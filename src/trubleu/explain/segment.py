@@ -1,4 +1,4 @@
-"""Explaining one output against its references, near misses included, and choosing segments worth a look."""
+"""Explain one output against its references, including near misses, and select segments worth inspecting."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def match_near(
     references: Sequence[Sequence[str]],
     weights: Sequence[float],
 ) -> tuple[tuple[NGram, ...], ...]:
-    """Return the n-grams of an output for each order, in the order in which they first occur.
+    """Return the n-grams of an output per order, ordered by first occurrence.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def _of_order(
 ) -> tuple[NGram, ...]:
     positions = positions_of(tokens, n)
     held = [Counter(windows(reference, n)) for reference in references]
-    # Equal n-grams come first and then the others as they were aligned, so the sums have the kernel's bits.
+    # Exact matches first, then the others as they were aligned: the sums are bit-identical to the kernel's.
     sums: dict[Gram, list[float]] = {gram: [0.0] * len(references) for gram in positions}
     near: dict[Gram, list[NearMiss]] = defaultdict(list)
     for pair in pairs:
@@ -124,7 +124,7 @@ def _of_order(
 def credited(
     rule: str, sums: Sequence[float], holders: Sequence[int], weights: Sequence[float]
 ) -> tuple[float, int | None]:
-    """Return what an n-gram earns and the reference that it earns that by, if it does.
+    """Return the credit of an n-gram and the reference that gives it, if any.
 
     Examples
     --------
@@ -148,14 +148,14 @@ def credited(
 
 
 EXPLAINABLE: Final = ("trubleu", "bleu", "sbleu", "dbleu", "sdbleu", "bleu2vec", "dbleu2vec")
-"""The names of the metrics that can be explained, for messages."""
+"""Names of the metrics that can be explained, for messages."""
 
 NGramMetric = Bleu | SentenceBleu | Bleu2Vec
-"""Metrics that count the n-grams which an output and its references share, or nearly so."""
+"""Metrics that count shared or similar n-grams."""
 
 
 def counts_ngrams(metric: Metric) -> TypeGuard[NGramMetric]:
-    """Return whether a metric's score can be traced to what single n-grams earn.
+    """Return whether a metric's score can be traced to single n-grams.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def check_explainable(metric: Metric) -> NGramMetric | TruBleu:
 
 
 def find_segment(references: References, segment: str | int) -> int:
-    """Return the place of a segment, given its id or its place (a negative one counts from the end).
+    """Return the index of a segment, given its id or its index (negative ones count from the end).
 
     Raises
     ------
@@ -225,12 +225,12 @@ def plain_references(references: AnyReferences) -> References:
 
 
 def weights_of(metric: NGramMetric | TruBleu, references: References) -> tuple[list[float], list[int]]:
-    """Return the weights of all references as the metric takes them, and the places of segments that it skips."""
+    """Return the weights of all references as the metric sees them, and the indices of the segments it skips."""
     policy: WeightPolicy | None = getattr(metric, "policy", None)
     if policy is None:
         return [1.0] * references.count, []
     with warnings.catch_warnings():
-        # Whoever scores the corpus is told of it; here its references are looked at one by one.
+        # Warnings are issued when the corpus is scored; here segments are processed one by one.
         warnings.simplefilter("ignore", TrubleuWarning)
         weights, skipped = policy.weights(references)
     return weights.tolist(), skipped.tolist()
@@ -253,7 +253,7 @@ def explain(metric: Metric, output: str, references: AnyReferences, segment: str
 def explain(
     metric: Metric, output: str, references: AnyReferences, segment: str | int = 0
 ) -> Explanation | SimilarityExplanation:
-    """Explain how the output for one segment got its score.
+    """Explain how one segment's output got its score.
 
     Parameters
     ----------
@@ -358,7 +358,7 @@ def _explain_ngrams(
 def ngrams_of(
     metric: NGramMetric, output: str, texts: Sequence[str], weights: Sequence[float]
 ) -> tuple[tuple[NGram, ...], ...]:
-    """Return the n-grams of an output for each order, given the texts of its references."""
+    """Return the n-grams of an output per order, given the texts of its references."""
     matching = metric.matching
     tokens = tokens_of(matching, output)
     references = [tokens_of(matching, text) for text in texts]
@@ -370,12 +370,12 @@ def ngrams_of(
 def _score(
     metric: NGramMetric, orders: Sequence[Sequence[NGram]], length: int, reference_length: float, best: float
 ) -> tuple[tuple[ExplainedOrder, ...], BleuParts]:
-    # Credits are added one by one in the order in which n-grams first occur, as the kernels do, for the same bits;
-    # since Python 3.12, sum() keeps track of what it rounds off, and they do not.
+    # Credits are added one by one in order of first occurrence, as the kernels do, for bit-identical sums; since Python
+    # 3.12, sum() compensates rounding errors, and the kernels do not.
     numerators = [reduce(add, (gram.credit for gram in grams), 0.0) for grams in orders]
     totals = [sum(gram.occurrences for gram in grams) for grams in orders]
     weighted = [best * total for total in totals] if metric.matching.credit != "counts" else []
-    # The metric itself smoothes and scores: there is only one place where that is written down.
+    # The metric itself smooths and scores, so its formula is defined in one place.
     row = np.asarray([length, reference_length, *numerators, *weighted, *totals], dtype=np.float64)
     counts = metric.counts_of(row, best) if isinstance(metric, Bleu2Vec) else Counts.of(row, len(orders))
     denominators = counts.totals.tolist()
@@ -400,13 +400,13 @@ def _score(
 def _reference_length(
     matching: Matching | SoftMatching, hypothesis: int, lengths: Sequence[int], weights: Sequence[float]
 ) -> tuple[float, int | None]:
-    """Return the reference length and the reference that set it, if it is one."""
+    """Return the reference length and the reference that determines it, if it is a single one."""
     able = [place for place, weight in enumerate(weights) if weight > 0 or not matching.positive_lengths]
     if not able:
         return 0.0, None
     if matching.reference_length == "average":
         return sum(lengths[place] for place in able) / len(able), None
-    # What is smallest for the length to be chosen; of equal ones, the first reference is named.
+    # Sort keys for choosing the length; of equal ones, the first reference is named.
     distance: dict[str, Callable[[int], tuple[int, int]]] = {
         "closest": lambda place: (abs(lengths[place] - hypothesis), lengths[place]),
         "shortest": lambda place: (0, lengths[place]),
@@ -426,9 +426,9 @@ def _credits_by_reference(orders: Sequence[Sequence[NGram]], count: int) -> list
 
 
 def worst(metric: Metric, outputs: Sequence[str], references: AnyReferences, count: int) -> NDArray[np.int64]:
-    """Return the places of the segments with the worst scores, worst first; of equal ones, the first.
+    """Return the indices of the segments with the worst scores, worst first; ties in order.
 
-    Segments that the metric was told to skip have no score and are left out.
+    Skipped segments have no score and are left out.
 
     Examples
     --------
@@ -444,7 +444,7 @@ def worst(metric: Metric, outputs: Sequence[str], references: AnyReferences, cou
 def most_different(
     metric: Metric, a: Sequence[str], b: Sequence[str], references: AnyReferences, count: int
 ) -> NDArray[np.int64]:
-    """Return the places of the segments where the scores of two systems differ most, whichever is better.
+    """Return the indices of the segments where the scores of two systems differ most, whichever is better.
 
     Segments with equal scores are left out.
 
@@ -461,7 +461,7 @@ def most_different(
 
 
 def most_different_either_way(differences: NDArray[np.float64], count: int) -> tuple[list[int], list[int]]:
-    """Return the places of the largest differences above 0, largest first, and of those below 0, smallest first."""
+    """Return the indices of the largest positive differences, and of the most negative ones."""
     above = np.where(differences > 0, -differences, np.nan)
     below = np.where(differences < 0, differences, np.nan)
     return _first(above, count).tolist(), _first(below, count).tolist()
@@ -473,6 +473,6 @@ def _check_count(count: int) -> None:
 
 
 def _first(values: NDArray[np.float64], count: int) -> NDArray[np.int64]:
-    """Return the places of the smallest values that are numbers; a stable sort keeps equal ones in order."""
-    order = np.argsort(values, kind="stable")  # NaN comes last
+    """Return the indices of the smallest values that are not NaN; a stable sort keeps ties in order."""
+    order = np.argsort(values, kind="stable")  # NaN sorts last
     return order[: min(count, int(np.count_nonzero(~np.isnan(values))))]

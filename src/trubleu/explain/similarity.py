@@ -1,4 +1,4 @@
-"""An explanation of trubleu: which word met which, how similar that makes two texts, and what became of it."""
+"""Explanations of trubleu: aligned words, the similarity of the texts, and the resulting score."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class SimilarOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimilarReference(ReferenceText):
-    """One reference of the segment, for a metric of similarities.
+    """One reference of the segment, with its similarity.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class SimilarReference(ReferenceText):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimilarityExplanation(ExplainedOutput):
-    """How one output got its score by ``trubleu``: ``100 * earned * (1 - cut)``.
+    """How ``trubleu`` scored one output: ``100 * earned * (1 - cut)``.
 
     Attributes
     ----------
@@ -120,33 +120,33 @@ class SimilarityExplanation(ExplainedOutput):
     cut_from: int | None
 
     def by_weight(self) -> list[int]:
-        """Return the places of the references, largest weight first and otherwise in their order."""
+        """Return the indices of the references, largest weight first, ties in order."""
         return by_weight(self.references)
 
     def decisive(self) -> list[int]:
-        """Return the places of the references that alone decide something: the best one, and one that cuts."""
+        """Return the indices of the references that determine the score: the best one, and one that cuts."""
         chosen = [self.best_from, self.cut_from, self.most_similar if self.cut_from is not None else None]
         return list(dict.fromkeys(place for place in chosen if place is not None))
 
     def by_interest(self) -> list[int]:
-        """Return the places of the references that are compared: what decides first, then the most similar ones."""
+        """Return the indices of the compared references: decisive ones first, then the most similar ones."""
         first = self.decisive()
         others = [place for place, one in enumerate(self.references) if one.similarity is not None]
         others.sort(key=lambda place: -(self.references[place].similarity or 0.0))
         return list(dict.fromkeys([*first, *others]))
 
     def met(self, place: int) -> dict[int, AlignedNgrams]:
-        """Return what each word of the output was aligned with in a reference, by its position and in that order."""
+        """Return the alignment of each output word with a reference, by position."""
         pairs = [pair for order in self.references[place].orders[:1] for pair in order.pairs]
         return {pair.position: pair for pair in sorted(pairs, key=lambda pair: pair.position)}
 
     def missed(self, place: int) -> list[int]:
-        """Return the positions of the words of a reference that no word of the output was aligned with."""
+        """Return the positions of the reference words that no output word was aligned with."""
         found = {pair.reference_position for pair in self.met(place).values()}
         return [position for position in range(len(self.references[place].tokens)) if position not in found]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values, ready for JSON; references are numbered from 1, positions from 0."""
+        """Return everything as plain values for JSON; references are numbered from 1, positions from 0."""
         return {
             **ExplainedOutput.to_dict(self),
             **plain_values(self, ("token_weights", "best")),
@@ -216,7 +216,7 @@ def explain_similarity(
         How the number is made.
     """
     with warnings.catch_warnings():
-        # Whoever scores the corpus is told of it.
+        # Warnings are issued when the corpus is scored.
         warnings.simplefilter("ignore", TrubleuWarning)
         parts = metric.parts(output, references)
     segment = references[0]
@@ -277,9 +277,9 @@ def explain_similarity(
 def words_met(
     metric: TruBleu, output: str, references: References, weights: Sequence[float]
 ) -> Iterator[tuple[str, float]]:
-    """Yield the words of an output that met a word of the best reference: what each weighs times the similarity.
+    """Yield the output words aligned with the best reference, each with its weight times the similarity.
 
-    These are words of `explain_similarity`, without all that is only shown.
+    A subset of `explain_similarity`, without what is only displayed.
     """
     parts = metric.parts(output, references)
     good = {place: weight for place, weight in _merged(_first_of_equal(references[0]), weights).items() if weight > 0}
@@ -290,7 +290,7 @@ def words_met(
 
 
 def _merged(first: Sequence[int], weights: Sequence[float]) -> dict[int, float]:
-    """Return the weights of references by place; those with one text count once, with their largest weight."""
+    """Return the weights of references by index; equal texts count once, with their largest weight."""
     return {place: max(weight for weight, of in zip(weights, first, strict=True) if of == place) for place in first}
 
 
@@ -300,7 +300,7 @@ def _best(good: Mapping[int, float], similarities: Mapping[int, float]) -> int |
 
 
 def _first_of_equal(segment: Segment) -> list[int]:
-    """Return for each reference the place of the first one with its text."""
+    """Return for each reference the index of the first one with its text."""
     seen: dict[str, int] = {}
     return [seen.setdefault(reference.text, place) for place, reference in enumerate(segment.references)]
 
@@ -308,7 +308,7 @@ def _first_of_equal(segment: Segment) -> list[int]:
 def _cuts(
     weights: Mapping[int, float], similarities: Mapping[int, float], most_similar: float | None
 ) -> dict[int, float]:
-    """Return which share each bad reference would take away."""
+    """Return the share that each bad reference would cut."""
     if most_similar is None or most_similar >= 1:
         return {}
     return {
@@ -323,7 +323,7 @@ def _has_tokens(parts: SegmentParts, place: int) -> bool:
 
 
 def _orders(parts: SegmentParts) -> list[tuple[SimilarOrder, ...]]:
-    """Return what was met of the n-grams of each order, for each reference."""
+    """Return the matched n-grams of each order per reference."""
     pairs: dict[tuple[int, int], list[AlignedNgrams]] = defaultdict(list)
     for pair in parts.pairs:
         pairs[pair.reference, pair.order].append(pair)
@@ -351,5 +351,5 @@ def _order(
 
 
 def _sums(weights: Sequence[float], order: int) -> list[float]:
-    """Return what the n-grams of a text weigh."""
+    """Return the weights of the n-grams of a text."""
     return [math.fsum(weights[start : start + order]) for start in range(len(weights) - order + 1)]

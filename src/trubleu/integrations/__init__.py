@@ -1,7 +1,7 @@
-"""TruBLEU where people already work: Hugging Face ``evaluate`` and torchmetrics.
+"""Integrations with Hugging Face ``evaluate`` and torchmetrics.
 
-`hugging_face` says where the module for ``evaluate`` lies; ``trubleu.integrations.torch`` has the one for torchmetrics.
-Notebooks need nothing: results display themselves.
+`hugging_face` returns the path of the module for ``evaluate``; ``trubleu.integrations.torch`` is the one for
+torchmetrics. Notebooks need no integration: results have an HTML representation.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["hugging_face"]
 
 
 def hugging_face() -> str:
-    """Return the path of the module that ``evaluate.load`` takes; nothing is fetched from anywhere.
+    """Return the path of the module for ``evaluate.load``; nothing is downloaded.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What other people's packages hand over, as lists, or one sentence on what is wrong with it."""
+"""Convert inputs from other packages to lists, with clear errors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from trubleu.errors import DataError
 
 
 def listed(what: str, given: Any) -> list[Any]:
-    """Return one item a segment as a list, from anything that can be gone through once.
+    """Convert any iterable with one item per segment to a list.
 
     Examples
     --------
@@ -28,7 +28,7 @@ def listed(what: str, given: Any) -> list[Any]:
 
 
 def listed_rows(what: str, given: Any) -> list[Any]:
-    """Return several items a segment as lists; a string or nothing in place of a list is left for others to judge."""
+    """Convert several items per segment to lists; a string or None in place of a list is left to later checks."""
     return [
         row if row is None or isinstance(row, str) else listed(f"a row of {what}", row) for row in listed(what, given)
     ]

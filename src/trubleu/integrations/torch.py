@@ -1,4 +1,4 @@
-"""A metric for torchmetrics: its state is the sum of the statistics, which adds up over batches and processes."""
+"""A torchmetrics metric whose state is the sum of the statistics, which is additive over batches and processes."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ TORCHMETRICS_OPTIONS: Final = (
     "process_group",
     "sync_on_compute",
 )
-"""What torchmetrics takes itself; every other option goes to the metric."""
+"""Options of torchmetrics itself; every other option goes to the metric."""
 
 
 class TrubleuMetric(torchmetrics.Metric):
-    """Any metric of TruBLEU as a torchmetrics metric.
+    """Any TruBLEU metric as a torchmetrics metric.
 
-    Batches may be of any size, and processes may see any share of the segments: the score is that of all of them
-    together. Sums stay float64 whatever the model is converted to.
+    Batches may have any size, and processes may see any share of the segments: the score is that of all segments
+    together. Sums stay float64 whatever dtype the model is converted to.
 
     Parameters
     ----------
@@ -80,8 +80,8 @@ class TrubleuMetric(torchmetrics.Metric):
         one = References.from_lists([["a"]]).with_messages(["a"])
         columns = self.scorer.statistics(["a"], one).shape[1]
         self.add_state("statistics", torch.zeros(columns, dtype=torch.float64), dist_reduce_fx="sum")
-        # A MetricCollection takes metrics whose states are equal after the first update for one and the same, such as
-        # two tokenizers that agree on the first texts. Not a number equals nothing.
+        # MetricCollection merges metrics whose states are equal after the first update, such as two tokenizers that
+        # agree on the first texts. NaN equals nothing.
         self.add_state("apart", torch.tensor(torch.nan, dtype=torch.float64), dist_reduce_fx="sum")
 
     @property
@@ -91,7 +91,7 @@ class TrubleuMetric(torchmetrics.Metric):
 
     @property
     def signature(self) -> Signature:
-        """How the number is made, without the number of references, which no process alone knows."""
+        """The signature, without the number of references, which a single process does not know."""
         return self.scorer.signature()
 
     def update(
@@ -125,20 +125,20 @@ class TrubleuMetric(torchmetrics.Metric):
         if messages is not None:
             references = references.with_messages(listed("messages", messages))
         rows = self.scorer.statistics(outputs, as_references(references, outputs), threads=self.threads)
-        # Not in place: what somebody kept of the state, such as a snapshot, must not change.
+        # Not in place, so copies of the state, such as snapshots, do not change.
         self.statistics = self.statistics + torch.from_numpy(total(rows)).to(self.statistics.device)
 
     def compute(self) -> torch.Tensor:
-        """Return the score of all batches, of all processes: one float64."""
+        """Return the score over all batches and processes, as float64."""
         score = float(self.scorer.score(self.statistics.cpu().numpy()))
         return torch.tensor(score, dtype=torch.float64, device=self.statistics.device)
 
     def extra_repr(self) -> str:
-        """Return what stands in the brackets of ``repr``: the metric's name."""
+        """Return the metric's name, for ``repr``."""
         return str(self.scorer.name)
 
     def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], *others: Any, **more: Any) -> TrubleuMetric:
-        """Follow a model to another device, but not to another type of numbers."""
+        """Move to another device with the model, but keep the dtype."""
 
         def moved(tensor: torch.Tensor) -> torch.Tensor:
             try:

@@ -1,4 +1,4 @@
-"""Rating studies: people, and models beside them, say how good texts are; ratings become weights or judgements."""
+"""Rating studies: people and models rate texts; the ratings become weights or judgements."""
 
 from trubleu.rating.carry import Carried, carry
 from trubleu.rating.config import Question, StudyConfig, config_text, default_config_text, parse_config, read_config

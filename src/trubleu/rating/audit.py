@@ -1,4 +1,4 @@
-"""Whether a store is as it was written: its hashes are right, and its tables say what its log says."""
+"""Integrity checks of a store: its hashes are valid, and its tables match its log."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NEEDED = {"schema", "study", "kind", "identity", "state", "raters", QUESTIONS, 
 
 @dataclass(slots=True)
 class Rebuilt:
-    """What follows from a log.
+    """The state reconstructed from a log.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class Rebuilt:
 
 
 def rebuild(log: Iterable[LogRow]) -> Rebuilt:
-    """Make the state of a study from its log alone.
+    """Reconstruct the state of a study from its log alone.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def rebuild(log: Iterable[LogRow]) -> Rebuilt:
 
 
 def audit(study: Study) -> list[str]:
-    """Check a study's hashes and compare its tables with its log; return a sentence for each fault.
+    """Verify a study's hashes and compare its tables with its log; return a sentence per fault.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def audit(study: Study) -> list[str]:
 
 
 def check(connection: Connection, store: Store) -> None:
-    """Refuse a store that is damaged or was changed by others.
+    """Raise an error for a store that is damaged or was changed from outside.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def check(connection: Connection, store: Store) -> None:
 
 
 def faults(connection: Connection, store: Store) -> Iterator[str]:
-    """Yield a sentence for each fault."""
+    """Yield a sentence per fault."""
     try:
         yield from _pages(connection, store)
         settings = {row.key: row for row in connection.execute(select(meta))}
@@ -149,12 +149,12 @@ def faults(connection: Connection, store: Store) -> Iterator[str]:
         yield from _assignments(connection, state)
         yield from _raters(connection, state)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        # What is damaged may be of any type and point anywhere.
+        # Damaged values may have any type and point anywhere.
         yield f"what it holds cannot be read ({type(error).__name__}: {' '.join(str(error).split())})"
 
 
 def _pages(connection: Connection, store: Store) -> Iterator[str]:
-    """Let SQLite look at its own pages, and whether its indexes have what its tables have."""
+    """Run SQLite's integrity check of pages and indexes."""
     if store.dialect == "sqlite":
         for (said,) in connection.exec_driver_sql("PRAGMA integrity_check(20)"):
             if said != "ok":
@@ -173,7 +173,7 @@ def _settings(rows: Mapping[str, Row[Any]], secret: str) -> Iterator[str]:
 def _log(
     connection: Connection, store: Store
 ) -> tuple[Rebuilt, dict[tuple[str, int | None], str | None], Sequence[str]]:
-    """Go through the log once: what follows from it, the last hash of each chain, and what is wrong with it."""
+    """Read the log once: the reconstructed state, the last hash of each chain, and the faults."""
     tips: dict[tuple[str, int | None], str | None] = {}
     faults: list[str] = []
 
@@ -184,7 +184,7 @@ def _log(
             chain = chain_of(row.item, row.rater)
             if made != entry_mac(store.secret, tips.get(chain), values):
                 faults.append(f"entry {entry} of the log, or one before it about the same, does not fit its hash")
-            # SQLite leaves out no number; that of an entry is given only when it is written, so no hash can cover it.
+            # SQLite numbers rows without gaps; the number is assigned on insertion, so the hash cannot cover it.
             if store.dialect == "sqlite" and entry != number:
                 faults.append(f"entry {number} of the log has the number {entry}")
             tips[chain] = made
@@ -201,7 +201,7 @@ def _rows(
     columns: tuple[str, ...],
     tips: dict[tuple[str, int | None], str | None],
 ) -> Iterator[str]:
-    """Check the hashes of items or raters, and that the log ends where they say."""
+    """Verify the hashes of items or raters, and that their log chains end with the recorded hash."""
     there = set()
     for row in connection.execute(select(table).order_by(table.c.id)):
         there.add((kind, row.id))
@@ -235,7 +235,7 @@ def _models(connection: Connection) -> set[int]:
 
 
 def _numbers(connection: Connection, state: Rebuilt, never: set[int], *, wanted: int, number: int) -> Iterable[str]:
-    """Check the numbers of items; the answers of some raters never count."""
+    """Verify the counters of items; the answers of some raters never count."""
     counted = _tally(item for item, _ in state.counted)
     allowed = _tally(item for item, rater in state.scores if rater not in state.excluded | never)
     leased = _tally(

@@ -1,4 +1,4 @@
-"""Answers from another study."""
+"""Take over answers from another study."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """What was taken over.
+    """What was carried over.
 
     Attributes
     ----------
@@ -63,14 +63,14 @@ class Carried:
 
 
 def carry(study: Study, other: Study, *, now: int | None = None) -> Carried:
-    """Take over the answers of another study to items that are the same here, with their raters.
+    """Carry over the answers of another study to items that are the same here, with their raters.
 
-    Items are the same if they have one key and show the same; or else one segment, and show the same there as no other
-    item. So seeds that were rated by themselves are found again among mined candidates, and a pair A:B as B:A.
+    Items are the same if they have the same key and content; or else the same segment, with content that no other item
+    there has. So seeds that were rated on their own are matched to mined candidates, and a pair A:B to B:A.
 
-    Raters keep their links and never get an item again that they have answered. What counts is decided anew: the oldest
-    answers of raters who are not excluded, as many as this study wants. Consent, instructions and practice need not be
-    gone through again where they are the same in both studies.
+    Raters keep their links and never get an item again that they have answered. Which answers count is decided again:
+    the oldest answers of raters who are not excluded, up to this study's quota. Consent, instructions and practice are
+    not repeated if they are the same in both studies.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def create_and_carry(
     store_url: str | None = None,
     now: int | None = None,
 ) -> tuple[Study, Carried]:
-    """Make a study that takes over the answers of another (see `Study.create` and `carry`); both, or neither."""
+    """Create a study with the answers of another (see `Study.create` and `carry`); both steps succeed, or neither."""
     _check_kinds(folder, config, other)
     there = other.store.read(_read)
     at = other.now() if now is None else now
@@ -158,8 +158,8 @@ def _check_kinds(folder: PathLike, config: StudyConfig, other: Study) -> None:
 @dataclass(frozen=True, slots=True)
 class _Made:
     carried: Carried
-    same: int  # items that are the same, with answers or without
-    repeated: int  # answers that were here already
+    same: int  # matching items, with or without answers
+    repeated: int  # answers that were already here
 
 
 def _warn_of_nothing(other: Study, there: _There, made: _Made) -> None:
@@ -191,7 +191,7 @@ def _read(connection: Connection) -> _There:
     rated: dict[tuple[int, int], list[Row[Any]]] = {}
     for row in connection.execute(select(ratings).order_by(ratings.c.id)):
         rated.setdefault((row.item, row.rater), []).append(row)
-    # Who counted there comes first, so that a surplus answer does not displace it here.
+    # Counted answers first, so a surplus answer does not displace them here.
     order = sorted(rated, key=lambda pair: not rated[pair][0].counted)
     everything = connection.execute(select(items.c.id, items.c.key, items.c.payload).where(items.c.role == "item"))
     done = select(assignments).where(assignments.c.state.in_(("answered", "unable"))).order_by(assignments.c.id)
@@ -247,9 +247,9 @@ def _carry(connection: Connection, config: StudyConfig, other: Study, there: _Th
 def _same_items(
     here: Mapping[str, tuple[int, Item]], there: Mapping[int, Item]
 ) -> tuple[dict[int, tuple[int, tuple[int, ...]]], tuple[str, ...]]:
-    """Return the items here by their numbers there, with where each of their texts stands there.
+    """Return the items here by their numbers there, with the position of each of their texts there.
 
-    Also return the keys that are in both, but with other texts.
+    Also return the keys that exist in both with different texts.
     """
     same: dict[int, tuple[int, tuple[int, ...]]] = {}
     for number, item in there.items():
@@ -274,12 +274,12 @@ def _same_items(
 
 
 def _look(item: Item) -> object:
-    """Return what tells an item from others in whatever file it stands: its segment, and what raters see of it."""
+    """Return what identifies an item across files: its segment and visible content."""
     return item.segment or item.key.partition("#")[0], tuple(sorted(item.texts)), item.context, item.message
 
 
 def _order(own: Item, other: Item) -> tuple[int, ...]:
-    """Return where each text of an item stands in another one with the same texts; of equal ones, by their systems."""
+    """Return the position of each text of an item in another item with the same texts; equal texts by system."""
     left = [*range(len(own.texts))]
     order = []
     for text, system in zip_longest(own.texts, own.systems):
@@ -293,7 +293,7 @@ def _order(own: Item, other: Item) -> tuple[int, ...]:
 def _carry_raters(
     connection: Connection, config: StudyConfig, other: Study, there: _There, now: int
 ) -> tuple[dict[int, int], int]:
-    """Find or add the other study's raters, and return the numbers here by those there, and how many are new."""
+    """Find or add the other study's raters; return the numbers here by those there, and how many are new."""
     known = {row.token_hash: row.id for row in connection.execute(select(raters.c.id, raters.c.token_hash))}
     known_outside = {
         (row.entry, row.external): row.id
@@ -306,7 +306,7 @@ def _carry_raters(
     numbers: dict[int, int] = {}
     added = 0
     for row in there.raters:
-        # By what they were called there first: who was erased here since has neither a link nor an id.
+        # By their original pseudonym: a rater erased here has neither a link nor an external id.
         name = pseudonym(row.id, other.id, row.entry)
         mine = recall(connection, CARRIED, name)
         if mine is None and row.token_hash:

@@ -1,4 +1,4 @@
-"""Creating the folder of a study, completely or not at all, and keeping its items in step with its settings."""
+"""Create the folder of a study, atomically, and sync its items with its settings."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _AT_ONCE = 5000
 
 
 def add_items(connection: Connection, config: StudyConfig, added: Iterable[Item], *, first_position: int = 0) -> None:
-    """Add items in their order, each with a random place in the order of assignment."""
+    """Add items in order, each with a random rank for assignment."""
     draw = Random(f"{config.seed}/items/{first_position}")  # noqa: S311 - an order, not a secret
     secret = secret_of(connection)
     before = connection.execute(select(func.max(items.c.id))).scalar() or 0
@@ -70,7 +70,7 @@ def add_items(connection: Connection, config: StudyConfig, added: Iterable[Item]
 
 
 def in_step(connection: Connection, config: StudyConfig) -> bool:
-    """Return whether the store has what the settings say."""
+    """Return whether the store matches the settings."""
     return (
         get_meta(connection, "raters") == str(config.raters)
         and _models_count(connection) == config.models_count
@@ -95,7 +95,7 @@ def _examples(connection: Connection) -> list[Row[Any]]:
 
 
 def bring_in_step(connection: Connection, config: StudyConfig, *, now: int) -> None:
-    """Bring the store in step with the settings: how many ratings are wanted, practice and gold items.
+    """Sync the store with the settings: the number of ratings wanted, practice and gold items.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def _sync_wanted(connection: Connection, config: StudyConfig, now: int) -> None:
 
 
 def _sync_examples(connection: Connection, config: StudyConfig) -> None:
-    """Add, change and retire practice and gold items; answers to retired ones stay."""
+    """Add, change and retire practice and gold items; answers to retired ones are kept."""
     there = {row.key: row for row in _examples(connection)}
     wanted = {item.key: (item, at) for at, item in enumerate((*config.practice, *config.gold.items))}
     for key, row in there.items():
@@ -160,16 +160,16 @@ def found(
     secret: str | None = None,
     also: Callable[[Connection], object] | None = None,
 ) -> None:
-    """Make the folder and the database of a study (see `Study.create`); if ``also`` fails, neither is made."""
+    """Create the folder and the database of a study (see `Study.create`); if ``also`` fails, neither is created."""
     check_items(items, config.parts)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UsageError(f"{target} is there already; name a folder that does not exist yet")
-    # All is made beside the target and moved there at the end: there is a whole study or none.
+    # Created beside the target and moved there at the end, so a study is complete or absent.
     making = target.parent / f".trubleu-{secrets.token_hex(8)}.tmp"
     try:
-        making.mkdir(0o700)  # it will hold what identifies people
+        making.mkdir(0o700)  # it will hold personal data
         config = _write_settings(making, config)
-        parse_config((making / SETTINGS).read_text("utf-8"), SETTINGS, making)  # what cannot be read is not made
+        parse_config((making / SETTINGS).read_text("utf-8"), SETTINGS, making)  # fail now if it could not be read back
         url = store_url or _in_file(making)
         if store_url is None:
             os.close(os.open(making / DATABASE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
@@ -192,11 +192,11 @@ def found(
 
 
 def _in_file(folder: Path) -> URL:
-    return URL.create("sqlite", database=str(folder / DATABASE))  # as text, a ? in the path would end it
+    return URL.create("sqlite", database=str(folder / DATABASE))  # as a string, a ? in the path would end it
 
 
 def store_url_of(folder: Path) -> str | URL:
-    """Return the address of a study's database."""
+    """Return the URL of a study's database."""
     address = folder / ADDRESS
     if not address.exists():
         return _in_file(folder)
@@ -207,7 +207,7 @@ def store_url_of(folder: Path) -> str | URL:
 
 
 def open_store(folder: Path, *, copy: bool) -> Store:
-    """Open a study's database, and bring one of an older version up to date (of a copy, only the copy).
+    """Open a study's database, migrating an older version (for a copy, only the copy).
 
     Raises
     ------
@@ -219,7 +219,7 @@ def open_store(folder: Path, *, copy: bool) -> Store:
     store = Store.open(store_url_of(folder), copy=copy)
     try:
         _check_copy(store, copy=copy)
-        if store.version == 1:  # which had it in the store
+        if store.version == 1:  # which kept the secret in the store
             store.secret = _older_secret(store)
             if not copy:
                 keep_secret(folder, store.secret)
@@ -235,7 +235,7 @@ def open_store(folder: Path, *, copy: bool) -> Store:
 
 
 def _check_copy(store: Store, *, copy: bool) -> None:
-    """Refuse to look at tables of an older version that cannot be copied and migrated in memory."""
+    """Raise an error for tables of an older version that cannot be copied and migrated in memory."""
     if copy and store.version != SCHEMA and store.dialect != "sqlite":
         raise DataError(
             f"{store.name} has tables of version {store.version}; trubleu rate serve brings them up to date"
@@ -243,7 +243,7 @@ def _check_copy(store: Store, *, copy: bool) -> None:
 
 
 def _older_secret(store: Store) -> str:
-    """Return the secret of a study of version 1, which is in its store."""
+    """Return the secret of a version 1 study, which is in its store."""
     secret = store.get("secret")
     if not isinstance(secret, str) or not secret:
         raise StoreError(f"{store.name} is damaged: its secret is not there; restore the study from a backup")
@@ -251,7 +251,7 @@ def _older_secret(store: Store) -> str:
 
 
 def check_kind(store: Store, config: StudyConfig, folder: Path) -> None:
-    """Refuse settings of another kind than the study was made as, or with other questions once there are raters."""
+    """Raise an error for settings of another study type, or with changed questions once there are raters."""
     kind = store.get("kind")
     if kind != config.kind:
         raise DataError(
@@ -266,7 +266,7 @@ def check_kind(store: Store, config: StudyConfig, folder: Path) -> None:
 
 
 def check_questions(connection: Connection, config: StudyConfig) -> None:
-    """Refuse questions other than those that the first rater was added with."""
+    """Raise an error for questions other than those fixed by the first rater."""
     made = get_meta(connection, QUESTIONS)
     if made == question_key(config) or not connection.execute(select(func.count()).select_from(people)).scalar():
         return
@@ -278,7 +278,7 @@ def check_questions(connection: Connection, config: StudyConfig) -> None:
 
 
 def fix_questions(connection: Connection, config: StudyConfig) -> None:
-    """Before a rater is added, keep the questions as they are now: they do not change from the first rater on."""
+    """Fix the questions before a rater is added: they must not change from the first rater on."""
     if get_meta(connection, QUESTIONS) != question_key(config):
         lock_study(connection)
         check_questions(connection, config)

@@ -1,4 +1,4 @@
-"""What gold items say of raters, and what follows by the rule of the settings."""
+"""Gold scores of raters, and the rule that excludes raters by them."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class GoldScore(NamedTuple):
-    """How many gold items a rater got right, of how many."""
+    """Number of gold items, and how many of them the rater got right."""
 
     right: int
     total: int
 
 
 def gold_scores(connection: Connection, rater: int | None = None) -> dict[int, GoldScore]:
-    """Return the gold scores of all raters who have any, or of one; what was left out is neither right nor wrong."""
+    """Return the gold scores of one rater, or of all raters who have any; skipped questions do not count."""
     query = (
         select(ratings, items.c.key, items.c.payload)
         .join(items, items.c.id == ratings.c.item)
@@ -51,7 +51,7 @@ def gold_scores(connection: Connection, rater: int | None = None) -> dict[int, G
 
 
 def broken_rule(rule: GoldRule | None, rater: Rater, score: GoldScore | None) -> str | None:
-    """Return what a rater did wrong by the rule; None if nothing, or if the lead has taken them in again since."""
+    """Return how a rater breaks the rule; None if they do not, or if the lead has readmitted them since."""
     readmitted = rater.reason is not None and not rater.excluded
     if rule is None or score is None or readmitted or not rule.is_broken(*score):
         return None
@@ -59,9 +59,9 @@ def broken_rule(rule: GoldRule | None, rater: Rater, score: GoldScore | None) ->
 
 
 def has_ended(study: Study, rater: Rater) -> bool:
-    """Return whether a rater's part in a study has ended, and exclude whom the rule on gold items excludes."""
+    """Return whether a rater's participation has ended, excluding them if the gold rule says so."""
     rule = study.config.gold.rule
-    # One more than they had answered when somebody looked.
+    # One more than they had answered when the caller looked.
     if rater.excluded or rule is None or rule.then == "flag" or rater.answered + 1 < rule.at_least:
         return rater.excluded
     score = study.store.read(lambda connection: gold_scores(connection, rater.id)).get(rater.id)
@@ -72,7 +72,7 @@ def has_ended(study: Study, rater: Rater) -> bool:
 
 
 def exclude_by_rule(connection: Connection, rule: GoldRule | None, numbers: Collection[int], *, now: int) -> int:
-    """Exclude those of some raters whom the rule excludes, and return how many these are."""
+    """Exclude those of the given raters who break the rule, and return their number."""
     if rule is None or rule.then != "exclude":
         return 0
     scores = gold_scores(connection)

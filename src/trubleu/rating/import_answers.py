@@ -1,4 +1,4 @@
-"""Importing answers that were given outside of a study."""
+"""Import answers that were collected outside a study."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """An answer that was given outside of the study.
+    """An answer that was collected outside the study.
 
     Attributes
     ----------
@@ -75,9 +75,9 @@ class Imported:
 def import_answers(
     study: Study, answers: Iterable[Imported], *, source: str, platform: str | None = None, now: int | None = None
 ) -> Carried:
-    """Add answers that were given outside of the study; those that are there already are passed over.
+    """Add answers that were collected outside the study; existing ones are skipped.
 
-    Answers may be to gold items; whom the rule of the settings excludes by theirs is excluded.
+    Answers may be to gold items; raters who break the gold rule are excluded.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def _import(
             raise DataError(f"{answer.place}: {answer.key!r} is no item of this study; check the ids")
         item = here[answer.key][0]
         if (labelled := people.labelled(answer.rater)) is not None:
-            # Most likely an export of this study, of which nothing is new; anything else might be somebody else.
+            # Most likely an export of this study with nothing new; otherwise the name could mean another person.
             if len(labelled) != 1 or there.get((item, labelled[0])) != answer.scores:
                 raise DataError(people.ambiguous(answer, labelled))
             continue
@@ -177,7 +177,7 @@ def _import(
 
 
 class _People:
-    """Finds raters by the names that a file has for them, and adds who is not there."""
+    """Resolves rater names of a file, adding new raters."""
 
     def __init__(self, connection: Connection, platform: str | None, now: int) -> None:
         self.added = 0
@@ -195,7 +195,7 @@ class _People:
                 self._labels[rater.label].add(rater.id)
 
     def labelled(self, name: str) -> list[int] | None:
-        """Return the raters whose label a name is, None if it names somebody in another way or is new."""
+        """Return the raters with this label; None if the name is another kind of id, or new."""
         if name in self._numbers or parse_pseudonym(name) is not None or name not in self._labels:
             return None
         if self._known(name) is not None:
@@ -203,7 +203,7 @@ class _People:
         return sorted(self._labels[name])
 
     def ambiguous(self, answer: Imported, numbers: Sequence[int]) -> str:
-        """Say that a name is the label of raters, and how to say who is meant."""
+        """Return the message that a name is an ambiguous label, and how to resolve it."""
         whose = " or ".join(f"{pseudonym(number, self._study)!r}" for number in numbers)
         return (
             f"{answer.place}: {shown(answer.rater)} is the label of a rater of this study; write {whose} if that is "
@@ -211,7 +211,7 @@ class _People:
         )
 
     def number(self, answer: Imported) -> int:
-        """Return the number of the rater of an answer."""
+        """Return the number of an answer's rater."""
         name = answer.rater
         if name not in self._numbers:
             self._numbers[name] = self._found(answer)

@@ -1,4 +1,4 @@
-"""Importing ratings from a table or from Mechanical Turk, under the study's own rules."""
+"""Import ratings from a table or from Mechanical Turk, under the study's own rules."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NOBODY = ""  # the system of a rating that names none
 
 @dataclass(frozen=True, slots=True)
 class ImportedRatings:
-    """What became of a file of ratings.
+    """The outcome of importing a file of ratings.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class ImportedRatings:
 def import_ratings(
     study: Study, path: PathLike, *, layout: Layout = "table", answer: str = ANSWER, now: int | None = None
 ) -> ImportedRatings:
-    """Add the ratings of a file to a study: all of them, or none if one cannot be used. A second time changes nothing.
+    """Import the ratings of a file: all of them, or none if one is invalid. Importing again changes nothing.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ def read_table(study: Study, path: PathLike) -> list[Imported]:
 
 
 def _question(questions: Sequence[Question], aspect: str | None, place: str) -> int:
-    """Return which question a row answers."""
+    """Return the index of the question that a row answers."""
     names = [question.name for question in questions]
     if aspect is None and len(names) > 1:
         raise DataError(f"{place}: this names no question; give a column aspect with {some(names)}")
@@ -176,7 +176,7 @@ def _question(questions: Sequence[Question], aspect: str | None, place: str) -> 
 
 
 def _part(items: dict[str, Item], item: str, system: str, pair: str | None, place: str) -> tuple[str, int]:
-    """Return the key of the item that a row is about, and which of its texts."""
+    """Return the key of the item that a row rates, and the index of the text."""
     key = item
     if pair is not None and item not in items:
         named = (f"{item}#{pair}", *(f"{item}#{turned}" for turned in _turned(pair, system)))
@@ -191,7 +191,7 @@ def _part(items: dict[str, Item], item: str, system: str, pair: str | None, plac
 
 
 def _turned(pair: str, system: str) -> list[str]:
-    """Return a pair the other way round; not split at the colon, as the name of a system may hold one."""
+    """Return a pair in reverse order; not split at the colon, because names of systems may contain one."""
     turned = []
     if pair.startswith(f"{system}:"):
         turned.append(f"{pair.removeprefix(f'{system}:')}:{system}")
@@ -207,7 +207,7 @@ def _answers(
     config: StudyConfig,
     place: Callable[[int], str],
 ) -> list[Imported]:
-    """Put the scores of each rater for each item together."""
+    """Group the scores by rater and item."""
     found: dict[tuple[str, str], dict[int, int]] = {}
     for key, part, row in rows:
         mine = found.setdefault((key, raters[row]), {})

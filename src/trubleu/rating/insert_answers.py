@@ -1,4 +1,4 @@
-"""Inserting answers that were given elsewhere into the store."""
+"""Insert answers that were collected elsewhere into the store."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TakenAnswer:
-    """An answer as the store keeps it; the scores are None where nothing could be judged.
+    """An answer as stored; the scores are None if the rater could not judge.
 
-    How long it took: by the clock of the server that showed it, and as the rater's browser or a file says.
+    The durations are those of the server's clock, and as reported by the browser or a file.
     """
 
     item: int
@@ -34,17 +34,17 @@ class TakenAnswer:
     milliseconds: int | None
     client_milliseconds: int | None
     gold: bool = False
-    note: str | None = None  # in place of where all of them come from
+    note: str | None = None  # replaces the common source note
 
 
 def items_by_key(connection: Connection, role: str = "item") -> dict[str, tuple[int, Item]]:
-    """Return the items of a role, those that count if none is given, with their numbers."""
+    """Return the items of a role with their numbers, by key."""
     rows = connection.execute(select(items.c.id, items.c.key, items.c.payload).where(items.c.role == role))
     return {row.key: (row.id, Item.from_json(row.key, row.payload)) for row in rows}
 
 
 def answers_there(connection: Connection) -> dict[tuple[int, int], tuple[int | None, ...] | None]:
-    """Return the scores that raters gave items, by the numbers of both; None where they have the item without one."""
+    """Return the existing scores by item and rater number; None if the item was assigned without a score."""
     there: dict[tuple[int, int], tuple[int | None, ...] | None] = {
         (row.item, row.rater): None for row in connection.execute(select(assignments.c.item, assignments.c.rater))
     }
@@ -57,7 +57,7 @@ def answers_there(connection: Connection) -> dict[tuple[int, int], tuple[int | N
 def take_answers(
     connection: Connection, answers: Sequence[TakenAnswer], *, questions: int, kind: str, source: str, now: int
 ) -> int:
-    """Add answers, uncounted at first, then let those count that there is room for; return how many do."""
+    """Add answers, uncounted at first, then count those within the quota; return how many count."""
     if not answers:
         return 0
     touched = sorted({answer.item for answer in answers})
@@ -128,7 +128,7 @@ def take_answers(
 
 
 def take_back(connection: Connection, task: Row[Any], *, now: int) -> None:
-    """Take back that nothing could be judged, so that another answer can take its place."""
+    """Retract an answer without judgement, so another answer can replace it."""
     lock_items(connection, [task.item])
     connection.execute(assignments.delete().where(assignments.c.id == task.id))
     fewer = {"had": raters.c.had - 1, "answered": raters.c.answered - 1}

@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 
 Role = Literal["item", "gold", "practice"]
 
-POINTS = 5  # of a scale that says nothing else
-_LONGEST_KEY = 2000  # bytes; PostgreSQL's indices take a little more
+POINTS = 5  # default points of a scale
+_LONGEST_KEY = 2000  # bytes; slightly below the limit of PostgreSQL's indexes
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Something to be rated in the light of what came before it.
+    """Texts to rate in their context.
 
     Attributes
     ----------
@@ -95,13 +95,13 @@ class Item:
         return self.role == "practice"
 
     def accepted_at(self, part: int, question: int) -> tuple[int, int] | None:
-        """Return the right scores of a question about a text, None if any will do."""
+        """Return the range of accepted scores for a question about a text, None if any is accepted."""
         if self.accepted is None:
             return None
         return self.accepted[part * (len(self.accepted) // len(self.texts)) + question]
 
     def same_texts(self, other: Item) -> bool:
-        """Return whether raters see the same in another item.
+        """Return whether raters see the same content in another item.
 
         Examples
         --------
@@ -111,7 +111,7 @@ class Item:
         return (self.texts, self.context, self.message) == (other.texts, other.context, other.message)
 
     def to_json(self) -> str:
-        """Return all but the key as JSON in ASCII, which every database keeps."""
+        """Return everything except the key as ASCII JSON, which every database can store."""
         record = {
             "texts": self.texts,
             "context": self.context,
@@ -129,7 +129,7 @@ class Item:
 
     @classmethod
     def from_json(cls, key: str, payload: str) -> Item:
-        """Return the item that `to_json` wrote."""
+        """Restore an item from `to_json`."""
         record = json.loads(payload)
         for name in ("texts", "context", "systems"):
             record[name] = tuple(record.get(name, ()))
@@ -139,7 +139,7 @@ class Item:
 
 
 def parse_pairs(text: str, systems: Sequence[str]) -> list[tuple[str, str]]:
-    """Read ``A:B,A:C``, or make all pairs of the systems if the text is ``all``.
+    """Parse ``A:B,A:C``, or return all pairs of the systems for ``all``.
 
     Raises
     ------
@@ -172,7 +172,7 @@ def parse_pairs(text: str, systems: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def output_items(segments: References, outputs: Sequence[Outputs], groups: Sequence[tuple[str, ...]]) -> list[Item]:
-    """Make an item of each segment and group of systems: their outputs, to be rated side by side or ranked.
+    """Create an item per segment and group of systems: their outputs, to be rated side by side or ranked.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def output_items(segments: References, outputs: Sequence[Outputs], groups: Seque
 
 
 def competition_ranks(ranks: Sequence[int]) -> tuple[int, ...]:
-    """Return ranks as they are written after ties: 1 plus the number of texts that are better.
+    """Return competition ranks: 1 plus the number of texts that are better.
 
     Examples
     --------
@@ -223,7 +223,7 @@ def competition_ranks(ranks: Sequence[int]) -> tuple[int, ...]:
 
 
 def check_items(items: Sequence[Item], parts: int) -> None:
-    """Refuse items that do not fit a study whose items have so many texts.
+    """Raise an error for items that do not have ``parts`` texts or are otherwise invalid.
 
     Raises
     ------
@@ -247,7 +247,7 @@ def check_items(items: Sequence[Item], parts: int) -> None:
 
 
 def check_key(key: str, place: str) -> None:
-    """Refuse a key that a database cannot keep."""
+    """Raise an error for a key that a database cannot store."""
     if problem := unstorable(key):
         raise DataError(f"{place}: the id {shown(key)} {problem}; give it another one")
     if len(key.encode()) > _LONGEST_KEY:
@@ -255,7 +255,7 @@ def check_key(key: str, place: str) -> None:
 
 
 def unstorable(text: str) -> str | None:
-    r"""Say what keeps a text from being stored as it is in PostgreSQL, None if nothing does.
+    r"""Return why PostgreSQL cannot store a text, None if it can.
 
     Examples
     --------
@@ -276,7 +276,7 @@ _KEPT_ELSEWHERE = {"id", "text", "weight", "ratings"}
 def read_items(path: PathLike) -> list[Item]:
     r"""Read items of one text each from a file of candidates (or references) or of triples.
 
-    What has ``references`` becomes one item a reference; what has a ``response`` becomes one item.
+    A record with ``references`` becomes one item per reference; one with a ``response`` becomes one item.
 
     Parameters
     ----------
@@ -342,7 +342,7 @@ def _is_rated(reference: Any) -> bool:
 
 
 def _records(path: PathLike) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield what a file holds, each with its place and the id it has if it names none."""
+    """Yield the records of a file, each with its place and default id."""
     name = name_of(path)
     form = format_of(name)
     if form == "tsv":
@@ -371,7 +371,7 @@ def _records(path: PathLike) -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def _from_rows(table: TextTable) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield the segments of a table with a row per text to rate: its columns are id, text, message and origin."""
+    """Yield the segments of a table with one row per text, in the columns id, text, message and origin."""
     titles = {field: REFERENCE_TITLES[field] for field in ("id", "text", "message", "origin")}
     found = find_fields(table.titles, titles, None, f"{table.name}: the first row", option="")
     if "text" not in found:
@@ -396,8 +396,8 @@ def _from_rows(table: TextTable) -> Iterator[tuple[str, str, dict[str, Any]]]:
 
 
 def _from_parquet(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row as a line of JSON lines would have it."""
-    # Where candidates and triples are in one file, a row has one of the two.
+    """Convert a Parquet row to a JSON Lines record."""
+    # In a file with both candidates and triples, a row has one of the two.
     made = {field: value for field, value in record.items() if value is not None}
     if isinstance(made.get("context"), str):
         made["context"] = [made["context"]] if made["context"] else []
@@ -407,7 +407,7 @@ def _from_parquet(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _flat(reference: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a reference without what Parquet needs to hold it: lists of words, and JSON in ``extra``."""
+    """Convert a reference from its Parquet form: lists of words, and JSON in ``extra``."""
     made = dict(reference)
     words = made.pop("words", None)
     if isinstance(words, dict):
@@ -501,7 +501,7 @@ def _holds_triples(path: PathLike) -> bool:
         if is_parquet(stream, name):
             names = read_parquet(stream, name, ()).names
             return "response" in names and not {"references", "text"} & set(names)
-    # References may also be plain text, or in a file of their own kind.
+    # References may also be plain text, or in their own file format.
     first = next((line for line in iterate_lines(path) if line.strip()), "")
     records = list(parse_objects([first], name)) if first.lstrip().startswith("{") or format_of(name) == "jsonl" else []
     return bool(records) and "response" in records[0][1] and "references" not in records[0][1]

@@ -1,4 +1,4 @@
-"""Tables of an older version are brought up to date, in one transaction and with all that they hold."""
+"""Migrate tables of an older version, in one transaction and without data loss."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _UNGUARD = {
     "postgresql": ("DROP TRIGGER log_refuses_changes ON log", "DROP FUNCTION log_refuses()"),
 }
 
-# From 1 to 2: keyed hashes; times are those of the server, beside what browsers say.
+# From 1 to 2: keyed hashes; server times, beside those of browsers.
 _HASHED = (
     *(f"ALTER TABLE {table} ADD COLUMN mac VARCHAR(32)" for table in ("meta", "items", "raters", "log")),
     *(f"ALTER TABLE {table} ADD COLUMN tip VARCHAR(32)" for table in ("items", "raters")),
@@ -33,7 +33,7 @@ _HASHED = (
     *(f"ALTER TABLE {table} ADD COLUMN milliseconds BIGINT" for table in ("ratings", "log")),
 )
 
-# From 2 to 3: several questions, of which some may be left out; several answers can be taken back; breaks.
+# From 2 to 3: several questions, some of them optional; several answers can be undone; breaks.
 _STEPS = (
     "ALTER TABLE assignments ADD COLUMN before BIGINT",
     "ALTER TABLE raters ADD COLUMN break_at BIGINT",
@@ -49,7 +49,7 @@ _KEPT = "id, item, rater, part, score, counted, answered_at, client_milliseconds
 
 
 def migrate(store: Store) -> None:
-    """Bring the tables of a study up to date, from any version; what one server does, others find done.
+    """Migrate the tables of a study from any version; safe with several servers.
 
     Raises
     ------
@@ -79,12 +79,12 @@ def _migrate(connection: Connection, store: Store) -> None:
 
 
 def _add_questions(connection: Connection, dialect: str) -> None:
-    """Give every score its question, which was the only one."""
+    """Assign every score to the only question there was."""
     if dialect == "postgresql":
         for statement in _ASKED:
             connection.exec_driver_sql(statement)
         return
-    # SQLite changes no constraint of a table that is there.
+    # SQLite cannot change the constraints of an existing table.
     connection.exec_driver_sql("DROP INDEX ratings_by_rater")
     connection.exec_driver_sql("ALTER TABLE ratings RENAME TO older_ratings")
     ratings.create(connection)
@@ -93,7 +93,7 @@ def _add_questions(connection: Connection, dialect: str) -> None:
 
 
 def _hash_everything(connection: Connection, store: Store) -> None:
-    # The secret is in a file of its own from now on.
+    # The secret moves to its own file.
     connection.execute(meta.delete().where(meta.c.key == "secret"))
     tips = _chain(connection, store.secret)
     _seal(connection, items, "item", ITEM, store.secret, tips)
@@ -109,7 +109,7 @@ def _hash_everything(connection: Connection, store: Store) -> None:
 
 
 def _chain(connection: Connection, secret: str) -> dict[tuple[str, int | None], str]:
-    """Give every entry of the log its hash, and return the last one of each chain."""
+    """Compute the hash of every log entry, and return the last one of each chain."""
     tips: dict[tuple[str, int | None], str] = {}
     change = log.update().where(log.c.id == bindparam("of_entry")).values(mac=bindparam("new_mac"))
     last = 0

@@ -1,4 +1,4 @@
-"""Mechanical Turk: a table of tasks for its batches, and the table of results that it gives back."""
+"""Mechanical Turk: a table of tasks for its batches, and the table of results that it returns."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from trubleu.rating.study import Study
 
 ANSWER: Final = "score"
-"""What the form calls an answer; ``score1`` and ``score2`` in a study of pairs."""
+"""Name of an answer in the form; ``score1`` and ``score2`` in a study of pairs."""
 
 _ZONES: Final = {"PST": -8, "PDT": -7, "UTC": 0, "GMT": 0}
 _MOST_SECONDS: Final = 10**9
@@ -38,7 +38,7 @@ _TICKED: Final = ("true", "1", "on")
 
 @dataclass(frozen=True, slots=True)
 class MturkResults:
-    """What a table of results holds.
+    """The content of a results file.
 
     Attributes
     ----------
@@ -56,14 +56,14 @@ class MturkResults:
 
 
 def write_tasks(study: Study, path: PathLike) -> int:
-    """Write the items that still lack ratings as a table for a batch of Mechanical Turk; return how many tasks it has.
+    """Write the items that still need ratings as a batch file for Mechanical Turk; return the number of tasks.
 
-    Gold items are mixed in, as many as the settings say. Nothing but the key, which the form need not show, tells them
+    Gold items are mixed in, as many as the settings say. Only the key, which the form need not show, distinguishes them
     from others.
 
-    Its columns are the variables of the form: ``key``, ``missing`` (ratings), ``context``, ``message`` and
-    ``response``; in a study of pairs ``order`` (``12``, or ``21`` if the two change places), ``response1`` and
-    ``response2``. Texts are ready to stand in HTML, which is where Mechanical Turk puts them as they are.
+    The columns are the variables of the form: ``key``, ``missing`` (ratings), ``context``, ``message`` and
+    ``response``; in a study of pairs ``order`` (``12``, or ``21`` if the two are swapped), ``response1`` and
+    ``response2``. Texts are escaped for HTML, into which Mechanical Turk inserts them as they are.
     """
     parts = study.config.parts
     names = ("response",) if parts == 1 else ("response1", "response2")
@@ -87,7 +87,7 @@ def _tasks(study: Study) -> list[StoredItem]:
     stored = study.items()
     tasks = [each for each in stored if each.role == "item" and each.counted < each.wanted]
     gold, share = [each for each in stored if each.role == "gold"], study.config.gold.share
-    # From the secret, which nobody outside knows: the same each time, and not to be guessed.
+    # Seeded by the secret: reproducible, but unpredictable for outsiders.
     random = draw(study.secret, study.config.seed, "mturk")
     for each in random.sample(gold, min(len(gold), round(len(tasks) * share / (1 - share)))):
         tasks.insert(random.randrange(len(tasks) + 1), each)
@@ -99,7 +99,7 @@ def _turns(item: Item) -> str:
 
 
 def as_html(text: str) -> str:
-    r"""Return a text as it stands in HTML, so that neither a browser nor a spreadsheet runs anything of it.
+    r"""Escape a text for HTML, so neither a browser nor a spreadsheet runs any of it.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def as_html(text: str) -> str:
     safe = html.escape(text).replace("\r\n", "\n").replace("\r", "\n").replace("\n", "<br>")
     if guarded(safe) != safe:
         safe = f"&#{ord(safe[0])};{safe[1:]}"
-    # Mechanical Turk refuses characters beyond the basic plane; others cannot be in HTML at all.
+    # Mechanical Turk rejects characters beyond the basic plane; others are invalid in HTML.
     return "".join(_character(character) for character in safe)
 
 
@@ -123,12 +123,12 @@ def _character(character: str) -> str:
 
 
 def read_results(path: PathLike, *, parts: int = 1, answer: str = ANSWER) -> MturkResults:
-    """Read the results of a batch, as Mechanical Turk's CSV has them.
+    """Read the results of a batch from Mechanical Turk's CSV.
 
-    Needed are the columns ``WorkerId``, ``Input.key`` (and ``Input.order`` for pairs), and the answers in one of the
+    Required columns are ``WorkerId``, ``Input.key`` (and ``Input.order`` for pairs), and the answers in one of the
     forms that Mechanical Turk uses: ``Answer.score``, a column ``Answer.score.1`` to ``Answer.score.5`` for each choice
-    with ``true`` in one of them (something more may follow: ``Answer.score.4.good``), or ``Answer.taskAnswers`` with
-    JSON: ``{"score": "4"}``, ``{"score": {"4": true}}`` or ``{"score.4": {"good": true}}``.
+    with ``true`` in one of them (a suffix is allowed: ``Answer.score.4.good``), or ``Answer.taskAnswers`` with JSON:
+    ``{"score": "4"}``, ``{"score": {"4": true}}`` or ``{"score.4": {"good": true}}``.
 
     Parameters
     ----------
@@ -207,12 +207,12 @@ def _rows(path: PathLike, also: Sequence[str]) -> Iterator[tuple[str, Mapping[st
                 raise DataError(
                     f"{name}:{number}: this line has {counted(len(row), 'field')} but the first has {len(header)}"
                 )
-            # Mechanical Turk leaves the last columns (Approve, Reject) out where there is nothing in them.
+            # Mechanical Turk omits the last columns (Approve, Reject) if they are empty.
             yield f"{name}:{number}", dict(zip(header, [*row, *[""] * (len(header) - len(row))], strict=True))
 
 
 def _score(row: Mapping[str, str], name: str, place: str) -> int | None:
-    """Return the score that a row holds, None if it is empty."""
+    """Return the score in a row, None if it is empty."""
     plain, json_column = f"Answer.{name}", "Answer.taskAnswers"
     if plain in row:
         return _checked(row[plain], f"{place}, column {plain}")
@@ -252,7 +252,7 @@ def _in_json(text: str, name: str, place: str) -> int | None:
         given = given[0]
     if not isinstance(given, dict):
         raise DataError(f"{place}: this must be one JSON object with the answers, not {shown(given)}")
-    # A field a choice: {"score.4": {"ANYTHING": true}}; one for all: {"score": {"4": true}}; or the score itself.
+    # One field per choice: {"score.4": {"ANYTHING": true}}; one for all: {"score": {"4": true}}; or the score itself.
     fields = {field: score for field in given if (score := _choice(field, name)) is not None}
     if name not in given and not fields:
         raise DataError(f"{place}: there is no answer {name}; there are: {some(given) or 'none'}")
@@ -270,7 +270,7 @@ def _in_json(text: str, name: str, place: str) -> int | None:
 
 
 def _choice(field: str, name: str) -> int | None:
-    """Return the score that a radio button stands for: ``NAME.4``, which Mechanical Turk may write more behind."""
+    """Return the score of a radio button: ``NAME.4``, possibly with a suffix."""
     found = re.fullmatch(rf"{re.escape(name)}\.([1-{POINTS}])(?:\..*)?", field, re.DOTALL)
     return None if found is None else int(found[1])
 
@@ -304,7 +304,7 @@ def _milliseconds(text: str) -> int | None:
 
 
 def _moment(text: str) -> int | None:
-    """Return a time such as ``Wed Dec 18 10:15:33 PST 2019`` in milliseconds since 1970; None if it is no such time."""
+    """Parse a time such as ``Wed Dec 18 10:15:33 PST 2019`` to milliseconds since 1970; None if it is invalid."""
     words = text.split()
     if len(words) != 6 or words[4] not in _ZONES:
         return None

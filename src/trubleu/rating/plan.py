@@ -1,4 +1,4 @@
-"""What a study will take before it begins: ratings, hours, money, people."""
+"""Estimate the effort of a study: ratings, hours, money, people."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_SECONDS = 86_400.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a study will take.
+    """The estimated effort of a study.
 
     Attributes
     ----------
@@ -70,10 +70,10 @@ def make_plan(
     per_hour: float | None = None,
     minutes: float = MINUTES,
 ) -> Plan:
-    """Return what a study will take.
+    """Estimate the effort of a study.
 
-    Gold items come on top of the items that a rater rates: with a share of s, s / (1 − s) of them for each item on
-    average, but each at most once a rater. Practice comes once a rater.
+    Gold items are added to a rater's items: with a share of s, s / (1 − s) of them per item on average, but each at
+    most once per rater. Practice is done once per rater.
 
     Parameters
     ----------
@@ -147,23 +147,23 @@ def make_plan(
 
 def _checked(given: float | None, usual: float, name: str, low: float, high: float) -> float:
     value = usual if given is None else given
-    if not low <= value <= high:  # also NaN
+    if not low <= value <= high:  # also rejects NaN
         raise UsageError(f"{name} must be from {low:g} to {high:,.0f}, not {value:g}")
     return float(value)
 
 
 def _gold(config: StudyConfig, items: int) -> Fraction:
-    """Return how many gold items come along with so many items of one rater, on average."""
+    """Return the average number of gold items added to this many items of one rater."""
     share = Fraction(str(config.gold.share))
     return min(items * share / (1 - share), Fraction(len(config.gold.items)))
 
 
 def _most_items(config: StudyConfig, room: int) -> int:
-    """Return how many items fit into so many tasks, gold included."""
+    """Return how many items fit into this many tasks, including gold."""
     if room < 1:
         return 0
     share = Fraction(str(config.gold.share))
-    # Either all gold items come along, or a share of all tasks is gold; rounded up, as minutes are.
+    # Either all gold items are used, or gold is a share of all tasks; rounded up, as minutes are.
     most = max(room - len(config.gold.items), math.floor(room * (1 - share)))
     while most > 0 and most + math.ceil(_gold(config, most)) > room:
         most -= 1
@@ -171,7 +171,7 @@ def _most_items(config: StudyConfig, room: int) -> int:
 
 
 def _shares(missing: int, people: int) -> list[tuple[int, int]]:
-    """Return how many items a person rates, and how many people so many, if work is shared out evenly."""
+    """Return items per person and the number of people with each, if work is shared evenly."""
     if not people:
         return []
     few, more = divmod(missing, people)

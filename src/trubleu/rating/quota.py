@@ -1,9 +1,10 @@
-"""The quota of each item: which ratings count, of raters who are not excluded and of models only if the study says so.
+"""The quota of each item: which ratings count.
 
-Those that count already go on counting; what room is left goes to the oldest of the others.
+Ratings of excluded raters never count, and those of models only if the study says so. Ratings that already count keep
+counting; the remaining quota goes to the oldest of the others.
 
-Whoever changes an item holds its row until the transaction ends. In PostgreSQL the order is: the study, one rater, then
-items by their numbers; so that no two transactions wait for each other.
+A transaction that changes an item locks its row until it ends. In PostgreSQL, locks are taken in this order: the study,
+one rater, then items by number. This avoids deadlocks.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _LOCK = (
     .order_by(items.c.id)
     .with_for_update(key_share=True)
 )
-# All scores of an answer count or none does: the first stands for them.
+# The scores of an answer count together; the first stands for all.
 _ANSWERS = (
     select(
         ratings.c.id,
@@ -59,7 +60,7 @@ _SET_ITEM = (
 
 
 class Answer(NamedTuple):
-    """An answer to an item, as far as counting goes."""
+    """An answer to an item, reduced to what determines whether it counts."""
 
     id: int
     item: int
@@ -71,7 +72,7 @@ class Answer(NamedTuple):
 def chosen(answers: Sequence[Answer], wanted: int) -> set[int]:
     """Return the raters whose answers to an item count.
 
-    Who counts goes on counting as long as there is room; what room is left goes to the oldest of the others.
+    Counted answers keep counting within the quota; the remaining quota goes to the oldest of the others.
 
     Examples
     --------
@@ -85,7 +86,7 @@ def chosen(answers: Sequence[Answer], wanted: int) -> set[int]:
 
 
 def settle(connection: Connection, numbers: Iterable[int], *, now: int) -> None:
-    """Make right which answers to some items count, and the numbers of the items; log each answer that changes.
+    """Update which answers to some items count, and the counters of the items; log each change.
 
     Parameters
     ----------
@@ -101,7 +102,7 @@ def settle(connection: Connection, numbers: Iterable[int], *, now: int) -> None:
 
 
 def lock_items(connection: Connection, numbers: Iterable[int]) -> None:
-    """Keep others from changing some items until the transaction ends."""
+    """Lock items until the transaction ends."""
     for some_items in batches(sorted(set(numbers))):
         connection.execute(_LOCK, {"items": some_items}).all()
 

@@ -1,11 +1,10 @@
-"""Raters: how they join, how far they are, who is excluded, and recognising them after their data was erased.
+"""Raters: joining, progress, exclusion, and recognition after their data was erased.
 
-A store keeps keyed checksums of ids, never the ids of who was erased. With the key, which is in the store too, it can
-be checked whether an id that is known belongs to a rater; nobody can read an id out of it.
+The store keeps keyed checksums of external ids, so a returning rater is recognised even after erasure. With the key,
+which is also in the store, a known id can be tested against the checksums, but ids cannot be recovered from them.
 
-Of a link's token only the SHA-256 is kept: whoever reads the store cannot use it. The log knows raters by their numbers
-alone, so that what identifies a person can be erased while the ratings stay. Ids from elsewhere leave a keyed checksum,
-so that who was erased is not taken for somebody new.
+Only the SHA-256 of a link's token is stored, so reading the store gives no access. The log refers to raters by number
+alone, so personal data can be erased while the ratings stay.
 """
 
 from __future__ import annotations
@@ -34,14 +33,14 @@ if TYPE_CHECKING:
 
 
 KEY = "identity"
-CARRIED = "carried"  # as a way in: raters of another study, by their pseudonyms there
+CARRIED = "carried"  # entry of raters carried over from another study, identified by their pseudonyms there
 _OTHERS = "identity of "
 _MARK = 8
 _PSEUDONYM = re.compile(r"(?:rater|model) ([1-9][0-9]{0,17}) of ([0-9a-f]{8})")
 
 
 def pseudonym(number: int, study: str, entry: str = "") -> str:
-    """Return what exports call a rater: by number, and by a mark of the study, as others have the same numbers.
+    """Return a rater's name in exports: their number, and a mark of the study, as other studies have the same numbers.
 
     Examples
     --------
@@ -52,7 +51,7 @@ def pseudonym(number: int, study: str, entry: str = "") -> str:
 
 
 def parse_pseudonym(name: str) -> tuple[int, str] | None:
-    """Return the number and the mark that a pseudonym holds, None if it is another name.
+    """Parse a pseudonym into number and mark, None if it is another name.
 
     Examples
     --------
@@ -64,24 +63,24 @@ def parse_pseudonym(name: str) -> tuple[int, str] | None:
 
 
 def is_of(mark: str, study: str) -> bool:
-    """Return whether a mark is that of a study."""
+    """Return whether a mark belongs to a study."""
     return study[:_MARK] == mark
 
 
 def remember(connection: Connection, rater: int, entry: str, external: str) -> None:
-    """Recognise an id from elsewhere from now on, unless it is somebody's already."""
+    """Store the checksum of an external id, unless it belongs to another rater."""
     hashed = _hash(get_meta(connection, KEY) or "", entry, external)
     _add(connection, hashed, rater)
 
 
 def recall(connection: Connection, entry: str, external: str) -> int | None:
-    """Return the number of the rater who has an id elsewhere, erased or not; None if nobody is known by it."""
+    """Return the number of the rater with an external id, erased or not; None if unknown."""
     hashes = [_hash(key, entry, external) for key in keys(connection).values()]
     return connection.execute(select(known.c.rater).where(known.c.hash.in_(hashes)).order_by(known.c.rater)).scalar()
 
 
 def keys(connection: Connection) -> dict[str, str]:
-    """Return the keys of checksums by the studies that these come from, this one first."""
+    """Return the checksum keys by the study they come from, this one first."""
     own = get_meta(connection, "study") or ""
     found = {own: get_meta(connection, KEY) or ""}
     rows = connection.execute(select(meta).where(meta.c.key.startswith(_OTHERS)).order_by(meta.c.key))
@@ -89,14 +88,14 @@ def keys(connection: Connection) -> dict[str, str]:
 
 
 def checksums(connection: Connection) -> dict[str, int]:
-    """Return the raters by their checksums."""
+    """Return rater numbers by checksum."""
     return {row.hash: row.rater for row in connection.execute(select(known).order_by(known.c.hash))}
 
 
 def adopt(
     connection: Connection, theirs: Mapping[str, int], their_keys: Mapping[str, str], numbers: Mapping[int, int]
 ) -> None:
-    """Recognise whom another study recognises; ``numbers`` has the raters' numbers here by those there."""
+    """Adopt the checksums of another study; ``numbers`` maps the raters' numbers there to those here."""
     there = keys(connection)
     for study, key in their_keys.items():
         if study not in there:
@@ -119,12 +118,12 @@ ENTRIES = ("link", "open", "prolific", "mturk", "import")
 
 
 class RatersChangedError(UsageError):
-    """Raters were added since somebody looked."""
+    """Raters were added since the caller looked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rater:
-    """Somebody who rates.
+    """A person or model who rates.
 
     Attributes
     ----------
@@ -169,7 +168,7 @@ class Rater:
 
     @property
     def name(self) -> str:
-        """What to call them in a table: the label, or ``rater NUMBER``."""
+        """Name for tables: the label, or ``rater NUMBER``."""
         return self.label or f"rater {self.id}"
 
     @property
@@ -180,7 +179,7 @@ class Rater:
 
 @dataclass(frozen=True, slots=True)
 class NewRater:
-    """A rater and the token of their link, which is known only now."""
+    """A rater and the token of their link, which is only known at creation."""
 
     rater: Rater
     token: str
@@ -191,7 +190,7 @@ _ALL = select(raters).order_by(raters.c.id)
 
 
 def token_hash(token: str) -> str:
-    """Return what is kept of a token.
+    """Return the hash of a token, as stored.
 
     Examples
     --------
@@ -202,12 +201,12 @@ def token_hash(token: str) -> str:
 
 
 def new_token() -> str:
-    """Return a token that nobody can guess."""
+    """Return a new unguessable token."""
     return secrets.token_urlsafe(24)
 
 
 def rater_of(row: Row[Any]) -> Rater:
-    """Make a rater from a row of their table."""
+    """Create a rater from a table row."""
     return Rater(
         row.id,
         row.label,
@@ -233,12 +232,12 @@ def find_rater(connection: Connection, token: str) -> Rater | None:
 
 
 def all_raters(connection: Connection) -> list[Rater]:
-    """Return all raters in the order in which they were added."""
+    """Return all raters in order of creation."""
     return [rater_of(row) for row in connection.execute(_ALL)]
 
 
 def get_rater(connection: Connection, rater: int, *, lock: bool = False) -> Row[Any]:
-    """Return the row of a rater, and keep it from changing if asked to.
+    """Return the row of a rater, optionally locking it.
 
     Raises
     ------
@@ -277,7 +276,7 @@ def add_rater(
 
 
 def check_links(connection: Connection, links: int) -> None:
-    """Refuse to go on if another number of raters has links, and keep it as it is until the transaction ends."""
+    """Raise an error if the number of raters with links has changed; lock it until the transaction ends."""
     lock_study(connection)
     number = select(func.count()).select_from(raters).where(raters.c.entry == "link")
     if connection.execute(number).scalar() != links:
@@ -285,7 +284,7 @@ def check_links(connection: Connection, links: int) -> None:
 
 
 def check_labels(connection: Connection, labels: Sequence[str]) -> None:
-    """Refuse labels of which two are the same, or that somebody has already: nobody could tell them apart."""
+    """Raise an error for repeated labels or labels already in use: raters could not be told apart."""
     if not labels:
         return
     lock_study(connection)
@@ -297,17 +296,17 @@ def check_labels(connection: Connection, labels: Sequence[str]) -> None:
 
 
 def enter(connection: Connection, *, entry: str, external: str | None, label: str | None, now: int) -> NewRater:
-    """Let somebody in, or in again (see `Study.enter`)."""
+    """Admit a new or returning rater (see `Study.enter`)."""
     if external is None:
         return add_rater(connection, token=new_token(), label=label, entry=entry, external=None, now=now)
-    # Two requests of one person at once: the second waits here and finds what the first added.
+    # Of two concurrent requests of one person, the second waits here and finds the rater that the first added.
     lock_study(connection)
     token = derived_token(secret_of(connection), entry, external)
     known = connection.execute(select(raters).where(raters.c.entry == entry, raters.c.external == external)).first()
     if known is None and (number := recall(connection, entry, external)) is not None:
         known = get_rater(connection, number)
         if known.erased_at is not None:
-            # As somebody new they would get again what they have rated.
+            # A new rater would get items again that they have rated.
             raise UsageError("whoever has this id was here before and was erased since, so they cannot rate again")
     if known is None:
         new = add_rater(connection, token=token, label=label, entry=entry, external=external, now=now)
@@ -319,7 +318,7 @@ def enter(connection: Connection, *, entry: str, external: str | None, label: st
 
 
 def enter_model(connection: Connection, settings: str, *, label: str, now: int) -> Rater:
-    """Find the model that rates with some settings, or add it as a rater that has no link."""
+    """Find the model that rates with these settings, or add it as a rater without a link."""
     lock_study(connection)
     there = connection.execute(select(raters).where(raters.c.entry == MODEL, raters.c.external == settings)).first()
     if there is None:
@@ -339,7 +338,7 @@ def enter_model(connection: Connection, settings: str, *, label: str, now: int) 
 
 
 def check_name(text: str | None, what: str) -> None:
-    """Refuse a name or an id from elsewhere that cannot be kept."""
+    """Raise an error for a name or external id that cannot be stored."""
     if text is None:
         return
     if not text.strip() or len(text) > _LONGEST:
@@ -349,7 +348,7 @@ def check_name(text: str | None, what: str) -> None:
 
 
 def new_link(connection: Connection, rater: int, *, now: int) -> str:
-    """Give a rater a new token in place of the old one (see `Study.new_link`)."""
+    """Replace a rater's token (see `Study.new_link`)."""
     person = get_rater(connection, rater, lock=True)
     if person.entry == MODEL:
         raise UsageError(f"rater {rater} is a model, which has no link; trubleu rate model lets it go on")
@@ -362,7 +361,7 @@ def new_link(connection: Connection, rater: int, *, now: int) -> str:
 
 
 def mark(connection: Connection, rater: int, step: str, *, now: int) -> Rater:
-    """Note that a rater has agreed or read the instructions, the first time."""
+    """Record that a rater has consented or read the instructions, the first time."""
     column = {"consented": raters.c.consented_at, "instructed": raters.c.instructed_at}[step]
     person = get_rater(connection, rater, lock=True)
     if getattr(person, column.name) is None:
@@ -372,10 +371,10 @@ def mark(connection: Connection, rater: int, step: str, *, now: int) -> Rater:
 
 
 def set_excluded(connection: Connection, rater: int, excluded: bool, *, reason: str, now: int) -> Rater:
-    """Leave a rater's ratings out, or take them in again (see `Study.exclude`)."""
+    """Exclude or readmit a rater (see `Study.exclude`)."""
     lock_study(connection)
     person = get_rater(connection, rater, lock=True)
-    # Whom the lead takes in has a reason and is not excluded: rules leave them alone from then on.
+    # A readmitted rater has a reason and is not excluded: the rules ignore them from then on.
     if person.excluded != excluded or (not excluded and person.reason is None):
         connection.execute(raters.update().where(raters.c.id == rater).values(excluded=excluded, reason=reason))
         note(connection, "excluded" if excluded else "readmitted", rater, now, reason)
@@ -384,7 +383,7 @@ def set_excluded(connection: Connection, rater: int, excluded: bool, *, reason: 
 
 
 def erase(connection: Connection, rater: int, *, now: int) -> Rater:
-    """Forget who a rater is (see `Study.erase`)."""
+    """Erase a rater's identity (see `Study.erase`)."""
     lock_study(connection)
     person = get_rater(connection, rater, lock=True)
     if person.erased_at is None:
@@ -416,9 +415,9 @@ def set_state(connection: Connection, state: str, *, now: int) -> None:
 
 
 def note(connection: Connection, kind: str, rater: int | None, now: int, text: str | None = None) -> None:
-    """Add something that is no answer to the log. The text must not identify anybody: it stays for ever.
+    """Add a log entry that is not an answer. The text must not identify anyone: the log is permanent.
 
-    The rater's row, which was just added or changed, gets its hash here.
+    Also updates the hash of the rater's row, which was just added or changed.
     """
     entry = {"at": now, "kind": kind, "rater": rater, "note": text}
     if rater is None:
@@ -429,6 +428,6 @@ def note(connection: Connection, kind: str, rater: int | None, now: int, text: s
 
 
 def seal(connection: Connection, person: Row[Any], **changes: str) -> None:
-    """Change a rater whose row is held, and set the row's hash."""
+    """Change a rater whose row is locked, and update the row's hash."""
     made = row_mac(secret_of(connection), "rater", {**person._asdict(), **changes}, RATER)
     connection.execute(raters.update().where(raters.c.id == person.id).values(**changes, mac=made))

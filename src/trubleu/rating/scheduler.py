@@ -1,4 +1,4 @@
-"""The scheduler: tasks are assigned, answered, undone, reassigned when they expire; when a rater is done."""
+"""The scheduler: assign, answer, undo and reassign tasks, and decide when a rater is done."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _LEAST = (
     .where(
         items.c.role == "item",
         items.c.wanted > items.c.load,
-        items.c.load < bindparam("most"),  # bounds the part of the index that is read
+        items.c.load < bindparam("most"),  # bounds the index range that is read
         _NOT_HAD,
     )
     .order_by(items.c.load, items.c.shuffle)
@@ -58,7 +58,7 @@ FIRST_OF_ROLE = _NOT_HAD_OF_ROLE.limit(1)
 
 
 def gold_item(connection: Connection, config: StudyConfig, rater: int, chance: Random) -> Row[Any] | None:
-    """Take a gold item that a rater has not had, as often as the settings say."""
+    """Draw a gold item that the rater has not had, as often as the settings say."""
     if not config.gold.items or chance.random() >= config.gold.share:
         return None
     left = connection.execute(_NOT_HAD_OF_ROLE, {"role": "gold", "rater": rater}).all()
@@ -66,10 +66,10 @@ def gold_item(connection: Connection, config: StudyConfig, rater: int, chance: R
 
 
 def least_loaded(connection: Connection, config: StudyConfig, rater: int, chance: Random) -> Row[Any] | None:
-    """Take an item at random among those with the fewest ratings and leases, and keep others from changing it.
+    """Draw a random item among those with the fewest ratings and leases, and lock it.
 
-    An item that another transaction holds is passed over at first: waiting for it would make raters queue up. Only if
-    nothing else is left is it waited for, because it may still have room afterwards.
+    Items locked by another transaction are skipped at first: waiting for them would make raters queue up. Only if
+    nothing else is left does it wait, because a locked item may still have room afterwards.
     """
     open_to = {"rater": rater, "most": config.raters, "start": chance.randrange(SHUFFLES)}
     while (level := connection.execute(_LEAST, open_to).scalar()) is not None:
@@ -86,17 +86,17 @@ def least_loaded(connection: Connection, config: StudyConfig, rater: int, chance
 
 
 _LONGEST_KEY = 100
-LONGEST_NOTE = 2000  # characters of a comment
+LONGEST_NOTE = 2000  # maximum characters of a comment
 _ANSWERED = ("answered", "unable")
-_FOR_EVER = 2**62  # practice is taken from nobody
+_FOR_EVER = 2**62  # practice tasks never expire
 
 
 class NoConsentError(UsageError):
-    """An answer came from somebody who has not agreed to take part."""
+    """An answer from a rater who has not consented."""
 
 
 class TooEarlyError(UsageError):
-    """An answer came before the least time that a task takes.
+    """An answer before the minimum time for a task.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class TooEarlyError(UsageError):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a rater is to do next.
+    """A rater's next task.
 
     Attributes
     ----------
@@ -142,13 +142,13 @@ class Task:
 
     @property
     def flipped(self) -> bool:
-        """Whether the two texts of a pair have changed places."""
+        """Whether the two texts of a pair are swapped."""
         return self.order == (1, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """An answer that was taken back.
+    """An answer that was undone.
 
     Attributes
     ----------
@@ -164,7 +164,7 @@ class Earlier:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of an answer.
+    """The outcome of an answer.
 
     Attributes
     ----------
@@ -192,7 +192,7 @@ class Outcome:
 
 _RATER = select(raters).where(raters.c.id == bindparam("rater"))
 _RATER_LOCKED = _RATER.with_for_update(key_share=True)
-# Too late; or so far ahead that no clock could have said so, but one that was set back since.
+# Expired; or so far ahead that the clock must have been set back since.
 _OVER = (
     assignments.c.lease_until < bindparam("now"),
     assignments.c.lease_until.between(bindparam("ahead"), _FOR_EVER - 1),
@@ -203,7 +203,7 @@ _HELD = (
     select(assignments, items.c.key, items.c.payload, items.c.role, items.c.parts)
     .join(items, items.c.id == assignments.c.item)
     .where(assignments.c.rater == bindparam("rater"), assignments.c.state == "leased", items.c.role != "retired")
-    # There is more than one only after an answer was undone; its task comes first.
+    # There is more than one only after an undo; the undone task comes first.
     .order_by((assignments.c.turn > 0).desc(), assignments.c.lease_until.desc(), assignments.c.id)
     .limit(1)
 )
@@ -246,9 +246,9 @@ _ADD_RATINGS = ratings.insert()
 
 
 def release_late(connection: Connection, config: StudyConfig, *, now: int) -> int:
-    """Give tasks that were not answered in time to others, and return how many these are."""
+    """Release tasks that were not answered in time, and return their number."""
     released = 0
-    # The clocks of several machines may differ by as much as a lease lasts.
+    # The clocks of several machines may differ by up to the length of a lease.
     times = {"now": now, "ahead": now + 2 * round(config.lease_minutes * 60_000) + 1}
     for some_rows in batches([row.id for row in connection.execute(_LATE, times)]):
         held = connection.execute(select(assignments.c.item).where(assignments.c.id.in_(some_rows))).scalars().all()
@@ -264,9 +264,9 @@ def release_late(connection: Connection, config: StudyConfig, *, now: int) -> in
 
 
 def assign(connection: Connection, config: StudyConfig, rater: int, *, now: int) -> Task | Literal["late"] | None:
-    """Hand out a rater's next task (see `Study.assign`), or say that late ones are to be released first.
+    """Assign a rater's next task (see `Study.assign`), or ask the caller to release late ones first.
 
-    These need a transaction of their own: it holds many items, and nobody who does may wait for another one.
+    Releasing needs its own transaction: it locks many items, and must not wait for another lock while it does.
     """
     if connection.execute(_FIRST_LATE, {"now": now}).first() is not None:
         return "late"
@@ -310,8 +310,8 @@ def _lacks_consent(config: StudyConfig, person: Row[Any]) -> bool:
 
 
 def _renewed(connection: Connection, held: Row[Any], person: Row[Any], now: int, lease: int) -> Task:
-    # Not on every look at the page: a lease that is fresh enough need not reach the disk again. A task from the future
-    # was shown before the clock was set back, and its time begins anew.
+    # Not on every page load: a recent lease need not be written again. A task from the future was shown before the
+    # clock was set back, and its time restarts.
     if held.lease_until - now < (lease - now) // 2 or held.shown_at > now:
         item = connection.execute(ITEM_LOCKED, {"item": held.item}).one()
         fresh = connection.execute(_ASSIGNMENT, {"assignment": held.id}).one()
@@ -323,7 +323,7 @@ def _renewed(connection: Connection, held: Row[Any], person: Row[Any], now: int,
 
 
 def _found_again(connection: Connection, lost: Row[Any], person: Row[Any], now: int, lease: int) -> Task | None:
-    """Hand out again what this rater was given before and did not answer in time, if it still has room."""
+    """Assign an expired task of this rater again, if the item still has room."""
     item = connection.execute(ITEM_LOCKED, {"item": lost.item}).one()
     if item.role == "item":
         if item.load >= item.wanted:
@@ -370,9 +370,9 @@ def _task(connection: Connection, held: Row[Any], person: Row[Any]) -> Task:
 
 
 def shown_order(secret: str, parts: int, item: int, rater: int, flipped: bool) -> tuple[int, ...]:
-    """Return which text of an item stands where for a rater: drawn once, and the same whenever they look again.
+    """Return the order in which a rater sees the texts of an item: drawn once, and the same on every visit.
 
-    For one or two texts the assignment says it; for more it follows from the secret.
+    For one or two texts it is stored with the assignment; for more it is derived from the secret.
     """
     order = [*range(parts)]
     if parts > 2:
@@ -381,7 +381,7 @@ def shown_order(secret: str, parts: int, item: int, rater: int, flipped: bool) -
 
 
 def arranged(scores: tuple[int | None, ...] | None, order: tuple[int, ...]) -> tuple[int | None, ...] | None:
-    """Return scores, text by text, as they are when the texts stand in another order.
+    """Reorder scores to match another order of the texts.
 
     Examples
     --------
@@ -416,11 +416,11 @@ def answer(
     text: str | None,
     now: int,
 ) -> Outcome:
-    """Keep an answer (see `Study.answer`)."""
+    """Store an answer (see `Study.answer`)."""
     person = _person(connection, rater)
     if _lacks_consent(config, person):
         raise NoConsentError("an answer came before consent, and was not kept; agree first")
-    # Keys belong to their rater: nobody can use up somebody else's.
+    # Keys are per rater: nobody can use up another rater's.
     own_key = f"{rater}:{key}"
     before = connection.execute(_BY_KEY, {"key": own_key}).first()
     item = connection.execute(_ITEM_OF_LOCKED, {"assignment": assignment, "rater": rater}).first()
@@ -496,7 +496,7 @@ def answer(
 
 
 def check_scores(config: StudyConfig, scores: tuple[int | None, ...]) -> str | None:
-    """Return what is wrong with the scores of an answer, None if nothing is."""
+    """Return what is wrong with the scores of an answer, None if they are valid."""
     for at, score in enumerate(scores):
         question = config.questions[at % len(config.questions)]
         if score is not None and (type(score) is not int or not 1 <= score <= question.points):
@@ -514,8 +514,8 @@ def check_answer(
     milliseconds: int | None,
     text: str | None,
 ) -> None:
-    """Refuse what cannot be an answer, before a database is asked."""
-    if scores and (problem := check_scores(config, scores)):  # of the wrong number, once the task is known
+    """Raise an error for an invalid answer, before querying the database."""
+    if scores and (problem := check_scores(config, scores)):  # their number is checked once the task is known
         raise UsageError(problem)
     if text is not None and (len(text) > LONGEST_NOTE or unstorable(text)):
         raise UsageError(f"a comment may have {LONGEST_NOTE:,} characters, without NUL or half a surrogate pair")
@@ -542,7 +542,7 @@ def _is_right(item: Item, scores: tuple[int | None, ...] | None) -> bool | None:
 
 
 def undo(connection: Connection, config: StudyConfig, rater: int, wanted: int | None, *, now: int) -> Task | None:
-    """Take back a rater's last answer (see `Study.undo`)."""
+    """Undo a rater's last answer (see `Study.undo`)."""
     person = _person(connection, rater)
     if person.excluded or person.erased_at is not None:
         return None
@@ -567,7 +567,7 @@ def undo(connection: Connection, config: StudyConfig, rater: int, wanted: int | 
 
 
 def set_break(connection: Connection, config: StudyConfig, rater: int, *, begins: bool, now: int) -> None:
-    """Note that a rater takes a break, or is back: the time of the task before them then begins anew."""
+    """Record the start or end of a rater's break: the time of the current task then restarts."""
     person = _person(connection, rater)
     if (person.break_at is None) != begins:
         return
@@ -584,7 +584,7 @@ def set_break(connection: Connection, config: StudyConfig, rater: int, *, begins
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How it stands with a rater to whom no task can be given at the moment.
+    """The state of a rater who cannot be given a task at the moment.
 
     Attributes
     ----------
@@ -612,7 +612,7 @@ _JUDGED = (
         _OWN,
         assignments.c.state == "answered",
         items.c.role.in_(("item", "gold")),
-        # Of answers from another study or a file the time is that of the answer, as nobody was ever given a task.
+        # Imported and carried answers have the time of the answer, as no task was assigned.
         assignments.c.lease_until > assignments.c.shown_at,
     )
     .limit(1)
@@ -630,11 +630,11 @@ _LAST_AT = select(func.max(ratings.c.answered_at)).where(ratings.c.rater == bind
 
 
 def standing(connection: Connection, config: StudyConfig, rater: int, *, now: int) -> Standing:
-    """Return how it stands with a rater who was just given no task.
+    """Return the state of a rater who was just given no task.
 
-    Who rated something is done if they have rated as many items as the settings let them, if nothing is open to them,
-    or if others have had what is open for as long as a task is kept, counted from this rater's last rating: nobody has
-    to wait longer for people who do not go on.
+    A rater who has rated something is done if they have reached the maximum number of items, if no item is open to
+    them, or if the open ones have been leased to others for a full lease since this rater's last rating: nobody has to
+    wait longer for raters who do not continue.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""The secret of a study, and what follows from it: draws that no rater foresees, hashes of rows, tokens.
+"""The secret of a study, and what is derived from it: unpredictable draws, hashes of rows, tokens.
 
-It is in a file of its own beside the store, as hashes would prove nothing to somebody who finds their key among them.
+It is in its own file beside the store, because hashes prove nothing if their key is stored with them.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 SECRET = "secret.key"  # noqa: S105 - the name of the file
 
-# In ASCII, with types told apart: the same on every machine and in every version of Python.
+# ASCII with distinct types: the same on every machine and in every version of Python.
 _ENCODE = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def new_secret() -> str:
-    """Return a secret that nobody can guess."""
+    """Return a new unguessable secret."""
     return secrets.token_urlsafe(32)
 
 
 def read_secret(folder: Path) -> str:
-    """Return the secret of a study.
+    """Read the secret of a study.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def read_secret(folder: Path) -> str:
 
 
 def keep_secret(folder: Path, secret: str) -> None:
-    """Write the secret of a study that kept it in its store so far; twice is as good as once.
+    """Write the secret of a study that kept it in its store so far; repeating it has no effect.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def keep_secret(folder: Path, secret: str) -> None:
 
 
 def draw(secret: str, *what: object) -> Random:
-    """Return what chances are drawn from: the same each time, but only for who knows the secret.
+    """Return a random generator seeded by the secret: reproducible, but unpredictable without it.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def mac(secret: str, *values: object) -> str:
 
 
 def _digest(secret: str, values: object) -> bytes:
-    digest = _keyed(secret).copy()  # much quicker than a new one
+    digest = _keyed(secret).copy()  # much faster than creating a new one
     digest.update(_ENCODE(values).encode("ascii"))
     return digest.digest()
 
@@ -113,7 +113,7 @@ def _keyed(secret: str) -> hmac.HMAC:
 
 
 def derived_token(secret: str, entry: str, external: str) -> str:
-    """Return the token of somebody who comes from elsewhere: the same each time, but only for who knows the secret.
+    """Return the token of an external rater: deterministic, but unpredictable without the secret.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A study's server in a process of its own, for simulated raters."""
+"""A study's server in a separate process, for simulated raters."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PATIENCE = 60.0  # seconds
 
 
 class ServerProcess:
-    """``trubleu rate serve`` on a free port of this machine, until the block ends.
+    """Run ``trubleu rate serve`` on a free local port, until the block ends.
 
     Parameters
     ----------
@@ -63,14 +63,14 @@ class ServerProcess:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start it, on the port that it had before if it was killed, and wait until it listens.
+        """Start the server, on its previous port if it was killed, and wait until it listens.
 
         Raises
         ------
         UsageError
             If it does not start, with what it says.
         """
-        # It ends with this process, also if that is killed and cannot end it any more.
+        # It ends with this process, even if that is killed.
         served = ("rate", "serve", str(self._folder), "--port", self._port, *self._options)
         command = [sys.executable, "-u", "-m", "trubleu.cli.run_with_parent", str(os.getpid()), *served]
         with self.output.open("ab") as stream:
@@ -95,18 +95,18 @@ class ServerProcess:
 
     @property
     def pid(self) -> int | None:
-        """The number of its process, None if it does not run."""
+        """Its process id, None if it is not running."""
         return None if self._process is None else self._process.pid
 
     def kill(self) -> None:
-        """End it as a power failure would: at once."""
+        """Kill it immediately, as a power failure would."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
             self._process = None
 
     def stop(self) -> None:
-        """Let it finish what it is doing, and end it."""
+        """Stop it gracefully."""
         if self._process is None:
             return
         self._process.terminate()

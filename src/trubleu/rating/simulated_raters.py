@@ -1,4 +1,4 @@
-"""Simulated raters who answer a study over HTTP, as browsers without scripts do."""
+"""Simulated raters who answer a study over HTTP, like browsers without JavaScript."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ if TYPE_CHECKING:
 
 _BY_ORIGIN = {"seed": 4.3, "parrot": 1.5, "random": 1.4}
 _MINED_BEST, _MINED_WORST, _RANKS = 3.9, 2.1, 15
-_WITHIN = 0.7  # how far texts of one origin lie apart, either way
+_WITHIN = 0.7  # maximum deviation of texts of one origin, either way
 
 
 def true_qualities(
     item: Item, *, seed: int = 1, quality: Quality | None = None, points: Sequence[int] = (POINTS,)
 ) -> tuple[float, ...]:
-    """Return how good the texts of an item are taken to be, from 1 to 5.
+    """Return the assumed quality of the texts of an item, from 1 to 5.
 
-    Where the truth is known, ``quality`` tells it, but not for gold and practice items, which have answers of their
-    own. Otherwise a number ``quality`` beside the text in the file is taken as it is. Else what is known decides: gold
-    and practice items lie in the middle of what is accepted; the real answer of a conversation is good, mined ones are
-    the worse the lower their rank, parrots and random ones bad; systems of pairs differ. The rest is drawn.
+    ``quality`` gives the ground truth, if it is known, except for gold and practice items, which have their own
+    answers. Otherwise a number ``quality`` beside the text in the file is used. Else it depends on what is known: gold
+    and practice items are in the middle of the accepted range; the real response of a conversation is good, mined ones
+    get worse with their rank, parrots and random ones are bad; systems of pairs differ. The rest is random.
 
     Parameters
     ----------
@@ -94,14 +94,14 @@ def true_qualities(
 
 
 def _accepted_quality(item: Item, part: int, points: Sequence[int]) -> float:
-    """Return the middle of the right scores of a text, on the scale from 1 to 5."""
+    """Return the middle of the accepted scores of a text, on the scale from 1 to 5."""
     spans = [(item.accepted_at(part, at), most) for at, most in enumerate(points)]
     middles = [1 + (sum(span) / 2 - 1) * (POINTS - 1) / (most - 1) for span, most in spans if span is not None]
     return sum(middles) / len(middles) if middles else 3.0
 
 
 def _share(*what: object) -> float:
-    """Return a number from 0 to 1 that follows from what is given, in every process."""
+    """Return a number from 0 to 1 derived from the arguments, the same in every process."""
     digest = hashlib.sha256("/".join(map(str, what)).encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:6], "big") / 2**48
 
@@ -110,12 +110,12 @@ _STATE = re.compile(r'<main [^>]*data-state="(\w+)"')
 _HIDDEN = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)">')
 _TURN = re.compile(r'<div class="turn" dir="auto">(.*?)</div>', re.DOTALL)
 _TEXT = re.compile(r'<div class="response" dir="auto" id="text-\d">(.*?)</div>', re.DOTALL)
-_SECONDS: Final = 60.0  # that an answer of the server may take
+_SECONDS: Final = 60.0  # timeout of a server response
 
 
 @dataclass(slots=True)
 class Trouble:
-    """How often something went wrong, and was tried again.
+    """Counts of failures that were retried.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class Trouble:
     too_fast: int = 0
 
     def add(self, other: Trouble) -> None:
-        """Add what went wrong elsewhere."""
+        """Add other counts."""
         self.connections += other.connections
         self.not_saved += other.not_saved
         self.too_fast += other.too_fast
@@ -140,7 +140,7 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a browser got.
+    """A page received by a browser.
 
     Attributes
     ----------
@@ -161,7 +161,7 @@ class Page:
 
     @property
     def state(self) -> str:
-        """Which page it is."""
+        """The kind of page."""
         found = _STATE.search(self.html)
         return found.group(1) if found else ""
 
@@ -172,28 +172,28 @@ class Page:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """What is to be rated."""
+        """The texts to rate."""
         return tuple(map(unescape, _TEXT.findall(self.html)))
 
     @property
     def fields(self) -> dict[str, str]:
-        """What the first form of the page sends by itself."""
+        """The preset fields of the page's first form."""
         return self.fields_of("")
 
     def fields_of(self, path: str) -> dict[str, str]:
-        """Return what the form with an address that ends so sends by itself, the first one if none has."""
+        """Return the preset fields of the form whose URL ends with ``path``, else of the first form."""
         found = re.search(rf'<form [^>]*action="[^"]*{re.escape(path)}".*?</form>', self.html, re.DOTALL)
         found = found or re.search(r"<form.*?</form>", self.html, re.DOTALL)
         return {name: unescape(value) for name, value in _HIDDEN.findall(found.group() if found else "")}
 
     @property
     def can_undo(self) -> bool:
-        """Whether there is a button that takes the last answer back."""
+        """Whether there is an undo button."""
         return "data-undo" in self.html
 
 
 class Browser:
-    """What one rater after another uses.
+    """A browser, used by one rater after another.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ class Browser:
         self._stopped = stopped
         self._cookies: dict[str, str] = {}
         self.url = urls[0]
-        # Without a jar of its own: a browser has one for each rater, and theirs is handed over.
+        # Without its own cookie jar: each rater has one, and passes it in.
         self._client = httpx.Client(verify=_certificates(), timeout=_SECONDS, trust_env=False)
 
     def close(self) -> None:
@@ -227,12 +227,12 @@ class Browser:
         self._client.close()
 
     def take_over(self, cookies: dict[str, str], number: int) -> None:
-        """Become the browser of somebody, at one of the servers."""
+        """Switch to a rater's cookies, at one of the servers."""
         self._cookies = cookies
         self.url = self._urls[number % len(self._urls)]
 
     def enter(self, token: str) -> Page:
-        """Open somebody's link."""
+        """Open a rater's link."""
         if self._ask("GET", f"/r/{token}").status == 404:
             raise UsageError(f"{self.url} does not know the raters of this study; does it serve another one?")
         return self.open("/rate")
@@ -242,12 +242,12 @@ class Browser:
         return self._ask("GET", path)
 
     def send(self, page: Page, path: str, fields: Mapping[str, str] | None = None) -> Page:
-        """Send the form of a page, as often as it takes to have it kept, and open what comes next."""
+        """Submit the form of a page, retrying until it is stored, and open the next page."""
         kept = self._ask("POST", path, {**page.fields_of(path), **(fields or {})})
         return self.open("/rate") if kept.status == 303 else kept
 
     def send_and_hang_up(self, page: Page, path: str, fields: Mapping[str, str]) -> None:
-        """Send the form of a page and lose the connection before the answer is there."""
+        """Submit the form of a page and drop the connection before the response."""
         wait = httpx.Timeout(_SECONDS, read=0.0001)
         try:
             self._request("POST", path, {**page.fields, **fields}, wait)
@@ -301,7 +301,7 @@ def _retry_after(response: httpx.Response, usual: float) -> float:
 
 @lru_cache(maxsize=1)
 def _certificates() -> ssl.SSLContext:
-    """Return what knows whom to trust; it takes long to make, so all browsers share one."""
+    """Return the TLS context; slow to create, so all browsers share one."""
     return ssl.create_default_context()
 
 
@@ -309,13 +309,13 @@ if TYPE_CHECKING:
     _Shown: TypeAlias = Mapping[tuple[tuple[str, ...], frozenset[str]], Mapping[str, Mapping[str, float]]]
 
 LABEL = "simulated"
-_SESSION = 10  # tasks before somebody makes a break and comes back with the same cookie
-_LONGEST_WAIT = 60.0  # seconds for the tasks of those who left
+_SESSION = 10  # tasks before a rater takes a break and comes back with the same cookie
+_LONGEST_WAIT = 60.0  # seconds to wait for the tasks of raters who left
 
 
 @dataclass(frozen=True, slots=True)
 class SentAnswer:
-    """An answer that the server said it has kept.
+    """An answer that the server confirmed.
 
     Attributes
     ----------
@@ -334,7 +334,7 @@ class SentAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """What simulated raters have done.
+    """The results of a simulation.
 
     Attributes
     ----------
@@ -387,8 +387,8 @@ def simulate(
 ) -> Simulation:
     """Let simulated raters answer a study until nothing is left for them.
 
-    They are added to the study under labels that begin with ``simulated``, and reach it as people do: with the cookie
-    of their link, through forms, in sessions between which others come.
+    They are added to the study under labels that begin with ``simulated``, and use it as people do: with the cookie of
+    their link, through forms, in sessions between which others come.
 
     Parameters
     ----------
@@ -477,7 +477,7 @@ def _check(raters: int, at_once: int, seconds: float, urls: Sequence[str]) -> No
 
 @dataclass(slots=True)
 class _Visitor:
-    """A rater on the way: what their browser keeps, and which page they have open."""
+    """An active rater: their cookies, and the page they have open."""
 
     person: SimulatedRater
     number: int
@@ -518,7 +518,7 @@ class _Crowd:
         self._error: BaseException | None = None
 
     def rate(self, visitors: Sequence[_Visitor], at_once: int) -> None:
-        """Let everybody rate until nothing is left for anybody."""
+        """Let all raters rate until nothing is left."""
         while True:
             before = len(self.answers)
             staying = [visitor for visitor in visitors if not visitor.left]
@@ -527,7 +527,7 @@ class _Crowd:
             self._round(staying, at_once)
             if not self.study.store.read(_missing):
                 return
-            # What is left may be held by those who went away; else who gave a task back may have left it to others.
+            # The rest may be leased to raters who left, or a returned task may have become open to others.
             until = self.study.store.read(_next_lease_ends)
             if until is not None:
                 wait = (until - self.study.now()) / 1000 + 0.05
@@ -552,7 +552,7 @@ class _Crowd:
                     if not visitor.done and not visitor.left:
                         waiting.append(visitor)
             except BaseException as error:
-                with self._lock:  # those who are stopped because of it have errors of their own
+                with self._lock:  # raters that are stopped because of it have errors of their own
                     self._error = self._error or error
                 self._stopped.set()
             finally:
@@ -634,11 +634,11 @@ class _Crowd:
         by_key = self.shown.get((page.turns, frozenset(page.texts)))
         if by_key is None:
             raise UsageError(f"{url} shows a text that {self.study.folder} does not have; is it another study?")
-        # Pages do not say which item they show, and need not unless several look alike.
+        # Pages do not name their item; this only matters if several look alike.
         key = next(iter(by_key)) if len(by_key) == 1 else self._key(int(page.fields["task"]))
         if key is None or key not in by_key:
             raise UsageError(f"{url} shows another item than {self.study.folder} has there; is it another study?")
-        # From the item as well: a text that comes again in another pair is judged anew, with other luck.
+        # Seeded by the item too: a text that reappears in another pair is judged independently.
         given = tuple(
             self._score(person, repr((key, page.turns, text)), by_key[key][text], question)
             for text in page.texts
@@ -647,7 +647,7 @@ class _Crowd:
         return competition_ranks([-score for score in given]) if self.study.config.kind == "ranking" else given
 
     def _score(self, person: SimulatedRater, text: str, quality: float, question: Question) -> int:
-        """Return what somebody answers: to each question for itself, on its own scale."""
+        """Return a rater's answer, independent per question and on its own scale."""
         first = question is self.study.config.questions[0]
         given = person.score(text if first else f"{text} {question.name}", quality)
         return round(1 + (given - 1) * (question.points - 1) / (POINTS - 1))
@@ -660,13 +660,13 @@ class _Crowd:
 def _by_what_is_shown(
     all_items: Iterable[Item], seed: int, known: Quality | None, points: Sequence[int], *, ranking: bool
 ) -> _Shown:
-    """Return how good the texts of items are, by what a page shows of an item and its key."""
+    """Return the quality of texts by the visible content and key of their items."""
     found: dict[tuple[tuple[str, ...], frozenset[str]], dict[str, dict[str, float]]] = {}
     for item in all_items:
         turns = tuple(map(visible, (*item.context, *(() if item.message is None else (item.message,)))))
         texts = tuple(map(visible, item.texts))
         good = true_qualities(item, seed=seed, quality=known, points=points)
-        if ranking and item.accepted is not None:  # ranks, of which the lowest is the best
+        if ranking and item.accepted is not None:  # ranks: lowest is best
             good = tuple(POINTS + 1 - each for each in good)
         found.setdefault((turns, frozenset(texts)), {})[item.key] = dict(zip(texts, good, strict=True))
     return found
@@ -678,6 +678,6 @@ def _missing(connection: Connection) -> int:
 
 
 def _next_lease_ends(connection: Connection) -> int | None:
-    """Return when the first task that is out goes back to the pool."""
+    """Return when the next lease expires."""
     out = select(func.min(assignments.c.lease_until)).join(items, items.c.id == assignments.c.item)
     return connection.execute(out.where(assignments.c.state == "leased", items.c.role == "item")).scalar()

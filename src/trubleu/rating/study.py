@@ -1,4 +1,4 @@
-"""A study: a folder with its settings and its store, and all that is done with it."""
+"""A study: a folder with settings and a store, and all operations on it."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ def time_now() -> int:
 
 
 def _ticks() -> int:
-    """Return milliseconds of a clock that nobody can set; where there is one, it goes on while the machine sleeps."""
+    """Return milliseconds of a monotonic clock; if available, one that keeps running while the machine sleeps."""
     if hasattr(time, "CLOCK_BOOTTIME"):
         return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1_000_000
     return time.monotonic_ns() // 1_000_000
 
 
 class Study:
-    """A study that people rate in.
+    """A rating study.
 
-    Make one with `Study.create`, open it with `Study.open`. Every method may be called from many threads at once, and
-    with PostgreSQL from many processes. Times are milliseconds since 1970; ``now`` is `Study.now` unless it is given.
+    Create one with `Study.create`, open it with `Study.open`. All methods are thread-safe, and with PostgreSQL also
+    safe across processes. Times are milliseconds since 1970; ``now`` defaults to `Study.now`.
 
     Attributes
     ----------
@@ -90,9 +90,9 @@ class Study:
         self._start = max(time_now(), newest) - _ticks()
 
     def now(self) -> int:
-        """Return the time: what the clock said when the study was opened, and how long that is ago.
+        """Return the current time: the clock when the study was opened plus the time elapsed since.
 
-        A clock that is set meanwhile changes nothing. One that was set back before does not go behind the log.
+        Setting the clock meanwhile has no effect. If it was set back before, times continue after the last log entry.
         """
         return self._start + _ticks()
 
@@ -106,7 +106,7 @@ class Study:
         store_url: str | None = None,
         secret: str | None = None,
     ) -> Study:
-        """Make a study in a new folder.
+        """Create a study in a new folder.
 
         Parameters
         ----------
@@ -139,7 +139,7 @@ class Study:
     def open(
         cls, folder: PathLike, *, sync: bool = False, copy: bool = False, check: bool = True, now: int | None = None
     ) -> Study:
-        """Open a study, and check that its store is as it was written. One of an older version is brought up to date.
+        """Open a study, and verify its store. An older version is migrated.
 
         Parameters
         ----------
@@ -208,12 +208,12 @@ class Study:
 
     @property
     def id(self) -> str:
-        """A name that no other study has."""
+        """A unique id of the study."""
         return self.store.get("study") or ""
 
     @property
     def secret(self) -> str:
-        """What servers sign with, chances are drawn from and hashes are keyed with."""
+        """The secret for signatures, random draws and hashes."""
         return self.store.secret
 
     @property
@@ -225,17 +225,17 @@ class Study:
             raise DataError(f"{self.folder / LEAD} cannot be read; write a long random word into it") from error
 
     def is_lead(self, token: str) -> bool:
-        """Return whether a token is the lead's, in a time that tells nothing about it."""
+        """Return whether a token is the lead's, in constant time."""
         mine = self.lead_token
         return bool(mine) and hmac.compare_digest(mine.encode(), token.encode("utf-8", "surrogatepass"))
 
     # Tasks
 
     def assign(self, rater: int, *, now: int | None = None) -> Task | None:
-        """Return a rater's next task: the one that is not answered yet, else practice, else gold or an item.
+        """Return a rater's next task: the unanswered one, else practice, else gold or an item.
 
-        Items are taken at random among those that have the fewest ratings and that this rater has not had. A task that
-        is not answered within the lease goes back to the pool.
+        Items are drawn at random among those with the fewest ratings that this rater has not had. A task that is not
+        answered within the lease goes back to the pool.
 
         Parameters
         ----------
@@ -267,7 +267,7 @@ class Study:
         note: str | None = None,
         now: int | None = None,
     ) -> Outcome:
-        """Keep an answer. Once this returns it is on the disk.
+        """Store an answer. Once this returns it is on disk.
 
         Parameters
         ----------
@@ -307,7 +307,7 @@ class Study:
         )
 
     def undo(self, rater: int, *, task: int | None = None, now: int | None = None) -> Task | None:
-        """Take back a rater's last answer and return its task; again, the one before it, as often as there are answers.
+        """Undo a rater's last answer and return its task; calling it again undoes the one before.
 
         Parameters
         ----------
@@ -328,24 +328,24 @@ class Study:
         return self.store.write(lambda connection: scheduler.undo(connection, self.config, rater, task, now=at))
 
     def take_break(self, rater: int, *, now: int | None = None) -> None:
-        """Note that a rater takes a break: what comes before `come_back` is no part of the time that a task takes."""
+        """Start a rater's break: the time until `come_back` does not count towards a task."""
         at = self._at(now)
         self.store.write(lambda connection: scheduler.set_break(connection, self.config, rater, begins=True, now=at))
 
     def come_back(self, rater: int, *, now: int | None = None) -> None:
-        """Note that a rater's break is over."""
+        """End a rater's break."""
         at = self._at(now)
         self.store.write(lambda connection: scheduler.set_break(connection, self.config, rater, begins=False, now=at))
 
     def release(self, *, now: int | None = None) -> int:
-        """Give all tasks that were not answered in time to others, and return how many these are."""
+        """Release all tasks that were not answered in time, and return their number."""
         at = self._at(now)
         return self.store.write(lambda connection: scheduler.release_late(connection, self.config, now=at))
 
     # People
 
     def raters(self) -> list[Rater]:
-        """Return all raters in the order in which they were added."""
+        """Return all raters in order of creation."""
         return self.store.read(people.all_raters)
 
     def rater(self, rater: int) -> Rater:
@@ -353,13 +353,13 @@ class Study:
         return self.store.read(lambda connection: people.rater_of(people.get_rater(connection, rater)))
 
     def find_rater(self, token: str) -> Rater | None:
-        """Return the rater whose link has a token, None if it is nobody's."""
+        """Return the rater whose link has a token, None if there is none."""
         return self.store.read(lambda connection: people.find_rater(connection, token))
 
     def add_raters(
         self, count: int, *, labels: Sequence[str] = (), links: int | None = None, now: int | None = None
     ) -> list[NewRater]:
-        """Add raters with links of their own, and return them with the tokens of these, which are known only now.
+        """Add raters with their own links, and return them with their tokens, which are only known at creation.
 
         Parameters
         ----------
@@ -410,9 +410,9 @@ class Study:
     def enter(
         self, entry: str, *, external: str | None = None, label: str | None = None, now: int | None = None
     ) -> NewRater:
-        """Let somebody in without a link of their own; with an id from elsewhere, who was here before is found again.
+        """Admit a person without a link of their own; with an external id, a returning rater is found again.
 
-        Whether the settings allow this way in, and the code is right, is for the caller to check.
+        The caller must check that the settings allow this kind of entry, and that the code is right.
 
         Parameters
         ----------
@@ -447,15 +447,15 @@ class Study:
         return self.store.write(lambda connection: people.new_link(connection, rater, now=self._at(now)))
 
     def consent(self, rater: int, *, now: int | None = None) -> Rater:
-        """Note that a rater has agreed."""
+        """Record that a rater has consented."""
         return self.store.write(lambda connection: people.mark(connection, rater, "consented", now=self._at(now)))
 
     def instructed(self, rater: int, *, now: int | None = None) -> Rater:
-        """Note that a rater has read the instructions."""
+        """Record that a rater has read the instructions."""
         return self.store.write(lambda connection: people.mark(connection, rater, "instructed", now=self._at(now)))
 
     def exclude(self, rater: int, *, reason: str, now: int | None = None) -> Rater:
-        """Leave a rater's ratings out: items that now lack ratings get later answers of others, or are asked again.
+        """Exclude a rater's ratings: the affected items count later answers of others, or are assigned again.
 
         Parameters
         ----------
@@ -469,7 +469,7 @@ class Study:
         return self._set_excluded(rater, True, reason, now)
 
     def readmit(self, rater: int, *, reason: str, now: int | None = None) -> Rater:
-        """Take a rater's ratings in again, as far as items have room; the rule on gold items leaves them alone then."""
+        """Readmit a rater's ratings within the quotas of items; the gold rule ignores the rater from then on."""
         return self._set_excluded(rater, False, reason, now)
 
     def _set_excluded(self, rater: int, excluded: bool, reason: str, now: int | None) -> Rater:
@@ -480,12 +480,13 @@ class Study:
         )
 
     def erase(self, rater: int, *, now: int | None = None) -> Rater:
-        """Forget who a rater is: label, id from elsewhere and link; the ratings stay and go on counting.
+        """Erase a rater's identity: label, external id and link; the ratings stay and keep counting.
 
-        Of an id from elsewhere a keyed checksum stays, so that whoever comes with it again is not taken for somebody
-        new: they cannot rate any more, and importing their ratings again adds nothing.
+        A keyed checksum of an external id is kept, so a returning rater is not taken for a new one: they cannot rate
+        any more, and importing their ratings again adds nothing.
 
-        No file of SQLite holds the identity any more. PostgreSQL keeps old rows until the table ``raters`` is vacuumed.
+        The identity is also purged from SQLite's files. PostgreSQL keeps old rows until the table ``raters`` is
+        vacuumed.
 
         Warns
         -----
@@ -504,25 +505,25 @@ class Study:
 
     @property
     def paused(self) -> bool:
-        """Whether no tasks are handed out at the moment; answers to those that are out are still kept."""
+        """Whether the study assigns no tasks at the moment; answers to open tasks are still stored."""
         return self.store.get("state") == "paused"
 
     def pause(self, *, now: int | None = None) -> None:
-        """Hand out no more tasks."""
+        """Stop assigning tasks."""
         self.store.write(lambda connection: people.set_state(connection, "paused", now=self._at(now)))
 
     def resume(self, *, now: int | None = None) -> None:
-        """Hand out tasks again."""
+        """Assign tasks again."""
         self.store.write(lambda connection: people.set_state(connection, "running", now=self._at(now)))
 
     # What is there
 
     def items(self) -> list[StoredItem]:
-        """Return all items with how far they are, in the order of the file; then practice and gold."""
+        """Return all items with their progress, in file order; then practice and gold."""
         return self.store.read(queries.stored_items)
 
     def table(self) -> list[RatingRow]:
-        """Return all scores that stand, gold and practice and excluded raters included, in a fixed order."""
+        """Return all current scores, including gold, practice and excluded raters, in a fixed order."""
         return self.store.read(queries.table)
 
     def log(self) -> list[LogRow]:

@@ -1,4 +1,4 @@
-"""Tables, pages, charts and figures: how every result is shown to people and written for programs."""
+"""Rendering of results: tables, pages, charts and figures for people, and flat rows for programs."""
 
 from __future__ import annotations
 

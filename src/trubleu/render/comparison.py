@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from trubleu.explain.difference import NGramDifference, SegmentDifference, SystemComparison
 
 COLUMNS: Final = 80
-"""Columns of a terminal that texts fit into unless another number is given."""
+"""Default width of the terminal."""
 
 LEVEL: Final = 0.05
-"""Below this p-value, a difference is called significant."""
+"""Significance level for p-values."""
 
 _REFERENCES: Final = 3
 _WITH_INTERVALS: Final = 3
@@ -48,7 +48,7 @@ def render_comparison(
     *,
     columns: int = COLUMNS,
 ) -> str:
-    """Return a comparison in one of the formats of `trubleu.render.render_tables`.
+    """Render a comparison in one of the formats of `trubleu.render.render_tables`.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def render_comparison(
         tables = [*record_tables(comparison.report, flat=format == "csv"), *_records(comparison)]
         return render_tables(tables, format, digits)
     scores = score_tables(comparison.report)
-    # Where many systems stand side by side, programs and the page have the intervals.
+    # With many systems side by side, intervals are only in the page and in formats for programs.
     few = len(comparison.systems) <= _WITH_INTERVALS
     details = [*bucket_tables(comparison, intervals=few), *ngram_tables(comparison)]
     notes = [*score_notes(comparison.report), *_notes(comparison)]
@@ -80,7 +80,7 @@ def render_comparison(
 
 
 def verdict(comparison: SystemComparison, digits: int = 2) -> str:
-    """Say by the first metric which system is best, and from which others it cannot be told apart."""
+    """State which system is best by the first metric, and which others are not significantly different."""
     name, report = comparison.metric, comparison.report
     sign = -1 if name in report.lower_is_better else 1
     rows = {row.system: row.score for row in report.scores if row.metric == name}
@@ -136,7 +136,7 @@ def _records(comparison: SystemComparison) -> Iterator[Table]:
 
 
 def _segments_by_winner(comparison: SystemComparison) -> Iterator[tuple[str, list[SegmentDifference]]]:
-    """Return the segments that one system of a pair does better, with a title."""
+    """Yield the segments on which one system of a pair is better, with a title."""
     lower = comparison.metric in comparison.report.lower_is_better
     for a, b in comparison.pairs:
         for winner, loser, sign in ((a, b, 1), (b, a, -1)):
@@ -191,7 +191,7 @@ def _segment_lines(
 
 
 def marked_pair(a: str, b: str) -> tuple[str, str]:
-    """Return two texts with what the other one does not say in brackets.
+    """Return two texts with the words missing from the other one in brackets.
 
     Examples
     --------
@@ -209,7 +209,7 @@ def marked_pair(a: str, b: str) -> tuple[str, str]:
 
 
 def bucket_tables(comparison: SystemComparison, *, intervals: bool = True) -> Iterator[Table]:
-    """Return a table for each way of sorting segments: buckets by systems."""
+    """Yield a table per kind of bucket: buckets by systems."""
     cells = {(row.by, row.bucket, row.system): row for row in comparison.buckets}
     for cut in comparison.cuts:
         rows = []
@@ -228,12 +228,12 @@ def bucket_tables(comparison: SystemComparison, *, intervals: bool = True) -> It
 
 
 def describe_bucket(by: str) -> str:
-    """Return what a bucket goes by, in full; empty for a number of references or a column of the user's."""
+    """Describe the criterion of a bucket; empty for the number of references or a user's column."""
     return _DESCRIBED.get(by, "")
 
 
 def ngram_tables(comparison: SystemComparison) -> Iterator[Table]:
-    """Return tables of the n-grams, or words, that each system of a pair does better."""
+    """Yield tables of the n-grams, or words, on which each system of a pair is better."""
     words = isinstance(comparison.metrics[comparison.metric], TruBleu)
     for a, b in comparison.pairs:
         for winner, loser, sign in ((a, b, 1), (b, a, -1)):

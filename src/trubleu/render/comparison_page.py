@@ -1,4 +1,4 @@
-"""A comparison of systems as one self-contained HTML page with a browser of its segments."""
+"""A comparison of systems as one self-contained HTML page with a segment browser."""
 
 from __future__ import annotations
 
@@ -45,24 +45,24 @@ if TYPE_CHECKING:
     from trubleu.metrics import Metric
 
 MOST_BYTES: Final = 24_000_000
-"""What the segments of a page may take together; of more, those are kept that differ most."""
+"""Size limit of all segments on a page; beyond it, those that differ most are kept."""
 
 MOST_REFERENCES: Final = 40
-"""References of a segment that are shown besides those that decide a score; there can be a thousand."""
+"""Maximum references shown per segment besides the decisive ones; there can be a thousand."""
 
 _NUMBER: Final = re.compile(r"\d+(?:\.\d+)?")
 _HOLE: Final = "\x01"
 _FOLDED: Final = 12
-"""More tests than these are folded."""
+"""More tests than this are collapsed."""
 
-# A text cannot end the script element that holds it, nor begin a comment in it.
+# Prevents a text from closing its script element or opening a comment in it.
 _IN_SCRIPT: Final = str.maketrans(
     {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 )
 
 
 def render_comparison_page(comparison: SystemComparison, digits: int = 2, *, steps: Steps = no_steps) -> str:
-    """Return a comparison as a page.
+    """Render a comparison as a page.
 
     Parameters
     ----------
@@ -122,12 +122,12 @@ def render_comparison_page(comparison: SystemComparison, digits: int = 2, *, ste
             version=__version__,
         )
     )
-    # Half of a surrogate pair, which JSON can hold and UTF-8 cannot, becomes \ud83d: in JSON that is itself again.
+    # A lone surrogate, which JSON allows and UTF-8 does not, becomes \ud83d, which is valid JSON again.
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _title(systems: Sequence[str]) -> str:
-    """Return what stands above the page.
+    """Return the title of the page.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def _title(systems: Sequence[str]) -> str:
 
 
 def _score_ends(comparison: SystemComparison) -> tuple[float, float]:
-    """Return the ends of the scale on which scores by the first metric are drawn."""
+    """Return the range of the axis for scores by the first metric."""
     rows = [row for row in comparison.report.scores if row.metric == comparison.metric]
     numbers = [number for row in rows for number in (row.score, row.low, row.high) if number is not None]
     scale = ticks(min(numbers), max(numbers), 10)
@@ -196,11 +196,11 @@ def _ngrams(comparison: SystemComparison, digits: int) -> Iterator[dict[str, Any
 
 
 def segments_json(comparison: SystemComparison, digits: int, steps: Steps = no_steps) -> tuple[str, int]:
-    """Return what the browser of segments shows, as JSON that cannot leave its script element, and how many it holds.
+    """Return the data of the segment browser as JSON that is safe in a script element, and its number of segments.
 
     A segment is an array: id, message or null, context, references (text, weight or null, place), outputs, scores by
-    metric, buckets, and for each output why it got its score: where it matched, a sentence and the numbers in it.
-    Sentences are few and numbers many, so each sentence is kept once, with holes for its numbers.
+    metric, buckets, and for each output the explanation of its score: where it matched, a sentence and the numbers in
+    it. There are few sentences and many numbers, so each sentence is stored once, with placeholders for its numbers.
     """
     count = len(comparison.references)
     scores = np.stack([comparison.scores[name] for name in comparison.report.metrics])
@@ -259,7 +259,7 @@ def _segment(comparison: SystemComparison, place: int, scores: Any, explained: E
 
 
 class Explainer:
-    """Makes explanations by the first metric small; nothing if it does not explain itself."""
+    """Produces compact explanations by the first metric; empty if it cannot be explained."""
 
     def __init__(self, comparison: SystemComparison, digits: int) -> None:
         metric: Metric = comparison.metrics[comparison.metric]
@@ -274,7 +274,7 @@ class Explainer:
         self._digits = digits
 
     def of(self, place: int, outputs: Sequence[str]) -> tuple[list[Any], set[int]]:
-        """Return why each output got its score, and which references decide one."""
+        """Return the explanation of each output's score, and the decisive references."""
         if not self._able:
             return [], set()
         decisive: set[int] = set()
@@ -302,13 +302,13 @@ class Explainer:
         return [marks, *self._filled("\n".join(lines))]
 
     def _filled(self, text: str) -> tuple[int, str]:
-        """Return which sentence a text is, and its numbers."""
+        """Return the number of a text's sentence, and the numbers in it."""
         sentence = _NUMBER.sub(_HOLE, text)
         return self.sentences.setdefault(sentence, len(self.sentences)), " ".join(_NUMBER.findall(text))
 
 
 def _matched(explanation: Explanation) -> Iterator[tuple[int, int, int]]:
-    """Yield where an output matched: characters since the last match, how many match, and the reference's place."""
+    """Yield the matches of an output: characters since the last match, its length, and the reference's index."""
     places = spans(explanation.output, explanation.tokens)
     end = 0
     for run in runs(explanation) if places else ():
@@ -319,10 +319,10 @@ def _matched(explanation: Explanation) -> Iterator[tuple[int, int, int]]:
 
 
 def _met(explanation: SimilarityExplanation) -> Iterator[int]:
-    """Yield five numbers for each stretch of words that met words of the best reference.
+    """Yield five numbers per run of words aligned with the best reference.
 
-    They are the characters since the last stretch, how many it has, where the words that it met begin in the reference,
-    how many characters these have, and the similarity in percent. Equal neighbours that met neighbours are one stretch.
+    They are the characters since the last run, its length, the start of the aligned words in the reference, their
+    length, and the similarity in percent. Adjacent equal words aligned with adjacent words form one run.
     """
     if explanation.best_from is None:
         return
@@ -347,7 +347,7 @@ def _met(explanation: SimilarityExplanation) -> Iterator[int]:
 
 
 def spans(text: str, tokens: Sequence[str]) -> list[tuple[int, int]]:
-    """Return where tokens stand in a text, whatever their case; nothing if some do not.
+    """Return the positions of tokens in a text, ignoring case; empty if some are not found.
 
     Examples
     --------
@@ -369,7 +369,7 @@ def spans(text: str, tokens: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def _small_letters(text: str) -> str:
-    """Return a text of the same length in small letters."""
+    """Return a text in lower case, with the same length."""
     small = text.lower()
     return (
         small if len(small) == len(text) else "".join(low if len(low := each.lower()) == 1 else each for each in text)

@@ -46,11 +46,11 @@ if TYPE_CHECKING:
 
 
 STEPS: Final = 20
-"""Steps between −1 and +1. Classes in place of colours in each element let the page do without inline styles."""
+"""Colour steps between −1 and +1. Using classes instead of inline colours, the page needs no inline styles."""
 
 Colour = tuple[int, int, int]
 
-# Lightness falls on both sides of the middle by the same amount; text on each of them keeps a contrast of 4.5 (a test).
+# Lightness falls equally on both sides of the middle; text on each colour keeps a contrast of 4.5 (tested).
 LIGHT: Final[tuple[Colour, Colour, Colour]] = ((0xF2, 0x8E, 0x2B), (0xEC, 0xEC, 0xEF), (0x6A, 0xAE, 0xEA))
 DARK: Final[tuple[Colour, Colour, Colour]] = ((0xA3, 0x56, 0x0A), (0x3C, 0x3C, 0x43), (0x1F, 0x66, 0xAD))
 
@@ -59,7 +59,7 @@ TEXT_ON_DARK: Final[Colour] = (0xF4, 0xF4, 0xF6)
 
 
 def step(weight: float) -> int:
-    """Return the step of a weight, 0 for −1 and `STEPS` for +1.
+    """Return the colour step of a weight, 0 for −1 and `STEPS` for +1.
 
     Examples
     --------
@@ -84,7 +84,7 @@ def colour(number: int, scale: tuple[Colour, Colour, Colour]) -> Colour:
 
 
 def hexadecimal(value: Colour) -> str:
-    """Return a colour as CSS has it.
+    """Return a colour in CSS notation.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def hexadecimal(value: Colour) -> str:
 
 
 def stylesheet() -> str:
-    """Return a class for each step, ``.w0`` to ``.w20``, for light and for dark surroundings."""
+    """Return CSS classes for all steps, ``.w0`` to ``.w20``, for light and dark mode."""
     light, dark = (
         "".join(f".w{number}{{--w:{hexadecimal(colour(number, scale))}}}" for number in range(STEPS + 1))
         for scale in (LIGHT, DARK)
@@ -109,7 +109,7 @@ _SIGNS: Final = {-1: "neg", 0: "zero", 1: "pos"}
 
 @dataclass(frozen=True, slots=True)
 class TokenView:
-    """A token; the numbers of the matches around it, which a script connects; what is said of it."""
+    """A token, the numbers of the matches around it, which a script connects, and its tooltip."""
 
     text: str
     grams: str = ""
@@ -127,7 +127,7 @@ class RunView:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceView:
-    """A reference; its weight is an empty text if it has none."""
+    """A reference; its weight is an empty string if it has none."""
 
     number: int
     weight: str
@@ -138,7 +138,7 @@ class ReferenceView:
 
 
 def minus(number: str) -> str:
-    """Return a number with the sign that is as wide as a plus.
+    """Replace a hyphen-minus by a true minus sign.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def minus(number: str) -> str:
 
 
 def weight_classes(weight: float) -> str:
-    """Return the classes that give an element the colour and the kind of line of a weight.
+    """Return the CSS classes for the colour and line style of a weight.
 
     Examples
     --------
@@ -160,12 +160,12 @@ def weight_classes(weight: float) -> str:
 
 
 UNFOLDED: Final = 3
-"""References that are seen without unfolding anything."""
+"""References shown without expanding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedView:
-    """An output beside one reference, word by word.
+    """An output compared with one reference, word by word.
 
     Attributes
     ----------
@@ -195,7 +195,7 @@ class ComparedView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimilarityView:
-    """One system's output for a segment, by similarity.
+    """One system's output for a segment, scored by similarity.
 
     Attributes
     ----------
@@ -227,7 +227,7 @@ class SimilarityView:
 
 
 def similarity_view(name: str, explanation: SimilarityExplanation, digits: int) -> SimilarityView:
-    """Return what the page shows of one output."""
+    """Return the view of one output."""
     chosen = explanation.by_interest()[:ALL_REFERENCES]
     compared = [compared_view(explanation, place) for place in chosen]
     unfolded = max(UNFOLDED, len(explanation.decisive()))
@@ -245,7 +245,7 @@ def similarity_view(name: str, explanation: SimilarityExplanation, digits: int) 
 
 
 def _with_minus(line: str) -> str:
-    """Return a line with the sign for minus, but for the hyphen that the metric's name may have.
+    """Replace hyphens by minus signs, except in the metric's name.
 
     Examples
     --------
@@ -256,7 +256,7 @@ def _with_minus(line: str) -> str:
 
 
 def compared_view(explanation: SimilarityExplanation, place: int) -> ComparedView:
-    """Return an output beside one reference."""
+    """Return the comparison of an output with one reference."""
     reference = explanation.references[place]
     return ComparedView(
         number=place + 1,
@@ -272,7 +272,7 @@ def compared_view(explanation: SimilarityExplanation, place: int) -> ComparedVie
 
 
 def output_words(explanation: SimilarityExplanation, places: Sequence[int]) -> list[RunView]:
-    """Return the words of an output, marked by how well each was met.
+    """Return the words of an output, marked by their similarity.
 
     Parameters
     ----------
@@ -296,7 +296,7 @@ def output_words(explanation: SimilarityExplanation, places: Sequence[int]) -> l
 
 
 def reference_words(explanation: SimilarityExplanation, place: int) -> list[RunView]:
-    """Return the words of a reference, marked by how well each was met."""
+    """Return the words of a reference, marked by their similarity."""
     reference = explanation.references[place]
     pairs = {pair.reference_position: pair for pair in explanation.met(place).values()}
     found = []
@@ -399,7 +399,7 @@ def _number(value: float | None) -> str:
 
 
 def similarity_reference(explanation: SimilarityExplanation, place: int) -> ReferenceView:
-    """Return a reference in a list, its words marked by how well each was met."""
+    """Return a reference for a list, its words marked by their similarity."""
     reference = explanation.references[place]
     return ReferenceView(
         number=place + 1,
@@ -413,7 +413,7 @@ def similarity_reference(explanation: SimilarityExplanation, place: int) -> Refe
 
 @dataclass(frozen=True, slots=True)
 class GramView:
-    """A line of the table of n-grams."""
+    """A row of the n-gram table."""
 
     id: str
     order: int
@@ -446,7 +446,7 @@ class SystemView:
 
 @dataclass(frozen=True, slots=True)
 class SegmentView:
-    """A segment and what each system made of it."""
+    """A segment and the output of each system."""
 
     id: str
     message: str | None
@@ -455,7 +455,7 @@ class SegmentView:
 
 
 def segment_view(explanations: Mapping[str, AnyExplanation], digits: int) -> SegmentView:
-    """Return what the page shows of one segment, given each system's explanation."""
+    """Return the view of one segment, given each system's explanation."""
     first = next(iter(explanations.values()))
     return SegmentView(
         id=first.segment,
@@ -471,7 +471,7 @@ def segment_view(explanations: Mapping[str, AnyExplanation], digits: int) -> Seg
 
 
 def system_view(name: str, explanation: Explanation, digits: int) -> SystemView:
-    """Return what the page shows of one output."""
+    """Return the view of one output."""
     grams = list(matched_ngrams(explanation))
     views = [reference_view(explanation, place, grams) for place in explanation.by_weight()]
     smoothed = [smoothed_text(order, digits) for order in explanation.orders]
@@ -514,14 +514,14 @@ def system_view(name: str, explanation: Explanation, digits: int) -> SystemView:
 
 
 def decisive_references(explanation: Explanation) -> frozenset[int]:
-    """Return the places of the references that credited an n-gram or set the length."""
+    """Return the indices of the references that credited an n-gram or determined the length."""
     grams = credited_ngrams(explanation)
     places = {place for gram in grams for place in (gram.weight_from, gram.count_from)} | {explanation.length_from}
     return frozenset(place for place in places if place is not None)
 
 
 def _said(gram: NGram, weighted: bool) -> str:
-    """Say in a line what an n-gram earned."""
+    """Describe an n-gram's credit in one line."""
     words = " ".join(gram.tokens)
     if not weighted:
         return f"“{words}” counts {gram.counted:.3g}, found in {source_text(gram)}"
@@ -530,7 +530,7 @@ def _said(gram: NGram, weighted: bool) -> str:
 
 
 def output_view(explanation: Explanation, grams: Sequence[NGram], *, by_rating: bool = False) -> list[RunView]:
-    """Return an output cut into stretches that matched the same reference.
+    """Split an output into runs that matched the same reference.
 
     Parameters
     ----------
@@ -550,7 +550,7 @@ def output_view(explanation: Explanation, grams: Sequence[NGram], *, by_rating: 
         TokenView(
             text,
             " ".join(map(str, dict.fromkeys(numbers))),
-            # The longest first: they say most.
+            # Longest first, as they are the most informative.
             "\n".join(_said(grams[number], explanation.weighted) for number in reversed(dict.fromkeys(numbers))),
         )
         for text, numbers in zip(explanation.tokens, around, strict=True)
@@ -570,7 +570,7 @@ def output_view(explanation: Explanation, grams: Sequence[NGram], *, by_rating: 
 def reference_view(
     explanation: Explanation, place: int, grams: Sequence[NGram], *, by_rating: bool = False
 ) -> ReferenceView:
-    """Return a reference with its matched n-grams marked; those that it was credited for have its colour."""
+    """Return a reference with its matched n-grams marked; credited ones have its colour."""
     reference = explanation.references[place]
     around: list[list[int]] = [[] for _ in reference.tokens]
     credited = [False] * len(reference.tokens)
@@ -636,7 +636,7 @@ _FOLDER: Final = Path(__file__).parent / "templates"
 
 @cache
 def load_page_templates() -> Environment:
-    """Return the templates of pages, or say what to install.
+    """Return the page templates; raise an error if a package is missing.
 
     Raises
     ------
@@ -646,7 +646,7 @@ def load_page_templates() -> Environment:
     jinja2: Any = needed("jinja2", "a page in HTML", "trubleu[report]")
     environment: Environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_FOLDER),
-        autoescape=True,  # texts come from anywhere: <script> in a reference is shown, not run
+        autoescape=True,  # texts are untrusted: <script> in a reference is shown, not run
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -655,7 +655,7 @@ def load_page_templates() -> Environment:
 
 
 def render_explanation_page(explanations: Mapping[str, Sequence[AnyExplanation]], digits: int = 2) -> str:
-    """Return explanations as a page.
+    """Render explanations as a page.
 
     Parameters
     ----------
@@ -699,29 +699,29 @@ def render_explanation_page(explanations: Mapping[str, Sequence[AnyExplanation]]
 
 
 def page_style() -> str:
-    """Return the style sheet for texts with coloured n-grams and for what is around them."""
+    """Return the stylesheet of pages with coloured n-grams."""
     return tokens() + stylesheet() + page_asset("page.css")
 
 
 def report_style() -> str:
-    """Return the style sheet of reports: pages with tables and charts besides."""
+    """Return the stylesheet of reports, which adds tables and charts."""
     return page_style() + series_style() + page_asset("report.css")
 
 
 def page_script() -> str:
-    """Return the script of all pages: words of an n-gram light up together, and wide tables say that they scroll."""
+    """Return the script of all pages: highlights the words of an n-gram together, and marks scrollable tables."""
     return page_asset("page.js")
 
 
 def page_asset(name: str) -> str:
-    """Return a style sheet or script of the pages."""
+    """Return a stylesheet or script of the pages."""
     return (_FOLDER / name).read_text(encoding="utf-8")
 
 
 def content_policy(style: str, script: str) -> str:
-    """Return what a browser is told: one style sheet and one script, known by their hashes, and nothing else.
+    """Return the Content-Security-Policy: one stylesheet and one script, identified by hash, and nothing else.
 
-    Nothing that a text could smuggle in would run, even if it were not escaped.
+    Injected content would not run, even if it were not escaped.
 
     Examples
     --------

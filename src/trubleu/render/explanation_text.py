@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 WIDTH: Final = 100
-"""Columns of a terminal that explanations fit into."""
+"""Width of explanations in terminal columns."""
 
 ALL_REFERENCES: Final = 12
-"""Up to this many references are all printed; of more, those that the score depends on."""
+"""Up to this many references are all printed; of more, only the decisive ones."""
 
 SKIPPED: Final = "No reference has a weight above 0, and the metric was told to skip such segments."
 
@@ -32,7 +32,7 @@ _NAMES: Final = {1: "unigram", 2: "bigram", 3: "trigram"}
 
 
 def order_name(order: int) -> str:
-    """Return what n-grams of an order are called.
+    """Return the name of n-grams of an order.
 
     Examples
     --------
@@ -43,14 +43,14 @@ def order_name(order: int) -> str:
 
 
 def labelled(label: str, text: str) -> str:
-    """Return a text with a label before it, and under each other if it is long."""
+    """Return a text after a label, wrapped if it is long."""
     return wrapped(f"{label:{_INDENT}}", text)
 
 
 def wrapped(head: str, text: str, columns: int = WIDTH) -> str:
-    """Return a text behind a head; what does not fit into the line stands below its beginning.
+    """Return a text after a head, wrapped and indented to its beginning.
 
-    Lines are as wide as a terminal shows them; a word is broken only if no line holds it.
+    Width is measured in terminal columns; a word is only broken if it does not fit into a line.
 
     Examples
     --------
@@ -78,14 +78,14 @@ def wrapped(head: str, text: str, columns: int = WIDTH) -> str:
 
 
 def _fitting(word: str, room: int) -> int:
-    """Return how many characters of a word fit, one at least."""
+    """Return how many characters of a word fit, at least one."""
     if width(word) <= room:
         return len(word)
     return max((end for end in range(1, room + 1) if width(word[:end]) <= room), default=1)
 
 
 def weight_text(weight: float) -> str:
-    """Return a weight with its sign and no more decimals than it needs.
+    """Format a weight with its sign and only the decimals it needs.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def weight_text(weight: float) -> str:
 def reference_lines(
     references: Sequence[ReferenceText], chosen: Sequence[int], notes: Mapping[int, Sequence[str]], *, weighted: bool
 ) -> Iterator[str]:
-    """Return references with their numbers and weights, and what is to be noted behind them.
+    """Yield references with their numbers, weights and notes.
 
     Parameters
     ----------
@@ -125,14 +125,14 @@ def reference_lines(
 
 
 _LONGEST: Final = 20
-"""Columns that a word takes at most in a table."""
+"""Maximum width of a word in a table."""
 
 _LEAST: Final = 0.001
-"""What an F value counts for at least."""
+"""Minimum of an F value in the product."""
 
 
 def similarity_blocks(name: str, explanation: SimilarityExplanation, digits: int) -> Iterator[str]:
-    """Return what is said of one system's output, in blocks that an empty line separates."""
+    """Yield the explanation of one system's output, in blocks separated by empty lines."""
     score = "left out" if explanation.score is None else f"{explanation.score:.{digits}f}"
     yield f"{one_line(name)}: {explanation.metric} = {score}"
     yield "\n".join([labelled("output", explanation.output), "references", *_similar_references(explanation)])
@@ -144,7 +144,7 @@ def similarity_blocks(name: str, explanation: SimilarityExplanation, digits: int
 
 
 def reference_notes(explanation: SimilarityExplanation, place: int) -> list[str]:
-    """Return what part a reference has in the score, if it has one of its own."""
+    """Return notes on a reference's role in the score, if it has one."""
     reference = explanation.references[place]
     notes = []
     if reference.repeats is not None:
@@ -168,7 +168,7 @@ def _similar_references(explanation: SimilarityExplanation) -> Iterator[str]:
 
 
 def _word_table(explanation: SimilarityExplanation) -> Table:
-    """Return the words of the output, and what each was aligned with in as many references as there is room for."""
+    """Return a table of the output's words and their alignment with as many references as fit."""
     shown = [_short(token) for token in explanation.tokens]
     columns = [Column("word"), Column("weighs", kind="number", digits=2)]
     cells: list[list[str | float]] = [
@@ -193,7 +193,7 @@ def _word_table(explanation: SimilarityExplanation) -> Table:
 
 
 def _short(token: str) -> str:
-    """Return a word cut to what a column can hold."""
+    """Truncate a word to the column width."""
     line = one_line(token)
     if width(line) <= _LONGEST:
         return line
@@ -212,7 +212,7 @@ def _partner(pair: AlignedNgrams | None, tokens: Sequence[str]) -> str:
 
 
 def _missed(explanation: SimilarityExplanation) -> Iterator[str]:
-    """Say which words of references the output does not meet, and what they weigh."""
+    """Yield the reference words that the output misses, and their weights."""
     chosen = explanation.by_interest()[:ALL_REFERENCES]
     for place in sorted(chosen, key=explanation.by_weight().index):
         reference = explanation.references[place]
@@ -225,14 +225,14 @@ def _missed(explanation: SimilarityExplanation) -> Iterator[str]:
 
 
 def factor_names(explanation: SimilarityExplanation) -> list[str]:
-    """Return what the F values of a similarity are of: words, bigrams and so on, and characters if they count."""
+    """Return the names of the F values of a similarity: words, bigrams and so on, and characters if they count."""
     orders = max((len(reference.orders) for reference in explanation.references), default=0)
     names = ["words", *(f"{order_name(order)}s" for order in range(2, orders + 1))][:orders]
     return [*names, "characters"] if explanation.uses_characters else names
 
 
 def factors(explanation: SimilarityExplanation, reference: SimilarReference) -> list[float | None]:
-    """Return the F values of a similarity, None for what is left out."""
+    """Return the F values of a similarity, None for those left out."""
     values = [order.f for order in reference.orders]
     return [*values, reference.characters] if explanation.uses_characters else values
 
@@ -260,7 +260,7 @@ def _similarity_table(explanation: SimilarityExplanation) -> Table:
 
 
 def similarity_conclusion(explanation: SimilarityExplanation, digits: int) -> Iterator[str]:
-    """Say in a few lines how F values became similarities, and these the score."""
+    """Explain in a few lines how F values become similarities, and these the score."""
     if (
         explanation.score is None
         or explanation.earned is None
@@ -322,7 +322,7 @@ def _power(values: Sequence[str], exponent: Fraction) -> str:
 
 
 class Run(NamedTuple):
-    """Neighbouring tokens of the output that matched the same reference, or that matched none.
+    """Adjacent tokens of the output that matched the same reference, or none.
 
     Attributes
     ----------
@@ -341,7 +341,7 @@ class Run(NamedTuple):
 
 
 def matched_ngrams(explanation: Explanation) -> Iterator[NGram]:
-    """Return the n-grams that some reference holds, shorter ones first."""
+    """Yield the n-grams that some reference contains, shorter ones first."""
     for order in explanation.orders:
         for gram in order.ngrams:
             if gram.matches:
@@ -349,7 +349,7 @@ def matched_ngrams(explanation: Explanation) -> Iterator[NGram]:
 
 
 def credited_ngrams(explanation: Explanation) -> Iterator[NGram]:
-    """Return the n-grams that were credited by some reference, for matches or near misses; shorter ones first."""
+    """Yield the n-grams that were credited, for exact or near matches; shorter ones first."""
     for order in explanation.orders:
         for gram in order.ngrams:
             if gram.weight_from is not None:
@@ -357,10 +357,10 @@ def credited_ngrams(explanation: Explanation) -> Iterator[NGram]:
 
 
 def runs(explanation: Explanation) -> list[Run]:
-    """Cut the output into stretches.
+    """Split the output into runs.
 
     A token belongs to the longest matched n-gram around it (of equally long ones, to the one with the larger weight).
-    Two neighbours are in one stretch if both belong to the same reference and an n-gram with both in it matched.
+    Two neighbours are in one run if both belong to the same reference and a matched n-gram contains both.
 
     Examples
     --------
@@ -375,7 +375,7 @@ def runs(explanation: Explanation) -> list[Run]:
     """
     length = len(explanation.tokens)
     owner: list[NGram | None] = [None] * length
-    joined = [False] * length  # whether a matched n-gram holds this token and the one before it
+    joined = [False] * length  # whether a matched n-gram contains this token and the previous one
     for gram in matched_ngrams(explanation):
         for start in gram.positions:
             for place in range(start, start + len(gram.tokens)):
@@ -399,7 +399,7 @@ def _stronger(one: NGram | None, other: NGram) -> NGram:
 
 
 def render_explanation_text(explanations: Mapping[str, Sequence[AnyExplanation]], digits: int = 2) -> str:
-    """Return explanations as text, those of one segment under each other.
+    """Render explanations as text, grouped by segment.
 
     Parameters
     ----------
@@ -462,7 +462,7 @@ def source_text(gram: NGram) -> str:
 
 
 def _marked(explanation: Explanation) -> str:
-    """Return the output with what matched in brackets, and behind it the weight, or the reference without weights."""
+    """Return the output with matches in brackets, followed by the weight, or by the reference if unweighted."""
     pieces = []
     for run in runs(explanation):
         words = " ".join(explanation.tokens[run.start : run.end])
@@ -520,7 +520,7 @@ def _ngram_table(explanation: Explanation) -> Table:
 
 
 def near_misses(explanation: Explanation) -> Iterator[tuple[NGram, NearMiss]]:
-    """Return the near misses by which n-grams were credited."""
+    """Yield the near misses for which n-grams were credited."""
     for gram in credited_ngrams(explanation):
         for miss in gram.near:
             if miss.reference == gram.count_from:
@@ -553,7 +553,7 @@ def _near_tables(explanation: Explanation) -> Iterator[Table]:
 
 
 def unmatched(explanation: Explanation) -> Iterator[str]:
-    """Say how many n-grams of each order no reference holds, if there are such."""
+    """Yield how many n-grams of each order no reference contains, if any."""
     counts = [(sum(not gram.matches for gram in order.ngrams), order) for order in explanation.orders]
     listed = [f"{count} {order_name(order.order)}{'s'[: count != 1]}" for count, order in counts if count]
     if listed:
@@ -583,19 +583,19 @@ def _order_table(explanation: Explanation, digits: int) -> Table:
 
 
 def measure(explanation: Explanation) -> str:
-    """Return what the quotients of an explanation are called."""
+    """Return the name of the ratios in an explanation."""
     return "F (%)" if explanation.recall else "precision (%)"
 
 
 def smoothed_text(order: ExplainedOrder, digits: int) -> str:
-    """Return what the precision is made of, where smoothing or a sum below 0 changed it."""
+    """Return the terms of a precision that was changed by smoothing or a negative sum."""
     if not order.smoothed or not order.used or not order.smoothed_denominator:
         return ""
     return f"{order.smoothed_numerator:.{digits}f} / {order.smoothed_denominator:.{digits}f}"
 
 
 def conclusion(explanation: Explanation, digits: int) -> Iterator[str]:
-    """Say in a few lines how lengths and precisions became the score."""
+    """Explain in a few lines how lengths and precisions become the score."""
     setter = "the average" if explanation.length_from is None else f"reference #{explanation.length_from + 1}"
     lengths = f"length: {len(explanation.tokens)} tokens against {explanation.reference_length:g} ({setter})"
     factor = ""
@@ -620,7 +620,7 @@ def conclusion(explanation: Explanation, digits: int) -> Iterator[str]:
 
 
 def render_explanation_json(explanations: Mapping[str, Sequence[AnyExplanation]]) -> str:
-    """Return one object with a list of explanations, those of one segment next to each other.
+    """Render explanations as one JSON object with a list, grouped by segment.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def render_text(tables: Sequence[Table], digits: int, notes: Sequence[str] = ()) -> str:
-    """Return tables under each other, each with its title and notes, and the notes on all of them at the end."""
+    """Render tables as text, each with its title and notes, and common notes at the end."""
     blocks: list[str] = []
     for table in tables:
         body = aligned(table, digits)
@@ -30,7 +30,7 @@ def _text_lines(notes: Sequence[str]) -> str:
 
 
 def aligned(table: Table, digits: int) -> str:
-    """Return the columns side by side: texts to the left, numbers to the right and under each other."""
+    """Render columns side by side: texts left-aligned, numbers right-aligned."""
     columns = [
         _text_column([shown(row[index], column, digits) for row in table.rows])
         for index, column in enumerate(table.columns)
@@ -61,7 +61,7 @@ def _cut(text: str, most: int) -> str:
 
 
 def _blocks(columns: Sequence[list[str]], room: int | None) -> list[list[list[str]]]:
-    """Return columns in blocks that fit into so many columns of a terminal, the first one at the left of each."""
+    """Split columns into blocks that fit the terminal width, repeating the first column in each."""
     first, *others = columns
     blocks, used = [[first]], width(first[0])
     for column in others:
@@ -75,13 +75,13 @@ def _blocks(columns: Sequence[list[str]], room: int | None) -> list[list[list[st
 
 
 def _text_column(cells: Sequence[Shown]) -> list[str]:
-    # Where some cells have a mark, all others keep its room free, so that numbers stand under each other.
+    # If some cells have a mark, all others reserve its width, so numbers stay aligned.
     room = max((len(cell.mark) for cell in cells), default=0)
     return [plain(cell) + " " * (room - len(cell.mark)) for cell in cells]
 
 
 def plain(cell: Shown) -> str:
-    """Return a cell as it stands in a line.
+    """Return a cell as plain text.
 
     Examples
     --------
@@ -95,14 +95,14 @@ def plain(cell: Shown) -> str:
 
 
 _LINE_ENDS: Final = re.compile(r"\r\n|[\n\r\x0b\x0c\x85\u2028\u2029]")
-# An underscore inside a word marks nothing, and names of systems are full of them.
+# An underscore inside a word is literal, and names of systems are full of them.
 _MARKDOWN_SPECIAL: Final = re.compile(r"[\\`*\[\]~$]|(?<![^\W_])_|_(?![^\W_])")
 _PLAIN_MARKDOWN: Final = re.compile(r"[A-Za-z0-9.,:+-]*")
 _MARKDOWN_HTML: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 def render_markdown(tables: Sequence[Table], digits: int, notes: Sequence[str] = ()) -> str:
-    """Return pipe tables, titles as headings and notes as lists."""
+    """Render pipe tables, with titles as headings and notes as lists."""
     blocks: list[str] = []
     for table in tables:
         title = f"### {shown_as_it_is(one_line(table.title))}" if table.title else ""
@@ -135,12 +135,12 @@ def _markdown_list(notes: Sequence[str]) -> str:
 
 
 def shown_as_it_is(text: str) -> str:
-    """Return a line that Markdown shows as it is, outside of tables."""
+    """Escape a line for Markdown, outside tables."""
     return _MARKDOWN_SPECIAL.sub(r"\\\g<0>", text.translate(_MARKDOWN_HTML))
 
 
 def escape_markdown(text: str) -> str:
-    r"""Return a text that Markdown shows as it is in a cell, where a pipe would end it and a line end the table.
+    r"""Escape a text for a Markdown table cell, where a pipe or a newline would end it.
 
     Examples
     --------
@@ -162,11 +162,11 @@ _LATEX_ESCAPES: Final = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    # In braces, or one at the start of a row would be an argument of the line end before it.
+    # In braces: at the start of a row it would be an argument of the preceding line end.
     "[": "{[}",
     "]": "{]}",
     "*": "{*}",
-    # In braces, or two of them would become one.
+    # In braces: two of them would become one.
     "`": "{`}",
     "'": "{'}",
     **{character: f"\\{character}" for character in "&%$#_{}"},
@@ -181,7 +181,7 @@ _LATEX_NUMBER: Final = re.compile(r"[+-][\d,]+(?:\.\d+)?")
 
 
 def render_latex(tables: Sequence[Table], digits: int, notes: Sequence[str] = ()) -> str:
-    """Return tabulars; notes become comments above what they are about."""
+    """Render tabulars; notes become comments above them."""
     head = "\n".join([LATEX_PACKAGES, *map(_latex_comment, notes)])
     first, *others = (_latex_table(table, digits) for table in tables)
     return joined([f"{head}\n{first}", *others])
@@ -224,14 +224,14 @@ def _latex_cell(cell: Shown) -> str:
 
 
 def _latex_number(text: str) -> str:
-    """Return a number with a sign in mathematics, where a minus is no hyphen; anything else escaped."""
+    """Format a signed number in math mode, for a true minus; escape anything else."""
     if text == MISSING:
         return "--"
     return f"${text}$" if _LATEX_NUMBER.fullmatch(text) else escape_latex(text)
 
 
 def escape_latex(text: str) -> str:
-    r"""Return a text that LaTeX prints as it is.
+    r"""Escape a text for LaTeX.
 
     Examples
     --------
@@ -243,7 +243,7 @@ def escape_latex(text: str) -> str:
 
 
 def render_html(tables: Sequence[Table], digits: int, notes: Sequence[str] = ()) -> str:
-    """Return tables under each other, each with its title and notes, and the notes on all of them at the end."""
+    """Render tables as HTML, each with its title and notes, and common notes at the end."""
     blocks = [_html_table(table, digits) for table in tables]
     if notes:
         blocks.append(html_notes([*map(one_line, notes)]))
@@ -267,7 +267,7 @@ def _html_table(table: Table, digits: int) -> str:
 Value: TypeAlias = str | int | float | None
 
 TABLE: Final = "table"
-"""The column of a CSV file that tells rows of several tables apart."""
+"""CSV column that distinguishes the rows of several tables."""
 
 _PLAIN_FIELD: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:|-]*")
 _QUOTED_FIELD: Final = re.compile(r'[,"\r\n]|\A\s|\s\Z|\A\Z')
@@ -275,14 +275,14 @@ _FORMULA: Final = re.compile(r"[=@\t\r]|[+-](?!\d+(?:\.\d+)?(?:[eE][+-]?\d+)?\Z)
 
 
 class Flat(NamedTuple):
-    """A table with one plain value a field."""
+    """A table with one plain value per field."""
 
     names: list[str]
     rows: list[list[Value]]
 
 
 def flat(table: Table) -> Flat:
-    """Return a table with intervals taken apart; a number that is not finite becomes nothing."""
+    """Flatten a table: intervals become separate fields, and non-finite numbers become empty."""
     names: list[str] = []
     fields: list[list[Value]] = []
     for index, column in enumerate(table.columns):
@@ -318,7 +318,7 @@ def _finite(value: Value) -> Value:
 
 
 def render_json(tables: Sequence[Table]) -> str:
-    """Return one object: the schema, and the rows of each table under its name."""
+    """Render one JSON object: the schema, and the rows of each table under its name."""
     document: dict[str, object] = {"schema": SCHEMA}
     for table in tables:
         if table.key in document:
@@ -329,7 +329,7 @@ def render_json(tables: Sequence[Table]) -> str:
 
 
 def render_csv(tables: Sequence[Table]) -> str:
-    """Return one rectangular table as RFC 4180 has it; rows of several tables follow each other."""
+    """Render one rectangular table by RFC 4180; the rows of several tables follow each other."""
     parts = [(table.key, flat(table)) for table in tables]
     names = list(dict.fromkeys(name for _, part in parts for name in part.names))
     several = len(parts) > 1
@@ -346,7 +346,7 @@ def _csv_line(values: Iterable[Value]) -> str:
 
 
 def csv_field(value: Value) -> str:
-    """Return a value as it stands in CSV: nothing for None, numbers in full, texts safe from spreadsheets.
+    """Format a value for CSV: empty for None, numbers in full, texts safe for spreadsheets.
 
     Examples
     --------
@@ -358,11 +358,11 @@ def csv_field(value: Value) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):
-        return float.__repr__(value)  # the shortest form that reads back to the same bits, also of NumPy's numbers
+        return float.__repr__(value)  # the shortest form that round-trips exactly, also for NumPy's numbers
     if isinstance(value, int):
         return str(value)
     if _PLAIN_FIELD.fullmatch(value):  # most texts; the rest is slow for a million of them
         return value
-    # A text that a spreadsheet would run as a formula gets an apostrophe; a number with a sign is none.
+    # A text that a spreadsheet would run as a formula gets an apostrophe; a signed number does not.
     text = f"'{value}" if _FORMULA.match(value) else value
     return '"' + text.replace('"', '""') + '"' if _QUOTED_FIELD.search(text) else text

@@ -1,4 +1,4 @@
-"""A report of the ΔBLEU protocol as one self-contained HTML page that begins with its verdict."""
+"""A report of the ΔBLEU protocol as one self-contained HTML page that begins with the verdict."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 LEVEL: Final = 0.05
-"""Below this, a difference is called significant."""
+"""Significance level."""
 
 _NAMED: Final = 4
 
@@ -59,12 +59,12 @@ def best_row(report: PairsReport) -> CorrelationRow | None:
 
 
 def measure_of(row: CorrelationRow) -> Measure:
-    """Return what a row is about."""
+    """Return the measure of a row."""
     return Measure(metric=row.metric, condition=row.condition)
 
 
 def headline(report: PairsReport) -> str:
-    """Say which measure agrees best with people, and how well."""
+    """State which measure agrees best with people, and how well."""
     row = best_row(report)
     if row is None:
         return "No correlation is defined: the scores or the ratings do not vary."
@@ -73,7 +73,7 @@ def headline(report: PairsReport) -> str:
 
 
 def verdict(report: PairsReport) -> Iterator[str]:
-    """Say which measure agrees best with people, and whether it is significantly better than the others."""
+    """State which measure agrees best with people, and whether it is significantly better than the others."""
     yield headline(report).removesuffix(".") + "."
     if (row := best_row(report)) is not None:
         yield from _doubt(row)
@@ -81,7 +81,7 @@ def verdict(report: PairsReport) -> Iterator[str]:
 
 
 def sentences(report: PairsReport) -> Iterator[str]:
-    """Say how sure that is, whom the best measure beats, and what it rests on."""
+    """State the uncertainty, which measures the best one beats, and the data behind it."""
     setting = report.setting
     row = best_row(report)
     if row is not None:
@@ -110,7 +110,7 @@ def _doubt(row: CorrelationRow) -> Iterator[str]:
 
 
 def _beaten(report: PairsReport, best: Measure) -> Iterator[str]:
-    """Say which measures the best one is significantly better than, and from which it cannot be told apart."""
+    """State which measures the best one significantly beats, and from which it does not differ."""
     beaten: list[str] = []
     level: list[str] = []
     for row in report.comparisons:
@@ -142,7 +142,7 @@ def _other(row: ComparisonRow, best: Measure) -> Measure | None:
 
 
 def some(names: Sequence[str]) -> str:
-    """Return names as a list in a sentence, the first few of many.
+    """Join names for a sentence, only the first few of many.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def some(names: Sequence[str]) -> str:
 
 
 BROWSE: Final = 200
-"""Observations that a page holds unless asked for more or fewer."""
+"""Default number of observations on a page."""
 
 _INTERVALS: Final = (
     ("segments", ""),
@@ -169,7 +169,7 @@ _INTERVALS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgreementView:
-    """One measure's coefficients; ``best`` marks the one with the largest ρ."""
+    """One measure's coefficients; ``best`` marks the largest ρ."""
 
     metric: str
     condition: str
@@ -184,7 +184,7 @@ class AgreementView:
 
 
 def render_judge_page(report: PairsReport, *, browse: int = BROWSE, measure: Measure | None = None) -> str:
-    """Return a report as a page.
+    """Render a report as a page.
 
     Parameters
     ----------
@@ -235,12 +235,12 @@ def render_judge_page(report: PairsReport, *, browse: int = BROWSE, measure: Mea
         version=__version__,
         **_browser(report, chosen, browse),
     )
-    # Half of a surrogate pair, which JSON can hold and UTF-8 cannot, is shown as \ud83d.
+    # A lone surrogate, which JSON allows and UTF-8 does not, is shown as \ud83d.
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _browser(report: PairsReport, measure: Measure | None, count: int) -> dict[str, Any]:
-    """Return what the template needs for the segments."""
+    """Return the template values of the segment browser."""
     if measure is None or not report.evidence:
         return {"measure": None, "observations": []}
     selection = most_disagreeing(report, measure, count)
@@ -264,7 +264,7 @@ def _browser(report: PairsReport, measure: Measure | None, count: int) -> dict[s
 
 
 def agreement_views(report: PairsReport) -> list[AgreementView]:
-    """Return the table of coefficients, the largest ρ first, undefined ones last."""
+    """Return the table of coefficients, largest ρ first, undefined ones last."""
     best = best_row(report)
     low, high = _agreement_ends(report)[:2]
     ordered = sorted(report.correlations, key=lambda row: (row.spearman is None, -(row.spearman or 0.0)))
@@ -293,7 +293,7 @@ def _interval_row(row: CorrelationRow, name: str, symbol: str) -> list[str]:
 
 
 def _agreement_ends(report: PairsReport) -> tuple[float, float, str, str]:
-    """Return the ends of the scale on which all coefficients are drawn, 0 always among it, and their names."""
+    """Return the range of the axis for all coefficients, which includes 0, and its labels."""
     numbers = [
         number
         for row in report.correlations
@@ -305,7 +305,7 @@ def _agreement_ends(report: PairsReport) -> tuple[float, float, str, str]:
 
 
 def _comparisons(rows: Sequence[ComparisonRow]) -> Grid:
-    """Return the comparisons, each turned so that X is the measure with the larger ρ."""
+    """Return the comparisons, oriented so that X has the larger ρ."""
     turned = [_turned(row) if (row.spearman_difference or 0.0) < 0 else row for row in rows]
     return Grid(
         name="differences between measures",
@@ -328,7 +328,7 @@ def _comparisons(rows: Sequence[ComparisonRow]) -> Grid:
 
 
 def _turned(row: ComparisonRow) -> ComparisonRow:
-    """Return the same comparison with X and Y in each other's place."""
+    """Swap X and Y of a comparison."""
 
     def negative(value: float | None) -> float | None:
         return None if value is None else -value

@@ -47,7 +47,7 @@ _KINDS_OF_INTERVALS: Final = (
 
 
 def render_pairs(report: PairsReport, format: str = "text", digits: int = 3) -> str:  # noqa: A002
-    """Return a report in one of the formats of `trubleu.render.render_tables`.
+    """Render a report in one of the formats of `trubleu.render.render_tables`.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def render_pairs(report: PairsReport, format: str = "text", digits: int = 3) -> 
 
 
 def record_tables(report: PairsReport) -> list[Table]:
-    """Return flat rows, one table a kind, and with them the setting and the notes."""
+    """Return flat rows, one table per kind, with the settings and the notes."""
     setting = asdict(report.setting) | {"drop_equal": ",".join(report.setting.drop_equal)}
     return [
         record_table("correlations", CorrelationRow, report.correlations),
@@ -83,7 +83,7 @@ def record_tables(report: PairsReport) -> list[Table]:
 
 
 def pairs_tables(report: PairsReport) -> list[Table]:
-    """Return tables for people; empty ones are left out."""
+    """Return the non-empty tables for people."""
     tables = [_correlations(report), _other_intervals(report)]
     if report.comparisons:
         tables.append(_comparisons(report))
@@ -92,7 +92,7 @@ def pairs_tables(report: PairsReport) -> list[Table]:
 
 
 def pairs_notes(report: PairsReport) -> Iterator[str]:
-    """Yield how numbers were made, one sentence each."""
+    """Yield notes on how the numbers were computed."""
     setting = report.setting
     units = report.correlations[0].units
     share = f"{100 * setting.confidence:g} %"

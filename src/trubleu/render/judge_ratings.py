@@ -1,4 +1,4 @@
-"""A report of judging by ratings: the verdict first, tables, flat rows for programs, and a page."""
+"""A report of judging by ratings: the verdict, tables, flat rows for programs, and a page."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ _TESTS: Final = {
 }
 
 _FOLDED: Final = 12
-"""More comparisons than these are folded."""
+"""More comparisons than this are collapsed."""
 
 
 def render_ratings(report: RatingsReport, format: str = "text", digits: int = 3, *, all_pairs: bool = False) -> str:  # noqa: A002
-    """Return a report in one of the formats of `trubleu.render.tables.render_tables`.
+    """Render a report in one of the formats of `trubleu.render.tables.render_tables`.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def render_ratings(report: RatingsReport, format: str = "text", digits: int = 3,
 
 
 def headline_tables(report: RatingsReport) -> Iterator[Table]:
-    """Yield a table for each level: metrics by cluster, the best first."""
+    """Yield a table per level: metrics by cluster, best first."""
     for level in LEVELS:
         rows = report.headline(level)
         if not rows:
@@ -158,9 +158,9 @@ def _differences(rows: Sequence[MetricDifferenceRow], title: str) -> Table:
 
 
 def described(report: RatingsReport) -> str:
-    """Return what was judged in one sentence.
+    """Describe the data in one sentence.
 
-    It says how many systems, items, outputs and ratings there are.
+    It gives the numbers of systems, items, outputs and ratings.
     """
     setting = report.setting
     what = "ranked pair" if setting.kind == "rankings" else "rating"
@@ -173,7 +173,7 @@ def described(report: RatingsReport) -> str:
 
 
 def ratings_notes(report: RatingsReport) -> Iterator[str]:
-    """Yield how the numbers were made and what was left out, one sentence each."""
+    """Yield notes on how the numbers were computed and what was left out."""
     setting = report.setting
     yield described(report)
     if report.differences:
@@ -193,7 +193,7 @@ def ratings_notes(report: RatingsReport) -> Iterator[str]:
 
 
 def render_ratings_page(report: RatingsReport, digits: int = 3) -> str:
-    """Return a report as one self-contained HTML page.
+    """Render a report as one self-contained HTML page.
 
     Raises
     ------
@@ -256,7 +256,7 @@ def _level_view(report: RatingsReport, level: Level, digits: int) -> dict[str, A
 
 
 def _system_charts(report: RatingsReport) -> list[Any]:
-    """Return a chart of systems for each metric, the best first; none without ratings of several systems."""
+    """Return a chart of systems per metric, best first; none without ratings of several systems."""
     rows = [row for row in report.systems if row.people is not None]
     people = {row.system: row.people for row in rows if row.people is not None}
     if len(people) < 2:

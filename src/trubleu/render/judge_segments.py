@@ -1,4 +1,4 @@
-"""The segments where a metric and people disagree most, as the judge page shows them."""
+"""The segments where a metric and people disagree most, for the judge page."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from trubleu.metrics import Metric
 
 MOST_REFERENCES: Final = 40
-"""References of one side that are shown besides those that decide its score; there can be a thousand."""
+"""Maximum references shown per side besides the decisive ones; there can be a thousand."""
 
 _SIDES: Final = {-1: "B", 0: "0", 1: "A"}
 
@@ -67,13 +67,13 @@ class Observation:
 
     @property
     def kind(self) -> str:
-        """Whom the metric prefers, then whom people prefer: ``A``, ``B``, or ``0`` for neither."""
+        """The preference of the metric, then of people: ``A``, ``B``, or ``0`` for neither."""
         return "".join(_SIDES[(value > 0) - (value < 0)] for value in (self.metric, self.rating))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """What is browsed: those with the largest disagreement, of how many, and how many have no score."""
+    """The observations to browse: those with the largest disagreement, the total, and how many have no score."""
 
     measure: Measure
     observations: tuple[Observation, ...]
@@ -83,7 +83,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SideView:
-    """What one system said, and what became of it."""
+    """One system's output and its score."""
 
     system: str
     rating: str
@@ -96,7 +96,7 @@ class SideView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservationView:
-    """One segment under one pair; ``search`` holds texts that a reader's words are looked for in."""
+    """One segment under one pair; ``search`` holds the searchable text."""
 
     id: str
     pair: int
@@ -113,10 +113,10 @@ class ObservationView:
 
 
 def disagreements(metric: NDArray[np.float64], rating: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how far apart each observation stands among all by the metric and by people.
+    """Return the rank disagreement between metric and people for each observation.
 
-    Both are turned into ranks, as a share of the observations; every observation enters with both signs, as it does in
-    the correlations, so that it does not matter which system of a pair comes first. Equal values share their mean rank.
+    Both are converted to ranks, as a share of the observations. Every observation enters with both signs, as in the
+    correlations, so the order of the systems in a pair does not matter. Ties share their mean rank.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def disagreements(metric: NDArray[np.float64], rating: NDArray[np.float64]) -> N
     >>> disagreements(np.array([2.0, 1.0]), np.array([2.0, -1.0])).tolist()
     [0.0, 0.25]
     """
-    # Ranks are halves of whole numbers, so that their distance is exact and equal ones stay equal.
+    # Ranks are multiples of one half, so distances are exact and ties stay ties.
     result: NDArray[np.float64] = np.abs(_ranks(metric) - _ranks(rating)) / max(2 * len(metric), 1)
     return result
 
@@ -147,15 +147,15 @@ def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def can_be_shown(metric: Metric | None, measure: Measure) -> bool:
-    """Return whether single segments show why they got their scores.
+    """Return whether a single segment can be explained.
 
-    Scores from elsewhere do not, nor those of a metric that learns: they depend on what other segments hold.
+    External scores cannot, nor those of a metric that learns: they depend on other segments.
     """
     return metric is not None and measure.condition is not None and is_explainable(metric) and not metric.learns
 
 
 def default_measure(report: PairsReport) -> Measure | None:
-    """Return the measure to browse by: the best-agreeing one that can be explained, under all references if any is.
+    """Return the measure to browse by: the best explainable one, under all references if possible.
 
     None if there is no measure.
     """
@@ -170,7 +170,7 @@ def default_measure(report: PairsReport) -> Measure | None:
 
 
 def most_disagreeing(report: PairsReport, measure: Measure, count: int) -> Selection:
-    """Return the observations where a measure and people disagree most, of equal ones the first.
+    """Return the observations where a measure and people disagree most; ties in order.
 
     Raises
     ------
@@ -214,7 +214,7 @@ def most_disagreeing(report: PairsReport, measure: Measure, count: int) -> Selec
 
 
 def observation_view(report: PairsReport, measure: Measure, observation: Observation) -> ObservationView:
-    """Return what the page shows of one observation."""
+    """Return the view of one observation."""
     evidence = report.evidence[observation.evidence]
     pair = report.pairs[evidence.pair]
     at = observation.place
@@ -225,7 +225,7 @@ def observation_view(report: PairsReport, measure: Measure, observation: Observa
         (pair.a, evidence.outputs_a[at], evidence.rating_a[at], evidence.scores_a, evidence.references_a),
         (pair.b, evidence.outputs_b[at], evidence.rating_b[at], evidence.scores_b, evidence.references_b),
     ):
-        condition = measure.condition or list(references)[-1]  # scores from elsewhere saw none of ours
+        condition = measure.condition or list(references)[-1]  # external scores saw none of our references
         segment = references[condition].take([at])
         segments.append(segment[0])
         explained = metric if can_be_shown(metric, measure) else None
@@ -279,7 +279,7 @@ def _side(
 
 
 def _marked(explanation: AnyExplanation) -> tuple[list[RunView], list[int], list[ReferenceView]]:
-    """Return the output with what matched, the places of references that decide its score, and how these look."""
+    """Return the output with matches, the indices of the decisive references, and their views."""
     if isinstance(explanation, SimilarityExplanation):
         decisive = explanation.decisive()
         views = [similarity_reference(explanation, place) for place in decisive]
@@ -296,7 +296,7 @@ def _weight(explanation: AnyExplanation, place: int) -> float | None:
 
 
 def _plain(segment: Segment, place: int, weight: float | None) -> ReferenceView:
-    """Return a reference as it was written; only those that decide the score are worth their marks."""
+    """Return a reference without marks; only decisive ones are marked."""
     reference = segment.references[place]
     return ReferenceView(
         number=place + 1,
@@ -309,7 +309,7 @@ def _plain(segment: Segment, place: int, weight: float | None) -> ReferenceView:
 
 
 def _verdict(kind: str, a: str, b: str) -> str:
-    """Say who prefers whom.
+    """Describe the preferences of metric and people.
 
     Examples
     --------
@@ -332,7 +332,7 @@ def _verdict(kind: str, a: str, b: str) -> str:
 
 
 def _searchable(segments: Sequence[Segment], outputs: Sequence[str], sides: Sequence[SideView]) -> str:
-    """Return what a reader may look for and the page does not hold as it was written, but cut into tokens."""
+    """Return the searchable text that the page only contains split into tokens."""
     first = segments[0]
     texts = [first.id, *(first.context or ()), first.message or "", *outputs]
     for segment, side in zip(segments, sides, strict=True):
@@ -341,7 +341,7 @@ def _searchable(segments: Sequence[Segment], outputs: Sequence[str], sides: Sequ
 
 
 def kinds(observations: Sequence[Observation]) -> list[tuple[str, str, int]]:
-    """Return ways in which metric and people agree or not: the kinds of each, what it is called, how many there are."""
+    """Return the kinds of agreement and disagreement, with their names and counts."""
     named = (
         ("AB BA", "metric and people prefer different systems"),
         ("AB", "metric prefers A, people prefer B"),
@@ -358,7 +358,7 @@ def kinds(observations: Sequence[Observation]) -> list[tuple[str, str, int]]:
 
 
 def pair_counts(evidence: Sequence[Evidence], observations: Sequence[Observation]) -> dict[int, int]:
-    """Return how many observations each pair has, by its place in the report, for those that have any."""
+    """Return the number of observations per pair, by its index in the report, for pairs that have any."""
     counts: dict[int, int] = {}
     for observation in observations:
         place = evidence[observation.evidence].pair

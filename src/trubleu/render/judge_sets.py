@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from trubleu.judge.ratings.sets import SetsReport
 
 _REFERENCES: Final = re.compile(r"(?<=\|)nrefs:(\w+)")
-"""The one part of a signature that differs from set to set."""
+"""The part of a signature that differs between sets."""
 
 
 def render_sets(report: SetsReport, format: str = "text", digits: int = 3) -> str:  # noqa: A002
-    """Return a report in one of the formats of `trubleu.render.tables.render_tables`.
+    """Render a report in one of the formats of `trubleu.render.tables.render_tables`.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def render_sets(report: SetsReport, format: str = "text", digits: int = 3) -> st
 
 
 def regret_table(report: SetsReport) -> Table:
-    """Return how far each metric is from the best."""
+    """Return the distance of each metric from the best."""
     return Table(
         "Distance from the best metric",
         [
@@ -60,7 +60,7 @@ def regret_table(report: SetsReport) -> Table:
 
 
 def value_table(report: SetsReport) -> Table:
-    """Return a row for each set and level, and a column for each metric."""
+    """Return a table with a row per set and level, and a column per metric."""
     metrics = [row.metric for row in report.regrets]
     cells = {(row.set, row.level, row.metric): Estimate(row.value, mark="*" * row.not_worse) for row in report.values}
     return Table(
@@ -80,7 +80,7 @@ def value_table(report: SetsReport) -> Table:
 
 
 def sets_notes(report: SetsReport) -> Iterator[str]:
-    """Yield what was judged and how, one sentence each."""
+    """Yield notes on the data and methods."""
     yield from report.notes
     yield from (described(each) for each in report.reports.values())
     signatures: dict[tuple[str, str], dict[str, None]] = {}
@@ -93,7 +93,7 @@ def sets_notes(report: SetsReport) -> Iterator[str]:
 
 
 def render_sets_page(report: SetsReport, digits: int = 3) -> str:
-    """Return a report as one self-contained HTML page.
+    """Render a report as one self-contained HTML page.
 
     Raises
     ------

@@ -64,7 +64,7 @@ _TESTS: Final = {
 
 
 def render_wmt(report: WmtReport, format: str = "text", digits: int = 3) -> str:  # noqa: A002
-    """Return a report in one of the formats of `trubleu.render.tables.render_tables`.
+    """Render a report in one of the formats of `trubleu.render.tables.render_tables`.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def render_wmt(report: WmtReport, format: str = "text", digits: int = 3) -> str:
 
 
 def render_wmt_page(report: WmtReport, digits: int = 3) -> str:
-    """Return a report as one self-contained HTML page.
+    """Render a report as one self-contained HTML page.
 
     Raises
     ------
@@ -122,7 +122,7 @@ def _metrics(report: WmtReport) -> list[str]:
 
 
 def _charts(report: WmtReport) -> Iterator[Chart]:
-    """Yield a chart for each level: metrics side by side in every language pair, with intervals."""
+    """Yield a chart per level: metrics side by side in every language pair, with intervals."""
     for level in LEVELS:
         rows = [row for row in report.agreements if row.level == level and row.statistic == _headline(report, level)]
         pairs = _pairs(rows)
@@ -144,7 +144,7 @@ def _headline(report: WmtReport, level: Level) -> str:
 
 
 def wmt_verdict(report: WmtReport) -> Iterator[str]:
-    """Say for each level which metric agrees best, on average where there are several language pairs."""
+    """State for each level which metric agrees best, on average over several language pairs."""
     for level in LEVELS:
         main = _headline(report, level)
         rows = [row for row in report.agreements if row.level == level and row.statistic == main]
@@ -178,7 +178,7 @@ def wmt_verdict(report: WmtReport) -> Iterator[str]:
 
 
 def wmt_tables(report: WmtReport) -> list[Table]:
-    """Return tables for people: two a level, and differences between metrics if there are any."""
+    """Return tables for people: two per level, and differences between metrics if there are any."""
     tables: list[Table] = []
     for level in LEVELS:
         rows = [row for row in report.agreements if row.level == level]
@@ -191,7 +191,7 @@ def wmt_tables(report: WmtReport) -> list[Table]:
 
 
 def wmt_notes(report: WmtReport) -> Iterator[str]:
-    """Yield how the numbers were made and what was left out, one sentence each."""
+    """Yield notes on how the numbers were computed and what was left out."""
     setting = report.setting
     drawn: dict[Level, dict[str, None]] = {}
     for row in report.agreements:

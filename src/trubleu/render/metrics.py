@@ -36,7 +36,7 @@ _TAKES: Final = {
     "stemmer": "porter, another Snowball stemmer (english, german, …) or none",
     "synonyms": "none, wordnet, or the folder of a WordNet",
 }
-"""What options take that are not true or false."""
+"""Values of options that are not boolean."""
 
 _TAKES_HERE: Final = {
     ("bleu2vec", "smoothing"): "lin-och, exp, floor, add-k or none",
@@ -46,11 +46,11 @@ _TAKES_HERE: Final = {
     ("chrf", "beta"): "an integer, at least 1",
     ("chrf++", "beta"): "an integer, at least 1",
 }
-"""By the metric, without -f."""
+"""Exceptions by metric, without -f."""
 
 
 def metric_table() -> Table:
-    """Return all metrics: what each is for and what it needs."""
+    """Return all metrics with their purpose and requirements."""
     return Table(
         "",
         [
@@ -80,7 +80,7 @@ def metric_table() -> Table:
 
 def option_table(name: str) -> Table:
     """Return the options of one metric."""
-    # An order may stand behind the name, but changes no option.
+    # The name may include an order, which does not change the options.
     [found] = describe(name if name in names() else re.sub(r"-\d+$", "", name))
     return Table(
         "",

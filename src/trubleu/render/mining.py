@@ -1,4 +1,4 @@
-"""What an index holds, what was mined, and how triples were counted, as tables."""
+"""Tables of an index, of mined candidates, and of counted triples."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def index_tables(index: Index, notes: list[str] | None = None) -> list[Table]:
-    """Return tables of what an index holds, how it was made and from what."""
+    """Return tables of an index's contents, options and sources."""
     manifest = index.manifest
     columns = [
         Column("name", "index"),
@@ -49,7 +49,7 @@ def index_tables(index: Index, notes: list[str] | None = None) -> list[Table]:
 
 
 def summary_table(found: Candidates, path: str) -> Table:
-    """Return how many candidates of each origin were written."""
+    """Return the number of candidates written, by origin."""
     origins = [each.origin for one in found for each in one.candidates]
     rows = [(origin, origins.count(origin)) for origin in ("seed", "mined", "parrot", "random") if origin in origins]
     notes = [f"{path}: candidates for {counted(len(found), 'seed')}", f"signature: {found.signature}"]
@@ -65,7 +65,7 @@ def candidate_tables(
     for_people: bool,
     digits: int,
 ) -> list[Table]:
-    """Return what a search found.
+    """Return the results of a search.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def candidate_tables(
         ]
         for each in found
     ]
-    if by_message:  # a score is that of the message, which need not be said twice
+    if by_message:  # the score is that of the message, so it is not repeated
         kept = [0, 1, *range(4, 7)] if for_people else [0, 1, 2, *range(4, 7)]
         columns, rows = [columns[each] for each in kept], [[row[each] for each in kept] for row in rows]
         notes = [
@@ -134,7 +134,7 @@ def _listed_words(words: Sequence[tuple[str, float]], digits: int) -> str:
 
 
 def triples_table(counts: Mapping[str, int]) -> Table:
-    """Return how many triples were read, kept and left out, and why."""
+    """Return how many triples were read, kept and skipped, and why."""
     titles = {"few": "too few raters", "low": "rated too low", "short": "too short"}
     columns = [Column(name, titles.get(name, name), "count") for name in counts]
     return Table("", columns, [tuple(counts.values())], name="triples")

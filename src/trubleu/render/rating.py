@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from trubleu.scoring.next_ratings import RatingPlan
 
 
-SHOWN_TEXTS = 20  # references of a plan where people read
-_TEXT = 60  # characters of a disputed text where people read
+SHOWN_TEXTS = 20  # references of a plan shown to people
+_TEXT = 60  # characters of a disputed text shown to people
 
 
 def status_tables(found: Summary) -> list[Table]:
-    """Return how a study goes, for people."""
+    """Return the status of a study, for people."""
     share = f" ({100 * found.counted / found.wanted:.1f} %)" if found.wanted else ""
     left = f", {found.hours_left:,.1f} hours left at this pace" if found.hours_left else ""
     alpha = found.alpha
@@ -191,7 +191,7 @@ def _short(text: str) -> str:
 
 
 def status_records(found: Summary) -> list[Table]:
-    """Return how a study goes, for programs."""
+    """Return the status of a study, for programs."""
     progress = (
         "paused", "items", "complete", "wanted", "counted", "uncounted", "unable", "waiting", "last_hour", "hours_left",
     )  # fmt: skip
@@ -276,7 +276,7 @@ def _model_record(model: ModelSummary) -> tuple[Any, ...]:
 
 
 def rating_plan_tables(made: RatingPlan, format: str) -> tuple[list[Table], tuple[str, ...]]:  # noqa: A002
-    """Return which references to rate next, and for people what that does to the interval."""
+    """Return which references to rate next, and for people the effect on the interval."""
     if format in FOR_PROGRAMS:
         widths = [(name, getattr(made, name)) for name in ("width", "wanted", "planned", "least", "ratings")]
         head = Table("", [Column(name) for name, _ in widths], [[value for _, value in widths]], name="plan")
@@ -302,7 +302,7 @@ def rating_plan_tables(made: RatingPlan, format: str) -> tuple[list[Table], tupl
 
 
 def plan_table(made: Plan, *, for_people: bool) -> Table:
-    """Return what a study takes; for programs, a column for each field."""
+    """Return the estimated effort of a study; for programs, a column per field."""
     if not for_people:
         return record_table("plan", Plan, [made])
     rows: list[tuple[str, str]] = [

@@ -20,7 +20,7 @@ _TITLES: Final = {
 
 
 def render_reference_check(check: ReferenceCheck, format: str = "text", digits: int = 2) -> str:  # noqa: A002
-    """Return a check in one of the formats of `trubleu.render.render_tables`.
+    """Render a check in one of the formats of `trubleu.render.render_tables`.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def _weights(check: ReferenceCheck, *, bars: bool) -> Table:
     rows: list[tuple[Any, ...]] = [(each.low, each.high, each.references) for each in check.weights]
     if bars:
         most = max(max(each.references for each in check.weights), 1)
-        # Whatever is there is seen: the shortest bar is one wide.
+        # Rounded up, so any non-zero count is visible.
         widths = [-(-each.references * _BAR // most) for each in check.weights]
         columns.append(Column("bar", " "))
         rows = [(*row, "█" * width) for row, width in zip(rows, widths, strict=True)]
@@ -81,7 +81,7 @@ def _examples(check: ReferenceCheck) -> Table:
 def _listed_findings(check: ReferenceCheck) -> Table:
     columns = [Column("finding"), Column("references", kind="count"), Column("segments", kind="count")]
     rows = [(_TITLES[each.name], each.references, each.segments) for each in check.findings]
-    # Below the table: ids may be long, and a column of them would be as wide as the longest list.
+    # Below the table: ids may be long, and a column would be as wide as the longest list.
     notes = []
     for each in check.findings:
         more = f" and {each.segments - len(each.ids):,} more" if each.segments > len(each.ids) else ""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def render_scores(report: ScoreReport, format: str = "text", digits: int = 2) -> str:  # noqa: A002
-    """Return a report in one of the formats of `render_tables`.
+    """Render a report in one of the formats of `render_tables`.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def render_scores(report: ScoreReport, format: str = "text", digits: int = 2) ->
 
 
 def record_tables(report: ScoreReport, *, flat: bool = False) -> list[Table]:
-    """Return rows: ``scores``; ``tests``, ``segments``, ``left_out``, ``notes`` if there are any; flat: no parts."""
+    """Return ``scores``, and ``tests``, ``segments``, ``left_out`` and ``notes`` if any; ``flat`` omits parts."""
     rare = () if report.of_raters else ("ratings_share",)
     tables = [record_table("scores", ScoreRow, report.scores, without=(*rare, *(("parts",) if flat else ())))]
     if report.tests:
@@ -67,7 +67,7 @@ def score_tables(report: ScoreReport) -> list[Table]:
 
 
 def score_notes(report: ScoreReport, *, parts: bool = False) -> Iterator[str]:
-    """Yield how to read the scores, what they are made of if wanted, and how they were made, one sentence each."""
+    """Yield notes on how to read the scores, optionally their components, and how they were computed."""
     for said in dict.fromkeys(report.readings.values()):
         yield f"{', '.join(name for name in report.metrics if report.readings.get(name) == said)}: {said}"
     if report.resamples is not None and report.confidence is not None:
@@ -109,11 +109,11 @@ SHORT: Final = {
     "precision": "P",
     "recall": "R",
 }
-"""Parts of scores as sacreBLEU's users know them."""
+"""Names of score components, as in sacreBLEU."""
 
 
 def parts_text(parts: Mapping[str, Any]) -> str:
-    """Return what a score is made of on one line.
+    """Format the components of a score on one line.
 
     Examples
     --------

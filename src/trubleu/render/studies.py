@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _ERROR: Final = "± is one standard error of drawing from this one world; worlds (--seed) differ by more."
 _SMALL_POOL: Final = 2_000
-_SQUARED_DEVIATE: Final = 3.8415  # of the normal distribution for 95 %, both sides
+_SQUARED_DEVIATE: Final = 3.8415  # squared 97.5 % quantile of the normal distribution
 
 _HOW: Final = [
     Column("metric"),
@@ -27,7 +27,7 @@ _HOW: Final = [
 
 
 def render_power(study: PowerStudy, format: str = "text", digits: int = 1) -> str:  # noqa: A002
-    """Return a study of power in one of the formats of `trubleu.render.render_tables`.
+    """Render a power study in one of the formats of `trubleu.render.render_tables`.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def _left_out(rows: Sequence[PowerRow]) -> list[str]:
 
 
 def render_coverage(study: CoverageStudy, format: str = "text", digits: int = 2) -> str:  # noqa: A002
-    """Return a study of coverage in one of the formats of `trubleu.render.render_tables`.
+    """Render a coverage study in one of the formats of `trubleu.render.render_tables`.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def render_coverage(study: CoverageStudy, format: str = "text", digits: int = 2)
 
 
 def render_order(study: OrderStudy, format: str = "text", digits: int = 2) -> str:  # noqa: A002
-    """Return a study of orders in one of the formats of `trubleu.render.render_tables`.
+    """Render a study of system orders in one of the formats of `trubleu.render.render_tables`.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def render_order(study: OrderStudy, format: str = "text", digits: int = 2) -> st
 
 
 def render_models(study: ModelStudy, format: str = "text", digits: int = 2) -> str:  # noqa: A002
-    """Return a study of models in one of the formats of `trubleu.render.render_tables`.
+    """Render a study of models in one of the formats of `trubleu.render.render_tables`.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def _shares(row: PowerRow) -> tuple[float, ...]:
 
 
 def _extremes(trials: int, shares: Iterable[float]) -> list[str]:
-    """Say how far shares of 0 and 100 % may be off, which have no standard error; by Wilson's interval."""
+    """Give Wilson bounds for shares of 0 and 100 %, which have no standard error."""
     if all(0 < share < 1 for share in shares):
         return []
     most = 100 * _SQUARED_DEVIATE / (trials + _SQUARED_DEVIATE)

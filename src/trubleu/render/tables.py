@@ -1,7 +1,6 @@
-"""A table as a value, and one call that renders it in any format.
+"""Tables as values, and one function that renders them in any format.
 
-A command says what its table holds; how that looks as text, Markdown, LaTeX, CSV or JSON is decided here and nowhere
-else::
+A command defines the content of its table; its look as text, Markdown, LaTeX, CSV or JSON is defined here::
 
     table = Table(
         "",
@@ -12,9 +11,9 @@ else::
     )
     print(render_tables([table], "markdown", digits=1), end="")
 
-Two kinds of readers are served. People (`text`, `markdown`, `latex`) get headings, rounded numbers, intervals beside
-their number, stars and notes. Programs (`csv`, `json`) get the columns' names and the numbers in full, one value a
-field, and no notes: whatever a program needs has to be a column.
+There are two kinds of formats. Those for people (`text`, `markdown`, `latex`) have headings, rounded numbers, intervals
+beside their number, stars and notes. Those for programs (`csv`, `json`) have the columns' names and full-precision
+numbers, one value per field, and no notes: anything a program needs has to be a column.
 """
 
 from __future__ import annotations
@@ -38,16 +37,16 @@ if TYPE_CHECKING:
 Format: TypeAlias = Literal["text", "json", "csv", "markdown", "latex"]
 
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
-"""Every format that commands print; `render_tables` knows ``html`` as well."""
+"""The formats of commands; `render_tables` also supports ``html``."""
 
 FOR_PROGRAMS: Final[frozenset[Format]] = frozenset({"csv", "json"})
-"""The formats that hold flat rows with numbers in full; the others are for people."""
+"""Formats with flat rows and full-precision numbers; the others are for people."""
 
 Kind: TypeAlias = Literal["text", "number", "signed", "p", "count"]
-"""What a column holds: texts (to the left), numbers, numbers with their sign, p-values, whole numbers."""
+"""The kind of a column: texts (left-aligned), numbers, signed numbers, p-values, integers."""
 
 MISSING: Final = "–"
-"""What stands for nothing where people read."""
+"""Shown to people for a missing value."""
 
 _P_DIGITS: Final = 4
 _STARS: Final = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
@@ -55,21 +54,21 @@ _CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
 ROOM: Final[ContextVar[int | None]] = ContextVar("ROOM", default=None)
-"""Columns of the terminal that tables of text must fit into: wider ones are split, and long texts cut; None for any."""
+"""Terminal width for text tables: wider ones are split, and long texts truncated; None for no limit."""
 
 
 class Bounds(NamedTuple):
-    """An interval in a cell of its own: ``[1.20, 3.40]``; two fields for programs, ``NAME_low`` and ``NAME_high``."""
+    """An interval in its own cell: ``[1.20, 3.40]``; two fields for programs, ``NAME_low`` and ``NAME_high``."""
 
     low: float
     high: float
 
 
 class Estimate(NamedTuple):
-    """A number with its interval, if it has one, and a mark behind it: ``36.28 [35.10, 37.56]**``.
+    """A number with an optional interval and a mark: ``36.28 [35.10, 37.56]**``.
 
     Programs get the fields ``NAME``, ``NAME_low`` and ``NAME_high``, the last two only if some row of the column has an
-    interval; a mark says again what another column says, and is left out.
+    interval. The mark is left out, as it repeats another column.
     """
 
     value: float | None
@@ -79,7 +78,7 @@ class Estimate(NamedTuple):
 
 
 Cell: TypeAlias = str | int | float | Estimate | Bounds | None
-"""What may stand in a row. None is nothing; so is a number that is not finite."""
+"""The value of a cell. None and non-finite numbers are missing values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +111,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """What a command has to say, whatever the format.
+    """A table, independent of the format.
 
     Parameters
     ----------
@@ -162,7 +161,7 @@ class Table:
 
 
 def record_table(name: str, kind: type[Any], rows: Sequence[Any], *, without: Sequence[str] = ()) -> Table:
-    """Return flat rows for programs: a column for each field of a dataclass but ``schema``, which JSON adds itself.
+    """Return flat rows for programs: a column per dataclass field except ``schema``, which JSON adds itself.
 
     Parameters
     ----------
@@ -196,7 +195,7 @@ def report_tables(report: RowsReport) -> list[Table]:
 
 
 class Shown(NamedTuple):
-    """A cell as people read it, not yet escaped: the number or text, the interval's ends, the mark."""
+    """A cell as shown to people, before escaping: the number or text, the interval's ends, the mark."""
 
     text: str
     interval: tuple[str, str] | None = None
@@ -210,7 +209,7 @@ def render_tables(
     *,
     notes: Sequence[str] = (),
 ) -> str:
-    r"""Return tables in one of the formats, with a line end at the end.
+    r"""Render tables in one of the formats, ending with a newline.
 
     Parameters
     ----------
@@ -258,7 +257,7 @@ def render_tables(
 
 
 def shown(cell: Cell, column: Column, digits: int) -> Shown:
-    """Return a cell as people read it.
+    """Format a cell for people.
 
     Examples
     --------
@@ -289,7 +288,7 @@ def _plain(value: str | int | float | None, column: Column, digits: int) -> str:
         return f"{value:,}"
     decimals = column.digits if column.digits is not None else _P_DIGITS if column.kind == "p" else digits
     sign = "+" if column.kind == "signed" else "-"
-    return f"{value:{sign}z.{decimals}f}"  # z: what is rounded to 0 is not written as -0.00
+    return f"{value:{sign}z.{decimals}f}"  # z: a value rounded to 0 is not written as -0.00
 
 
 def stars(p: float) -> str:
@@ -304,7 +303,7 @@ def stars(p: float) -> str:
 
 
 def one_line(text: str) -> str:
-    r"""Return a text without line ends, tabs and other control characters: a table has one line a row.
+    r"""Replace newlines, tabs and other control characters: a table has one line per row.
 
     Examples
     --------
@@ -315,7 +314,7 @@ def one_line(text: str) -> str:
 
 
 def width(text: str) -> int:
-    """Return how many columns of a terminal a text takes: two for a wide character, none for a combining one.
+    """Return the width of a text in terminal columns: two for a wide character, none for a combining one.
 
     Examples
     --------
@@ -331,7 +330,7 @@ def width(text: str) -> int:
 
 
 def with_verdict(sentences: Sequence[str], format: str) -> str:  # noqa: A002
-    """Return sentences as they stand above the tables of a format.
+    """Format the verdict above the tables of a format.
 
     Examples
     --------
@@ -346,5 +345,5 @@ def with_verdict(sentences: Sequence[str], format: str) -> str:  # noqa: A002
 
 
 def joined(blocks: Iterable[str]) -> str:
-    """Join what stands under each other with an empty line between; empty blocks are left out."""
+    """Join non-empty blocks with an empty line between them."""
     return "\n\n".join(block for block in blocks if block) + "\n"

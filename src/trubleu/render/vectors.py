@@ -1,4 +1,4 @@
-"""What a source of vectors holds, as tables."""
+"""Tables of the contents of vector sources."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def source_tables(source: VectorSource) -> list[Table]:
-    """Return what a source holds: how many n-grams of each order, and how a store was made."""
+    """Return the contents of a source: n-grams of each order, and how a store was made."""
     columns = [Column("name"), Column("dimensions", kind="count")]
     row: list[Any] = [source.name, source.dimensions]
     if isinstance(source, ListedSource):
@@ -44,7 +44,7 @@ def source_tables(source: VectorSource) -> list[Table]:
 
 
 def neighbours_table(found: Sequence[Neighbour], phrase: str, source: str) -> Table:
-    """Return the n-grams that are most similar to one."""
+    """Return the nearest neighbours of an n-gram."""
     columns = [Column("rank", kind="count"), Column("ngram", "n-gram"), Column("similarity", kind="number")]
     rows: list[tuple[Any, ...]] = [(rank, one_line(each.ngram), each.similarity) for rank, each in enumerate(found, 1)]
     if any(each.count is not None for each in found):
@@ -54,7 +54,7 @@ def neighbours_table(found: Sequence[Neighbour], phrase: str, source: str) -> Ta
 
 
 def similarities_table(found: Sequence[tuple[str, str, float]], source: str) -> Table:
-    """Return how similar pairs of n-grams are."""
+    """Return the similarities of pairs of n-grams."""
     columns = [Column("one"), Column("other"), Column("similarity", kind="number")]
     rows = [(one_line(one), one_line(other), cosine) for one, other, cosine in found]
     return Table("", columns, rows, [f"vectors: {source}"], name="similarities")
@@ -62,7 +62,7 @@ def similarities_table(found: Sequence[tuple[str, str, float]], source: str) -> 
 
 def training_table(made: Training, mode: str, epochs: int) -> Table:
     """Return how many n-grams were trained, and the loss of each model."""
-    # One loss for each model, that of its last epoch; a joint model has all orders.
+    # One loss per model, that of its last epoch; a joint model has all orders.
     losses = list(made.losses[epochs - 1 :: epochs]) * (1 if mode == "separate" else len(made.entries))
     columns = [Column("order", "words", "count"), Column("entries", "n-grams", "count"), Column("loss", kind="number")]
     rows = [(order, entries, loss) for (order, entries), loss in zip(made.entries.items(), losses, strict=True)]

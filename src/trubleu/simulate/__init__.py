@@ -1,4 +1,4 @@
-"""Made-up data that follows from a seed, for rehearsals and for measuring at any size."""
+"""Synthetic data from a seed, for rehearsals and benchmarks of any size."""
 
 from trubleu.simulate.triples import Language, TripleSimulation, simulated_triples
 from trubleu.simulate.world import Responder, World, WrittenWorld, read_world, responder, write_world

@@ -1,4 +1,4 @@
-"""The words and sentences of the made world with all their variants, and what is needed to read them back.
+"""The words and sentences of the simulated world with all their variants, and the tables for parsing them.
 
 They are in ``words.toml`` and ``sentences.toml``.
 """
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 Kind: TypeAlias = Literal["thing", "doing", "place", "good", "bad", "praise", "blame", "name", "time"]
 
 FORMS: Final = 3
-"""Of a doing: *sing*, *sang*, *singing*."""
+"""Forms of a verb: *sing*, *sang*, *singing*."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Concept:
-    """A meaning that has words.
+    """A meaning and its words.
 
     Attributes
     ----------
@@ -43,13 +43,13 @@ class Concept:
 
     @property
     def name(self) -> str:
-        """The first form of the first way to say it."""
+        """The first form of its first expression."""
         return self.ways[0][0]
 
 
 @cache
 def topics() -> dict[str, dict[Kind, tuple[Concept, ...]]]:
-    """Return the meanings of every topic by their kind.
+    """Return the concepts of every topic by kind.
 
     Examples
     --------
@@ -61,12 +61,12 @@ def topics() -> dict[str, dict[Kind, tuple[Concept, ...]]]:
 
 @cache
 def general() -> dict[Kind, tuple[Concept, ...]]:
-    """Return the meanings that belong to no topic by their kind: names, times, and words of praise and blame."""
+    """Return the concepts without a topic by kind: names, times, and words of praise and blame."""
     return _concepts(None, _read("words.toml")["general"])
 
 
 def concepts() -> Iterator[Concept]:
-    """Yield all meanings there are."""
+    """Yield all concepts."""
     for kinds in (*topics().values(), general()):
         for each in kinds.values():
             yield from each
@@ -87,7 +87,7 @@ def _read(name: str) -> dict[str, Any]:
 
 
 class Phrases:
-    """The sentences of `sentences.toml`, which says what each of these is."""
+    """The sentences of `sentences.toml`, where each field is described."""
 
     def __init__(self, read: dict[str, Any]) -> None:
         self.messages: Final[dict[str, list[str]]] = read["messages"]
@@ -116,16 +116,16 @@ _LABELS: Final = {
     "thing": "T", "place": "P", "name": "N", "time": "W", "good": "A", "bad": "A", "praise": "A", "blame": "A",
 }  # fmt: skip
 DOING: Final = "VDG"
-"""The letters of doings, by the form they take."""
+"""Slot letters of verbs, by form."""
 
 _TOKEN: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _CONTRACTED: Final = {short: full.split() for full, short in reversed(PHRASES.contractions.items())}
-_STEEPNESS: Final = 0.3  # of the frequencies of sentences, in the order in which they are written
+_STEEPNESS: Final = 0.3  # of the frequencies of sentences, in file order
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A place in a sentence: its letter, the kind of meaning it takes and which form of it."""
+    """A slot in a sentence: its letter, the kind of concept it takes and which form of it."""
 
     letter: str
     kind: Kind
@@ -163,20 +163,20 @@ class Sentence:
 
     @property
     def refers(self) -> bool:
-        """Whether a word of it may stand for what was spoken of before."""
+        """Whether one of its words may refer to something mentioned before."""
         return not PHRASES.referring.isdisjoint(self.labels)
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Sentences to draw from, with the running sum of their weights up to 1."""
+    """Sentences to draw from, with their cumulative weights."""
 
     sentences: tuple[Sentence, ...]
     up_to: tuple[float, ...]
 
 
 def tokens(text: str) -> list[str]:
-    """Return the words of a text in small letters, contractions taken apart.
+    """Return the words of a text in lower case, with contractions split.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def tokens(text: str) -> list[str]:
 
 
 def up_to(weights: Iterable[float]) -> tuple[float, ...]:
-    """Return the running sums of weights as shares of them all."""
+    """Return the cumulative sums of weights, normalised to 1."""
     sums, total = [], 0.0
     for weight in weights:
         total += weight
@@ -200,45 +200,45 @@ def up_to(weights: Iterable[float]) -> tuple[float, ...]:
 
 @cache
 def messages() -> dict[str, Choice]:
-    """Return the sentences of every act of messages."""
+    """Return the sentences of every message act."""
     return {act: _choice(act, lines) for act, lines in PHRASES.messages.items()}
 
 
 @cache
 def responses() -> dict[str, dict[Kind | None, Choice]]:
-    """Return the sentences of every act of responses by what they are about: a thing, a doing, or any topic (None).
+    """Return the sentences of every response act by what they are about: a thing, a verb, or any topic (None).
 
-    Where an act has no sentences of a sort, it has all there are.
+    An act without sentences of a kind uses all of its sentences.
     """
     return {act: _by_focus(act, lines) for act, lines in PHRASES.responses.items()}
 
 
 @cache
 def details() -> dict[Kind | None, Choice]:
-    """Return the sentences that just tell something, by what they are about."""
+    """Return the sentences that add a detail, by what they are about."""
     return _by_focus("", PHRASES.details)
 
 
 @cache
 def greetings() -> Choice:
-    """Return first turns of no topic."""
+    """Return opening turns without a topic."""
     return _choice("", PHRASES.greetings)
 
 
 @cache
 def openers() -> Choice:
-    """Return what may stand before a sentence."""
+    """Return phrases that may precede a sentence."""
     return _choice("", PHRASES.openers)
 
 
 @cache
 def tails() -> Choice:
-    """Return what may stand after a sentence."""
+    """Return phrases that may follow a sentence."""
     return _choice("", PHRASES.tails)
 
 
 def all_sentences() -> Iterator[Sentence]:
-    """Yield all variants of all sentences, without what means nothing."""
+    """Yield all variants of all sentences, without meaningless ones."""
     for choice in messages().values():
         yield from choice.sentences
     for by_focus in (*responses().values(), details()):
@@ -248,7 +248,7 @@ def all_sentences() -> Iterator[Sentence]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entry:
-    """Words that the reader knows: a meaning, an act, or nothing.
+    """Words that the parser knows: a concept, an act, or a filler.
 
     Attributes
     ----------
@@ -265,7 +265,7 @@ class Entry:
 
 @cache
 def entries() -> dict[tuple[str, ...], Entry]:
-    """Return everything the reader looks for by its words."""
+    """Return all entries of the parser by their words."""
     found: dict[tuple[str, ...], Entry] = {}
     for concept in concepts():
         for way in concept.ways:
@@ -287,7 +287,7 @@ def entries() -> dict[tuple[str, ...], Entry]:
 
 @cache
 def lengths() -> dict[str, tuple[int, ...]]:
-    """Return, for every first word of what the reader looks for, how many words that may be, the most first."""
+    """Return for every first word of an entry the possible lengths in words, longest first."""
     found: dict[str, set[int]] = {}
     for words in entries():
         found.setdefault(words[0], set()).add(len(words))
@@ -296,7 +296,7 @@ def lengths() -> dict[str, tuple[int, ...]]:
 
 @cache
 def neighbours() -> tuple[frozenset[tuple[str, str]], frozenset[str], frozenset[str]]:
-    """Return which labels follow each other within sentences, which begin a sentence, and which end one."""
+    """Return which labels may be adjacent within sentences, which begin a sentence, and which end one."""
     pairs: set[tuple[str, str]] = set()
     first, last = set(), set()
     for sentence in all_sentences():
@@ -329,14 +329,14 @@ def _choice(act: str, lines: Iterable[str]) -> Choice:
 
 
 def _written(line: str) -> Iterator[str]:
-    """Yield the variants of a line, in full and with words written together."""
+    """Yield the variants of a line, in full and contracted."""
     parts = [part[1:-1].split("|") if part.startswith("(") else [part] for part in re.split(r"(\([^)]*\))", line)]
     for chosen in product(*parts):
         whole = " ".join("".join(chosen).replace("[ ", "[").replace(" ]", "]").split())
         yield whole
         together = whole
         for full, short in PHRASES.contractions.items():
-            if full != "i have":  # which is often no auxiliary
+            if full != "i have":  # often not an auxiliary
                 together = re.sub(rf"\b{full}\b(?!\]? ?[.,!?\]])", short, together)
         yield together
 

@@ -1,4 +1,4 @@
-"""Simulated raters: how they differ, what they do wrong, and which score they give."""
+"""Simulated raters: their differences, their errors, and their scores."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Habits:
-    """What simulated raters are like.
+    """The behaviour of simulated raters.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Habits:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedRater:
-    """One made-up rater; what they answer follows from a seed, whatever the order of tasks.
+    """A simulated rater; answers are derived from a seed, independent of the order of tasks.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class SimulatedRater:
     leaves_after: int | None = None
 
     def score(self, text: str, quality: float) -> int:
-        """Return how many points they give to a text that is so good, the same whenever they are asked.
+        """Return the points for a text of this quality; the same on every call.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class SimulatedRater:
         return self.points(quality, Random(f"{self.name}/{text}"))  # noqa: S311 - no secret
 
     def points(self, quality: float, draw: Random) -> int:
-        """Return how many points they give to something that is so good, with luck from elsewhere."""
+        """Return the points for something of this quality, with the given random generator."""
         if self.lazy == "constant":
             draw = Random(f"{self.name}/{self.name}")  # noqa: S311
         if self.lazy is not None:
@@ -112,7 +112,7 @@ class SimulatedRater:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedModel:
-    """A model that rates, of known bias and noise; asked again about a text, it says the same.
+    """A model rater with known bias and noise; deterministic per text.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ class SimulatedModel:
                 raise UsageError(f"the {name} of a model must lie between -100 and 100, not {getattr(self, name):g}")
 
     def score(self, place: str, text: str, quality: float) -> float:
-        """Return the score of a text at some place that is so good: a fraction on the scale."""
+        """Return the score of a text of this quality, as a fraction on the scale."""
         draw = Random(f"model/{place}/{text}")  # noqa: S311 - no secret
         middle = (LOWEST_RATING + HIGHEST_RATING) / 2
         favour = self.length * math.log2(max(len(text), 1) / 30) if self.length else 0.0
@@ -155,7 +155,7 @@ class SimulatedModel:
 
 
 def read_models(written: Iterable[str]) -> dict[str, SimulatedModel]:
-    """Read models as the command line has them.
+    """Parse models from the command line.
 
     Raises
     ------
@@ -188,7 +188,7 @@ def read_models(written: Iterable[str]) -> dict[str, SimulatedModel]:
 
 
 def simulated_raters(count: int, habits: Habits, *, seed: int = 1) -> list[SimulatedRater]:
-    """Make up raters; the same seed gives the same ones.
+    """Create raters; the same seed gives the same ones.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Reading texts of the simulated world back: what they speak of, what they do, and how good a response is."""
+"""Parse texts of the simulated world: their topics, their acts, and how good a response is."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 _DENIALS: Final = frozenset({"not", "never"})  # "no" may begin an answer
-_NAME: Final = ("N",)  # which may be said to somebody anywhere
+_NAME: Final = ("N",)  # a name may be addressed anywhere
 
 
 class Found(NamedTuple):
-    """Whole sentences of a text.
+    """The complete sentences of a text.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Found(NamedTuple):
 
 
 def whole_sentences(labels: Sequence[tuple[str, ...]]) -> Found:
-    """Find the sentences that together make up as much of a text as can be.
+    """Find the sentences that together cover as much of a text as possible.
 
     Parameters
     ----------
@@ -53,8 +53,8 @@ def whole_sentences(labels: Sequence[tuple[str, ...]]) -> Found:
     >>> found.share, found.acts, found.denied
     (0.8, ('give opinion',), frozenset({'give opinion'}))
     """
-    # The best way to read the first so many labels: how many are covered (the more, the better), then by how few
-    # sentences; and the last sentence of it, if one ends there.
+    # The best parse of each prefix of labels: most labels covered, then fewest sentences; and its last sentence, if one
+    # ends there.
     best: list[tuple[int, int]] = [(0, 0)] * (len(labels) + 1)
     last: list[tuple[int, str] | None] = [None] * (len(labels) + 1)
     for begin in range(len(labels)):
@@ -85,14 +85,14 @@ def whole_sentences(labels: Sequence[tuple[str, ...]]) -> Found:
 
 @dataclass(slots=True)
 class _Node:
-    """Where the labels of sentences have led so far; ``act`` is that of the sentence which ends here, if one does."""
+    """A node of the trie of sentence labels; ``act`` is that of the sentence that ends here, if any."""
 
     after: dict[str, _Node] = field(default_factory=dict)
     act: str | None = None
 
 
 def _beginning(labels: Sequence[tuple[str, ...]], begin: int) -> Iterator[tuple[int, str]]:
-    """Yield where sentences that begin there end, and their acts."""
+    """Yield the ends of sentences that begin at a position, and their acts."""
     nodes = [_sentences()]
     for at in range(begin, len(labels)):
         nodes = [node.after[label] for node in nodes for label in labels[at] if label in node.after]
@@ -119,24 +119,24 @@ LOWEST: Final = 1.0
 HIGHEST: Final = 5.0
 
 _NOTHING_SAID, _OFF_TOPIC, _PARROT = 1.4, 1.2, 1.5
-_DULL_ANSWER, _DULL_REMARK = 1.8, 2.2  # to what wants an answer, and to what does not
-_GENERAL, _GENERAL_FIT = 1.9, 1.7  # of no topic: without a fitting act, and what that adds
+_DULL_ANSWER, _DULL_REMARK = 1.8, 2.2  # to a message that needs an answer, and to one that does not
+_GENERAL, _GENERAL_FIT = 1.9, 1.7  # without a topic: base quality without a fitting act, and the bonus for one
 _ON_TOPIC, _FIT = 2.4, 1.9  # the same with the topic
-_SAME, _RICH, _ENOUGH = 0.5, 0.2, 3  # what it adds to speak of the same thing, and of so many things of the topic
+_SAME, _RICH, _ENOUGH = 0.5, 0.2, 3  # bonus for the same thing, and for this many concepts of the topic
 _OFF_TOPIC_FIT = 0.5
 _UNFIT = 0.05
-_BROKEN = 0.9  # of what lies above the lowest is lost by a text in which no word follows another as it should
-_REPEATED_BEFORE = 0.4  # so large a share of pairs of words may come again
-_LITERAL_FROM, _LITERAL_TO = 0.65, 0.9  # shares of a response's pairs of words that are the message's
-_NEW = 0.5  # what a parrot gains at most by what is new
-_SHORTEST = 3  # a message of fewer items may stand in a response by chance
-_LONG, _MANY_MORE = 45, 200  # words that nothing is lost up to, and how many more lose everything that can be lost
-_EACH_MORE, _TOO_MUCH = 0.12, 0.6  # what is lost by each further answer that is glued to the first, and at most
+_BROKEN = 0.9  # share of the quality above the minimum lost by a text without any valid word order
+_REPEATED_BEFORE = 0.4  # tolerated share of repeated word pairs
+_LITERAL_FROM, _LITERAL_TO = 0.65, 0.9  # shares of a response's word pairs that are copied from the message
+_NEW = 0.5  # maximum bonus of a parrot for new content
+_SHORTEST = 3  # a shorter message may occur in a response by chance
+_LONG, _MANY_MORE = 45, 200  # words without penalty, and the excess with the full penalty
+_EACH_MORE, _TOO_MUCH = 0.12, 0.6  # penalty per additional answer, and its maximum
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a text says.
+    """The parsed meaning of a text.
 
     Attributes
     ----------
@@ -172,7 +172,7 @@ class Reading:
 
     @property
     def focus(self) -> frozenset[Concept]:
-        """The things it speaks of; without any, the doings; without those, whatever there is of a topic."""
+        """The things it mentions; without any, the verbs; without those, any concept of a topic."""
         for kinds in (("thing",), ("doing",), ("place", "good", "bad")):
             if found := frozenset(each for each in self.concepts if each.kind in kinds):
                 return found
@@ -181,7 +181,7 @@ class Reading:
 
 @lru_cache(maxsize=1 << 16)
 def read(text: str) -> Reading:
-    """Read a text.
+    """Parse a text.
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ def _read(words: tuple[str, ...]) -> Reading:
 
 
 def spans(words: tuple[str, ...]) -> list[tuple[int, int, Entry | None]]:
-    """Cut words into what the reader knows, the longest first, and single words that it does not know."""
+    """Split words into known entries, longest first, and unknown single words."""
     entries, lengths = grammar.entries(), grammar.lengths()
     found: list[tuple[int, int, Entry | None]] = []
     at = 0
@@ -243,7 +243,7 @@ def spans(words: tuple[str, ...]) -> list[tuple[int, int, Entry | None]]:
         for length in lengths.get(words[at], ()):
             entry = entries.get(words[at : at + length])
             if entry is not None:
-                end = min(at + length, len(words))  # a slice over the end is a shorter one
+                end = min(at + length, len(words))  # a slice beyond the end is shorter
                 break
         found.append((at, end, entry))
         at = end
@@ -251,7 +251,7 @@ def spans(words: tuple[str, ...]) -> list[tuple[int, int, Entry | None]]:
 
 
 def quality(message: str, response: str) -> float:
-    """Return how good a response is to a message, from 1 to 5 (see `trubleu.simulate.World.quality`)."""
+    """Return the quality of a response to a message, from 1 to 5 (see `trubleu.simulate.World.quality`)."""
     asked, answered = read(message), read(response)
     value = _quality(asked, answered)
     if (rest := _without(asked, answered)) is None:
@@ -260,7 +260,7 @@ def quality(message: str, response: str) -> float:
 
 
 def _quality(asked: Reading, answered: Reading) -> float:
-    """Return how good a response is, if it does not hold the whole message."""
+    """Return the quality of a response that does not contain the whole message."""
     if not answered.words:
         return LOWEST
     left = (1 - _BROKEN * max(answered.broken, _repeated(answered))) * (1 - _too_much(answered))
@@ -275,14 +275,14 @@ def fit(message: Reading, act: str) -> float:
 
 
 def _fit(asked: str, act: str) -> float:
-    if act in PHRASES.messages:  # such as to ask for an opinion, which goes on with what was told, but is no answer
+    if act in PHRASES.messages:  # such as asking for an opinion, which continues the topic but is not an answer
         return 0.1 if asked in PHRASES.asking or act == asked else 0.5
     return PHRASES.fit.get(asked, {}).get(act, _UNFIT)
 
 
 def _meant(asked: Reading, answered: Reading) -> float:
-    """Return how good it is what a response says, whatever its form."""
-    acts = sorted(answered.acts) or [""]  # sorted, so that floats are summed in one order in every process
+    """Return the quality of a response's meaning, whatever its form."""
+    acts = sorted(answered.acts) or [""]  # sorted, so floats are summed in the same order in every process
     fitting = sum(fit(asked, act) for act in acts) / len(acts)
     dull = _DULL_ANSWER if asked.acts & PHRASES.asking else _DULL_REMARK
     topical = [concept for concept in answered.concepts if concept.topic is not None]
@@ -298,7 +298,7 @@ def _meant(asked: Reading, answered: Reading) -> float:
     else:
         rich = min(_ENOUGH, len(set(topical))) / _ENOUGH
         on_topic = _ON_TOPIC + _FIT * fitting + _SAME * same + _RICH * rich
-        if not answered.acts:  # mere words of the topic are as good as something dull about it
+        if not answered.acts:  # mere words of the topic are worth as much as a dull remark about it
             on_topic = min(on_topic, dull + _SAME * same + answered.whole * (HIGHEST - dull))
     off_topic = _OFF_TOPIC + _OFF_TOPIC_FIT * fitting
     if asked.topic is None:
@@ -308,7 +308,7 @@ def _meant(asked: Reading, answered: Reading) -> float:
 
 
 def _same(asked: Reading, answered: Reading) -> float:
-    """Return how far a response of the topic speaks of the same thing, from 0 to 1."""
+    """Return how far an on-topic response is about the same thing, from 0 to 1."""
     focus = asked.focus
     if not focus.isdisjoint(answered.concepts):
         return 1.0
@@ -319,7 +319,7 @@ def _same(asked: Reading, answered: Reading) -> float:
 
 
 def _broken(labels: list[tuple[str, ...]]) -> float:
-    """Return the share of neighbours that do not belong beside each other."""
+    """Return the share of invalid adjacent labels."""
     pairs, first, last = grammar.neighbours()
     if len(labels) == 1:
         return 0.0 if any(label in first or label in last for label in labels[0]) else 1.0
@@ -340,13 +340,13 @@ def _repeated(answered: Reading) -> float:
 
 
 def _too_much(answered: Reading) -> float:
-    """Return the share that is lost by talking longer than anybody does, and by giving answer after answer."""
+    """Return the share lost by excessive length, and by repeated answers."""
     long = max(0, len(answered.words) - _LONG) / _MANY_MORE
     return min(_TOO_MUCH, max(long, _EACH_MORE * max(0, answered.answers - 1)))
 
 
 def _without(asked: Reading, answered: Reading) -> Reading | None:
-    """Return what is left of a response if the message is taken out of it; None if it does not stand there."""
+    """Return the response with the message removed; None if it does not contain the message."""
     size = len(asked.items)
     if size < _SHORTEST or asked.items[0] not in answered.items:
         return None
@@ -360,7 +360,7 @@ def _without(asked: Reading, answered: Reading) -> Reading | None:
     at = 0
     for begin, end, entry in spans(answered.words):
         if entry is not None and entry.concept is None and entry.act is None:
-            continue  # a filler, which is no item
+            continue  # a filler, not an item
         if at not in taken:
             left += answered.words[begin:end]
         at += 1 if entry is not None and entry.concept is not None else end - begin
@@ -368,7 +368,7 @@ def _without(asked: Reading, answered: Reading) -> Reading | None:
 
 
 def _cap(asked: Reading, answered: Reading) -> float:
-    """Return how good a response can be at best that gives back what the message says."""
+    """Return the maximum quality of a response that repeats the message."""
     if answered.words == asked.words:
         return _PARROT
     topical = {concept for concept in answered.concepts if concept.topic is not None}

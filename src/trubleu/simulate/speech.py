@@ -1,4 +1,4 @@
-"""Speaking in the simulated world: acts put into words from a seed, and the same said in other words."""
+"""Generate text in the simulated world: express acts from a seed, and paraphrase texts."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from trubleu.simulate.reader import Reading
 
 
-_ZIPF: Final = 0.9  # the exponent of topics' and meanings' frequencies
-_SAME: Final = 0.85  # of responses that name something of the kind the message is about name that very thing
-_OPENER, _TAIL, _MORE = 0.3, 0.15, 0.28  # how many responses have one, or a second sentence
-_DULL_OF_TOPIC: Final = 0.3  # of dull responses name something all the same
+_ZIPF: Final = 0.9  # Zipf exponent of topic and concept frequencies
+_SAME: Final = 0.85  # share of responses that name the same thing, if they name one of its kind
+_OPENER, _TAIL, _MORE = 0.3, 0.15, 0.28  # share of responses with an opener, a tail, or a second sentence
+_DULL_OF_TOPIC: Final = 0.3  # share of dull responses that still name something
 _WITHOUT_CONTEXT, _GREETING = 0.25, 0.3
 _FITS_WELL: Final = 0.8
 
@@ -35,7 +35,7 @@ _FAULTS: Final = (("dull", 0.3), ("off topic", 0.3), ("wrong act", 0.25), ("near
 
 @dataclass(slots=True)
 class Scene:
-    """What a conversation is about: the topic, what the message does, and the meanings that were named, by kind."""
+    """The state of a conversation: the topic, the act of the message, and the concepts named so far, by kind."""
 
     topic: str
     act: str
@@ -44,7 +44,7 @@ class Scene:
 
 
 class Speaker:
-    """Somebody who puts acts into words; what is said follows from the world's seed and the draws.
+    """Expresses acts in words, determined by the world's seed and the draws.
 
     Parameters
     ----------
@@ -59,12 +59,12 @@ class Speaker:
         self._draw: Callable[[], float] = draws.random
 
     def scene(self) -> Scene:
-        """Choose a topic and what a message is to do."""
+        """Draw a topic and an act for a message."""
         act = _MESSAGE_ACTS[int(self._draw() * len(_MESSAGE_ACTS))]
         return Scene(self._popular.topic(self._draw()), act, {})
 
     def scene_of(self, message: Reading) -> Scene:
-        """Return what a message that was read is about; what it leaves open is drawn."""
+        """Return the scene of a parsed message; missing parts are drawn."""
         scene = self.scene()
         if message.topic is not None:
             scene.topic = message.topic
@@ -78,7 +78,7 @@ class Speaker:
         return scene
 
     def context(self, scene: Scene) -> tuple[str, ...]:
-        """Say what comes before the message, if anything does."""
+        """Generate the turns before the message, if any."""
         draw = self._draw()
         if draw < _WITHOUT_CONTEXT:
             return ()
@@ -88,7 +88,7 @@ class Speaker:
         return (self._with_fillers(self._said(self._chosen(grammar.details()[focus]), scene, same=0.0), scene),)
 
     def message(self, scene: Scene) -> str:
-        """Say what the scene is about, and let it remember what was named."""
+        """Generate the message of a scene, and record the concepts it names."""
         sentence = self._chosen(grammar.messages()[scene.act])
         text = self._said(sentence, scene, same=0.0, remember=True)
         scene.focus = _focus(scene)
@@ -97,22 +97,22 @@ class Speaker:
         return self._with_fillers(text, scene)
 
     def usual(self, scene: Scene) -> str:
-        """Answer as people do: often well, often dully, sometimes badly."""
+        """Generate a typical response: often good, often dull, sometimes bad."""
         return self.response(scene, self._drawn(_USUAL))
 
     def faulty(self, scene: Scene) -> str:
-        """Answer badly: dully, about something else, with an act that does not fit, or with the message's own words."""
+        """Generate a bad response: dull, off-topic, with an unfitting act, or repeating the message."""
         return self.response(scene, self._drawn(_FAULTS))
 
     def good(self, scene: Scene) -> str:
-        """Answer well: with an act that fits, about what the message is about."""
+        """Generate a good response: with a fitting act, about the topic of the message."""
         text = self._said(self._topical(_FITTING[scene.act], scene), scene, same=1.0)
         if self._draw() < _MORE:
             text = f"{text} {self._detail(scene, same=1.0)}"
         return self._with_fillers(text, scene)
 
     def response(self, scene: Scene, sort: str) -> str:
-        """Answer in a certain way."""
+        """Generate a response of a given kind."""
         match sort:
             case "good":
                 text = self._said(self._topical(_FITTING[scene.act], scene), scene, same=_SAME)
@@ -143,7 +143,7 @@ class Speaker:
         return other
 
     def _topical(self, acts: Sequence[str], scene: Scene) -> Sentence:
-        """Choose a sentence of one of some acts that is about what the scene is about."""
+        """Draw a sentence of one of some acts that is about the scene's topic."""
         act = acts[int(self._draw() * len(acts))]
         return self._chosen(grammar.responses()[act][scene.focus or "thing"])
 
@@ -170,7 +170,7 @@ class Speaker:
                 if remember:
                     scene.named[kind] = concept
             ways = concept.ways
-            # The product of two draws is small more often than not, so the first way is the usual one.
+            # The product of two draws favours small values, so the first expression is the most frequent.
             words.append(ways[int(draw() * draw() * len(ways))][slot.form])
         return sentence.text % tuple(words)
 
@@ -187,7 +187,7 @@ class Speaker:
 
 
 class _Popularity:
-    """How frequent topics and meanings are: by Zipf's law, in an order that follows from a seed."""
+    """Frequencies of topics and concepts: Zipf's law, in a seeded order."""
 
     def __init__(self, seed: int) -> None:
         draw = Random(f"popularity/{seed}").random  # noqa: S311 - no secret
@@ -236,13 +236,13 @@ _UNFITTING: Final = {
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _END: Final = re.compile(r"\s*[.!?]+")
-_MOST_PARTS: Final = 2  # of a sentence that has an end mark within
-_NOT_MORE: Final = 64  # ways to take words that have several forms in common
+_MOST_PARTS: Final = 2  # sentences with an end mark inside
+_NOT_MORE: Final = 64  # combinations of words that share several forms
 
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """What the reader knows, or a word that it does not know, and where it stands in the text."""
+    """A known entry or an unknown word, with its position in the text."""
 
     begin: int
     end: int
@@ -252,7 +252,7 @@ class _Item:
 
 
 def paraphrased(text: str, draws: Random) -> str:
-    """Say a text in other words (see `trubleu.simulate.World.paraphrase`)."""
+    """Paraphrase a text (see `trubleu.simulate.World.paraphrase`)."""
     pieces: list[str] = []
     written = 0
     sentences = _sentences(text)
@@ -299,7 +299,7 @@ def _sentences(text: str) -> list[list[_Item]]:
 
 
 def _known(items: list[_Item]) -> tuple[Sentence, list[Concept], int] | None:
-    """Return which sentence of the language something is, what it speaks of, and where it begins after fillers."""
+    """Return the matching sentence, its concepts, and its start after fillers."""
     fillers = next((at for at, item in enumerate(items) if not item.filler), len(items))
     with_name = fillers + 1 if 0 < fillers < len(items) and items[fillers].labels == ("N",) else fillers
     for first in dict.fromkeys((fillers, with_name)):

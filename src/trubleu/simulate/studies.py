@@ -1,4 +1,4 @@
-"""Studies in which the truth is known: how often tests find it, intervals cover it, and metrics order systems by it."""
+"""Simulations with known ground truth: power of tests, coverage of intervals, and ordering of systems by metrics."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ __all__ = [
 
 
 class Draw(NamedTuple):
-    """One made test set.
+    """A simulated test set.
 
     Attributes
     ----------
@@ -81,12 +81,12 @@ def draw_test_set(pool: int, segments: int, *, number: int, seed: int) -> Draw:
 
 
 def resampling_seed(number: int, seed: int) -> int:
-    """Return the seed of the resampling of one test set, different from that of every other."""
+    """Return the seed for resampling one test set, different from that of every other."""
     return (seed * 1_000_003 + number) % 2**64
 
 
 class Share(NamedTuple):
-    """A share of independent trials, with its standard error √(p(1 − p)/n).
+    """A proportion of independent trials, with its standard error √(p(1 − p)/n).
 
     Examples
     --------
@@ -99,17 +99,17 @@ class Share(NamedTuple):
 
     @classmethod
     def of(cls, hits: int, trials: int) -> Share:
-        """Return the share of hits."""
+        """Return the proportion of hits."""
         share = hits / trials
         return cls(share, math.sqrt(share * (1.0 - share) / trials))
 
     def fields(self, name: str) -> dict[str, Any]:
-        """Return both as fields of a row."""
+        """Return value and error as fields of a row."""
         return {name: self.value, f"{name}_error": self.error}
 
 
 class Mean(NamedTuple):
-    """A mean of independent trials, with its standard error; the error of a single trial is not known.
+    """A mean of independent trials, with its standard error; unknown for a single trial.
 
     Examples
     --------
@@ -127,13 +127,13 @@ class Mean(NamedTuple):
         return cls(float(values.mean()), error)
 
     def fields(self, name: str) -> dict[str, Any]:
-        """Return both as fields of a row."""
+        """Return value and error as fields of a row."""
         return {name: self.value, f"{name}_error": self.error}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pool:
-    """Segments of which everything is known.
+    """Segments with known ground truth.
 
     Attributes
     ----------
@@ -185,7 +185,7 @@ class Pool:
         return tuple(self.outputs)
 
     def quality(self, system: str) -> float:
-        """Return how good a system truly is: the mean over all segments."""
+        """Return the true quality of a system: the mean over all segments."""
         return float(self.output_qualities[system].mean())
 
     def first(self, number: int, weights: NDArray[np.float64] | None = None, *, rated_only: bool = False) -> References:
@@ -211,7 +211,7 @@ class Pool:
         return rated.take(np.arange(len(self)), kept)
 
     def equal_share(self, system: str) -> float:
-        """Return the share of a system's outputs that equal a candidate, which flatters it."""
+        """Return the share of a system's outputs that equal a candidate, which inflates its score."""
         starts = self.candidates.offsets.tolist()
         texts = self.candidates.texts
         equal = sum(
@@ -228,7 +228,7 @@ def pool_of(
     *,
     steps: Steps = no_steps,
 ) -> Pool:
-    """Look up how good everything is.
+    """Create a pool, looking up the quality of all texts.
 
     Parameters
     ----------
@@ -279,7 +279,7 @@ def make_pool(
     threads: int | None = None,
     steps: Steps = no_steps,
 ) -> Pool:
-    """Make a pool from a world: seeds, candidates mined from its corpus, answers of systems of known skill.
+    """Create a pool from a world: seeds, candidates mined from its corpus, responses of systems of known skill.
 
     Parameters
     ----------
@@ -332,7 +332,7 @@ def make_pool(
 
 
 def check_whole(name: str, number: int, least: int, most: int = 10_000_000) -> None:
-    """Refuse what is no usable number of something.
+    """Raise an error for a number that is not an integer in range.
 
     Examples
     --------
@@ -345,7 +345,7 @@ def check_whole(name: str, number: int, least: int, most: int = 10_000_000) -> N
 
 
 CROWD: Final = 40
-"""How many people there are, of whom each text sees a few."""
+"""Size of the crowd, of whom each text is rated by a few."""
 
 MOST_RATERS: Final = 1_000
 
@@ -359,7 +359,7 @@ def draw_ratings(
     seed: int = 1,
     progress: Callable[[int], object] | None = None,
 ) -> NDArray[np.int64]:
-    """Let every candidate be rated by people who are drawn for it from a crowd, as ``trubleu rate`` does.
+    """Simulate ratings of every candidate by raters drawn from a crowd, as in ``trubleu rate``.
 
     Parameters
     ----------
@@ -406,7 +406,7 @@ def draw_ratings(
     for row, (name, text, quality) in enumerate(
         zip(ids.tolist(), pool.candidates.texts, pool.qualities.tolist(), strict=True)
     ):
-        # One stream a text, in the order of its raters: fewer raters say what the first of many would.
+        # One random stream per text, in rater order: ratings by fewer raters are a prefix of those by more.
         draw = Random(f"ratings/{seed}/{name}/{text}")  # noqa: S311 - no secret
         ratings[row] = [people[person].points(quality, draw) for person in generator.permutation(crowd)[:raters]]
         if progress is not None:
@@ -415,7 +415,7 @@ def draw_ratings(
 
 
 def weights_of(ratings: NDArray[np.int64], raters: int) -> NDArray[np.float64]:
-    """Return the weights that the first so many ratings of each text give: (Σ − 3n) / (2n).
+    """Return the weights from the first ``raters`` ratings of each text: (Σ − 3n) / (2n).
 
     Examples
     --------
@@ -432,7 +432,7 @@ MOST_REFERENCES: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One way to score.
+    """A way of scoring.
 
     Attributes
     ----------
@@ -472,18 +472,18 @@ class Scored:
 
     @property
     def how(self) -> dict[str, Any]:
-        """The fields of a row that say how outputs were scored."""
+        """The row fields that describe the condition."""
         condition = self.condition
         return {"metric": condition.name, "references": condition.references, "raters": condition.raters}
 
     def score(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return scores of which the higher is the better, whatever the metric."""
+        """Return scores with higher meaning better, for any metric."""
         scores = self.condition.metric.score(sums)
         return scores if self.condition.metric.higher_is_better else -scores
 
 
 def make_conditions(metrics: Sequence[str], references: Sequence[int], raters: Sequence[int]) -> tuple[Condition, ...]:
-    """Combine metrics, numbers of references and, for metrics with weights, numbers of raters.
+    """Combine metrics, numbers of references and, for weighted metrics, numbers of raters.
 
     Parameters
     ----------
@@ -520,7 +520,7 @@ def make_conditions(metrics: Sequence[str], references: Sequence[int], raters: S
 
 
 def check_numbers(what: str, numbers: Sequence[int], least: int, most: int = 10_000_000) -> None:
-    """Refuse a list of numbers that is empty, has one twice or one out of range."""
+    """Raise an error for a list of numbers that is empty, has duplicates or values out of range."""
     for number in numbers:
         check_whole(what, number, least, most)
     if len(set(numbers)) != len(numbers) or not numbers:
@@ -529,7 +529,7 @@ def check_numbers(what: str, numbers: Sequence[int], least: int, most: int = 10_
 
 def _built(name: str) -> Metric:
     spec = parse(name)
-    # What a user does whose study left a segment without a good reference; nobody can be asked here.
+    # As a user would if a study left a segment without a good reference.
     metric = spec.build(**({"no_positive": "skip"} if spec.accepts("no_positive") else {}))
     if metric.learns:
         raise UsageError(
@@ -547,7 +547,7 @@ def score_pool(
     threads: int | None = None,
     steps: Steps = no_steps,
 ) -> tuple[Scored, ...]:
-    """Compute the statistics of all systems under all conditions, once: a test set is some of their rows.
+    """Compute the statistics of all systems under all conditions once; a test set is a selection of rows.
 
     Parameters
     ----------
@@ -573,7 +573,7 @@ def score_pool(
 def score_references(
     pool: Pool, condition: Condition, references: References, threads: int | None, told: Callable[[int], object]
 ) -> Scored:
-    """Compute the statistics of all systems with some references."""
+    """Compute the statistics of all systems against some references."""
     rows = {}
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "segments in .* without a reference of positive", CountedWarning)
@@ -586,7 +586,7 @@ def score_references(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoverageRow:
-    """What became of the intervals of one kind.
+    """Coverage of one kind of interval.
 
     Attributes
     ----------
@@ -628,7 +628,7 @@ class CoverageRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoverageStudy:
-    """The coverage of bootstrap intervals.
+    """Coverage of bootstrap intervals.
 
     Attributes
     ----------
@@ -661,7 +661,7 @@ def coverage_study(
     threads: int | None = None,
     steps: Steps = no_steps,
 ) -> CoverageStudy:
-    """Make the intervals of many test sets and count those that hold the true score.
+    """Compute intervals on many test sets and count those that contain the true score.
 
     A test set is drawn from the pool with replacement, so it is an independent sample of a distribution whose score is
     known without error: that of the whole pool.
@@ -741,7 +741,7 @@ def _coverage_row(system: str, scored: Scored, size: int, intervals: Sequence[In
 
 
 def covering(low: NDArray[np.float64], high: NDArray[np.float64], truth: float) -> Share:
-    """Return the share of intervals that hold the truth, their ends included.
+    """Return the share of intervals that contain the truth, ends included.
 
     Examples
     --------
@@ -753,7 +753,7 @@ def covering(low: NDArray[np.float64], high: NDArray[np.float64], truth: float) 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderRow:
-    """How well one way to score orders systems.
+    """How well one way of scoring orders systems.
 
     Attributes
     ----------
@@ -789,7 +789,7 @@ class OrderRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystemRow:
-    """A system as it is, and as metrics see it.
+    """A system's true quality, and its scores by metrics.
 
     Attributes
     ----------
@@ -919,7 +919,7 @@ def _systems(pool: Pool, scored: Sequence[Scored], names: Sequence[str]) -> tupl
 
 
 def in_order(scores: NDArray[np.float64], truth: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return for each row of scores whether of any two systems that differ in truth the better has the higher score.
+    """Return per row of scores whether all pairs of truly different systems are in the right order.
 
     Examples
     --------
@@ -935,7 +935,7 @@ def in_order(scores: NDArray[np.float64], truth: NDArray[np.float64]) -> NDArray
 
 
 def first_is_best(scores: NDArray[np.float64], truth: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return for each row of scores whether a system that none is truly better than has the highest, alone.
+    """Return per row of scores whether a truly best system has the highest score, alone.
 
     Examples
     --------
@@ -953,7 +953,7 @@ LEVEL: Final = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PowerRow:
-    """What became of many simulated studies of one kind.
+    """Results of many simulated studies of one kind.
 
     Attributes
     ----------
@@ -997,7 +997,7 @@ class PowerRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PowerStudy:
-    """The power of studies that compare two systems.
+    """Power of studies that compare two systems.
 
     Attributes
     ----------
@@ -1036,10 +1036,10 @@ def power_study(
     threads: int | None = None,
     steps: Steps = no_steps,
 ) -> PowerStudy:
-    """Simulate studies that compare two systems with the usual paired test at p < 0.05.
+    """Simulate studies that compare two systems with a paired test at p < 0.05.
 
-    Test sets of one size are the same under all conditions, so that differences between conditions are not drowned in
-    the luck of the draw.
+    Test sets of one size are the same under all conditions, so differences between conditions are not masked by
+    sampling noise.
 
     Parameters
     ----------
@@ -1117,7 +1117,7 @@ def power_study(
 
 
 def check_two(systems: Collection[str]) -> None:
-    """Refuse other numbers of systems than two."""
+    """Raise an error unless there are two systems."""
     if len(systems) != 2:
         raise UsageError(
             f"power is about two systems, not {len(systems)}; give --system twice, or see simulate order for more"
@@ -1136,14 +1136,14 @@ def _better_first(pool: Pool) -> tuple[str, str]:
 
 
 def _texts(pool: Pool, references: int) -> int:
-    """Return how many candidates are to be rated in the whole pool."""
+    """Return the number of candidates to rate in the whole pool."""
     return int(np.minimum(pool.candidates.reference_counts(), references).sum())
 
 
 def _pairs(
     a: NDArray[np.float64], b: NDArray[np.float64], swapped: NDArray[np.bool_]
 ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Yield the rows of two systems, and the same dealt anew, so that there is no difference between them."""
+    """Yield the rows of two systems, and the same rows shuffled between them, which removes any difference."""
     coins = swapped[:, np.newaxis]
     yield a, b
     yield np.where(coins, b, a), np.where(coins, a, b)

@@ -1,4 +1,4 @@
-"""Simulated triples of any number: a made-up language, drawn in blocks from a seed."""
+"""Synthetic triples in any number: an artificial language, drawn in blocks from a seed."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _HALF = np.uint64(32)
 
 
 class AliasTable:
-    """Distributions over the columns of a matrix, one per row, from which any number of draws take two look-ups each.
+    """Alias tables: one distribution over columns per matrix row, with two lookups per draw.
 
-    A draw is a function of 64 random bits in whole numbers, so that the same bits give the same draws everywhere.
+    A draw is an integer function of 64 random bits, so the same bits give the same draws everywhere.
 
     Parameters
     ----------
@@ -53,22 +53,22 @@ class AliasTable:
         self._other = np.concatenate([other for _, other in rows])
 
     def draw(self, bits: NDArray[np.uint64], rows: NDArray[Any] | None = None) -> NDArray[np.int64]:
-        """Return a column for each 64 bits, from the first row or from those given."""
+        """Return a column per 64 bits, from the first row or from those given."""
         columns = (((bits >> _HALF) * np.uint64(self._width)) >> _HALF).astype(np.int64)
         cells = columns if rows is None else rows * self._width + columns
         return np.where((bits & _LOW) < self._kept[cells], columns, self._other[cells])
 
 
 def _filled(weights: NDArray[np.float64]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Return how many of 2**32 draws of a column keep it, and the column that the others go to."""
+    """Return the alias table: how many of 2**32 draws keep a column, and the column the others go to."""
     shares = weights * (len(weights) / weights.sum())
     small, large = np.flatnonzero(shares < 1), np.flatnonzero(shares >= 1)
     other = np.arange(len(shares))
     if not len(large):  # all are 1 but for rounding
         return np.full(len(shares), 2**32, dtype=np.uint64), other
-    # What small columns lack is laid end to end, and beside it what large ones have to spare. A small column takes from
-    # the large one in which its own piece begins. Where the piece reaches over the end of what that one has, the large
-    # column lacks something in turn, and takes it from the next large one.
+    # The deficits of small columns are laid end to end beside the surpluses of large ones. A small column takes from
+    # the large one in which its own interval begins. If the interval exceeds that column's surplus, the large column
+    # has a deficit in turn, and takes it from the next large one.
     lacking = np.concatenate([[0.0], np.cumsum(1 - shares[small])])
     spare = np.cumsum(shares[large] - 1)
     giver = np.searchsorted(spare, lacking[:-1], side="right")
@@ -84,20 +84,20 @@ MOST_WORDS: Final = 10_000_000
 LARGEST_EXPONENT: Final = 3.0
 
 FUNCTION_WORDS: Final = 200
-"""The most frequent words belong to no topic, like *the* and *you*."""
+"""The most frequent words, which belong to no topic, like *the* and *you*."""
 
 CELL: Final = 16
-"""Bytes of a word's cell: one for what stands before the word, 14 for the word, one for what stands after it."""
+"""Bytes of a word's cell: one for the preceding character, 14 for the word, one for the following character."""
 
-_TOPIC_WORDS = 200  # or a few less
+_TOPIC_WORDS = 200  # or slightly fewer
 _PHRASES = 1_000
 _PHRASE_LENGTHS = (2, 5)
-_PHRASE_WORDS = 2_000  # stock phrases are made of the most frequent words
-_PHRASE_SHIFT = 10  # flattens their frequencies: the first has some 2 % of all uses
-_NAMES = 16  # one in so many words of topics is always written with a capital
+_PHRASE_WORDS = 2_000  # stock phrases consist of the most frequent words
+_PHRASE_SHIFT = 10  # flattens their frequencies: the first has about 2 % of all uses
+_NAMES = 16  # one in this many topic words is always capitalised
 
-# Words are open syllables and a last one that may be closed. No word can be read in two ways, hence none comes twice:
-# a vowel ends a syllable, only the last syllable ends in consonants, and no onset is a vowel's beginning.
+# Words are open syllables and a last one that may be closed. Each word has a unique reading, so no word occurs twice: a
+# vowel ends a syllable, only the last syllable ends in consonants, and no onset starts with a vowel.
 _ONSETS = [*"bcdfghjklmnprstvwyz", "ch", "sh", "th", "br", "st", "tr", "pl", "gr", "kl"]
 _VOWELS = [*"aeiou", "ai", "ea", "ou", "oo"]
 _CODAS = ["", *"nrsltmkd", "ng", "st"]
@@ -105,11 +105,11 @@ _CODAS = ["", *"nrsltmkd", "ng", "st"]
 
 @dataclass(frozen=True)
 class Language:
-    """A made-up language; everything in it follows from its options.
+    """An artificial language, determined by its options.
 
-    A word is a number, its rank by frequency less 1: word `r` occurs in proportion to ``(r + 1) ** -exponent``. Words
+    A word is a number, its frequency rank less 1: word `r` occurs in proportion to ``(r + 1) ** -exponent``. Words
     after the first `FUNCTION_WORDS` belong to one topic each. A topic is as frequent as its words together, so texts
-    that take words from their topics still have Zipf's frequencies.
+    that take words from their topics still follow Zipf's law.
 
     Parameters
     ----------
@@ -146,21 +146,21 @@ class Language:
 
     @property
     def topics(self) -> int:
-        """How many topics there are."""
+        """Number of topics."""
         return math.ceil((self.words - FUNCTION_WORDS) / _TOPIC_WORDS)
 
     @cached_property
     def frequencies(self) -> NDArray[np.float64]:
-        """The share of each word."""
+        """Relative frequency of each word."""
         weights: NDArray[np.float64] = np.arange(1, self.words + 1, dtype=np.float64) ** -self.exponent
         return weights / float(weights.sum())
 
     def topic_of(self, words: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the topics of words that are no function words: every topic has frequent words and rare ones."""
+        """Return the topics of words that are not function words: every topic has frequent and rare words."""
         return (words - FUNCTION_WORDS) % self.topics
 
     def is_name(self, words: NDArray[Any]) -> NDArray[np.bool_]:
-        """Return which words are always written with a capital."""
+        """Return which words are always capitalised."""
         return np.asarray((words >= FUNCTION_WORDS) & (words % _NAMES == 0))
 
     def draw_topic_words(self, bits: NDArray[np.uint64], topics: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -169,7 +169,7 @@ class Language:
 
     @cached_property
     def phrases(self) -> NDArray[np.int64]:
-        """The words of stock phrases, a row each; -1 after its end."""
+        """The words of stock phrases, one row each, padded with -1."""
         shortest, longest = _PHRASE_LENGTHS
         frequent = AliasTable(self.frequencies[:_PHRASE_WORDS])
         bits = self._generator().random_raw(_PHRASES * (longest + 1)).reshape(_PHRASES, longest + 1)
@@ -179,16 +179,16 @@ class Language:
 
     @cached_property
     def cells(self) -> NDArray[np.uint8]:
-        """The bytes of each word in a row of `CELL`, ended by zeros, after a space; ASCII, one byte a letter."""
+        """The bytes of each word in a row of `CELL`, after a space, zero-padded; ASCII."""
         texts = np.zeros((self.words, CELL), dtype=np.uint8)
         texts[:, 0] = ord(" ")
         written = texts[:, 1:-1]
         written[:] = self._spellings().view(np.uint8).reshape(self.words, CELL - 2)
-        written[self.is_name(np.arange(self.words)), 0] &= 0xDF  # from lower to upper case
+        written[self.is_name(np.arange(self.words)), 0] &= 0xDF  # to upper case
         return texts
 
     def spelled(self, word: int) -> str:
-        """Return a word as it is written inside a sentence."""
+        """Return a word as written inside a sentence."""
         return bytes(self.cells[word, 1:-1]).rstrip(b"\0").decode("ascii")
 
     def _spellings(self) -> NDArray[np.bytes_]:
@@ -198,8 +198,8 @@ class Language:
         generator = self._generator(1)
         first, syllables = 0, 1
         while first < self.words:
-            # All words of so many syllables are numbered; steps of one length through them reach each once. The
-            # most frequent words have the fewest syllables.
+            # Words of this many syllables are numbered, and a fixed stride through them reaches each once. The most
+            # frequent words have the fewest syllables.
             number = len(codas) * len(open_syllables) ** syllables
             step, start = _stride(generator, number)
             count = min(number, self.words - first)
@@ -218,12 +218,12 @@ class Language:
 
     @cached_property
     def word_table(self) -> AliasTable:
-        """Draws words."""
+        """Alias table of words."""
         return AliasTable(self.frequencies)
 
     @cached_property
     def _by_topic(self) -> NDArray[np.float64]:
-        """The frequencies of topics' words, a row each."""
+        """The frequencies of topics' words, one row each."""
         frequencies = self.frequencies[FUNCTION_WORDS:]
         padded = np.zeros(self.topics * math.ceil(len(frequencies) / self.topics))
         padded[: len(frequencies)] = frequencies
@@ -231,7 +231,7 @@ class Language:
 
     @cached_property
     def topic_table(self) -> AliasTable:
-        """Draws topics."""
+        """Alias table of topics."""
         return AliasTable(self._by_topic.sum(axis=1))
 
     @cached_property
@@ -240,12 +240,12 @@ class Language:
 
     @cached_property
     def phrase_table(self) -> AliasTable:
-        """Draws stock phrases, which are rows of `phrases`."""
+        """Alias table of stock phrases (rows of `phrases`)."""
         return AliasTable(1 / (_PHRASE_SHIFT + np.arange(_PHRASES, dtype=np.float64)))
 
 
 def _stride(generator: np.random.PCG64, number: int) -> tuple[int, int]:
-    """Return a step without a common divisor with ``number``, at least a third of it, and where to start."""
+    """Return a stride coprime to ``number``, at least a third of it, and a starting point."""
     start, step = (int(bits) % number for bits in generator.random_raw(2))
     step = number // 3 + step // 3
     while math.gcd(step, number) > 1:
@@ -254,34 +254,33 @@ def _stride(generator: np.random.PCG64, number: int) -> tuple[int, int]:
 
 
 BLOCK: Final = 8192
-"""Triples of a block. Each block has random bits of its own, so that the first of many triples do not depend on how
-many there are."""
+"""Triples per block. Each block has its own random bits, so the first triples do not depend on the total number."""
 
 FIELDS: Final = 3
 """A triple is three texts: context, message, response."""
 
 MARKS: Final = (b"\1", b"\2", b"\3", b"\4", b"\5")
-"""What stands before a triple's number, context, message and response, and after it, until a format is chosen."""
+"""Placeholders before a triple's number, context, message and response, and after it, until a format is chosen."""
 
-_MEDIAN_LENGTH, _LENGTH_SPREAD, _LONGEST = 9.0, 0.6, 48  # words; a log-normal distribution, as that of chat nearly is
-_TOPICAL = 0.5  # of the words that are no function words come from the triple's topic
-_WITH_PHRASE = 0.25  # of texts begin or end with a stock phrase
-_CAPITAL = 0.8  # of texts begin with a capital
-_WITHIN = {",": 0.06, ".": 0.04, "?": 0.01, "!": 0.01}  # how often a mark follows a word,
-_AT_END = {".": 0.45, "?": 0.2, "!": 0.12}  # and a text's last word
+_MEDIAN_LENGTH, _LENGTH_SPREAD, _LONGEST = 9.0, 0.6, 48  # in words; log-normal, approximately as in chat
+_TOPICAL = 0.5  # share of topic words that come from the triple's topic
+_WITH_PHRASE = 0.25  # share of texts that begin or end with a stock phrase
+_CAPITAL = 0.8  # share of texts that begin with a capital
+_WITHIN = {",": 0.06, ".": 0.04, "?": 0.01, "!": 0.01}  # probability of a mark after a word,
+_AT_END = {".": 0.45, "?": 0.2, "!": 0.12}  # and after a text's last word
 
-# Groups of triples by what is copied: both, the message or the response; the same, altered; nothing.
+# Groups of triples by what is copied: both, the message or the response; exact, altered; nothing.
 _COPIED = np.array([[0, 1, 1], [0, 1, 0], [0, 0, 1], [0, 1, 1], [0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=bool)
 _ALTERED = np.array([0, 0, 0, 1, 1, 1, 0], dtype=bool)
 
-# A word of a text as one number: its rank, what mark follows, whether it has a capital.
+# A word of a text as one number: its rank, the following mark, and whether it is capitalised.
 _MARK, _CAPITAL_BIT = 24, 31
 _WORD = (1 << _MARK) - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Texts one after the other: `words` of text `i` begin at ``begins[i]``; whether each one is an original."""
+    """Concatenated texts: `words` of text `i` begin at ``begins[i]``; and whether each one is an original."""
 
     words: NDArray[np.uint32]
     begins: NDArray[np.int64]
@@ -289,13 +288,13 @@ class Texts:
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """How many words each text has."""
+        """Number of words of each text."""
         return np.diff(self.begins)
 
 
 @dataclass(frozen=True)
 class BlockMaker:
-    """Makes blocks of triples as bytes; see `trubleu.simulate.triples.TripleSimulation` for the options."""
+    """Generates blocks of triples as bytes; see `trubleu.simulate.triples.TripleSimulation` for the options."""
 
     language: Language
     seed: int
@@ -313,7 +312,7 @@ class BlockMaker:
         places = np.arange(count) + np.repeat(1 + 2 * np.arange(triples), lengths[:, 1:-1].sum(axis=1))
         words = texts.words[:count]
         cells = np.zeros((ends[-1, -1], CELL), dtype=np.uint8)
-        # Sixteen bytes move faster as one thing than as sixteen.
+        # Moving sixteen bytes as one value is faster.
         whole = cells.view(np.complex128).ravel()
         whole[places] = self.language.cells.view(np.complex128).ravel()[words & _WORD]
         cells[places, -1] = (words >> _MARK) & 0x7F
@@ -326,7 +325,7 @@ class BlockMaker:
 
     @cached_property
     def _first(self) -> Texts:
-        """Block 0, whose texts are repeated all over the corpus."""
+        """Block 0, whose texts are repeated throughout the corpus."""
         return self._copied(0, self._drawn(0))
 
     def _drawn(self, number: int) -> Texts:
@@ -360,7 +359,7 @@ class BlockMaker:
         marks: NDArray[np.uint8],
         begins: NDArray[np.int64],
     ) -> None:
-        """Let some texts begin or end with a stock phrase."""
+        """Put stock phrases at the beginning or end of some texts."""
         chance = _small(generator, len(begins) - 1)
         texts = np.flatnonzero(chance < _WITH_PHRASE * 2**16)
         phrases = self.language.phrases[self.language.phrase_table.draw(generator.random_raw(len(texts)))]
@@ -374,14 +373,14 @@ class BlockMaker:
             marks[first[inside] + place] = 0
 
     def _copied(self, number: int, drawn: Texts) -> Texts:
-        """Replace some messages and responses by copies of others, from this block or the first, as they are or not."""
+        """Replace some messages and responses by copies, exact or altered, from this block or the first."""
         generator = self._generator(number, 1)
         chance, pick, where, edit = generator.random_raw(4 * BLOCK).reshape(4, BLOCK)
-        # Each share is that of messages and that of responses, and half of either is copied together with the other.
+        # Each share applies to messages and to responses, and half of either is copied together with the other.
         bounds = np.cumsum([self.duplicates / 2] * 3 + [self.near_duplicates / 2] * 3)
         group = np.searchsorted(bounds, _unit(chance), side="right")
         original = ~_COPIED[group]
-        # Only whole originals are copied: a copy's own text is not in the corpus.
+        # Only complete originals are copied: the original text of a copy is not in the corpus.
         sources = np.flatnonzero(original.all(axis=1))
         before = np.searchsorted(sources, np.arange(BLOCK))
         original[before == 0] = True
@@ -402,7 +401,7 @@ class BlockMaker:
         begins = np.concatenate([[0], np.cumsum(lengths)])
         words = pool[np.arange(begins[-1]) + np.repeat(text_begins[text] - begins[:-1], lengths)]
         altered = np.flatnonzero(~original & _ALTERED[group, None])
-        # A triple's two copies are altered in the same way, at different words.
+        # Both copies of a triple are altered in the same way, at different words.
         bits = edit[altered // FIELDS]
         kind = (bits & np.uint64(3)).astype(np.int64)
         share = (_unit(bits) + (altered % FIELDS) / FIELDS) % 1
@@ -418,7 +417,7 @@ class BlockMaker:
         share: NDArray[np.float64],
         generator: np.random.PCG64,
     ) -> None:
-        """Make near-duplicates of the copies that begin there: another word, another mark at the end, another case."""
+        """Turn copies into near-duplicates: another word, another final mark, another case."""
         fresh = self.language.word_table.draw(generator.random_raw(len(begins)))
         places = begins + (share * lengths).astype(np.int64)
         case = (kind == 3) & ~self.language.is_name(words[begins] & _WORD)
@@ -433,7 +432,7 @@ class BlockMaker:
         words[last] = (words[last] & ~np.uint32(0x7F << _MARK)) | (after << np.uint32(_MARK))
 
     def _generator(self, number: int, purpose: int) -> np.random.PCG64:
-        # The raw bits of a named generator are the same in all versions of NumPy; its distributions need not be.
+        # The raw bits of a named generator are the same in all versions of NumPy; its distributions may not be.
         return np.random.PCG64([self.seed, number, purpose])
 
 
@@ -444,12 +443,12 @@ def _small(generator: np.random.PCG64, count: int) -> NDArray[np.uint16]:
 
 
 def _unit(bits: NDArray[np.uint64]) -> NDArray[np.float64]:
-    """Return numbers from 0 up to 1: whole numbers below 2**53 are floats without loss."""
+    """Return numbers in [0, 1): integers below 2**53 convert to floats exactly."""
     return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def _numbers(numbers: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """Return cells with whole numbers in decimal digits."""
+    """Return cells with integers in decimal digits."""
     cells = np.zeros((len(numbers), CELL), dtype=np.uint8)
     cells[:, 0] = MARKS[0][0]
     digits = len(str(numbers[-1]))
@@ -460,14 +459,14 @@ def _numbers(numbers: NDArray[np.int64]) -> NDArray[np.uint8]:
 
 
 def _lengths() -> NDArray[np.int64]:
-    """Return lengths of texts in words, 4,096 of them in equal shares."""
+    """Return 4,096 text lengths in words, equally likely."""
     normal = NormalDist(math.log(_MEDIAN_LENGTH), _LENGTH_SPREAD)
     quantiles = [math.exp(normal.inv_cdf((place + 0.5) / 4096)) for place in range(4096)]
     return np.clip(np.rint(quantiles), 1, _LONGEST).astype(np.int64)
 
 
 def _marks(shares: dict[str, float]) -> NDArray[np.uint8]:
-    """Return marks, 256 of them in the shares given; 0 for none."""
+    """Return 256 marks in the given shares; 0 for none."""
     marks = np.zeros(256, dtype=np.uint8)
     done = 0
     for mark, share in shares.items():
@@ -487,7 +486,7 @@ _ENDS_SENTENCE = np.isin(np.arange(256), [ord(mark) for mark in ".?!"])
 
 MOST_TRIPLES: Final = 10**12
 
-# What stands before a triple's number, its context, message and response, and after it.
+# Text before a triple's number, context, message and response, and after it.
 _JSON = ('{"id": "sSEED-', '", "context": ["', '"], "message": "', '", "response": "', '"}\n')
 _TSV = ("sSEED-", "\t", "\t", "\t", "\n")
 _HEADER = "id\tcontext\tmessage\tresponse\n"
@@ -495,11 +494,10 @@ _HEADER = "id\tcontext\tmessage\tresponse\n"
 
 @dataclass(frozen=True, kw_only=True)
 class TripleSimulation:
-    """How to make up triples. The first thousand are the same whether a thousand or a million are asked for.
+    """Generator of synthetic triples. The first triples are the same for any total number.
 
-    Texts have 9 words in the middle and at most 48, with capitals and marks. A quarter of them begin or end with a
-    stock phrase. The three texts of a triple have a topic in common, and half of their words that belong to a topic at
-    all come from that one.
+    Texts have a median of 9 words and at most 48, with capitals and marks. A quarter of them begin or end with a stock
+    phrase. The three texts of a triple share a topic, and half of their topic words come from it.
 
     Parameters
     ----------
@@ -545,7 +543,7 @@ class TripleSimulation:
         for name in ("duplicates", "near_duplicates"):
             if not 0 <= getattr(self, name) <= 1:
                 raise UsageError(f"{name} is {getattr(self, name)}, but a share must lie between 0 and 1")
-        # Copies take part in three triples out of four then, and the fourth is what they are copied from.
+        # Copies then take part in three triples out of four, and the fourth is their source.
         if self.duplicates + self.near_duplicates > 1 / 2:
             raise UsageError(
                 f"duplicates and near_duplicates are {self.duplicates + self.near_duplicates:g} together, but must not "
@@ -554,7 +552,7 @@ class TripleSimulation:
         Language(words=self.words, exponent=self.exponent, seed=self.language)
 
     def triples(self, n: int) -> Iterator[Triple]:
-        """Make up the first triples, one by one.
+        """Yield the first ``n`` triples.
 
         Parameters
         ----------
@@ -576,7 +574,7 @@ class TripleSimulation:
                 yield Triple(number, (context,), message, response)
 
     def write(self, path: PathLike, n: int, *, progress: Callable[[int], object] | None = None) -> None:
-        """Write the first triples to a file, which appears whole or not at all.
+        """Write the first triples to a file, atomically.
 
         Memory does not grow with ``n``.
 
@@ -603,7 +601,7 @@ class TripleSimulation:
 
             write_triples(path, self._triples(n), progress=progress)
             return
-        # Made-up texts need no escaping, and to make a Python object of each would take longer than everything else.
+        # Synthetic texts need no escaping, and creating a Python object for each would dominate the running time.
         header, around = ("", _JSON) if form == "jsonl" else (_HEADER, _TSV)
         with atomic_writer(path) as file:
             file.write(header)
@@ -613,13 +611,13 @@ class TripleSimulation:
                     progress(count)
 
     def _lines(self, block: bytes, around: Sequence[str]) -> str:
-        """Return a block with other text in place of its control characters."""
+        """Return a block with its placeholders replaced by text."""
         for mark, text in zip(MARKS, around, strict=True):
             block = block.replace(mark, text.replace("SEED", str(self.seed)).encode())
         return block.decode("ascii")
 
     def _blocks(self, n: int) -> Iterator[tuple[bytes, int]]:
-        """Yield blocks as `BlockMaker.spelled` writes them, and how many triples they have."""
+        """Yield blocks from `BlockMaker.spelled`, and their numbers of triples."""
         for first in range(0, n, BLOCK):
             count = min(BLOCK, n - first)
             yield self._maker.spelled(first // BLOCK, count), count
@@ -632,7 +630,7 @@ class TripleSimulation:
 
 
 def simulated_triples(n: int, **options: Any) -> Iterator[Triple]:
-    """Make up ``n`` triples, one by one; the options are those of `TripleSimulation`.
+    """Yield ``n`` synthetic triples; the options are those of `TripleSimulation`.
 
     Examples
     --------

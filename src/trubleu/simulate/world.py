@@ -1,4 +1,4 @@
-"""The simulated world: conversations whose meaning can be read back, so quality is known; its systems and its files."""
+"""The simulated world: conversations whose meaning can be parsed, so quality is known; its systems and files."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ if TYPE_CHECKING:
 
 
 CONSTANT: Final = "i don't know ."
-"""What the constant responder says."""
+"""Response of the constant responder."""
 
 SEARCHED: Final = 20_000
-"""How many conversations the random and the retrieving responder have read, unless told otherwise."""
+"""Default number of conversations known to the random and the retrieval responder."""
 
 SPECS: Final = ("skill:SHARE", "retrieval", "random", "dull", "constant", "parrot")
 
-_FREQUENT: Final = 0.1  # words of more messages than this share tell nothing
-_MANY: Final = 1000  # messages, below which all words count
+_FREQUENT: Final = 0.1  # words in a larger share of messages are ignored
+_MANY: Final = 1000  # messages below which all words count
 
 
 @dataclass(frozen=True)
 class Responder:
-    """Something that answers messages; make one with `responder`.
+    """A system that answers messages; create one with `responder`.
 
-    What it says to a message depends on nothing but the world, its own options and the id and message of the triple.
+    Its response depends only on the world, its own options, and the id and message of the triple.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Responder:
     _skill: float | None = field(default=None, repr=False)
 
     def respond(self, triples: Iterable[Triple]) -> list[str]:
-        """Return a response to the message of each triple, whose own response is not looked at."""
+        """Return a response to the message of each triple, ignoring the triple's own response."""
         return [self._response(triple) for triple in triples]
 
     def _response(self, triple: Triple) -> str:
@@ -92,7 +92,7 @@ class Responder:
 
 
 def responder(world: World, spec: str, *, memory: int = SEARCHED, seed: int = 0) -> Responder:
-    """Make a system that answers messages of a world.
+    """Create a system that answers messages of a world.
 
     Parameters
     ----------
@@ -138,18 +138,18 @@ def responder(world: World, spec: str, *, memory: int = SEARCHED, seed: int = 0)
         skill = math.nan
     if not colon or not 0 <= skill <= 1:
         raise UsageError(f"the responder {spec!r} needs a share of good responses between 0 and 1, as in skill:0.8")
-    # One number may be written in many ways, and what is drawn follows from the spec.
+    # A number can be written in many ways, and draws depend on the spec.
     return Responder(world, f"skill:{repr(skill + 0.0).removesuffix('.0')}", memory, seed, skill)
 
 
 @lru_cache(maxsize=2)
 def _conversations(world: World, count: int) -> tuple[Triple, ...]:
-    """Return what the responders of a world have read, which is the same for all of them."""
+    """Return the conversations that the responders of a world know, the same for all of them."""
     return tuple(world.memories(count))
 
 
 class _Memory:
-    """Conversations to look for similar messages in."""
+    """Conversations searchable by similar messages."""
 
     def __init__(self, triples: Sequence[Triple]) -> None:
         self._responses = [triple.response for triple in triples]
@@ -162,9 +162,9 @@ class _Memory:
         self._common = max(_MANY, _FREQUENT * len(triples))
 
     def nearest(self, message: str) -> str:
-        """Return the response of the message that shares most words, rare ones counting more; the first of equals."""
+        """Return the response to the most similar message by shared words, weighted by rarity; the first of equals."""
         scores: dict[int, float] = {}
-        # In the order of the words, so that sums of floats are the same in every process.
+        # In word order, so sums of floats are the same in every process.
         for word in sorted(set(tokens(message))):
             rows = self._rows.get(word, ())
             if rows and len(rows) <= self._common:
@@ -182,13 +182,13 @@ _LARGEST_SEED: Final = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """A made world, all of which follows from a seed.
+    """A synthetic world, determined by a seed.
 
     People write each other simple English about topics such as music or gardening: they ask where a thing is from, tell
-    good news, complain, invite. A text is an act that is put into words with synonyms and fillers, so its meaning can
-    be read back, and the quality of any response to any message is a function of the two texts.
+    good news, complain, invite. A text is an act expressed with synonyms and fillers, so its meaning can be parsed, and
+    the quality of any response to any message is a function of the two texts.
 
-    The seed decides what people say, and which topics and things they like most.
+    The seed determines what people say, and which topics and things they like most.
 
     Parameters
     ----------
@@ -216,9 +216,9 @@ class World:
             raise UsageError(f"the seed of a world must be a whole number from 0 to 2**63 - 1, not {self.seed!r}")
 
     def triples(self, n: int) -> Iterator[Triple]:
-        """Make up conversations with responses of mixed quality, as a corpus has them.
+        """Yield conversations with responses of mixed quality, as in a corpus.
 
-        The first thousand are the same however many are asked for.
+        The first thousand are the same for any ``n``.
 
         Parameters
         ----------
@@ -233,7 +233,7 @@ class World:
         return self._conversations(n, "w", "corpus", good=False)
 
     def seeds(self, n: int) -> Iterator[Triple]:
-        """Make up other conversations, to test on; each has a good response.
+        """Yield other conversations for testing; each has a good response.
 
         Parameters
         ----------
@@ -254,10 +254,10 @@ class World:
         return self._conversations(n, "t", "seeds", good=True)
 
     def memories(self, n: int) -> Iterator[Triple]:
-        """Make up conversations like those of `triples`, but others: what systems that repeat have read.
+        """Yield conversations like those of `triples`, but different ones: the training data of systems that repeat.
 
-        A system that answers with responses of the corpus that references are mined from looks better to a metric than
-        it is, so responders have read something else.
+        A system that repeats responses of the corpus from which references are mined would score better than it is, so
+        responders know a different corpus.
 
         Parameters
         ----------
@@ -272,14 +272,13 @@ class World:
         return self._conversations(n, "m", "memories", good=False)
 
     def quality(self, message: str, response: str) -> float:
-        """Return how good a response is to a message, from 1 (worst) to 5 (best).
+        """Return the quality of a response to a message, from 1 (worst) to 5 (best).
 
-        A response is read for what it does and what it speaks of, whoever wrote it. One that does what fits and speaks
-        of the same thing is worth nearly 5; the right topic with an act that does not fit, about 3; a dull one about 2;
-        the message said back 1.5; another topic 1.2 to 1.7; words that mean nothing hardly more than 1. Words in an
-        order that the language does not have, rubbish at the end, repetitions, answer upon answer and more words than
-        anybody uses cost some of it; with the whole message in it, it is at best half as good as the rest. Of the words
-        themselves nothing is compared, except with the message, to tell who says it back.
+        A response is parsed for its acts and topics, whoever wrote it. A fitting act about the same thing is worth
+        nearly 5; the right topic with an unfitting act, about 3; a dull response about 2; repeating the message 1.5;
+        another topic 1.2 to 1.7; meaningless words hardly more than 1. Invalid word order, rubbish at the end,
+        repetition, several answers and excessive length cost some of it; a response that contains the whole message is
+        at best half as good as the rest. Words are only compared with the message, to detect repetition.
 
         Parameters
         ----------
@@ -299,7 +298,7 @@ class World:
         return reader.quality(message, response)
 
     def paraphrase(self, text: str, *, seed: int = 0) -> str:
-        """Say the same in other words, as far as the text can be read.
+        """Paraphrase a text, as far as it can be parsed.
 
         Parameters
         ----------
@@ -341,7 +340,7 @@ SYSTEMS: Final = {
     "parrot": "parrot",
     "random": "random",
 }
-"""The systems of a world, unless others are asked for."""
+"""Default systems of a world."""
 
 _VOICES: Final = 10
 WORLD, CORPUS, SEEDS, OUTPUTS, TRUTH = "world.json", "corpus.jsonl", "seeds.jsonl", "outputs", "truth.csv"
@@ -352,7 +351,7 @@ _RESERVED: Final = {"con", "prn", "aux", "nul"}
 
 @dataclass(frozen=True, slots=True)
 class WrittenWorld:
-    """A folder that was written.
+    """A folder written by `write_world`.
 
     Attributes
     ----------
@@ -379,12 +378,11 @@ def write_world(
     systems: Mapping[str, str] = SYSTEMS,
     progress: Callable[[str, int], Callable[[int], object]] | None = None,
 ) -> WrittenWorld:
-    """Write a world into a folder, which appears whole or not at all.
+    """Write a world into a folder, atomically.
 
-    It holds ``world.json`` (what it was made with), ``corpus.jsonl`` and ``seeds.jsonl`` (triples),
-    ``outputs/NAME.txt`` (a system's responses, one per line in the order of the seeds) and ``truth.csv``: the true
-    quality of each response in full as ``quality``, and as the ratings of ten voices of the truth, each in whole
-    points, whose mean is the quality to a tenth of a point.
+    It holds ``world.json`` (the options), ``corpus.jsonl`` and ``seeds.jsonl`` (triples), ``outputs/NAME.txt`` (a
+    system's responses, one per line in the order of the seeds) and ``truth.csv``: the true quality of each response as
+    ``quality``, and as the integer ratings of ten simulated voices, whose mean is the quality rounded to a tenth.
 
     Parameters
     ----------
@@ -438,7 +436,7 @@ def write_world(
 
 
 def read_world(folder: PathLike) -> World:
-    """Open the world of a folder that `write_world` made.
+    """Open the world of a folder written by `write_world`.
 
     Parameters
     ----------
@@ -473,7 +471,7 @@ def read_world(folder: PathLike) -> World:
 
 
 def _responders(world: World, systems: Mapping[str, str]) -> dict[str, Responder]:
-    """Make the systems; the second of a kind draws otherwise than the first."""
+    """Create the systems; a second one of a kind uses different draws."""
     made: dict[str, Responder] = {}
     kinds: Counter[str] = Counter()
     for name, spec in systems.items():
@@ -526,6 +524,6 @@ def _write_systems(
 
 
 def _voices(quality: float) -> list[int]:
-    """Return whole points whose mean is the quality: rounding it once could turn the order of systems round."""
+    """Return integer points whose mean is the quality: rounding once could reverse the order of systems."""
     low, higher = divmod(round(quality * _VOICES), _VOICES)
     return [low + 1] * higher + [low] * (_VOICES - higher)

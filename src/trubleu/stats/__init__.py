@@ -1,7 +1,7 @@
-"""Intervals and tests from statistics that add up.
+"""Intervals and tests from additive statistics.
 
-Nothing here knows a metric: every function takes an array ``float64[segments, k]`` and the function that turns a sum of
-its rows into a score.
+These functions are independent of metrics: each takes an array ``float64[segments, k]`` and the function that turns a
+sum of its rows into a score.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The alternative annotator test: whether a model may stand in for one of the people who rate."""
+"""The alternative annotator test: can a model replace one of the human raters?"""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from trubleu.stats.agreement import Judgements, RaterLabel
 
 EPSILON: Final = 0.1
-"""What the authors recommend where the people are crowd workers; 0.15 for trained raters, 0.2 for experts."""
+"""The authors' recommendation for crowd workers; 0.15 for trained raters, 0.2 for experts."""
 
 LEAST_ITEMS: Final = 30
-"""Items that a rater must share with the model and another rater for a t-test."""
+"""Minimum items that a rater must share with the model and another rater for a t-test."""
 
-_SAME: Final = 1e-9  # sums of squares that differ by less are the same
+_SAME: Final = 1e-9  # sums of squares that differ by less are equal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advantage:
-    """One rater beside the model: which of the two is closer to the other raters."""
+    """One rater compared with the model: which of the two is closer to the other raters."""
 
     rater: RaterLabel
     """The rater."""
@@ -41,33 +41,33 @@ class Advantage:
     person: float
     """The share where the rater is at least as close as the model is."""
     p: float
-    """Of the one-sided t-test that the model's share falls short of the rater's by ε or more."""
+    """p-value of the one-sided t-test that the model's share falls short of the rater's by ε or more."""
     won: bool
-    """Whether that is rejected, with the false discovery rate controlled over all raters."""
+    """Whether that hypothesis is rejected, with the false discovery rate controlled over all raters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlternativeAnnotatorTest:
-    """What the test says about a model."""
+    """Result of the test for a model."""
 
     winning_rate: float
-    """The share of raters whom the model wins against (ω); NaN if the test cannot be made."""
+    """The share of raters that the model wins against (ω); NaN if the test cannot be run."""
     advantage: float
     """The mean share of items where the model is at least as close to the others (ρ); NaN as above."""
     raters: tuple[Advantage, ...]
-    """Those who share enough items, in the order of their labels."""
+    """Raters who share enough items, in the order of their labels."""
     left_out: int
-    """Raters who share too few."""
+    """Number of raters who share too few items."""
     epsilon: float
     """How much worse than a person the model may be, as it costs less."""
     q: float
     """The false discovery rate."""
     reason: str | None
-    """Why the test cannot be made; ``None`` if it can."""
+    """Why the test cannot be run; ``None`` if it can."""
 
     @property
     def passed(self) -> bool:
-        """Whether the model may stand in for a person: it wins against half of the raters or more."""
+        """Whether the model can replace a person: it wins against at least half of the raters."""
         return self.winning_rate >= 0.5
 
 
@@ -86,7 +86,7 @@ def alternative_annotator_test(
     Each rater is left out in turn. On every item, the rater and the model are compared by the root mean square of their
     differences from the remaining raters; a tie counts for both. The model wins against a rater if a one-sided t-test
     rejects that it is closer less often by ε or more, under Benjamini and Yekutieli's control of the false discovery
-    rate. It passes if it wins against half of the raters or more.
+    rate. It passes if it wins against at least half of the raters.
 
     Parameters
     ----------
@@ -176,14 +176,14 @@ def alternative_annotator_test(
 def _compare(
     given: Judgements, model: NDArray[np.float64]
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64], NDArray[np.float64]]:
-    """Return for each rating whether it can be compared, and whether the model, and the rater, is at least as close."""
+    """Return per rating whether it can be compared, and whether the model, and the rater, is at least as close."""
     scores = given.score.astype(np.float64)
     number, total, squares = (
         np.bincount(given.item, weights, minlength=given.items)[given.item]
         for weights in (np.ones_like(scores), scores, scores**2)
     )
     theirs = model[given.item]
-    # Over the same others, so the sums need not be divided: Σ (x − hₖ)² over all, without the rater's own.
+    # Over the same other raters, so sums need no division: Σ (x − hₖ)² over all, without the rater's own.
     of_model = number * theirs**2 - 2 * theirs * total + squares - (theirs - scores) ** 2
     of_rater = number * scores**2 - 2 * scores * total + squares
     gains, losses = of_model <= of_rater + _SAME, of_rater <= of_model + _SAME

@@ -1,4 +1,4 @@
-"""The bootstrap of one system: resampled sums, their scores, and a percentile interval."""
+"""The bootstrap for one system: resampled sums, their scores, and a percentile interval."""
 
 from __future__ import annotations
 
@@ -22,31 +22,31 @@ if TYPE_CHECKING:
 
 
 Progress: TypeAlias = Callable[[int], object]
-"""Called with the number of resamples just finished, so that the ``update`` of a tqdm bar fits."""
+"""Called with the number of resamples just finished, like the ``update`` method of a tqdm bar."""
 
 GROUP_BYTES: Final = 256 * 2**20
-"""Systems are laid side by side until their columns and sums fill this much memory; then the next group begins."""
+"""Systems are processed together in groups whose columns and sums fill this much memory."""
 
 SLICE_WORK: Final = 250_000_000
-"""Multiplications of one thread, some 50 ms, between two looks at Ctrl-C and two steps of progress."""
+"""Multiplications per thread, about 50 ms, between two checks for Ctrl-C and progress updates."""
 
 DRAW_WORK: Final = 8
-"""What drawing a row costs, in multiplications."""
+"""Cost of drawing a row, in multiplications."""
 
 WORTH_THREADS: Final = 5_000_000
 """Multiplications (about a millisecond) below which starting threads costs more than it saves."""
 
 LANES: Final = 8
-"""Replicates that the kernels run together; a slice is a multiple of it."""
+"""Replicates that the kernels process together; slices are a multiple of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resampling:
-    """Draws that are the same for whatever they are applied to: rows of the bootstrap or bits of the randomisation.
+    """Random draws that are the same for all systems: rows of the bootstrap or bits of the randomisation.
 
-    There are ``count`` replicates, from number ``first`` on. Replicate ``b`` depends on the seed, ``b`` and the number
-    of rows only: systems see the same draws whether they lie in one array or in several, and neither threads nor slices
-    change a number.
+    There are ``count`` replicates, from number ``first`` on. Replicate ``b`` depends only on the seed, ``b`` and the
+    number of rows: systems see the same draws whether they are in one array or in several, and neither threads nor
+    slices change a number.
     """
 
     test: str
@@ -61,7 +61,7 @@ class Resampling:
     ) -> Iterator[NDArray[np.float64]]:
         """Yield ``[count, k]`` sums for each of ``number`` parts of one shape ``[rows, k]``.
 
-        Parts are taken from the iterable group by group, so they may be made only when they are needed.
+        Parts are taken from the iterable group by group, so they may be created lazily.
         """
         rows, width = shape
         at_once = max(1, GROUP_BYTES // ((rows + self.count) * width * 8))
@@ -101,10 +101,10 @@ def bootstrap_scores(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> NDArray[np.float64]:
-    """Return the scores of corpora of the same size whose segments are drawn with replacement.
+    """Return the scores of resampled corpora, with segments drawn with replacement.
 
-    The same seed gives the same bits on every machine and with any number of threads. Above a million segments, 10,000
-    fixed blocks are drawn instead (see [`blocks`][trubleu.stats.blocks]).
+    The same seed gives bit-identical results on every machine and with any number of threads. Above a million segments,
+    10,000 fixed blocks are drawn instead (see [`blocks`][trubleu.stats.blocks]).
 
     Parameters
     ----------
@@ -213,13 +213,13 @@ def bootstrap_interval(
 
 
 def normal_errors(effects: ArrayLike, resamples: int, seed: int) -> NDArray[np.float64]:
-    """Return an error for each resample: what independent normal errors with these standard deviations add up to."""
+    """Return an error per resample: the sum of independent normal errors with these standard deviations."""
     deviation = float(np.sqrt(np.square(effects).sum()))
     return deviation * np.random.default_rng(seed).standard_normal(resamples)
 
 
 def percentile_interval(scores: NDArray[np.float64], confidence: float) -> tuple[float, float]:
-    """Return the two quantiles that leave the same share of scores below and above."""
+    """Return the two quantiles that leave equal shares of scores below and above."""
     ends = [(1.0 - confidence) / 2.0, (1.0 + confidence) / 2.0]
     low, high = np.quantile(scores, ends, method="linear")
     return float(low), float(high)

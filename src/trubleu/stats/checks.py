@@ -1,4 +1,4 @@
-"""What the functions of this folder refuse, one function a reason."""
+"""Argument checks of this package, one function per kind of error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 MOST_DRAWS: Final = 100_000_000
-"""Their scores fill some gigabytes; more would tell nothing new."""
+"""Their scores fill some gigabytes; more would not help."""
 
 TESTS: Final = ("bootstrap", "randomisation")
 
@@ -29,7 +29,7 @@ def usable(statistics: ArrayLike, name: str) -> NDArray[np.float64]:
 
 
 def two_dimensional(array: NDArray[np.float64], name: str) -> None:
-    """Refuse anything but a table."""
+    """Require two dimensions."""
     if array.ndim != 2:
         raise DataError(f"{name} must be a table with one row per segment, but the array has {array.ndim} dimension(s)")
     if array.shape[1] == 0:
@@ -37,15 +37,15 @@ def two_dimensional(array: NDArray[np.float64], name: str) -> None:
 
 
 def not_empty(array: NDArray[np.float64], name: str) -> None:
-    """Refuse a corpus without segments: nothing can be drawn from it."""
+    """Require at least one segment."""
     if len(array) == 0:
         raise DataError(f"{name} has no segments, and an empty corpus has neither an interval nor a test")
 
 
 def finite(array: NDArray[np.float64], name: str) -> None:
-    """Refuse NaN and infinity."""
-    # A sum is finite only if all its terms are, so the usual case needs no table of booleans. It may overflow although
-    # every term is finite, hence the second look.
+    """Require finite values."""
+    # A sum is finite only if all its terms are, so the usual case needs no boolean array. It may overflow with finite
+    # terms, hence the second check.
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(array.sum()):
             return
@@ -55,7 +55,7 @@ def finite(array: NDArray[np.float64], name: str) -> None:
 
 
 def same_shape(shapes: Sequence[tuple[int, int]], names: Sequence[str]) -> None:
-    """Refuse systems that were not scored on the same segments by the same metric."""
+    """Require the same segments and metric for all systems."""
     segments, columns = shapes[0]
     for (rows, width), name in zip(shapes, names, strict=True):
         if rows != segments:
@@ -70,7 +70,7 @@ def same_shape(shapes: Sequence[tuple[int, int]], names: Sequence[str]) -> None:
 
 
 def at_least_one(number: int, name: str) -> None:
-    """Refuse zero, negative and absurd numbers of something."""
+    """Require a positive number in a sensible range."""
     if number > MOST_DRAWS:
         raise UsageError(f"{name} must be at most {MOST_DRAWS:,}, not {number:,}")
     if number < 1:
@@ -78,50 +78,50 @@ def at_least_one(number: int, name: str) -> None:
 
 
 def effects_with(test: str) -> None:
-    """Refuse errors from elsewhere in a test that cannot take them in."""
+    """Raise an error for a test that does not support external error effects."""
     if test != "bootstrap":
         raise UsageError(f"the {test} test cannot take errors of raters into account; use the bootstrap")
 
 
 def confidence_level(confidence: float) -> None:
-    """Refuse a confidence level that is not strictly between 0 and 1."""
+    """Require a confidence level strictly between 0 and 1."""
     if not 0.0 < confidence < 1.0:
         raise UsageError(f"confidence must lie between 0 and 1, for example 0.95, not {confidence:g}")
 
 
 def seed_range(seed: int) -> None:
-    """Refuse a seed that the generators cannot take."""
+    """Require a seed in the range of the generators."""
     if not 0 <= seed < 2**64:
         raise UsageError(f"seed must be between 0 and 2^64 - 1, not {seed}")
 
 
 def test_name(test: str) -> None:
-    """Refuse a test that does not exist."""
+    """Require the name of a test."""
     if test not in TESTS:
         raise UsageError(f"there is no test {test!r}; {nearest(test, TESTS)}")
 
 
 def baseline_name(baseline: str, systems: Iterable[str]) -> None:
-    """Refuse a baseline that is not one of the systems."""
+    """Require the baseline to be one of the systems."""
     names = list(systems)
     if baseline not in names:
         raise UsageError(f"there is no system {baseline!r} to serve as the baseline; {nearest(baseline, names)}")
 
 
 def enough_systems(number: int) -> None:
-    """Refuse a comparison without a pair."""
+    """Require at least two systems."""
     if number < 2:
         raise UsageError(f"a comparison needs at least two systems, not {number}")
 
 
 def block_count(count: int, segments: int) -> None:
-    """Refuse empty blocks."""
+    """Require non-empty blocks."""
     if not 1 <= count <= segments:
         raise UsageError(f"{counted(segments, 'segment')} can be cut into 1 to {segments} blocks, not {count}")
 
 
 def probabilities(p_values: NDArray[np.float64]) -> None:
-    """Refuse what is not a list of probabilities."""
+    """Require a list of probabilities."""
     if p_values.ndim != 1:
         raise DataError(f"p-values must be a flat list, but the array has {p_values.ndim} dimension(s)")
     bad = np.flatnonzero(~((p_values >= 0.0) & (p_values <= 1.0)))

@@ -1,4 +1,4 @@
-"""How well two lists of numbers agree: coefficients of correlation, and analytic intervals of them."""
+"""Correlation coefficients and their analytic intervals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RankCoefficient: TypeAlias = Literal["spearman", "kendall"]
 RANK_COEFFICIENTS: Final = ("spearman", "kendall")
 
 MOST_POINTS: Final = 2**30
-"""Points, counted as often as they enter, that the kernel can take."""
+"""Maximum points, counted with multiplicity, for the kernel."""
 
 WORTH_THREADS: Final = 30_000
 """Points (about a millisecond) below which starting threads costs more than it saves."""
@@ -36,7 +36,7 @@ class Bounds(NamedTuple):
 
 
 class RankCorrelations(NamedTuple):
-    """Rank correlations of several sets of points, one number a set; NaN where a coefficient is undefined."""
+    """Rank correlations of several sets of points, one value per set; NaN if undefined."""
 
     spearman: NDArray[np.float64]
     """Spearman's ρ."""
@@ -54,8 +54,8 @@ def rank_correlations(
 ) -> RankCorrelations:
     """Return Spearman's ρ and Kendall's τ-b of many sets of points.
 
-    Ranks and pairs are counted in whole numbers, and only the last division rounds: the order of the points, the number
-    of threads and the machine change no bit.
+    Ranks and pairs are counted in integers, and only the last division rounds: results do not depend on the order of
+    the points, the number of threads or the machine.
 
     Parameters
     ----------
@@ -102,13 +102,13 @@ def rank_correlations(
 
 
 TIE: Final = 1e-9
-"""Scores of one metric that differ by so little, or less, are equal but for rounding."""
+"""Scores of one metric that differ by at most this are ties up to rounding."""
 
 
 def grain_of(largest: NDArray[np.float64] | float) -> NDArray[np.float64]:
-    """Return twice the difference up to which scores are a tie, given the largest of them.
+    """Return twice the difference up to which scores are ties, given the largest of them.
 
-    That is `TIE` if they are of the usual sizes, and a share of the largest if all are below 1, or in the thousands.
+    This is `TIE` for scores of the usual size, and relative to the largest if all are below 1, or in the thousands.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def grain_of(largest: NDArray[np.float64] | float) -> NDArray[np.float64]:
 
 
 def settled(scores: NDArray[np.float64], grain: NDArray[np.float64] | float) -> NDArray[np.float64]:
-    """Return scores, or differences of scores, as whole multiples of a grain: what ties on paper is equal.
+    """Round scores, or differences of scores, to multiples of a grain, so mathematical ties are equal.
 
     Sums of the same numbers in another order differ in their last bits.
 
@@ -133,9 +133,9 @@ def settled(scores: NDArray[np.float64], grain: NDArray[np.float64] | float) -> 
 
 
 def pearson(x: ArrayLike, y: ArrayLike) -> float | None:
-    """Return Pearson's correlation of two lists, or ``None`` where it is undefined.
+    """Return Pearson's correlation of two lists, or ``None`` if it is undefined.
 
-    Sums are exact before they are rounded, so the order of the points changes no bit.
+    Sums are exact before they are rounded, so the result does not depend on the order of the points.
 
     Raises
     ------
@@ -157,7 +157,7 @@ def pearson(x: ArrayLike, y: ArrayLike) -> float | None:
 
 
 def spearman(x: ArrayLike, y: ArrayLike) -> float | None:
-    """Return Spearman's ρ of two lists, ties at their mean rank, or ``None`` where it is undefined.
+    """Return Spearman's ρ of two lists with mean ranks for ties, or ``None`` if it is undefined.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def spearman(x: ArrayLike, y: ArrayLike) -> float | None:
 
 
 def kendall(x: ArrayLike, y: ArrayLike) -> float | None:
-    """Return Kendall's τ-b of two lists, or ``None`` where it is undefined.
+    """Return Kendall's τ-b of two lists, or ``None`` if it is undefined.
 
     Raises
     ------
@@ -191,8 +191,8 @@ def kendall(x: ArrayLike, y: ArrayLike) -> float | None:
 def fisher_interval(r: float, n: int, confidence: float = 0.95) -> Bounds:
     """Return Fisher's interval of a correlation of ``n`` observations: tanh(atanh r ± z/√(n − 3)).
 
-    z is the normal quantile, 1.96 at 95 %. Made for Pearson's r of normal data, it is also what papers print for ρ and
-    τ; `fieller_interval` has the standard errors that belong to those.
+    z is the normal quantile, 1.96 at 95 %. It was derived for Pearson's r of normal data, but papers also report it for
+    ρ and τ; `fieller_interval` has the proper standard errors for those.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ def _interval_arguments(r: float, n: int, confidence: float, *, least: int) -> N
 def _interval(r: float, error: float, confidence: float) -> Bounds:
     if abs(r) == 1.0:
         return Bounds(float(r), float(r))
-    # The usual interval has the usual number in it; the quantile itself is 1.95996.
+    # 1.96 is conventional for the usual interval; the exact quantile is 1.95996.
     z = 1.96 if confidence == 0.95 else NormalDist().inv_cdf(0.5 + confidence / 2.0)
     centre = math.atanh(r)
     return Bounds(math.tanh(centre - z * error), math.tanh(centre + z * error))
@@ -321,7 +321,7 @@ def _largest_sum(counts: NDArray[np.int64]) -> int:
 
 
 def _number_of_sets(shapes: dict[str, tuple[int, ...]]) -> int:
-    """Return how many sets there are if one row may stand for all."""
+    """Return the number of sets; a single row is broadcast."""
     sets = 1
     for name, (rows, points) in shapes.items():
         if points != shapes["x"][1]:
@@ -350,8 +350,8 @@ def _constant(values: NDArray[np.float64]) -> bool:
 
 
 def centred(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return values, not all equal, less their mean, scaled by a power of two so that the largest is about 1."""
-    # The mean is rounded; what it misses shows in the mean of the differences, which are exact where that matters.
+    """Return values, not all equal, minus their mean, scaled by a power of two to about 1."""
+    # The mean is rounded; its error shows in the mean of the differences, which are exact where it matters.
     for _ in range(2):
         values = np.ldexp(values, -math.frexp(float(np.abs(values).max()))[1])
         values = values - math.fsum(values.tolist()) / len(values)

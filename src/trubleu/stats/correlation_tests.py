@@ -1,4 +1,4 @@
-"""Whether one metric agrees better with people than another, on the same data."""
+"""Tests whether one metric agrees better with people than another, on the same data."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ CORRELATIONS: Final[dict[str, Callable[[ArrayLike, ArrayLike], float | None]]] =
 }
 
 INCONSISTENT: Final = 1e-9
-"""How far the determinant of three correlations may fall below 0 by their rounding."""
+"""How far rounding may push the determinant of three correlations below 0."""
 
 EQUAL: Final = 1e-12
-"""Differences of correlations closer than this are the same but for rounding."""
+"""Differences of correlations below this are rounding errors."""
 
 SLICE_NUMBERS: Final = 4_000_000
-"""Standardised scores of a metric (32 MB) that are swapped at a time."""
+"""Standardised scores of a metric (32 MB) swapped per batch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,21 +45,21 @@ class WilliamsTest:
     p: float
     """Two-sided."""
     n: int
-    """How many points are behind the correlations."""
+    """Number of points behind the correlations."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PermutationTest:
-    """The difference between two metrics' correlations with people, against random swaps of the metrics."""
+    """The difference between two metrics' correlations with people, tested by random swaps of the metrics."""
 
     difference: float
     """Correlation of the first metric − correlation of the second."""
     p: float
     """Two-sided, (b + 1)/(n + 1) with b the trials at least as extreme as the data: never 0, and 1 for equals."""
     correlation: Correlation
-    """Which coefficient."""
+    """The coefficient."""
     n: int
-    """How many trials."""
+    """Number of trials."""
     seed: int
     """The seed of the swaps."""
 
@@ -106,7 +106,7 @@ def williams_test(r_xh: float, r_yh: float, r_xy: float, n: int) -> WilliamsTest
     for r, name in ((r_xh, "r_xh"), (r_yh, "r_yh"), (r_xy, "r_xy")):
         if not -1.0 <= r <= 1.0:
             raise UsageError(f"{name} must be a correlation, from -1 to 1, not {r:g}")
-    # Written so that exchanging the metrics changes no bit.
+    # Written so that exchanging the metrics gives bit-identical results.
     determinant = 1.0 - (r_xh**2 + r_yh**2) - r_xy**2 + 2.0 * (r_xh * r_yh) * r_xy
     if determinant < -INCONSISTENT:
         raise UsageError(f"no data have the correlations {r_xh:g}, {r_yh:g} and {r_xy:g} at once; check which is which")
@@ -148,7 +148,7 @@ def permutation_of_metrics(
 
     Both metrics are standardised (mean 0, variance 1), since their scales may differ. If they were interchangeable,
     swapping their standardised scores of any points would change nothing. p is the share of random swaps whose
-    difference in correlation is at least as large as the observed one, in absolute value, the observed one counted in.
+    difference in correlation is at least as large as the observed one in absolute value, including the observed one.
     Exchanging the metrics flips the sign and keeps p. A swap that leaves a correlation undefined counts as large.
 
     Parameters
@@ -216,7 +216,7 @@ def _agreement(
 
 
 def _standardised(values: ArrayLike) -> NDArray[np.float64]:
-    """Return values with mean 0 and variance 1, equal ones equal in spite of rounding."""
+    """Return values with mean 0 and variance 1; equal values stay equal despite rounding."""
     array = centred(np.asarray(values, dtype=np.float64))
     return np.round(array / math.sqrt(math.fsum((array * array).tolist()) / len(array)), 12)
 
@@ -224,7 +224,7 @@ def _standardised(values: ArrayLike) -> NDArray[np.float64]:
 def _coefficients(
     scores: NDArray[np.float64], human: NDArray[np.float64], correlation: Correlation
 ) -> NDArray[np.float64]:
-    """Return the correlation of every row with the human scores, NaN where undefined."""
+    """Return the correlation of every row with the human scores, NaN if undefined."""
     if correlation != "pearson":
         found = rank_correlations(scores, human)
         return found.spearman if correlation == "spearman" else found.kendall

@@ -1,7 +1,7 @@
-"""How well metrics agree with people on outputs and on systems: coefficients, pairwise accuracy, tie calibration.
+"""Agreement of metrics with people on outputs and systems: coefficients, pairwise accuracy, tie calibration.
 
-Ratings are a table with a row for each system and a column for each item, NaN where nobody rated. Scores of several
-metrics are such tables, one behind the other.
+Ratings are a table with a row per system and a column per item, NaN for missing ratings. Scores of several metrics are
+a stack of such tables.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ GROUPINGS: Final[tuple[Grouping, ...]] = ("pooled", "item", "system")
 COEFFICIENTS: Final[tuple[Coefficient, ...]] = ("pearson", "spearman", "kendall", "kendall-c")
 
 SLACK: Final = 1e-9
-"""Sums closer than this share of the largest possible sum are equal but for rounding."""
+"""Sums closer than this share of the largest possible sum are equal up to rounding."""
 
 
 class GroupMeans(NamedTuple):
     """A coefficient of each metric, averaged over the groups in which it is defined."""
 
     value: NDArray[np.float64]
-    """NaN where it is defined in no group."""
+    """NaN if it is defined in no group."""
     groups: NDArray[np.int64]
-    """In how many groups it is defined."""
+    """Number of groups in which it is defined."""
 
 
 def coefficient_means(
@@ -43,7 +43,7 @@ def coefficient_means(
 ) -> GroupMeans:
     """Correlate metrics with people within groups of outputs, and average over the groups.
 
-    Groups in which a coefficient is undefined, as all ratings or all scores are equal, are left out of the mean.
+    Groups in which a coefficient is undefined, because all ratings or all scores are equal, are left out of the mean.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def coefficient_means(
 def coefficients(
     people: NDArray[np.float64], scores: NDArray[np.float64], coefficient: Coefficient, grouping: Grouping
 ) -> NDArray[np.float64]:
-    """Return the coefficient of each metric in each group, ``float64[metrics, groups]``, NaN where undefined.
+    """Return the coefficient of each metric in each group, ``float64[metrics, groups]``, NaN if undefined.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def _grouped(table: NDArray[np.float64], grouping: Grouping) -> NDArray[np.float
 
 
 def _in_groups(x: NDArray[np.float64], y: NDArray[np.float64], coefficient: Coefficient) -> NDArray[np.float64]:
-    """Return ``float64[metrics, groups]``, NaN where undefined."""
+    """Return ``float64[metrics, groups]``, NaN if undefined."""
     there = np.isfinite(y)
     clean = np.where(there, y, 0.0)
     if coefficient == "pearson":
@@ -124,12 +124,12 @@ def _constant(values: NDArray[np.float64], there: NDArray[np.bool_]) -> NDArray[
 def _tau_c(
     tau_b: NDArray[np.float64], x: NDArray[np.float64], y: NDArray[np.float64], there: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """Return τ-c from τ-b: the same concordant and discordant pairs, divided by another number."""
+    """Return τ-c from τ-b: the same concordant and discordant pairs, with another denominator."""
     n = there.sum(axis=-1)
     pairs = n * (n - 1) // 2
     x_values, x_ties = _levels(x, there)
     y_values, y_ties = _levels(y, there)
-    # Whole again after the division that made τ-b of it.
+    # Recovers the integer that was divided for τ-b.
     difference = np.rint(tau_b * np.sqrt((pairs - x_ties).astype(float) * (pairs - y_ties)))
     fewest = np.minimum(x_values, y_values)
     divisor = n.astype(float) ** 2 * (fewest - 1)
@@ -137,7 +137,7 @@ def _tau_c(
 
 
 def _levels(values: NDArray[np.float64], there: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return how many different values there are in each group, and how many pairs of equal ones."""
+    """Return the number of distinct values in each group, and the number of tied pairs."""
     ordered = np.sort(np.where(there, values, np.inf), axis=-1)
     place = np.arange(ordered.shape[-1])
     new = np.ones(ordered.shape, dtype=bool)
@@ -190,11 +190,11 @@ class OutputPairs:
         return 1.0 / (self.items() * self.sizes())
 
     def sizes(self) -> NDArray[np.int64]:
-        """Return for each pair how many pairs its item has."""
+        """Return the number of pairs of each pair's item."""
         return np.asarray(np.bincount(self.item)[self.item], dtype=np.int64)
 
     def items(self) -> int:
-        """Return how many items have a pair."""
+        """Return the number of items with a pair."""
         return len(np.unique(self.item))
 
     def right(self, epsilon: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -231,19 +231,19 @@ class OutputPairs:
         return self.mean(self.right(threshold))
 
     def mean(self, right: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return the mean over items of the share of pairs that are right: ``[..., pairs]`` to ``[...]``."""
+        """Return the mean over items of the share of correct pairs: ``[..., pairs]`` to ``[...]``."""
         if not len(self):
             return np.full(right.shape[:-1], np.nan)
         sizes = self.sizes()
         kinds = np.unique(sizes)
-        # Counts are whole numbers, so the order in which they are added does not matter.
+        # Counts are integers, so the order of addition does not matter.
         found = [(right & (sizes == size)).sum(axis=-1) / size for size in kinds.tolist()]
         return np.asarray(sum(found[1:], found[0]) / self.items())
 
     def calibrated(self) -> NDArray[np.float64]:
-        """Return for each metric the tie threshold ε ≥ 0 with which acc_eq is largest, the smallest of several.
+        """Return per metric the tie threshold ε ≥ 0 that maximises acc_eq, the smallest of several.
 
-        A threshold is 0 or a difference that occurs.
+        A threshold is 0 or a difference that occurs in the data.
 
         Raises
         ------
@@ -264,7 +264,7 @@ class OutputPairs:
         return np.array([_best_threshold(np.abs(each), self._gain(each), kind, kinds) for each in self.scores])
 
     def _gain(self, differences: NDArray[np.float64]) -> NDArray[np.int8]:
-        """Return what a tie would change for each pair: 1, 0 or −1 right pairs."""
+        """Return how a tie would change the number of correct pairs, per pair: 1, 0 or −1."""
         now = np.sign(differences) == self.people
         return np.asarray((self.people == 0).astype(np.int8) - now.astype(np.int8))
 
@@ -289,7 +289,7 @@ def _best_threshold(
 def system_means(
     people: NDArray[np.float64], scores: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the mean rating and the mean scores of each system, over the items rated for it.
+    """Return the mean rating and the mean scores of each system, over its rated items.
 
     Returns
     -------
@@ -327,7 +327,7 @@ def pairwise_accuracy(people: NDArray[np.float64], scores: NDArray[np.float64]) 
 
 
 def _sign(differences: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return signs; means that differ in their last bits only are equal."""
+    """Return signs; means that differ only in their last bits are equal."""
     return np.where(np.abs(differences) <= SLACK * np.abs(values).max(initial=0.0), 0.0, np.sign(differences))
 
 
@@ -337,16 +337,15 @@ def random_signs(trials: int, items: int, seed: int) -> NDArray[np.float64]:
 
 
 def random_bits(source: np.random.PCG64, trials: int, points: int) -> NDArray[np.bool_]:
-    """Return random bits; a trial starts a new word, so that the size of slices does not matter."""
+    """Return random bits; each trial starts a new word, so the size of slices does not matter."""
     words = source.random_raw(trials * (-(-points // 64))).astype("<u8").view(np.uint8).reshape(trials, -1)
     return np.unpackbits(words, axis=1, count=points, bitorder="little").view(np.bool_)
 
 
 def system_p_values(table: NDArray[np.float64], signs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return for each pair of systems the share of random signs with which their difference is at least as large.
+    """Return for each pair of systems the share of random signs with at least as large a difference.
 
-    This is the one-sided p-value of the first system being better, by paired permutations of the items that are rated
-    for both.
+    This is the one-sided p-value of the first system being better, by paired permutations of the items rated for both.
 
     Parameters
     ----------
@@ -374,7 +373,7 @@ def system_p_values(table: NDArray[np.float64], signs: NDArray[np.float64]) -> N
 
 
 def normal_p_values(total: NDArray[np.float64], squares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the p-values of `system_p_values` for any number of random signs, by the normal distribution.
+    """Return the p-values of `system_p_values` in the limit of many random signs, by the normal distribution.
 
     Parameters
     ----------
@@ -403,10 +402,10 @@ def _half_erfc(x: NDArray[np.float64]) -> NDArray[np.float64]:
 def soft_pairwise_accuracy(
     people: NDArray[np.float64], scores: NDArray[np.float64], signs: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the soft pairwise accuracy of each metric: how alike it and people are in how sure they are.
+    """Return the soft pairwise accuracy of each metric: the agreement of its p-values with those of people.
 
-    For each pair of systems, p is the one-sided p-value, by random signs of the items, of the first one being better:
-    once by ratings and once by scores. The accuracy is 1 less the mean difference between the two.
+    For each pair of systems, p is the one-sided p-value of the first one being better, by random signs of the items:
+    once by ratings and once by scores. The accuracy is 1 minus the mean difference between the two.
 
     Parameters
     ----------
@@ -434,7 +433,7 @@ def soft_pairwise_accuracy(
 
 
 class SystemDifferences:
-    """Differences between each two systems, item by item, for the soft pairwise accuracy of resampled scores.
+    """Differences between each two systems per item, for the soft pairwise accuracy of resampled scores.
 
     With as many trials as tests need, p-values come from the normal distribution, which random signs approach.
 
@@ -460,5 +459,5 @@ class SystemDifferences:
         return found.sum(axis=-1), (found * found).sum(axis=-1)
 
     def accuracy(self, total: NDArray[np.float64], squares: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the soft pairwise accuracy for such sums: ``[..., pairs]`` to ``[...]``."""
+        """Return the soft pairwise accuracy of these sums: ``[..., pairs]`` to ``[...]``."""
         return np.asarray(1.0 - np.abs(normal_p_values(total, squares) - self.wanted).mean(axis=-1))

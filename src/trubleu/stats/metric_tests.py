@@ -1,4 +1,4 @@
-"""Whether one metric agrees better with people than another: permutations, the bootstrap, clusters of metrics."""
+"""Tests whether one metric agrees better with people than another: permutations, bootstrap, clusters of metrics."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 Test: TypeAlias = Literal[
     "perm-both", "perm-input", "perm-system", "bootstrap-segments", "bootstrap-systems", "bootstrap-both"
 ]
-"""How metrics are compared: by swapping entries, items or systems, or by drawing items, systems or both."""
+"""How metrics are compared: by swapping entries, items or systems, or by resampling items, systems or both."""
 
 TESTS: Final[tuple[Test, ...]] = get_args(Test)
 
@@ -47,27 +47,27 @@ SEGMENT_MEASURES: Final = (
     ACCURACY,
     *(f"{coefficient}-{grouping}" for grouping in GROUPINGS for coefficient in COEFFICIENTS),
 )
-"""Measures of single outputs."""
+"""Segment-level measures."""
 
 SOFT: Final = "soft-pairwise-accuracy"
 PAIRWISE: Final = "pairwise-accuracy"
 SYSTEM_MEASURES: Final = (SOFT, PAIRWISE, "pearson", "spearman", "kendall")
-"""Measures of systems."""
+"""System-level measures."""
 
 EQUAL: Final = 1e-12
-"""Differences closer than this are the same but for rounding."""
+"""Differences below this are rounding errors."""
 
 AT_ONCE: Final = 4_000_000
-"""Numbers (32 MB) that are swapped at a time."""
+"""Numbers (32 MB) swapped per batch."""
 
 SIGN_TRIALS: Final = 1000
-"""Random signs behind the p-values of soft pairwise accuracy."""
+"""Number of random signs behind the p-values of soft pairwise accuracy."""
 
 Advance: TypeAlias = "Callable[[int], object]"
 
 
 class Differences(NamedTuple):
-    """What became of the difference between each two metrics in every trial.
+    """The difference between each two metrics, with p-values from all trials.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Differences(NamedTuple):
 
 @dataclass(frozen=True)
 class MetaEvaluation:
-    """Ratings and the scores of metrics, from which all measures and tests follow.
+    """Ratings and metric scores, with all measures and tests on them.
 
     Attributes
     ----------
@@ -125,7 +125,7 @@ class MetaEvaluation:
         return random_signs(SIGN_TRIALS, self.scores.shape[-1], self.seed)
 
     def values(self, level: str, measure: str) -> GroupMeans:
-        """Return a measure of each metric, NaN where it is undefined, and over how many groups it is a mean."""
+        """Return a measure of each metric, NaN if undefined, and the number of groups averaged."""
         if level == "segment" and measure in (ACCURACY, CALIBRATED):
             epsilon = self.epsilon if measure == CALIBRATED else None
             return GroupMeans(self.pairs.accuracy(epsilon), np.full(len(self.scores), self.pairs.items()))
@@ -200,7 +200,7 @@ class MetaEvaluation:
         return Differences(observed, (extreme + 1) / (trials + 1), spread)
 
     def _compared(self, level: str, measure: str) -> NDArray[np.float64]:
-        """Return what tests go by: the values, but soft pairwise accuracy by the normal distribution."""
+        """Return the values that are tested; soft pairwise accuracy uses the normal distribution."""
         if level == "system" and measure == SOFT:
             systems = SystemDifferences(self._rated())
             return np.array([systems.accuracy(*systems.sums(each)) for each in self.scores])
@@ -246,10 +246,10 @@ class MetaEvaluation:
     def replicates(
         self, level: str, measure: str, draw: str, resamples: int, seed: int, advance: Advance = lambda _: None
     ) -> NDArray[np.float64]:
-        """Return the measure of each metric in every replicate of the bootstrap, ``float64[resamples, metrics]``.
+        """Return the measure of each metric in every bootstrap replicate, ``float64[resamples, metrics]``.
 
-        A replicate draws items, systems or both; all outputs of a drawn item, or system, enter together. Tie thresholds
-        stay those of the data.
+        A replicate resamples items, systems or both; all outputs of a drawn item or system enter together. Tie
+        thresholds are those of the original data.
 
         Parameters
         ----------
@@ -290,7 +290,7 @@ class MetaEvaluation:
         return np.stack(found)
 
     def _by_item(self, measure: str) -> NDArray[np.float64] | None:
-        """Return a measure that is a mean over items for each of them, ``float64[metrics, items]``, else None."""
+        """Return a measure per item, ``float64[metrics, items]``, if it is a mean over items, else None."""
         items = self.scores.shape[-1]
         if measure in (ACCURACY, CALIBRATED):
             right = self.pairs.right(self.epsilon if measure == CALIBRATED else np.zeros(len(self.scores)))
@@ -310,7 +310,7 @@ def metric_pairs(metrics: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
 
 
 def split_measure(measure: str) -> tuple[Coefficient, Grouping]:
-    """Return the coefficient and the grouping in the name of a segment-level measure.
+    """Split the name of a segment-level measure into coefficient and grouping.
 
     Examples
     --------
@@ -322,7 +322,7 @@ def split_measure(measure: str) -> tuple[Coefficient, Grouping]:
 
 
 def check_test(level: str, measure: str, test: str) -> None:
-    """Refuse a measure or a test that does not exist, or that do not go together."""
+    """Raise an error for an unknown measure or test, or an invalid combination."""
     known = SEGMENT_MEASURES if level == "segment" else SYSTEM_MEASURES
     if measure not in known:
         raise UsageError(f"there is no {level}-level measure {measure!r}; {nearest(measure, known)}")
@@ -336,20 +336,20 @@ def check_test(level: str, measure: str, test: str) -> None:
 
 
 def standardised(people: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return scores of rated outputs with mean 0 and variance 1 for each metric, and 0 elsewhere."""
+    """Return scores of rated outputs, standardised to mean 0 and variance 1 per metric, and 0 elsewhere."""
     there = np.isfinite(people)
     n = max(int(there.sum()), 1)
     clean = np.where(there, scores, 0.0)
     less = np.where(there, clean - clean.sum(axis=(1, 2), keepdims=True) / n, 0.0)
     deviation = np.sqrt((less * less).sum(axis=(1, 2), keepdims=True) / n)
-    # Rounded: equal scores stay equal after the division.
+    # Rounded, so equal scores stay equal after the division.
     return np.asarray(np.round(less / np.where(deviation > 0.0, deviation, 1.0), 12))
 
 
 def clusters(values: Sequence[float], worse: NDArray[np.bool_]) -> list[int]:
-    """Return the cluster of each metric, as the metrics task of WMT prints them; 1 is the best.
+    """Return the cluster of each metric, as reported by the WMT metrics task; 1 is the best.
 
-    From the best metric down, one that is significantly worse than any of the current cluster begins the next one.
+    From the best metric down, a metric that is significantly worse than any of the current cluster starts the next one.
 
     Parameters
     ----------
@@ -376,7 +376,7 @@ def clusters(values: Sequence[float], worse: NDArray[np.bool_]) -> list[int]:
 
 
 def _from_replicates(observed: NDArray[np.float64], drawn: NDArray[np.float64]) -> Differences:
-    """Return what the centred paired bootstrap says; replicates in which a difference is undefined are left out."""
+    """Return the result of the centred paired bootstrap; replicates with an undefined difference are left out."""
     defined = np.isfinite(drawn)
     n = defined.sum(axis=0)
     mean = np.where(defined, drawn, 0.0).sum(axis=0) / np.maximum(n, 1)
@@ -389,7 +389,7 @@ def _from_replicates(observed: NDArray[np.float64], drawn: NDArray[np.float64]) 
 def _swapped_items(
     by_item: NDArray[np.float64], a: NDArray[np.intp], b: NDArray[np.intp], trials: int, source: np.random.PCG64
 ) -> Iterator[NDArray[np.float64]]:
-    """Yield differences of means over items whose values are swapped, ``float64[some trials, pairs]``."""
+    """Yield differences of means over items with swapped values, ``float64[some trials, pairs]``."""
     defined = np.isfinite(by_item)
     features = np.ascontiguousarray(np.concatenate([np.where(defined, by_item, 0.0), defined]).T)
     whole = features.sum(axis=0).reshape(2, -1)
@@ -414,9 +414,9 @@ def _swap_masks(source: np.random.PCG64, trials: int, shape: tuple[int, ...], te
 
 
 def _systems_agree(measure: str, people: NDArray[np.float64], scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return a measure of scores of systems: ``[..., systems]`` to ``[...]``."""
+    """Return a measure of system scores: ``[..., systems]`` to ``[...]``."""
     if measure != "pearson":
-        # Means of the same numbers, standardised or added in another order, tie.
+        # Means of the same numbers must tie, even if standardised or added in another order.
         people, scores = (settled(each, grain_of(np.abs(each).max(initial=0.0))) for each in (people, scores))
     if measure == PAIRWISE:
         return pairwise_accuracy(people, scores)
@@ -427,7 +427,7 @@ def _systems_agree(measure: str, people: NDArray[np.float64], scores: NDArray[np
 
 @dataclass(frozen=True, slots=True)
 class _Swaps:
-    """Any segment-level measure of swapped tables, computed anew for each."""
+    """Segment-level measures of swapped tables, recomputed for each."""
 
     measure: str
     people: NDArray[np.float64]
@@ -451,7 +451,7 @@ class _Swaps:
 
 
 class _PearsonSwaps:
-    """Pearson's r of pooled outputs, whose sums of swapped scores follow from those of each metric."""
+    """Pearson's r of pooled outputs; the sums of swapped scores follow from those of each metric."""
 
     def __init__(
         self, people: NDArray[np.float64], tables: NDArray[np.float64], a: NDArray[np.intp], b: NDArray[np.intp]
@@ -460,7 +460,7 @@ class _PearsonSwaps:
         self._n = int(there.sum())
         less = np.where(there, people - people[there].mean(), 0.0)
         self._spread = float((less * less).sum())
-        # Of each metric: its scores, their squares and their products with the ratings.
+        # Per metric: its scores, their squares and their products with the ratings.
         features = np.stack([tables, tables * tables, tables * less])
         self._features = np.ascontiguousarray(features.reshape(3 * len(tables), -1).T)
         self._a, self._b = a, b
@@ -480,7 +480,7 @@ class _PearsonSwaps:
 
 
 class _SystemSwaps:
-    """Measures of systems, whose means of swapped scores follow from those of each metric."""
+    """System-level measures; the means of swapped scores follow from those of each metric."""
 
     def __init__(
         self,
@@ -505,7 +505,7 @@ class _SystemSwaps:
 
 
 class _SoftInputSwaps:
-    """Soft pairwise accuracy where whole items are swapped: its sums follow from those of each metric."""
+    """Soft pairwise accuracy with whole items swapped; the sums follow from those of each metric."""
 
     def __init__(
         self, people: NDArray[np.float64], tables: NDArray[np.float64], a: NDArray[np.intp], b: NDArray[np.intp]
@@ -530,7 +530,7 @@ class _SoftInputSwaps:
 
 
 class _SoftSwaps:
-    """Soft pairwise accuracy of swapped tables, computed anew for each."""
+    """Soft pairwise accuracy of swapped tables, recomputed for each."""
 
     def __init__(
         self, people: NDArray[np.float64], tables: NDArray[np.float64], a: NDArray[np.intp], b: NDArray[np.intp]

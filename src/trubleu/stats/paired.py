@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 
 def holm(p_values: ArrayLike) -> NDArray[np.float64]:
-    """Return Holm's step-down adjusted p-values, in the order given.
+    """Return Holm's step-down adjusted p-values, in the given order.
 
-    The i-th smallest of m p-values (i from 0) is multiplied by m − i, raised to the adjusted value before it if that is
+    The i-th smallest of m p-values (i from 0) is multiplied by m − i, raised to the previous adjusted value if that is
     larger, and clipped at 1. Comparing the result with a level α keeps the probability of any false rejection in the
-    family at α or below, whatever the dependence between the tests.
+    family at or below α, whatever the dependence between the tests.
 
     Parameters
     ----------
@@ -61,11 +61,11 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     return adjusted
 
 
-_LOW_ENOUGH: Final = 0.001  # nothing that is printed changes below: this has three stars
+_LOW_ENOUGH: Final = 0.001  # printed results do not change below: this has three stars
 
 
 def holm_limit(p: Sequence[float], resamples: int) -> str | None:
-    """Return a note if a p-value is as low as resamples and Holm's correction let it be, None if that is low enough.
+    """Return a note if a p-value is limited by resamples and Holm's correction, None if it is low enough.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def holm_limit(p: Sequence[float], resamples: int) -> str | None:
     >>> holm_limit([0.02, 0.5, 0.2], 100)
     """
     lowest = min(p, default=1.0)
-    # Where some resamples had to be left out, the lowest is one of those that are left.
+    # If some resamples were left out, the minimum is relative to the rest.
     if lowest * (resamples + 1) >= 2 or len(p) * lowest <= _LOW_ENOUGH:
         return None
     return (
@@ -91,7 +91,7 @@ def holm_limit(p: Sequence[float], resamples: int) -> str | None:
 
 
 ROUNDING: Final = 1e-12
-"""Relative; numbers closer than this are equal on paper and differ only in the order of additions."""
+"""Relative tolerance: closer numbers are mathematically equal and differ only in the order of additions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +107,7 @@ class Design:
     progress: Progress | None
 
     def check(self) -> None:
-        """Refuse options that make no test."""
+        """Validate the options."""
         checks.test_name(self.test)
         checks.at_least_one(self.trials, "trials")
         checks.at_least_one(self.resamples, "resamples")
@@ -121,7 +121,7 @@ class Design:
 
 
 class Systems:
-    """Systems on the same segments: their scores, and what resampling makes of them."""
+    """Systems on the same segments: their scores and resampled scores."""
 
     def __init__(self, systems: Mapping[str, Statistics], score: ScoreFunction) -> None:
         names = [f"System {name!r}" for name in systems]
@@ -140,10 +140,10 @@ class Systems:
         return [scores_of(self._score, each, "resample") for each in sums]
 
     def swapped(self, draws: Resampling, pairs: Sequence[tuple[int, int]]) -> Iterator[NDArray[np.float64]]:
-        """Yield each pair's differences after the outputs of randomly chosen segments were swapped.
+        """Yield each pair's differences after swapping the outputs of randomly chosen segments.
 
         With s the sum of A − B over the segments that stay, A becomes ΣB + s and B becomes ΣA − s. Where two systems
-        differ in few segments the equal terms cancel before they are summed, so ties stay ties.
+        differ in few segments, equal terms cancel before they are summed, so ties stay ties.
         """
         differences = (self._rows[a] - self._rows[b] for a, b in pairs)
         kept = draws.sums_of_each(differences, len(pairs), self._rows[0].shape)
@@ -176,7 +176,7 @@ def run_tests(
         ]
     null: Iterable[NDArray[np.float64]]
     if design.test == "bootstrap":
-        # Replicates scatter around their mean, and the null hypothesis says that this is 0.
+        # Replicates scatter around their mean, which is 0 under the null hypothesis.
         null = (each - each.mean() for each in differences)
     else:
         null = compared.swapped(design.resampling("randomisation"), pairs)
@@ -221,7 +221,7 @@ def _effect(difference: float, deviation: float, segments: int, tolerance: float
 
 
 def _without_dust(sums: NDArray[np.float64], scale: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Turn what rounding left of a sum that is 0 on paper into 0, so that no score divides by it."""
+    """Set rounding residues of sums that are mathematically 0 to 0, so no score divides by them."""
     return np.where(np.abs(sums) <= ROUNDING * scale, 0.0, sums)
 
 
@@ -238,9 +238,9 @@ def paired_bootstrap(
 ) -> PairedTest:
     """Test the difference between two systems with the paired bootstrap.
 
-    Segments are drawn with replacement, the same for both systems. The differences of the resampled scores, shifted so
-    that their mean is 0, stand for chance: p is the share of them at least as large as the observed difference, in
-    absolute value, the observed one counted in. Exchanging the systems flips the sign and keeps p.
+    Segments are drawn with replacement, the same for both systems. The differences of the resampled scores, shifted to
+    mean 0, approximate the null distribution: p is the share of them at least as large as the observed difference in
+    absolute value, including the observed one. Exchanging the systems flips the sign and keeps p.
 
     Parameters
     ----------
@@ -302,8 +302,8 @@ def paired_randomisation(
     """Test the difference between two systems with paired approximate randomisation.
 
     If the systems were interchangeable, swapping their outputs on any segments would change nothing. p is the share of
-    random swaps whose difference is at least as large as the observed one, in absolute value, the observed one counted
-    in. The interval and the effect are the bootstrap's. Exchanging the systems flips the sign and keeps p.
+    random swaps whose difference is at least as large as the observed one in absolute value, including the observed
+    one. The interval and the effect are the bootstrap's. Exchanging the systems flips the sign and keeps p.
 
     Parameters
     ----------
@@ -366,11 +366,11 @@ def compare(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[Comparison, ...]:
-    """Test several systems on the same segments, with Holm's correction over the tests that are returned.
+    """Test several systems on the same segments, with Holm's correction over the returned tests.
 
-    All systems share one resampling, and a pair gets the numbers that
-    [`paired_bootstrap`][trubleu.stats.paired_bootstrap] or
-    [`paired_randomisation`][trubleu.stats.paired_randomisation] would give it alone.
+    All systems share one resampling, and a pair gets the same numbers as from
+    [`paired_bootstrap`][trubleu.stats.paired_bootstrap] or [`paired_randomisation`][trubleu.stats.paired_randomisation]
+    alone.
 
     Parameters
     ----------

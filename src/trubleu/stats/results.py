@@ -1,4 +1,4 @@
-"""What the functions of this folder return."""
+"""Result types of this package."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Interval:
     high: float
     """The upper end."""
     confidence: float
-    """The share of resampled scores between the ends, 0.95 for the usual interval."""
+    """The confidence level, 0.95 by default."""
     resamples: int
-    """How many corpora were resampled."""
+    """Number of resamples."""
     seed: int
     """The seed of the draws."""
     blocks: int
-    """How many blocks of segments were resampled; 0 if the segments themselves were."""
+    """Number of resampled blocks of segments; 0 if the segments themselves were resampled."""
     standard_error: float
     """The standard deviation of the resampled scores."""
 
@@ -40,9 +40,9 @@ class PairedTest:
     """The difference between two systems on the same segments."""
 
     test: TestName
-    """Where ``p`` comes from."""
+    """The test that gave ``p``."""
     n: int
-    """How many resamples (bootstrap) or trials (randomisation) are behind ``p``."""
+    """Number of resamples (bootstrap) or trials (randomisation) behind ``p``."""
     seed: int
     """The seed of the draws."""
     difference: float
@@ -54,18 +54,18 @@ class PairedTest:
     effect: float
     """The standardised difference: ``difference / (√segments · s)``, s the difference's bootstrap standard deviation.
 
-    For a metric that is a mean over segments this is Cohen's d_z, the mean of the segments' differences divided by
-    their standard deviation (with n, not n − 1, in it), up to the bootstrap's own error. 0 if both the difference and s
-    are 0, infinite if only s is (as with one segment).
+    For a metric that is a mean over segments, this is Cohen's d_z, the mean of the segments' differences divided by
+    their standard deviation (with denominator n, not n − 1), up to the bootstrap's own error. 0 if both the difference
+    and s are 0, infinite if only s is (as with one segment).
     """
     p: float
     """Two-sided, (b + 1)/(n + 1) with b the replicates at least as extreme as the data: never 0, and 1 for equals."""
     confidence: float
     """The confidence level of the interval."""
     resamples: int
-    """How many resamples are behind the interval and the effect."""
+    """Number of resamples behind the interval and the effect."""
     blocks: int
-    """How many blocks of segments were drawn or swapped; 0 if the segments themselves were."""
+    """Number of blocks of segments that were drawn or swapped; 0 if the segments themselves were."""
 
     def _repr_html_(self) -> str:
         return html_record(self)

@@ -1,4 +1,4 @@
-"""What is resampled: segments, or fixed blocks of them from a million segments on."""
+"""Units of resampling: segments, or fixed blocks of them above a million segments."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 BLOCK_THRESHOLD: Final = 1_000_000
-"""With more segments than this, blocks are resampled and swapped instead of segments."""
+"""Above this number of segments, blocks are resampled and swapped instead of segments."""
 
 BLOCK_COUNT: Final = 10_000
-"""The number of blocks then."""
+"""The number of blocks."""
 
 
 def blocks(statistics: NDArray[np.float64], count: int = BLOCK_COUNT) -> NDArray[np.float64]:
@@ -55,7 +55,7 @@ def blocks(statistics: NDArray[np.float64], count: int = BLOCK_COUNT) -> NDArray
 
 
 def units(statistics: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
-    """Return the rows to resample and the number of blocks that they are, 0 if they are the segments themselves."""
+    """Return the rows to resample and the number of blocks, 0 if the rows are the segments themselves."""
     if len(statistics) > BLOCK_THRESHOLD:
         return blocks(statistics, BLOCK_COUNT), BLOCK_COUNT
     return statistics, 0
@@ -65,22 +65,22 @@ def units(statistics: NDArray[np.float64]) -> tuple[NDArray[np.float64], int]:
 class Sample:
     """The statistics of one system, reduced to what intervals and tests need.
 
-    Made from a table by `Sample.of`, or by a `SampleBuilder` from rows that are never all in memory; both give the same
-    bits. Every function of this folder that takes statistics takes a sample as well.
+    Created from a table by `Sample.of`, or by a `SampleBuilder` from rows that are never all in memory; both give
+    bit-identical results. Every function of this package that takes statistics also takes a sample.
     """
 
     rows: NDArray[np.float64]
-    """What is drawn: the segments, or the sums of blocks of segments."""
+    """The units to draw: segments, or sums of blocks of segments."""
     total: NDArray[np.float64]
     """The sum of all segments."""
     segments: int
-    """How many segments there are."""
+    """Number of segments."""
     blocks: int
-    """How many blocks ``rows`` are; 0 if they are the segments themselves."""
+    """Number of blocks in ``rows``; 0 if they are the segments themselves."""
 
     @classmethod
     def of(cls, statistics: Statistics, name: str) -> Sample:
-        """Return a table, which messages call by this name, as a sample, and a sample as it is."""
+        """Convert a table to a sample; a sample is returned unchanged. ``name`` is used in messages."""
         if isinstance(statistics, Sample):
             return statistics
         array = checks.usable(statistics, name)
@@ -89,23 +89,23 @@ class Sample:
 
 
 Statistics: TypeAlias = "ArrayLike | Sample"
-"""A table of statistics, or what is left of one."""
+"""A table of statistics, or a sample of one."""
 
 
 class PartialSample(NamedTuple):
-    """Some rows of a system, reduced to what a `SampleBuilder` needs; made by `PartialBuilder`."""
+    """Some rows of a system, reduced to what a `SampleBuilder` needs; created by `PartialBuilder`."""
 
     segments: int
-    """How many rows they are."""
+    """Number of rows."""
     rows: NDArray[np.float64]
-    """The rows themselves; none where blocks are drawn."""
+    """The rows themselves; empty if blocks are drawn."""
     chunks: Cells
     """The rows in chunks of 65,536."""
     blocks: Cells | None
-    """The rows in the blocks that are drawn, if there are so many segments."""
+    """The rows in blocks, if there are enough segments for blocks."""
 
     def fits(self, segments: int, first: int, count: int) -> bool:
-        """Return whether it has the shape of so many rows, from the first on, of all segments."""
+        """Return whether it has the shape of ``count`` rows from ``first`` on, of all segments."""
         if self.segments != count:
             return False
         plain = PartialBuilder(segments, 1, first)
@@ -119,7 +119,7 @@ def _lengths(sample: PartialSample) -> tuple[object, ...]:
 
 
 class PartialBuilder:
-    """Takes some of the rows of a system, as one worker of many does.
+    """Reduces some of the rows of a system, on one of several workers.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ class PartialBuilder:
         self._blocks = CellSums(Grid(segments, blocks), columns, first) if blocks else None
 
     def add(self, rows: NDArray[np.float64]) -> None:
-        """Take the next rows."""
+        """Add rows."""
         if self._first + self.count + len(rows) > self.segments:
             raise DataError(f"more than the {self.segments} segments that were announced came")
         self.count += len(rows)
@@ -164,7 +164,7 @@ class PartialBuilder:
             self._blocks.add(rows)
 
     def finish(self) -> PartialSample:
-        """Return what the rows were reduced to."""
+        """Return the reduced rows."""
         rows = np.concatenate(self._rows) if self._rows else np.zeros((0, self.columns))
         return PartialSample(
             self.count, rows, self._chunks.finish(), None if self._blocks is None else self._blocks.finish()
@@ -172,7 +172,7 @@ class PartialBuilder:
 
 
 class SampleBuilder:
-    """Takes the rows of a system part by part, and keeps no more of them than intervals and tests need.
+    """Collects the rows of a system part by part, keeping only what intervals and tests need.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ class SampleBuilder:
         self._rows = np.zeros((0 if blocks else segments, columns))
 
     def add(self, rows: NDArray[np.float64]) -> None:
-        """Take the next rows."""
+        """Add rows."""
         self._announced(len(rows))
         self._chunks.add(rows)
         if self._blocks is None:
@@ -211,7 +211,7 @@ class SampleBuilder:
         self._added += len(rows)
 
     def merge(self, partial: PartialSample) -> None:
-        """Take the next rows as a `PartialBuilder` reduced them."""
+        """Add rows reduced by a `PartialBuilder`."""
         self._announced(partial.segments)
         self._chunks.merge(partial.chunks)
         if self._blocks is None:
@@ -237,5 +237,5 @@ class SampleBuilder:
 
 
 def block_number(segments: int) -> int:
-    """Return how many blocks are drawn in place of so many segments; 0 if the segments are drawn themselves."""
+    """Return the number of blocks drawn for this many segments; 0 if the segments themselves are drawn."""
     return BLOCK_COUNT if segments > BLOCK_THRESHOLD else 0

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from trubleu.errors import DataError
 
 CHUNK_ROWS: Final = 65_536
-"""Rows that are summed together before the sums of the chunks are added in order."""
+"""Rows per chunk; chunks are summed, and their sums added in order."""
 
 
 def total(statistics: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the sum of all rows: over fixed chunks of 65,536 rows, chunks in order.
 
-    A worker that holds whole chunks can therefore sum them alone, and adding the sums in order gives the same bits. A
-    column's sum depends neither on the columns beside it nor on the layout in memory.
+    So a worker that holds whole chunks can sum them alone, and adding the sums in order gives bit-identical results.
+    The sum of a column depends neither on the columns beside it nor on the memory layout.
 
     Parameters
     ----------
@@ -38,8 +38,8 @@ def total(statistics: NDArray[np.float64]) -> NDArray[np.float64]:
     """
     result = np.zeros(statistics.shape[1], dtype=np.float64)
     for start in range(0, len(statistics), CHUNK_ROWS):
-        # Columns laid out one after the other: NumPy then sums each of them pairwise, which loses less to rounding than
-        # adding row to row, and does so the same way whatever the array looked like.
+        # In column-major layout NumPy sums each column pairwise, which loses less precision than adding rows, and
+        # independent of the original layout.
         columns = np.ascontiguousarray(statistics[start : start + CHUNK_ROWS].T)
         result += columns.sum(axis=1)
     return result
@@ -47,7 +47,7 @@ def total(statistics: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Where the cells of so many rows begin: ``i * rows // cells``, or every 65,536 rows if no number is given.
+    """Cell boundaries of rows: ``i * rows // cells``, or every 65,536 rows if no number is given.
 
     Attributes
     ----------
@@ -62,35 +62,35 @@ class Grid:
 
     @property
     def count(self) -> int:
-        """How many cells there are."""
+        """Number of cells."""
         return self.cells or -(-self.rows // CHUNK_ROWS)
 
     def start(self, cell: int) -> int:
-        """Return the first row of a cell; that of the cell after the last is the number of rows."""
+        """Return the first row of a cell; for the cell after the last, the number of rows."""
         return cell * self.rows // self.cells if self.cells else min(cell * CHUNK_ROWS, self.rows)
 
     def cell_of(self, row: int) -> int:
-        """Return the cell that a row lies in."""
+        """Return the cell of a row."""
         return ((row + 1) * self.cells - 1) // self.rows if self.cells else row // CHUNK_ROWS
 
 
 class Cells(NamedTuple):
-    """Some rows in a row, reduced to the sums of their cells.
+    """Consecutive rows, reduced to the sums of their cells.
 
-    A cell is summed as a whole, or its sum would depend on where it was cut: rows of a cell that began earlier or ends
-    later are kept as they are.
+    A cell is summed as a whole, otherwise its sum would depend on where it was split: rows of incomplete cells are kept
+    unchanged.
     """
 
     head: NDArray[np.float64]
-    """The rows up to the first bound, if they are not a whole cell."""
+    """The rows before the first cell boundary, if they are not a whole cell."""
     sums: NDArray[np.float64]
     """The sums of whole cells."""
     tail: NDArray[np.float64]
-    """The rows after the last bound."""
+    """The rows after the last cell boundary."""
 
 
 class CellSums:
-    """Takes rows in their order, and cells of rows that somebody else took, and sums each cell when it is whole.
+    """Sums cells of rows in order, from rows or from cells reduced elsewhere.
 
     Parameters
     ----------
@@ -107,26 +107,26 @@ class CellSums:
         self._columns = columns
         self._row = first
         self._cell = grid.cell_of(first) if first < grid.rows else grid.count
-        # Begun elsewhere, so that it cannot be summed here.
+        # Started elsewhere, so it cannot be summed here.
         self._foreign = first > grid.start(self._cell)
         self._head: list[NDArray[np.float64]] = []
         self._sums: list[NDArray[np.float64]] = []
         self._open: list[NDArray[np.float64]] = []
 
     def add(self, rows: NDArray[np.float64]) -> None:
-        """Take the next rows."""
+        """Add rows."""
         start = 0
         while start < len(rows):
             bound = start + self._grid.start(self._cell + 1) - self._row
             end = min(len(rows), bound)
-            # A copy of what must wait, or the whole part would stay in memory for the few rows that are left of it.
+            # A copy of pending rows; a view would keep the whole part in memory.
             self._open.append(rows[start:end] if end == bound and not self._foreign else rows[start:end].copy())
             self._row += end - start
             self._close_whole()
             start = end
 
     def merge(self, cells: Cells) -> None:
-        """Take the next rows as somebody else reduced them."""
+        """Add rows reduced elsewhere."""
         self.add(cells.head)
         self._sums += list(cells.sums)
         self._cell += len(cells.sums)
@@ -135,7 +135,7 @@ class CellSums:
         self.add(cells.tail)
 
     def finish(self) -> Cells:
-        """Return what the rows were reduced to."""
+        """Return the reduced rows."""
         head, tail = (self._open, []) if self._foreign else (self._head, self._open)
         return Cells(self._joined(head), np.array(self._sums).reshape(-1, self._columns), self._joined(tail))
 
@@ -164,10 +164,10 @@ def score_of(score: ScoreFunction, sums: NDArray[np.float64], name: str) -> floa
 
 
 def scores_of(score: ScoreFunction, sums: NDArray[np.float64], name: str) -> NDArray[np.float64]:
-    """Return one finite score for each row of sums ``[count, k]``.
+    """Return one finite score per row of sums ``[count, k]``.
 
-    The function sees all rows in one contiguous array: it may round differently in another layout, and a result must
-    not depend on how the resampling was sliced.
+    The function sees all rows in one contiguous array: it may round differently in another layout, and results must not
+    depend on how the resampling was sliced.
     """
     scores = np.asarray(score(np.ascontiguousarray(sums)), dtype=np.float64)
     if scores.shape != (len(sums),):

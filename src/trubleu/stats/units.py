@@ -1,4 +1,4 @@
-"""Segments put together into units at random, and the sums of each unit."""
+"""Random groups of segments (units), and the sums of each unit."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ WORTH_THREADS: Final = 5_000_000
 """Additions (about a millisecond) below which starting threads costs more than it saves."""
 
 DRAW_WORK: Final = 16
-"""What drawing a row costs, in additions."""
+"""Cost of drawing a row, in additions."""
 
 MOST_ITEMS: Final = 2**32 - 2
-"""Rows or items that the kernel can number."""
+"""Maximum rows or items of the kernel."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitDraws:
     """Random assignments of the rows of a table to units of a fixed number of rows.
 
-    A *shuffle* puts all rows in a random order and cuts it into units. A *bootstrap* replicate draws items with
-    replacement, the same sequence for all tables that share the items: each table takes the first as many of them as it
-    has rows, passing over items that it has no row for; then its rows are put in a random order of their own and cut.
+    A *shuffle* puts all rows in a random order and splits it into units. A *bootstrap* replicate draws items with
+    replacement, the same sequence for all tables that share the items: each table takes as many of them as it has rows,
+    skipping items that it has no row for; then its rows are shuffled independently and split.
 
-    Draw ``d`` of a table depends on the seed, ``d``, the table's ``stream`` and, in the bootstrap, which items it has,
-    and on nothing else: neither threads nor slices of the draws change a number, and tables of one length with the same
-    stream see the same draws. A unit's rows are added in the order in which they were drawn.
+    Draw ``d`` of a table depends only on the seed, ``d``, the table's ``stream`` and, in the bootstrap, its items:
+    neither threads nor slices of the draws change a number, and tables of one length with the same stream see the same
+    draws. A unit's rows are added in the order in which they were drawn.
 
     Examples
     --------
@@ -53,15 +53,15 @@ class UnitDraws:
     kind: UnitKind = "shuffle"
     """``"shuffle"`` or ``"bootstrap"``."""
     unit: int = 100
-    """How many rows make a unit."""
+    """Rows per unit."""
     draws: int = 1000
-    """How many assignments are drawn."""
+    """Number of random assignments."""
     seed: int = 12345
-    """From 0 to 2^64 − 1."""
+    """Seed, from 0 to 2^64 − 1."""
     partial: bool = False
-    """Keep the rows that are left over, fewer than a unit, as the last unit."""
+    """Keep the remaining rows, fewer than a unit, as the last unit."""
     threads: int | None = None
-    """``None`` takes all cores that the process may use if there is enough to do."""
+    """``None`` uses all available cores if there is enough work."""
 
     def __post_init__(self) -> None:
         if self.kind not in UNIT_KINDS:
@@ -73,7 +73,7 @@ class UnitDraws:
         resolve_threads(self.threads, 0)
 
     def units(self, n: int) -> int:
-        """Return how many units ``n`` rows make.
+        """Return the number of units of ``n`` rows.
 
         Raises
         ------
@@ -87,7 +87,7 @@ class UnitDraws:
         return -(-n // self.unit) if self.partial else n // self.unit
 
     def sizes(self, n: int) -> NDArray[np.int64]:
-        """Return how many of ``n`` rows each unit has: ``unit``, but for the last if ``partial``."""
+        """Return the number of rows of each unit: ``unit``, except for the last if ``partial``."""
         sizes = np.full(self.units(n), self.unit, dtype=np.int64)
         sizes[-1] = min(self.unit, n - self.unit * (len(sizes) - 1))
         return sizes

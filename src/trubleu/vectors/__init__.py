@@ -1,4 +1,4 @@
-"""Vectors of n-grams: sources, files, training."""
+"""N-gram vectors: sources, files, training."""
 
 from __future__ import annotations
 

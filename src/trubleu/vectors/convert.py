@@ -1,4 +1,4 @@
-"""From one kind of file of vectors to another."""
+"""Conversion between vector file formats."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def convert_vectors(
     among: Sequence[str] | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> None:
-    """Write vectors as another kind of file; no more than their matrix is ever in memory.
+    """Convert vectors to another file format; at most their matrix is in memory.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def convert_vectors(
     elif is_store(source):
         listed = VectorStore.open(source)
     elif form == "store":
-        # Straight into what the store holds: 32 bits first would take twice or three times the memory of 16.
+        # Directly in the target precision: via 32 bits would take two to three times the memory of 16.
         ngrams, matrix = load_word2vec(source, joiner=joiner, duplicates=duplicates, dtype=dtype, progress=progress)
         VectorStore.write(target, ngrams, matrix, options={"converted_from": _short(source)}, dtype=dtype)
         return
@@ -114,7 +114,7 @@ def _form(target: PathLike, to: str | None) -> Form:
 
 
 def _chosen(source: VectorSource, among: Sequence[str], path: PathLike) -> MatrixSource:
-    """Return the n-grams that the source knows of those that were asked for."""
+    """Return those of the requested n-grams that the source knows."""
     distinct = list(dict.fromkeys(among))
     matrix = source.lookup(distinct)
     known = np.flatnonzero(matrix.any(axis=1))
@@ -127,13 +127,13 @@ def _chosen(source: VectorSource, among: Sequence[str], path: PathLike) -> Matri
 
 
 def _options(source: PathLike, *, anything: bool) -> dict[str, Any]:
-    """Return how vectors were made, as far as their file tells; a store's stay what they are."""
+    """Return the training options recorded in a file; those of a store are kept."""
     return {"converted_from": _short(source)} if anything or not is_store(source) else VectorStore.open(source).options
 
 
 def _write_store(target: PathLike, listed: ListedSource, dtype: Precision, options: dict[str, Any]) -> None:
     matrix: NDArray[np.floating] = np.empty((len(listed), listed.dimensions), PRECISIONS[dtype])
-    with np.errstate(over="ignore"):  # said when it is written
+    with np.errstate(over="ignore"):  # reported when it is written
         for first, block in listed.blocks():
             matrix[first : first + len(block)] = block
     orders = listed.orders if isinstance(listed, VectorStore) else None

@@ -1,4 +1,4 @@
-"""Which n-grams are most similar to one, and how similar two are."""
+"""Nearest neighbours of an n-gram, and the similarity of two."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NOT_COMPARABLE: Final = "the orders of {} were trained apart, and cosines betwe
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbour:
-    """An n-gram, its cosine with the one that was asked for, and how often it was seen, if that is known."""
+    """An n-gram, its cosine with the query, and how often it was seen, if known."""
 
     ngram: str
     similarity: float
@@ -46,7 +46,7 @@ def nearest(
     among: Sequence[str] | None = None,
     orders: Collection[int] | None = None,
 ) -> tuple[Neighbour, ...]:
-    """Return the n-grams whose vectors have the largest cosines with that of another, the most similar first.
+    """Return the n-grams with the largest cosines to another one, most similar first.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def _known(source: VectorSource, ngram: str) -> Matrix:
 
 
 def _least_count(source: VectorSource, order: int) -> int | None:
-    """Return how often an n-gram of an order had to be seen in training to have a vector, if that is known."""
+    """Return the minimum count of an n-gram of this order in training, if known."""
     counts = str(getattr(source, "options", {}).get("min_count", "")).split(",")
     least = counts[order - 1] if len(counts) >= order else ""
     return int(least) if least.isdigit() else None
@@ -150,7 +150,7 @@ def _candidates(source: VectorSource, among: Sequence[str] | None) -> ListedSour
         if not distinct:
             raise UsageError("there are no candidates to look among; give some n-grams")
         return MatrixSource(distinct, source.lookup(distinct))
-    if isinstance(source, Composed):  # what it adds to its source is without end
+    if isinstance(source, Composed):  # it composes any n-gram, so only its source is listed
         source = source.source
     if not isinstance(source, ListedSource):
         raise UsageError(f"{source.name} has a vector for any n-gram and no list of them; say what to look among")
@@ -168,7 +168,7 @@ def _check_orders(listed: ListedSource, orders: Collection[int] | None) -> None:
 
 
 def _blocks(source: VectorSource, listed: ListedSource) -> Iterator[tuple[int, Matrix]]:
-    """Yield the vectors of all n-grams in parts; where a source composes every one, not those that they have."""
+    """Yield the vectors of all n-grams in blocks; if the source composes every n-gram, the composed ones."""
     if not isinstance(source, Composed) or not source.only_words:
         yield from listed.blocks()
         return
@@ -182,7 +182,7 @@ def _row_of(listed: ListedSource, ngram: str) -> int:
 
 
 def _similarities(block: Matrix, query: Matrix) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return the rows of a block that are not zeros, and their cosines with a vector of length 1."""
+    """Return the rows of a block that are not zero, and their cosines with a unit vector."""
     norms = np.sqrt(np.einsum("ij,ij->i", block, block))
     places = np.flatnonzero(norms > 0)
     return places, (block @ query)[places] / norms[places]
@@ -191,7 +191,7 @@ def _similarities(block: Matrix, query: Matrix) -> tuple[NDArray[np.int64], NDAr
 def _best(
     rows: NDArray[np.int64], similarities: NDArray[np.float32], top: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return the largest in falling order; equal ones in the order of their rows."""
+    """Return the largest values in descending order; ties in row order."""
     if len(rows) > top:
         least = np.partition(similarities, -top)[-top]
         kept = similarities >= least

@@ -1,10 +1,10 @@
-"""Ready vectors: a tokenizer file and a matrix with one row for each of its tokens. Nothing is trained.
+"""Ready-made vectors: a tokenizer file and a matrix with one row per token; no training needed.
 
-An n-gram's vector is the mean over the vectors of its subword tokens, divided by its length. Its words are joined by a
-space and encoded without special tokens. Tokens that stand for something unknown are left out of the mean.
+An n-gram's vector is the mean of the vectors of its subword tokens, normalised to length 1. Its words are joined by a
+space and encoded without special tokens. Unknown tokens are left out of the mean.
 
-Most tokenizers encode the words of a text one by one, whatever their neighbours are. Where a tokenizer's settings say
-so (see `_separates_words`), every distinct word is encoded once, and n-grams are sums over their words.
+Most tokenizers encode the words of a text independently of their neighbours. If a tokenizer's settings guarantee this
+(see `_separates_words`), every distinct word is encoded once, and n-grams are sums over their words.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ if TYPE_CHECKING:
     from trubleu.vectors.source import Matrix
 
 PACKAGE: Final = "wordllama"
-"""The package that carries the ready vectors."""
+"""The package that provides the ready-made vectors."""
 
 MODEL: Final = "l2_supercat_256"
 _TOKENIZER: Final = "tokenizers/l2_supercat_tokenizer_config.json"
 _WEIGHTS: Final = f"weights/{MODEL}.safetensors"
 _REQUIREMENT: Final = "trubleu[ready]"
 _SPACE: Final = "▁"  # how subword tokenizers write a space
-_MOST_CACHED: Final = 1 << 18  # words whose tokens are kept; some 150 bytes each
+_MOST_CACHED: Final = 1 << 18  # cached words; about 150 bytes each
 
 
 class SubwordVectors:
-    """Vectors of subword tokens, which give any n-gram a vector.
+    """Subword vectors, which give any n-gram a vector.
 
     Parameters
     ----------
@@ -94,8 +94,8 @@ class SubwordVectors:
             settings = json.loads(tokenizer)
             self._unknown = _unknown_token(settings, self._tokenizer)
             added = [re.escape(str(token["content"])) for token in settings.get("added_tokens") or []]
-            # No neighbour changes the tokens of a word, unless something in it is cut out before, or is taken for a
-            # space.
+            # The tokens of a word do not depend on its neighbours, unless it contains an added token or a character
+            # that is taken for a space.
             self._entangled = re.compile("|".join([_SPACE, *added]), re.IGNORECASE)
             self._separates = _separates_words(settings)
         self._ids: dict[str, list[int]] = {}
@@ -105,7 +105,7 @@ class SubwordVectors:
 
     @classmethod
     def read(cls, folder: PathLike) -> SubwordVectors:
-        """Read a folder of model2vec's form: ``tokenizer.json`` and ``model.safetensors``."""
+        """Read a folder in model2vec's format: ``tokenizer.json`` and ``model.safetensors``."""
         here = Path(folder)
         place = os.path.realpath(here)
         tensors = _read_tensors(here / "model.safetensors")
@@ -113,11 +113,11 @@ class SubwordVectors:
         return cls(_read_bytes(here / "tokenizer.json"), tensors, label=label, where=name_of(folder), place=place)
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
-        # Another process reads the files itself: they are smaller than what is made of them, and often shared.
+        # Other processes read the files again: they are smaller than the loaded objects, and often shared.
         return super().__reduce_ex__(protocol) if self._place is None else (_read_again, (self._place, self.name))
 
     def lookup(self, ngrams: Sequence[str]) -> Matrix:
-        """Return one row of length 1 for each n-gram, of zeros if all of its tokens are unknown.
+        """Return one unit-length row per n-gram, zeros if all of its tokens are unknown.
 
         Examples
         --------
@@ -136,7 +136,7 @@ class SubwordVectors:
         return normalised(found)
 
     def word_sums(self, words: Sequence[str]) -> tuple[Matrix, NDArray[np.bool_]]:
-        """Return the sum over each word's tokens, and for which words n-grams are sums over their words."""
+        """Return the sum of each word's token vectors, and for which words n-grams are sums over their words."""
         if not self._separates:
             return np.zeros((len(words), self.dimensions), np.float32), np.zeros(len(words), np.bool_)
         entangled = self._entangled.search
@@ -144,7 +144,7 @@ class SubwordVectors:
         return self._sums(words), np.array(holds, np.bool_)
 
     def word_vectors(self, words: Sequence[str]) -> Matrix:
-        """Return the sum over the tokens of each word, encoded on its own."""
+        """Return the sum of the token vectors of each word, encoded on its own."""
         return self._sums(words)
 
     def _sums(self, texts: Sequence[str]) -> Matrix:
@@ -161,7 +161,7 @@ class SubwordVectors:
         return segment_sums(self._vectors(distinct), rows, lengths)
 
     def _vectors(self, ids: NDArray[np.int64]) -> Matrix:
-        """Return the vectors of tokens, in 32 bits."""
+        """Return token vectors in 32 bits."""
         rows = ids if self._mapping is None else self._mapping[ids]
         vectors = self._matrix[rows].astype(np.float32)
         if self._weights is not None:
@@ -171,7 +171,7 @@ class SubwordVectors:
         return vectors
 
     def _encode(self, text: str) -> list[int]:
-        # One by one, not as a batch: that would start threads, and warn whenever the process is forked later.
+        # One by one: a batch would start threads, and warn whenever the process is forked later.
         if not text:
             return []
         try:
@@ -183,12 +183,12 @@ class SubwordVectors:
 
     @contextmanager
     def _readable(self) -> Iterator[None]:
-        """Say in a sentence what is wrong with a tokenizer file, of which much is noticed only where it is needed."""
+        """Turn errors of a broken tokenizer file into a message; many show only in use."""
         try:
             yield
         except (TypeError, UnicodeEncodeError, KeyboardInterrupt, MemoryError, MissingExtraError):
             raise
-        except BaseException as error:  # the package raises plain ones, and panics, which are not even exceptions
+        except BaseException as error:  # the package raises plain exceptions, and panics, which are not even exceptions
             reason = str(error).partition("\n")[0]
             raise DataError(
                 f"{self._where} has a tokenizer file that cannot be read ({reason}); copy or make it again"
@@ -209,7 +209,7 @@ class SubwordVectors:
                 f"{self._where} has a tokenizer with {tokens:,} tokens, but vectors for {rows:,}; "
                 "the two files must be of one model"
             )
-        if largest >= rows:  # numbers may have gaps
+        if largest >= rows:  # token numbers may have gaps
             raise DataError(
                 f"{self._where} has a tokenizer whose tokens are numbered up to {largest:,}, but vectors for the first "
                 f"{rows:,}; the two files must be of one model"
@@ -218,9 +218,9 @@ class SubwordVectors:
 
 @lru_cache(maxsize=1)
 def ready_vectors() -> SubwordVectors:
-    """Return the vectors that ``pip install 'trubleu[ready]'`` installs: English, 256 dimensions, 32,000 tokens.
+    """Return the vectors installed by ``pip install 'trubleu[ready]'``: English, 256 dimensions, 32,000 tokens.
 
-    They are read from the installed package wordllama, without a look at the network.
+    They are read from the installed package wordllama, without network access.
 
     Raises
     ------
@@ -251,7 +251,7 @@ def ready_vectors() -> SubwordVectors:
 
 
 def _read_again(place: str, name: str) -> SubwordVectors:
-    """Read a copy's vectors, which must still be those that it was made of."""
+    """Read the vectors of an unpickled copy, and check that they are unchanged."""
     vectors = ready_vectors() if place == READY else SubwordVectors.read(place)
     if vectors.name != name:
         raise DataError(
@@ -272,7 +272,7 @@ def _read_tensors(path: Path) -> dict[str, NDArray[Any]]:
     data = _read_bytes(path)
     try:
         tensors: dict[str, NDArray[Any]] = load(data)
-    except Exception as error:  # the package's own kind, and KeyError for types that NumPy does not have
+    except Exception as error:  # the package's own exception, and KeyError for dtypes that NumPy lacks
         reason = str(error).partition("\n")[0]
         raise DataError(
             f"{path} is not a safetensors file that can be read ({reason}); copy or make it again"
@@ -303,7 +303,7 @@ def _per_token(tensors: Mapping[str, NDArray[Any]], name: str, kinds: str, where
 
 
 def _unknown_token(settings: Mapping[str, Any], tokenizer: Any) -> int:
-    """Return the number of the token that stands for what a tokenizer does not know, -1 if there is none."""
+    """Return the id of the unknown token, -1 if there is none."""
     model = settings["model"]
     if isinstance(model.get("unk_id"), int):
         return int(model["unk_id"])
@@ -312,10 +312,10 @@ def _unknown_token(settings: Mapping[str, Any], tokenizer: Any) -> int:
 
 
 def _separates_words(settings: Mapping[str, Any]) -> bool:
-    """Return whether the tokens of a text are those of its words one after the other.
+    """Return whether the tokens of a text are those of its words, concatenated.
 
-    That is so where a text is split at spaces before anything else happens, and where the pieces that byte-pair
-    encoding may merge never cross a space because no token of the vocabulary does. What is not sure is a no.
+    This holds if a text is split at spaces first, or if byte-pair merges never cross a space because no token of the
+    vocabulary does. Returns False when in doubt.
     """
     model, splitter, changer = settings["model"], settings.get("pre_tokenizer"), settings.get("normalizer")
     if any(" " in str(token["content"]) for token in settings.get("added_tokens") or []):

@@ -1,7 +1,7 @@
-"""Where vectors come from: the one protocol that everything else asks, and the sources that need no file format.
+"""The vector source protocol, and the sources that need no file format.
 
-An n-gram is its words joined by one space. Tokens never hold white space, so nothing in a word can be mistaken for the
-joiner. A source turns n-grams into rows of a matrix; a row of zeros means that it does not know the n-gram.
+An n-gram is its words joined by one space. Tokens never contain white space, so the joiner is unambiguous. A source
+turns n-grams into rows of a matrix; a row of zeros means that the n-gram is unknown.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 
 BLOCK_ROWS: Final = 1 << 14
-"""Rows of a large matrix that are worked on at once."""
+"""Rows per block of a large matrix."""
 
-_SAFE_NORMS: Final = (1e-15, 1e15)  # between these, squares of 32-bit numbers neither vanish nor overflow
-_CHUNK: Final = 4096  # segments at once: their rows stay in the cache
+_SAFE_NORMS: Final = (1e-15, 1e15)  # range in which squares of 32-bit floats neither underflow nor overflow
+_CHUNK: Final = 4096  # segments per batch: their rows stay in the CPU cache
 
 
 def order_of(ngram: str) -> int:
-    """Return how many words an n-gram has.
+    """Return the number of words of an n-gram.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def order_of(ngram: str) -> int:
 
 
 def normalised(matrix: Matrix) -> Matrix:
-    """Divide each row by its length, in place if it can be written; rows of zeros stay.
+    """Normalise each row to length 1, in place if writable; rows of zeros stay.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def normalised(matrix: Matrix) -> Matrix:
 
 
 def number_words(parts: Iterable[Sequence[str]]) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct words of lists of words, the number of every word, and the lists' lengths.
+    """Return the distinct words of lists of words, the number of every word, and the lengths of the lists.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def number_words(parts: Iterable[Sequence[str]]) -> tuple[list[str], NDArray[np.
 
 
 def segment_sums(matrix: NDArray[np.floating], rows: NDArray[np.int64], lengths: NDArray[np.int64]) -> Matrix:
-    """Return for each segment of ``rows`` the sum of these rows of the matrix, added from the left in 32 bits.
+    """Return the sum of the given matrix rows per segment, added from left to right in 32 bits.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def segment_sums(matrix: NDArray[np.floating], rows: NDArray[np.int64], lengths:
     for first in range(0, len(lengths), _CHUNK):
         chunk = slice(first, first + _CHUNK)
         part, begin, length = sums[chunk], begins[chunk], lengths[chunk]
-        # Position by position: faster than np.add.reduceat, and the order of the additions is plain.
+        # Position by position: faster than np.add.reduceat, with a well-defined order of additions.
         for position in range(int(length.max(initial=0))):
             there = np.flatnonzero(length > position)
             part[there] += matrix[rows[begin[there] + position]].astype(np.float32, copy=False)
@@ -109,7 +109,7 @@ def segment_sums(matrix: NDArray[np.floating], rows: NDArray[np.int64], lengths:
 
 
 def short_checksum(*arrays: NDArray[np.generic]) -> str:
-    """Return eight hexadecimal digits that differ if the contents do.
+    """Return a checksum of eight hexadecimal digits.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def short_checksum(*arrays: NDArray[np.generic]) -> str:
 
 
 def checked_matrix(matrix: ArrayLike, rows: int, what: str) -> Matrix:
-    """Return a matrix of vectors in 32 bits, or say what is wrong with it."""
+    """Validate a matrix of vectors and return it in 32 bits."""
     try:
         array = np.asarray(matrix)
         result = np.ascontiguousarray(array, np.float32) if array.dtype.kind in "fiub" else None
@@ -138,7 +138,7 @@ def checked_matrix(matrix: ArrayLike, rows: int, what: str) -> Matrix:
 
 
 def checked_ngrams(ngrams: Sequence[str]) -> dict[str, int]:
-    """Return the place of every n-gram, or say which is none or is there twice."""
+    """Return the index of every n-gram; raise an error for invalid or repeated ones."""
     rows: dict[str, int] = {}
     for row, ngram in enumerate(ngrams):
         if not isinstance(ngram, str) or not ngram or "" in ngram.split(" "):
@@ -149,33 +149,33 @@ def checked_ngrams(ngrams: Sequence[str]) -> dict[str, int]:
 
 
 READY: Final = "ready"
-"""The name of the vectors that the extra ``trubleu[ready]`` installs."""
+"""Name of the vectors that the extra ``trubleu[ready]`` installs."""
 
 
 @runtime_checkable
 class VectorSource(Protocol):
-    """What turns n-grams into vectors.
+    """The interface of vector sources: maps n-grams to vectors.
 
-    Whatever has these four members is a source; nothing has to be derived from this class.
+    Any object with these four members is a source; no subclassing is needed.
     """
 
     @property
     def name(self) -> str:
-        """Which vectors these are, for signatures: ``ready:l2_supercat_256-1a2b3c4d``."""
+        """Name for signatures, such as ``ready:l2_supercat_256-1a2b3c4d``."""
         ...
 
     @property
     def dimensions(self) -> int:
-        """How many numbers a vector has."""
+        """Number of dimensions."""
         ...
 
     @property
     def orders(self) -> tuple[int, ...] | None:
-        """The lengths of n-grams that it may know; None for any."""
+        """The n-gram lengths it may know; None for any."""
         ...
 
     def lookup(self, ngrams: Sequence[str]) -> Matrix:
-        """Return one row for each n-gram, of zeros if it is not known. Rows may have any length."""
+        """Return one row per n-gram, zeros if it is unknown. Rows may have any length."""
         ...
 
 
@@ -183,56 +183,56 @@ class VectorSource(Protocol):
 class AdditiveSource(VectorSource, Protocol):
     """A source whose n-gram vectors are, up to their length, sums over the words.
 
-    Who compares many n-grams can then work with the products of words alone: the product of two n-grams is the sum of
-    the products of their words.
+    Comparing many n-grams then needs only the products of words: the product of two n-grams is the sum of the products
+    of their words.
     """
 
     def word_sums(self, words: Sequence[str]) -> tuple[Matrix, NDArray[np.bool_]]:
-        """Return one row for each word, and for which words the sums hold.
+        """Return one row per word, and for which words the sums hold.
 
-        For n-grams whose words all hold, ``lookup`` is the sum of the words' rows divided by its length (up to the
-        rounding of 32-bit numbers). For all others only ``lookup`` knows.
+        For n-grams whose words all hold, ``lookup`` returns the normalised sum of the words' rows (up to rounding to 32
+        bits). For all others, use ``lookup``.
         """
         ...
 
 
 @runtime_checkable
 class ListedSource(VectorSource, Protocol):
-    """A source that can tell all its n-grams: a store, or n-grams and their matrix."""
+    """A source that can list all of its n-grams: a store, or n-grams and their matrix."""
 
     def __len__(self) -> int: ...
 
     @property
     def lengths(self) -> NDArray[np.integer]:
-        """How many words each n-gram has."""
+        """Number of words of each n-gram."""
         ...
 
     @property
     def counts(self) -> NDArray[np.uint64] | None:
-        """How often each n-gram was seen, or None if that is not known."""
+        """How often each n-gram was seen, or None if unknown."""
         ...
 
     def rows(self, ngrams: Sequence[str]) -> NDArray[np.int64]:
-        """Return the row of each n-gram, -1 if it is not there."""
+        """Return the row of each n-gram, -1 if it is missing."""
         ...
 
     def ngrams(self, rows: ArrayLike | None = None) -> tuple[str, ...]:
-        """Return the n-grams of some rows, or all of them in their order."""
+        """Return the n-grams of some rows, or all of them in order."""
         ...
 
     def blocks(self) -> Iterator[tuple[int, Matrix]]:
-        """Yield the whole matrix in parts: the number of the first row, and the rows in 32 bits."""
+        """Yield the whole matrix in blocks: the number of the first row, and the rows in 32 bits."""
         ...
 
 
 AnySource: TypeAlias = "VectorSource | PathLike | tuple[Sequence[str], ArrayLike] | Callable[[list[str]], ArrayLike]"
-"""Whatever `as_source` takes."""
+"""Anything that `as_source` accepts."""
 
 _opened: WeakValueDictionary[tuple[object, ...], VectorSource] = WeakValueDictionary()
 
 
 def as_source(anything: AnySource) -> VectorSource:
-    """Return a source of vectors.
+    """Convert a path, a name, a matrix or a function to a vector source.
 
     Parameters
     ----------
@@ -291,12 +291,12 @@ def _open(path: PathLike) -> VectorSource:
 
 
 def _identity(path: PathLike) -> tuple[object, ...] | None:
-    """Return what changes when a file does; nothing for folders and pipes, which are read anew."""
+    """Return the state of a file, to detect changes; None for folders and pipes, which are always read again."""
     try:
         if is_remote(path):
             return (os.fspath(path), modified(path))
         found = Path(path).stat()
-    except (OSError, ValueError):  # whoever opens it says what is the matter
+    except (OSError, ValueError):  # opening it reports the error
         return None
     regular = stat.S_ISREG(found.st_mode)
     return (os.fspath(path), found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns) if regular else None
@@ -337,22 +337,22 @@ class MatrixSource:
         return len(self._ngrams)
 
     def rows(self, ngrams: Sequence[str]) -> NDArray[np.int64]:
-        """Return the row of each n-gram, -1 if it is not there."""
+        """Return the row of each n-gram, -1 if it is missing."""
         return np.fromiter((self._rows.get(ngram, -1) for ngram in ngrams), np.int64, len(ngrams))
 
     def ngrams(self, rows: ArrayLike | None = None) -> tuple[str, ...]:
-        """Return the n-grams of some rows, or all of them in their order."""
+        """Return the n-grams of some rows, or all of them in order."""
         if rows is None:
             return self._ngrams
         return tuple(self._ngrams[row] for row in np.asarray(rows, np.int64).tolist())
 
     def blocks(self) -> Iterator[tuple[int, Matrix]]:
-        """Yield the matrix in parts: the number of the first row, and the rows."""
+        """Yield the matrix in blocks: the number of the first row, and the rows."""
         for first in range(0, len(self), BLOCK_ROWS):
             yield first, self.matrix[first : first + BLOCK_ROWS]
 
     def lookup(self, ngrams: Sequence[str]) -> Matrix:
-        """Return one row for each n-gram, of zeros if it is not known."""
+        """Return one row per n-gram, zeros if it is unknown."""
         rows = self.rows(ngrams)
         found = np.zeros((len(rows), self.dimensions), np.float32)
         known = rows >= 0
@@ -361,7 +361,7 @@ class MatrixSource:
 
 
 class CallableSource:
-    """A function from a list of n-grams to a matrix, with rows of zeros for those that it does not know.
+    """A function from a list of n-grams to a matrix, with rows of zeros for unknown ones.
 
     Parameters
     ----------
@@ -398,13 +398,13 @@ class CallableSource:
 
     @property
     def dimensions(self) -> int:
-        """How many numbers a vector has."""
+        """Number of dimensions."""
         if self._dimensions is None:
             self._dimensions = int(self.lookup(["the"]).shape[1])
         return self._dimensions
 
     def lookup(self, ngrams: Sequence[str]) -> Matrix:
-        """Return what the function returns, if it can be used."""
+        """Return the function's result, after validation."""
         if not ngrams:
             return np.zeros((0, self.dimensions), np.float32)
         matrix = checked_matrix(self._function(list(ngrams)), len(ngrams), f"what {self.name} returned")
@@ -419,13 +419,13 @@ class CallableSource:
 
 
 class Composed:
-    """A source in which an n-gram that is not known gets the mean of its words' vectors, divided by its length.
+    """A source that composes unknown n-grams: the normalised mean of their words' vectors.
 
-    Words that are not known are left out of the mean; an n-gram without any known word stays unknown.
+    Unknown words are left out of the mean; an n-gram without any known word stays unknown.
 
-    In a store whose orders were trained apart (``mode`` is ``separate``), a vector of an n-gram's own is of another
-    model than those of words, and the cosine of the two means nothing. There every n-gram of two words or more is
-    composed of its words, whether it has a vector or not, so that all can be compared.
+    In a store whose orders were trained separately (``mode`` is ``separate``), n-gram vectors come from another model
+    than word vectors, and cosines between the two are meaningless. There every n-gram of two or more words is composed,
+    even if it has its own vector, so all are comparable.
 
     Parameters
     ----------
@@ -463,11 +463,11 @@ class Composed:
 
     @property
     def dimensions(self) -> int:
-        """How many numbers a vector has."""
+        """Number of dimensions."""
         return self.source.dimensions
 
     def lookup(self, ngrams: Sequence[str]) -> Matrix:
-        """Return one row for each n-gram, of zeros if not one of its words is known."""
+        """Return one row per n-gram, zeros if none of its words is known."""
         found = self._own(ngrams)
         missing = np.flatnonzero(~found.any(axis=1))
         parts = [ngrams[i].split(" ") for i in missing.tolist()]
@@ -479,7 +479,7 @@ class Composed:
         return found
 
     def _own(self, ngrams: Sequence[str]) -> Matrix:
-        """Return the source's own vectors, as far as they can be compared with those that are composed."""
+        """Return the source's own vectors, where they are comparable with composed ones."""
         if not self.only_words:
             return np.array(self.source.lookup(ngrams), np.float32)  # the source's matrix could be shared or read-only
         found = np.zeros((len(ngrams), self.dimensions), np.float32)
@@ -489,7 +489,7 @@ class Composed:
 
 
 def word_vectors(source: VectorSource, words: Sequence[str]) -> Matrix:
-    """Return the vectors of single words as they are, of any length; rows of zeros for unknown ones."""
+    """Return the vectors of single words, of any length; rows of zeros for unknown ones."""
     own: Callable[[Sequence[str]], Matrix] | None = getattr(source, "word_vectors", None)
     return source.lookup(words) if own is None else own(words)
 
@@ -501,7 +501,7 @@ COMMON_WORDS: Final = [
 
 
 def has_lengths(source: VectorSource) -> bool:
-    """Return whether vectors of words differ in length, so that lengths can tell how much a word weighs.
+    """Return whether word vectors differ in length, so the length can serve as a word's weight.
 
     Examples
     --------
@@ -517,18 +517,18 @@ def has_lengths(source: VectorSource) -> bool:
 
 
 NORMALISED: Final = 2e-3
-"""How far the length of a normalised vector may be from 1, given 16-bit numbers."""
+"""Tolerance on the length of a normalised vector, given 16-bit floats."""
 
 
 def has_separate_orders(source: VectorSource) -> bool:
-    """Return whether each order has a model of its own, so that cosines between orders mean nothing."""
+    """Return whether each order has its own model, so cosines between orders are meaningless."""
     from trubleu.vectors.store import VectorStore
 
     return isinstance(source, VectorStore) and source.options.get("mode") == "separate"
 
 
 def label_of(path: PathLike, kind: str) -> str:
-    """Return what the name of a file's vectors begins with; what would confuse a signature becomes ``_``.
+    """Return the prefix of the name of a file's vectors; characters reserved in signatures become ``_``.
 
     Examples
     --------

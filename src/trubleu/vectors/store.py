@@ -1,20 +1,16 @@
-"""A store of n-gram vectors: one memory-mapped file with an index, opened at once however large it is.
+"""A store of n-gram vectors: one memory-mapped file with an index, fast to open at any size.
 
 The file is one of `trubleu.files.arrays`. Its arrays:
 
 ================  ===============================================================================================
-`hashes`          64-bit hashes of the n-grams, in rising order
-`hashed_rows`     the row that each hash belongs to
-`ngrams_bytes`    the n-grams as one heap of UTF-8, in the order of their rows (frequent ones first, if trained)
-`ngrams_begins`   where each begins
-`lengths`         how many words each has
-`counts`          how often each was seen; maybe not there
-`row_checks`      one checksum for each row of the matrix
-`matrix`          the vectors, row after row, in 32 or 16 bits
+`hashes`          64-bit hashes of the n-grams, ascending `hashed_rows`     the row of each hash `ngrams_bytes`    the
+n-grams, concatenated as UTF-8, in row order (most frequent first, if trained) `ngrams_begins`   the offset of each
+n-gram `lengths`         the number of words of each n-gram `counts`          how often each was seen; optional
+`row_checks`      one checksum per row of the matrix `matrix`          the vectors, row by row, in 32 or 16 bits
 ================  ===============================================================================================
 
-Looking up n-grams reads the index and the rows that are asked for, and nothing else of the matrix; every row that is
-read is compared with its checksum. Hashes only say where to look: what is found there is compared with the n-gram.
+A lookup reads the index and the requested rows only; the checksum of every row that is read is verified. Hash
+collisions are resolved by comparing the n-gram itself.
 """
 
 from __future__ import annotations
@@ -42,12 +38,12 @@ if TYPE_CHECKING:
 
 
 _STEP: Final = np.uint64(0x9E3779B97F4A7C15)
-_STRINGS: Final = 1 << 16  # hashed at once
+_STRINGS: Final = 1 << 16  # hashed per batch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NgramIndex:
-    """Sorted hashes, and the n-grams they were made of.
+    """Sorted hashes, and their n-grams.
 
     Attributes
     ----------
@@ -67,18 +63,18 @@ class NgramIndex:
     begins: NDArray[np.uint64]
 
     def is_sound(self) -> bool:
-        """Return whether nothing in it points outside."""
+        """Return whether all offsets are in range."""
         hashes, begins = self.hashes, self.begins
         rising = bool((hashes[:-1] <= hashes[1:]).all()) and bool((begins[:-1] <= begins[1:]).all())
         whole = bool(begins[0] == 0) and bool(begins[-1] == len(self.heap))
         return rising and whole and int(self.rows.max(initial=0)) < len(begins) - 1
 
     def find(self, ngrams: tuple[str, ...]) -> NDArray[np.int64]:
-        """Return the row of each n-gram, -1 if it is not there."""
+        """Return the row of each n-gram, -1 if it is missing."""
         heap, begins = kernels.pack_texts(ngrams)
         wanted = hashes_of(heap, begins)
         found = np.full(len(ngrams), -1, np.int64)
-        # In rising order the search walks through memory instead of jumping about.
+        # In ascending order, the search reads memory sequentially.
         open_ones = np.argsort(wanted, kind="stable")
         places = np.searchsorted(self.hashes, wanted[open_ones])
         while len(open_ones):
@@ -89,19 +85,19 @@ class NgramIndex:
             rows = self.rows[places].astype(np.int64)
             equal = _equal_texts(heap, begins, open_ones, self.heap, self.begins, rows)
             found[open_ones[equal]] = rows[equal]
-            open_ones, places = open_ones[~equal], places[~equal] + 1  # two n-grams of one hash lie side by side
+            open_ones, places = open_ones[~equal], places[~equal] + 1  # n-grams with equal hashes are adjacent
         return found
 
 
 def sorted_hashes(heap: NDArray[np.uint8], begins: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
-    """Return the hashes of strings in rising order, and which string each belongs to."""
+    """Return the hashes of strings in ascending order, and the string of each."""
     hashes = hashes_of(heap, begins)
     order = np.argsort(hashes, kind="stable")
     return hashes[order], order.astype(np.uint32)
 
 
 def hashes_of(heap: NDArray[np.uint8], begins: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return a 64-bit hash of each string: a sum of its bytes with a weight for each place, then mixed."""
+    """Return a 64-bit hash of each string: a weighted sum of its bytes, then mixed."""
     signed = begins.astype(np.int64)
     lengths = signed[1:] - signed[:-1]
     hashes = lengths.astype(np.uint64)
@@ -110,7 +106,7 @@ def hashes_of(heap: NDArray[np.uint8], begins: NDArray[np.uint64]) -> NDArray[np
         part = lengths[first : first + _STRINGS]
         low, high = int(begins[first]), int(begins[first + len(part)])
         starts = np.cumsum(part) - part
-        filled = np.flatnonzero(part)  # np.add.reduceat cannot add up nothing
+        filled = np.flatnonzero(part)  # np.add.reduceat cannot sum empty slices
         if len(filled):
             places = np.arange(high - low) - np.repeat(starts, part)
             terms = (heap[low:high].astype(np.uint64) + np.uint64(1)) * weights[places]
@@ -119,7 +115,7 @@ def hashes_of(heap: NDArray[np.uint8], begins: NDArray[np.uint64]) -> NDArray[np
 
 
 def row_checks(rows: NDArray[np.floating]) -> NDArray[np.uint64]:
-    """Return a checksum of each row of a matrix, which changes whenever a single number of it does."""
+    """Return a checksum of each row of a matrix, which changes with any single number."""
     size = rows.shape[1] * rows.itemsize
     unit = next(unit for unit in (8, 4, 2) if size % unit == 0)
     words = np.ascontiguousarray(rows).view(f"<u{unit}")
@@ -135,7 +131,7 @@ def _equal_texts(
     other_begins: NDArray[np.uint64],
     others: NDArray[np.int64],
 ) -> NDArray[np.bool_]:
-    """Return which strings of one heap are equal to those of another, byte by byte."""
+    """Return which strings of one heap equal those of another."""
     from_, to = begins[texts].astype(np.int64), begins[texts + 1].astype(np.int64)
     other_from, other_to = other_begins[others].astype(np.int64), other_begins[others + 1].astype(np.int64)
     lengths = to - from_
@@ -152,7 +148,7 @@ def _equal_texts(
 
 
 def _weights(count: int) -> NDArray[np.uint64]:
-    """Return a fixed odd number for each place: with an odd factor no change of a single place goes unnoticed."""
+    """Return a fixed odd weight per position: an odd factor makes any change of a single position detectable."""
     return _mixed(np.arange(1, count + 1, dtype=np.uint64) * _STEP) | np.uint64(1)
 
 
@@ -163,7 +159,7 @@ def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 SUFFIX: Final = ".store"
-"""What stores are called; one is recognised by its first bytes, whatever its name."""
+"""Suffix of stores; they are recognised by their first bytes, whatever the name."""
 
 KIND: Final = Kind(
     magic=b"\x89TBV\r\n\x1a\n",
@@ -189,12 +185,12 @@ _TYPES: Final = {
 
 
 def is_store(path: PathLike) -> bool:
-    """Return whether a file is, or by its name should be, a store."""
+    """Return whether a file is a store, by its first bytes or its name."""
     return str(path).lower().endswith(SUFFIX) or begins_with(path, KIND.magic)
 
 
 class VectorStore:
-    """Vectors of n-grams in a file that is mapped into memory; a `VectorSource`.
+    """N-gram vectors in a memory-mapped file; a `VectorSource`.
 
     Attributes
     ----------
@@ -245,7 +241,7 @@ class VectorStore:
 
     @classmethod
     def open(cls, path: PathLike) -> VectorStore:
-        """Open a store, which takes no longer for a large one than for a small one.
+        """Open a store; takes the same time for any size.
 
         Raises
         ------
@@ -266,7 +262,7 @@ class VectorStore:
         dtype: Precision = "float32",
         progress: Callable[[float], object] | None = None,
     ) -> None:
-        """Write a store that appears whole or not at all.
+        """Write a store, atomically.
 
         Parameters
         ----------
@@ -326,7 +322,7 @@ class VectorStore:
         return VectorStore, (self._path,)  # another process maps the file itself
 
     def lookup(self, ngrams: Sequence[str]) -> Matrix:
-        """Return one row for each n-gram, of zeros if it is not there."""
+        """Return one row per n-gram, zeros if it is missing."""
         rows = self.rows(ngrams)
         found = np.zeros((len(rows), self.dimensions), np.float32)
         for first in range(0, len(rows), BLOCK_ROWS):
@@ -336,11 +332,11 @@ class VectorStore:
         return found
 
     def rows(self, ngrams: Sequence[str]) -> NDArray[np.int64]:
-        """Return the row of each n-gram, -1 if it is not there."""
+        """Return the row of each n-gram, -1 if it is missing."""
         return self._index.find(tuple(ngrams))
 
     def ngrams(self, rows: ArrayLike | None = None) -> tuple[str, ...]:
-        """Return the n-grams of some rows, or all of them in their order."""
+        """Return the n-grams of some rows, or all of them in order."""
         heap, begins = self._file.array("ngrams_bytes"), self._index.begins
         try:
             if rows is None:
@@ -352,16 +348,16 @@ class VectorStore:
 
     @property
     def lengths(self) -> NDArray[np.integer]:
-        """How many words each n-gram has."""
+        """Number of words of each n-gram."""
         return self._file.array("lengths")
 
     @property
     def counts(self) -> NDArray[np.uint64] | None:
-        """How often each n-gram was seen, or None if that is not known."""
+        """How often each n-gram was seen, or None if unknown."""
         return self._file.array("counts") if "counts" in self._file.lengths else None
 
     def blocks(self) -> Iterator[tuple[int, Matrix]]:
-        """Yield the whole matrix in parts: the number of the first row, and the rows in 32 bits."""
+        """Yield the whole matrix in blocks: the number of the first row, and the rows in 32 bits."""
         matrix = self._file.array("matrix").reshape(len(self), self.dimensions)
         for first in range(0, len(self), BLOCK_ROWS):
             block = matrix[first : first + BLOCK_ROWS].astype(np.float32)

@@ -1,12 +1,12 @@
 r"""Vectors in word2vec's text and binary formats, as written by gensim, fastText (``.vec``) and word2vec.
 
-Such files know no n-grams, only words. By custom ``_`` joins the words of a phrase, so here ``do_not`` in a file is the
-n-gram ``do not``. A word that holds a ``_`` itself is written with a backslash before it (``snake\_case``), and so is a
-backslash. A name with a ``_`` that joins nothing (``_start``, ``a__b``) is one word. Files without a first line of
-sizes, such as GloVe's, are read too.
+These formats have no n-grams, only words. By convention ``_`` joins the words of a phrase, so ``do_not`` in a file is
+the n-gram ``do not``. A ``_`` inside a word is escaped by a backslash (``snake\_case``), and so is a backslash. A name
+with a ``_`` that joins nothing (``_start``, ``a__b``) is one word. Files without a header line, such as GloVe's, are
+supported.
 
-Reading fills one matrix as the file comes, so that it takes no more than that, and the sizes that a file promises are
-never believed before they have come.
+Reading fills one matrix as the file arrives, so memory stays at the size of the matrix, and the sizes in a file's
+header are not trusted in advance.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from trubleu.vectors.source import ListedSource
 
 
-_FIRST_BYTES: Final = 1 << 24  # of the matrix, before anything has been read
+_FIRST_BYTES: Final = 1 << 24  # of the matrix, before anything was read
 _TOLD: Final = 1 << 12
 
 
@@ -78,7 +78,7 @@ class Rows:
         self._joiner = joiner
         self._keep_first = duplicates == "first"
         self._progress = progress
-        self.in_lines = True  # where rows are is told in lines, or else in bytes
+        self.in_lines = True  # rows are located by line, otherwise by byte offset
         self._places: dict[str, int] = {}
         self._seen = 0
         self._matrix: NDArray[np.floating] = np.zeros((max(1, _FIRST_BYTES // (4 * dimensions)), dimensions), dtype)
@@ -87,11 +87,11 @@ class Rows:
         return self._seen
 
     def at(self, place: int) -> str:
-        """Return a line or byte of the file as the beginning of a message."""
+        """Return a line or byte offset of the file as the beginning of a message."""
         return f"{self.name}:{place}" if self.in_lines else f"{self.name}: byte {place}"
 
     def add(self, name: bytes, vector: NDArray[np.float32], place: int) -> None:
-        """Take one row; ``place`` is its line or byte."""
+        """Add one row; ``place`` is its line or byte offset."""
         if self._seen == self.entries:
             raise DataError(
                 f"{self.at(place)}: the file promises {self.entries:,} vectors, but there are more; correct line 1"
@@ -121,7 +121,7 @@ class Rows:
             )
         row = len(self._places)
         if row == len(self._matrix):
-            # Grown in place, so that two matrices are never in memory; nobody else has a view of it.
+            # Grown in place, so only one matrix is in memory; no view of it exists.
             more = max(row + 1, row + row // 2)
             self._matrix.resize((min(more, self.entries or more), self.dimensions), refcheck=False)
         with np.errstate(over="ignore"):
@@ -143,7 +143,7 @@ class Rows:
 
 
 def unescaped(name: str, joiner: str | None) -> str:
-    r"""Return the n-gram that a name in a word2vec file stands for.
+    r"""Return the n-gram of a name in a word2vec file.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def unescaped(name: str, joiner: str | None) -> str:
 
 
 JOINER: Final = "_"
-"""What joins the words of an n-gram in such files."""
+"""Joins the words of an n-gram in these files."""
 
 _ESCAPE: Final = "\\"
 _BLOCK: Final = 1 << 24
@@ -182,7 +182,7 @@ def read_word2vec(
     binary: bool | None = None,
     duplicates: Duplicates = "error",
 ) -> MatrixSource:
-    """Read a file into memory, as a source of vectors.
+    """Read a file into memory, as a vector source.
 
     Parameters
     ----------
@@ -221,11 +221,11 @@ def load_word2vec(
     dtype: str = "float32",
     progress: Callable[[int], object] | None = None,
 ) -> tuple[list[str], NDArray[np.floating]]:
-    """Read a file's n-grams and its matrix, in 32 or 16 bits; see `read_word2vec`."""
+    """Read the n-grams and the matrix of a file, in 32 or 16 bits; see `read_word2vec`."""
     _check_joiner(joiner)
     name = name_of(path)
     with open_bytes(path) as stream, warnings.catch_warnings():
-        # So NumPy says that a text is no number; later versions raise ValueError.
+        # Makes NumPy raise for text that is not a number; later versions raise ValueError.
         warnings.simplefilter("error", DeprecationWarning)
         _refuse_others(stream.peek(4)[:4], name)
         line = _first_line(stream, name)
@@ -263,7 +263,7 @@ def write_word2vec(
     joiner: str | None = JOINER,
     progress: Callable[[int], object] | None = None,
 ) -> None:
-    """Write vectors as a word2vec file, compressed if its name ends in ``.gz`` or ``.zst``.
+    """Write vectors to a word2vec file, compressed if its name ends in ``.gz`` or ``.zst``.
 
     Parameters
     ----------
@@ -335,7 +335,7 @@ def _longest_line(dimensions: int) -> int:
 
 
 def _first_line(stream: io.BufferedReader, name: str) -> bytes:
-    longest = _longest_line(_MOST_DIMENSIONS)  # there may be no sizes, but a vector
+    longest = _longest_line(_MOST_DIMENSIONS)  # the first line may be a vector instead of a header
     line = stream.readline(longest)
     if len(line) == longest:
         raise DataError(f"{name}:1: the line is longer than any vector; it is not word2vec")
@@ -343,14 +343,14 @@ def _first_line(stream: io.BufferedReader, name: str) -> bytes:
 
 
 def _binary_part(stream: io.BufferedReader, row: bytes, dimensions: int) -> bytes | None:
-    """Return what has been read of the first vector if it is binary; None if it is text, or text that is broken."""
+    """Return the bytes read of the first vector if it is binary; None if it is text, valid or not."""
     if not row or _split_row(row.rstrip(_LINE_END), dimensions):
         return None
     data = row + stream.read(4 * dimensions)
     try:
         data.decode()
     except UnicodeDecodeError as error:
-        if error.start < len(data) - 3:  # not just a character that is cut off
+        if error.start < len(data) - 3:  # not just a truncated character
             return data
     return data if data.translate(None, _IN_TEXT) else None
 
@@ -375,12 +375,12 @@ def _read_text(stream: io.BufferedReader, number: int, line: bytes, rows: Rows) 
 
 
 def _split_row(line: bytes, dimensions: int) -> tuple[bytes, NDArray[np.float32]] | None:
-    """Return the name and the vector of a line of text, if there are any."""
+    """Split a text line into name and vector; None if it has none."""
     word, _, rest = line.partition(b" ")
     numbers = _numbers(rest)
     if numbers is not None and len(numbers) == dimensions:
         return word, numbers
-    # Some files have names with spaces in them; then what stands before the numbers is not a number.
+    # Names may contain spaces; then the part before the numbers is not a number.
     parts = line.split(b" ")
     head, tail = parts[:-dimensions], parts[-dimensions:]
     numbers = _numbers(b" ".join(tail))
@@ -426,7 +426,7 @@ def _read_binary(stream: io.BufferedReader, offset: int, data: bytes, rows: Rows
                     f"but has {len(rows):,}; copy it again"
                 )
             continue
-        # word2vec itself ends each vector with a line end, gensim does not.
+        # word2vec itself ends each vector with a newline, gensim does not.
         begin = at + 1 if data[at : at + 1] == b"\n" else at
         rows.add(data[begin:space], np.frombuffer(data, "<f4", rows.dimensions, space + 1), offset + begin)
         at = space + 1 + size

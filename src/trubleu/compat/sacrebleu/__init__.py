@@ -1,8 +1,8 @@
-"""sacreBLEU's interface, counted by our kernels.
+"""sacreBLEU's interface on top of TruBLEU's kernels.
 
 Change ``import sacrebleu`` to ``from trubleu.compat import sacrebleu``, or ``from sacrebleu.metrics import BLEU`` to
-``from trubleu.compat.sacrebleu.metrics import BLEU``, and keep the script: arguments, results and signatures are
-sacreBLEU's, and so are the numbers. What is not here, such as test sets, comes from sacreBLEU itself.
+``from trubleu.compat.sacrebleu.metrics import BLEU``, and keep the script: arguments, results, signatures and scores
+are sacreBLEU's. Everything else, such as test sets, comes from sacreBLEU itself.
 
 One thing differs: sacreBLEU ignores outputs beyond the last reference, and here they are an error.
 
@@ -52,7 +52,7 @@ def corpus_bleu(
     tokenize: str = BLEU.TOKENIZER_DEFAULT,
     use_effective_order: bool = False,
 ) -> BLEUScore:
-    """Return the BLEU of a corpus; references come as one list per reference."""
+    """Return the BLEU of a corpus; references are one list per reference."""
     metric = BLEU(lowercase, force, tokenize, smooth_method, smooth_value, effective_order=use_effective_order)
     score: BLEUScore = metric.corpus_score(hypotheses, references)
     return score
@@ -61,7 +61,7 @@ def corpus_bleu(
 def raw_corpus_bleu(
     hypotheses: Sequence[str], references: Sequence[Sequence[str]], smooth_value: float | None = _FLOOR
 ) -> BLEUScore:
-    """Return the BLEU of texts that are tokenized already, with ``floor`` smoothing."""
+    """Return the BLEU of tokenized texts, with ``floor`` smoothing."""
     return corpus_bleu(hypotheses, references, "floor", smooth_value, True, False, "none", True)
 
 

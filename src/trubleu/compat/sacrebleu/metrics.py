@@ -1,4 +1,4 @@
-"""sacreBLEU's classes ``BLEU`` and ``CHRF``, counted by our kernels, and its ``TER``: its arguments and results."""
+"""sacreBLEU's classes ``BLEU`` and ``CHRF`` on top of TruBLEU's kernels, and its own ``TER``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _TOKENIZED_LINES = 100
 
 
 class _Counted:
-    """What both classes replace of sacreBLEU's: how references are kept and segments are counted."""
+    """Overrides shared by both classes: storing references and counting segments."""
 
     _force: bool
     _ref_cache: Any
@@ -40,7 +40,7 @@ class _Counted:
 
     @abstractmethod
     def _ours(self) -> Metric | None:
-        """Return our metric for these options; None where only sacreBLEU can do it."""
+        """Return TruBLEU's metric for these options; None if only sacreBLEU supports them."""
 
     def _cache_references(self, references: Sequence[Sequence[str | None]]) -> Any:
         if self._ours() is None:
@@ -65,7 +65,7 @@ class _Counted:
                 _TOKENIZED_LINES,
             )
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", TrubleuWarning)  # sacreBLEU says nothing of empty references either
+            warnings.simplefilter("ignore", TrubleuWarning)  # sacreBLEU does not warn about empty references either
             return ours.statistics(hypotheses, kept).astype(np.int64)
 
     def _aggregate_and_compute(self, stats: NDArray[np.int64] | list[list[Any]]) -> Any:
@@ -73,19 +73,19 @@ class _Counted:
 
 
 class BLEU(_Counted, bleu.BLEU):
-    """sacreBLEU's class of this name, with its arguments, results and signature."""
+    """sacreBLEU's class, with its arguments, results and signature."""
 
     def _ours(self) -> Metric | None:
         if self.max_ngram_order > MAX_ORDER:
             return None
-        # Names of tokenizers that depend on an installed dictionary say its version, too.
+        # Tokenizer names that depend on an installed dictionary include its version.
         name = self.tokenizer_signature
         tokenize = name if name in text.names() else lambda line: self.tokenizer(line.rstrip()).split()
         return Bleu(self.max_ngram_order, tokenize=tokenize, lowercase=self.lowercase)
 
 
 class CHRF(_Counted, chrf.CHRF):
-    """sacreBLEU's class of this name, with its arguments, results and signature."""
+    """sacreBLEU's class, with its arguments, results and signature."""
 
     def _ours(self) -> Metric | None:
         return ChrF(
@@ -99,7 +99,7 @@ class CHRF(_Counted, chrf.CHRF):
 
 
 def signature_of(metric: Metric, nrefs: str) -> str | None:
-    """Return sacreBLEU's signature of a metric whose numbers are sacreBLEU's; None for any other.
+    """Return sacreBLEU's signature of a metric with the same scores as sacreBLEU's; None for any other.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""What Hugging Face ``evaluate`` loads; `trubleu.integrations.hugging_face` says where it lies."""
+"""The module loaded by Hugging Face ``evaluate``; `trubleu.integrations.hugging_face` returns its path."""

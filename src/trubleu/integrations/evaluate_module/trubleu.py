@@ -61,7 +61,7 @@ class Trubleu(evaluate.Metric):
 
     def _info(self) -> evaluate.MetricInfo:
         if self.config_name != NO_CONFIG:
-            make_metric(self.config_name)  # a wrong name is said now, not after hours of generating
+            make_metric(self.config_name)  # fail on a wrong name now, not after hours of generation
         text, number = datasets.Value("string"), datasets.Value("float64")
         return evaluate.MetricInfo(
             description=DESCRIPTION,
@@ -87,10 +87,10 @@ class Trubleu(evaluate.Metric):
         metric: str | Metric | None = None,
         **options: Any,
     ) -> dict[str, Any] | None:
-        """Score what is given, or what was added before."""
+        """Score the given segments, or those added before."""
         named = metric or (DEFAULT_METRIC if self.config_name == NO_CONFIG else self.config_name)
         ours = {name: options.pop(name) for name in OWN_OPTIONS if name in options}
-        # First, so that a wrong option does not cost what was added.
+        # First, so a wrong option does not discard the added segments.
         check_flag("ci", ours.get("ci", False))
         scorer = make_metric(named, **options)
         if any(given is not None for given in (predictions, references, weights, messages)):
@@ -101,7 +101,7 @@ class Trubleu(evaluate.Metric):
     def add_batch(
         self, *, predictions: Any = None, references: Any = None, weights: Any = None, messages: Any = None
     ) -> None:
-        """Keep a batch until it is scored."""
+        """Add a batch of segments."""
         if predictions is None or references is None:
             raise DataError(
                 "both predictions and references are needed; give one prediction and its references per segment"
@@ -117,13 +117,13 @@ class Trubleu(evaluate.Metric):
         super().add_batch(
             predictions=predictions,
             references=rows,
-            # An empty list is what no segment with weights can have, so it stands for those that came without.
+            # A segment with weights never has an empty list, so it marks those without.
             weights=[[]] * count if weights is None else weights,
             messages=[[]] * count if messages is None else [[text] for text in messages],
         )
 
     def add(self, *, prediction: Any = None, reference: Any = None, weights: Any = None, messages: Any = None) -> None:
-        """Keep a segment until it is scored; its weights are one list, its message one text."""
+        """Add a segment; its weights are one list, its message one text."""
         self.add_batch(
             predictions=[prediction],
             references=[reference],
@@ -145,7 +145,7 @@ class Trubleu(evaluate.Metric):
         seed: int = 12345,
         threads: int | None = None,
     ) -> dict[str, Any]:
-        """Score everything that was added."""
+        """Score all added segments."""
         found = _checked(
             predictions,
             references,
@@ -173,12 +173,12 @@ class Trubleu(evaluate.Metric):
 
 
 def _per_segment(references: Any) -> list[Any]:
-    """Return references as lists; where each segment has just a text, that is its only reference."""
+    """Return references as lists; a single text per segment is its only reference."""
     return [[row] if isinstance(row, str) else row for row in listed_rows("references", references)]
 
 
 def _checked(predictions: Any, references: Any, weights: Any, messages: Any) -> References:
-    """Return references as an object, or say in one sentence what is wrong with them."""
+    """Validate references and convert them to an object."""
     if not all(isinstance(text, str) for text in predictions):
         raise DataError("predictions must be a list with one text for each segment")
     found = References.from_lists(references, weights, outputs_count=len(predictions))
@@ -189,7 +189,7 @@ def _checked(predictions: Any, references: Any, weights: Any, messages: Any) -> 
 
 
 def _check_encodable(what: str, texts: Sequence[str]) -> None:
-    """Refuse halves of surrogate pairs, which evaluate cannot keep."""
+    """Raise an error for lone surrogates, which evaluate cannot store."""
     for number, text in enumerate(texts, 1):
         if not text.isascii():
             try:
@@ -203,7 +203,7 @@ def _check_encodable(what: str, texts: Sequence[str]) -> None:
 
 
 def _all_or_none(column: Sequence[Any], what: str) -> Sequence[Any] | None:
-    """Return a column that every segment has, and None for one that no segment has."""
+    """Return a column that every segment has, None if no segment has it."""
     without = sum(value is None for value in column)
     if without == len(column):
         return None

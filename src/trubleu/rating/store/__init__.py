@@ -1,4 +1,4 @@
-"""Where a study is kept: SQLite in a file, or PostgreSQL."""
+"""Storage of a study: SQLite in a file, or PostgreSQL."""
 
 from trubleu.optional_deps import needed
 

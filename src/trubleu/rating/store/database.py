@@ -1,4 +1,4 @@
-"""The database of a study: opening it, and transactions that are retried where that can help."""
+"""The database of a study: connections, and transactions with retries."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SECRET = "trubleu_secret"  # noqa: S105 - the name of an option
 _TRIES = 6
 _PATIENCE = 10.0  # seconds that a transaction waits for others before it gives up
 
-# By SQLite's primary result codes and by PostgreSQL's SQLSTATE.
+# SQLite's primary result codes and PostgreSQL's SQLSTATE.
 _SQLITE_BUSY = {5, 6}  # busy, locked
 _SQLITE_FULL = {13}
 _POSTGRES_AGAIN = {"40001", "40P01"}  # serialisation failure, deadlock
@@ -47,7 +47,7 @@ _META = select(meta.c.value).where(meta.c.key == bindparam("setting"))
 class Store:
     """The database of a study.
 
-    Make one with `Store.create` or `Store.open`; then `read` and `write` run functions in transactions.
+    Create one with `Store.create` or `Store.open`; `read` and `write` run functions in transactions.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Store:
         )
         self.version = SCHEMA
         self.readonly = False
-        # SQLite has one writer at a time, and its own waiting is a sleep in steps: threads queue up here instead.
+        # SQLite allows one writer at a time and waits by sleeping in steps: threads queue up here instead.
         self._turn = threading.Lock() if engine.dialect.name == "sqlite" else None
 
     @property
@@ -89,7 +89,7 @@ class Store:
 
     @classmethod
     def create(cls, url: str | URL, fill: Callable[[Connection], object] | None = None, *, secret: str = "") -> Store:
-        """Make the tables in an empty database, and fill them in the same transaction.
+        """Create the tables in an empty database, and fill them in the same transaction.
 
         Parameters
         ----------
@@ -117,7 +117,7 @@ class Store:
 
     @classmethod
     def open(cls, url: str | URL, *, copy: bool = False) -> Store:
-        """Open a database that holds a study; whoever does sets ``secret``, and migrates it if its version is older.
+        """Open a database that holds a study; the caller sets ``secret``, and migrates an older version.
 
         Parameters
         ----------
@@ -158,7 +158,7 @@ class Store:
         put_meta(connection, "schema", str(SCHEMA))
         if fill is not None:
             fill(connection)
-        # Without it PostgreSQL would plan for empty tables until it looks at them by itself.
+        # Otherwise PostgreSQL plans for empty tables until it analyses them by itself.
         connection.exec_driver_sql("ANALYZE")
 
     def _check_version(self, connection: Connection) -> int:
@@ -175,7 +175,7 @@ class Store:
         return int(found)
 
     def read(self, work: Callable[[Connection], T]) -> T:
-        """Run a function that only reads, in one transaction, and return what it returns.
+        """Run a read-only function in one transaction, and return its result.
 
         Raises
         ------
@@ -185,10 +185,10 @@ class Store:
         return self._run(work, writes=False)
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        """Run a function in one transaction, and return what it returns once that is on the disk.
+        """Run a function in one transaction, and return its result once it is committed to disk.
 
-        If the function raises, or the database fails, nothing of it stays. It may run several times (PostgreSQL may
-        ask for that), so it must not change anything outside the database.
+        If the function raises, or the database fails, the transaction is rolled back. The function may run several
+        times (PostgreSQL may require that), so it must not have side effects outside the database.
 
         Raises
         ------
@@ -220,13 +220,13 @@ class Store:
             except UnicodeDecodeError as error:
                 raise self._said(error) from error
             except SQLAlchemyError as error:
-                # What is left is the pool of connections that has run dry.
+                # The remaining cause is an exhausted connection pool.
                 raise StoreBusyError(f"{self.name} is busy: {error}; try again") from error
         raise AssertionError  # the last try returns or raises
 
     def _options(self, writes: bool) -> dict[str, Any]:
         if self.dialect == "postgresql" and not writes:
-            # All that one function reads is of one moment.
+            # A function reads a consistent snapshot.
             return {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True, _SECRET: self.secret}
         return {_WRITES: writes, _SECRET: self.secret}
 
@@ -243,7 +243,7 @@ class Store:
             self._turn.release()
 
     def _said(self, error: BaseException | None, *, gone: bool = False) -> StoreError:
-        """Say what went wrong, so that whoever wants to try again knows whether that helps."""
+        """Convert a database error, distinguishing those that a retry can solve."""
         cause = str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__
         code = getattr(error, "sqlite_errorcode", None)
         if isinstance(error, UnicodeDecodeError):  # of a message about a table whose name is damaged
@@ -264,15 +264,15 @@ class Store:
         return StoreError(f"{self.name} cannot be used: {cause}; check the database and the rights of its user")
 
     def get(self, key: str) -> str | None:
-        """Return a setting of the study, None if there is none."""
+        """Return a setting of the study, None if it is not set."""
         return self.read(lambda connection: get_meta(connection, key))
 
     def put(self, key: str, value: str) -> None:
-        """Keep a setting of the study."""
+        """Store a setting of the study."""
         self.write(lambda connection: put_meta(connection, key, value))
 
     def forget(self) -> bool:
-        """Take what was erased out of SQLite's files: of pages that are free, and of the journal.
+        """Purge erased data from SQLite's files: free pages and the journal.
 
         Returns
         -------
@@ -285,19 +285,19 @@ class Store:
         with self._queue(True), closing(self._engine.raw_connection()) as connection:
             cursor = connection.cursor()
             try:
-                cursor.execute("ANALYZE raters")  # some builds keep samples of what they index
+                cursor.execute("ANALYZE raters")  # some builds keep samples of indexed values
                 cursor.execute("VACUUM")
                 return bool(cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0)
             except sqlite3.OperationalError:
                 return False
 
     def close(self) -> None:
-        """Close all connections. The store opens new ones when it is used again."""
+        """Close all connections. The store reconnects when it is used again."""
         self._engine.dispose()
 
 
 def add_row(connection: Connection, table: Table, values: Mapping[str, object]) -> int:
-    """Insert a row, and return the number that it got."""
+    """Insert a row, and return its number."""
     return cast("tuple[int]", connection.execute(_insert(table), values).inserted_primary_key)[0]
 
 
@@ -312,19 +312,19 @@ def get_meta(connection: Connection, key: str) -> str | None:
 
 
 def put_meta(connection: Connection, key: str, value: str) -> None:
-    """Keep a setting of the study inside a transaction."""
+    """Store a setting of the study inside a transaction."""
     row = {"value": value, "mac": mac(secret_of(connection), "meta", key, value)}
     if not connection.execute(meta.update().where(meta.c.key == key).values(row)).rowcount:
         connection.execute(meta.insert().values(key=key, **row))
 
 
 def secret_of(connection: Connection) -> str:
-    """Return the secret of the study that a connection is to."""
+    """Return the secret of the study that a connection belongs to."""
     return cast("str", connection.get_execution_options()[_SECRET])
 
 
 def lock_study(connection: Connection) -> None:
-    """Let what concerns the whole study happen one after another, until the transaction ends."""
+    """Lock the whole study until the transaction ends."""
     connection.execute(select(meta.c.value).where(meta.c.key == "schema").with_for_update(key_share=True))
 
 
@@ -356,7 +356,7 @@ def _sqlite(url: URL) -> Engine:
 
     @event.listens_for(engine, "connect")
     def _on_connect(connection: Any, _record: object) -> None:
-        # The driver's own way to begin is late: two readers that then both want to write would fail.
+        # The driver begins transactions late: two readers that then both write would fail.
         connection.isolation_level = None
         cursor = connection.cursor()
         for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
@@ -372,19 +372,19 @@ def _sqlite(url: URL) -> Engine:
 
 
 def _copied(path: Path) -> Engine:
-    """Copy a database into memory, without a trace in its folder."""
+    """Copy a database into memory, leaving no trace in its folder."""
     memory = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
     journal = path.with_name(f"{path.name}-wal")
-    alone = not journal.exists()  # nobody has the file open: it can be read as it is, which makes no journal
+    alone = not journal.exists()  # nobody has the file open: reading it directly creates no journal
     try:
         try:
             _copy(path, memory, "immutable=1" if alone else "mode=ro")
-            if alone and journal.exists():  # somebody came meanwhile
+            if alone and journal.exists():  # another process has opened it meanwhile
                 _copy(path, memory, "mode=ro")
         except sqlite3.OperationalError as error:
             if alone or error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_CANTOPEN:
                 raise
-            # A read-only folder with the journal of a server that is gone; elsewhere it can be read.
+            # A read-only folder with the journal of a dead server; a copy elsewhere can be read.
             with tempfile.TemporaryDirectory(prefix="trubleu-") as folder:
                 for each in (path, journal):
                     shutil.copyfile(each, Path(folder, each.name))
@@ -418,12 +418,12 @@ def _postgres(url: URL) -> Engine:
 
     @event.listens_for(engine, "connect")
     def _on_connect(connection: Any, _record: object) -> None:
-        # What was acknowledged must be on the disk, however the server is set up.
+        # Acknowledged answers must be on disk, whatever the server's settings.
         connection.autocommit = True
         with connection.cursor() as cursor:
             cursor.execute("SET synchronous_commit TO on")
             cursor.execute(f"SET lock_timeout TO '{int(_PATIENCE)}s'")
-            # Plans that were kept from when tables were small would read all of them once they are large.
+            # Cached plans from when tables were small would scan whole tables once they are large.
             cursor.execute("SET plan_cache_mode TO force_custom_plan")
         connection.autocommit = False
 

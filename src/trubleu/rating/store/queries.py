@@ -1,4 +1,4 @@
-"""Queries: what a study holds, as plain rows for summaries, exports and checks."""
+"""Queries: the content of a study as plain rows, for summaries, exports and checks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StoredItem:
-    """An item and how far it is.
+    """An item and its progress.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class StoredItem:
 
 @dataclass(frozen=True, slots=True)
 class RatingRow:
-    """One score, with what it is about and who gave it.
+    """One score, with its item and rater.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class RatingRow:
 
     @property
     def first(self) -> bool:
-        """Whether this stands for the whole answer: each has one score for its first text and question."""
+        """Whether this row represents the whole answer: the score of its first text and question."""
         return not self.part and not self.question
 
     @property
@@ -119,7 +119,7 @@ class RatingRow:
 
 @dataclass(frozen=True, slots=True)
 class LogRow:
-    """One entry of the log.
+    """A log entry.
 
     Attributes
     ----------
@@ -166,7 +166,7 @@ class LogRow:
 
 
 def stored_items(connection: Connection) -> list[StoredItem]:
-    """Return all items: those to be rated in the order of the file, then practice and gold."""
+    """Return all items: those to be rated in file order, then practice and gold."""
     given_up = (
         select(assignments.c.item, func.count())
         .join(raters, raters.c.id == assignments.c.rater)
@@ -190,7 +190,7 @@ def stored_items(connection: Connection) -> list[StoredItem]:
 
 
 def table(connection: Connection) -> list[RatingRow]:
-    """Return all scores that stand, in the order of the items, then of the raters, then of the texts."""
+    """Return all current scores, ordered by item, rater and text."""
     stored = stored_items(connection)
     by_id = {item.id: item for item in stored}
     place = {item.id: at for at, item in enumerate(stored)}
@@ -221,7 +221,7 @@ def table(connection: Connection) -> list[RatingRow]:
 
 
 def model_scores(connection: Connection) -> dict[tuple[int, int], tuple[float | None, ...]]:
-    """Return what models answered as fractions, by item and rater; one score for each text and question."""
+    """Return the fractional scores of models, by item and rater; one per text and question."""
     given = (
         select(ratings.c.item, ratings.c.rater, ratings.c.score)
         .join(raters, raters.c.id == ratings.c.rater)
@@ -231,7 +231,7 @@ def model_scores(connection: Connection) -> dict[tuple[int, int], tuple[float | 
     found: dict[tuple[int, int], tuple[float | None, ...]] = {}
     for row in connection.execute(given):
         found[row.item, row.rater] = (*found.get((row.item, row.rater), ()), row.score)
-    # Of answers that were carried over from another study, there are whole numbers only.
+    # Answers carried over from another study have only integer scores.
     said = select(log.c.item, log.c.rater, log.c.note).where(log.c.kind == MODEL).order_by(log.c.id)
     return found | {(row.item, row.rater): tuple(json.loads(row.note)["scores"]) for row in connection.execute(said)}
 
@@ -260,7 +260,7 @@ def log_row(
     counted: bool | None,
     note: str | None,
 ) -> LogRow:
-    """Make an entry from the number and the hashed columns of a row of the log."""
+    """Create an entry from the number and the hashed columns of a log row."""
     given = None if scores is None else tuple(json.loads(scores))
     times = (milliseconds, client_milliseconds, answered_at)
     return LogRow(number, at, kind, rater, item, assignment, given, flipped, *times, counted, note)

@@ -1,8 +1,8 @@
-"""The tables of a study. The log only grows; all other tables follow from it and change in the same transaction.
+"""The tables of a study. The log is append-only; all other tables derive from it and change in the same transaction.
 
-Settings, items, raters and entries of the log carry a keyed hash (``mac``). An entry's hash also covers that of the
-entry before it about the same item, else the same rater, else the study; the last one is kept there as ``tip``. Whoever
-adds an entry changes that row anyway and holds it, so chains make nobody wait.
+Settings, items, raters and log entries carry a keyed hash (``mac``). An entry's hash also covers that of the previous
+entry about the same item, else the same rater, else the study; the last one is stored there as ``tip``. A transaction
+that adds an entry changes and locks that row anyway, so the chains cause no extra waiting.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from sqlalchemy import (
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-SCHEMA = 3  # goes up whenever a store of the version before cannot be used as it is
+SCHEMA = 3  # incremented whenever stores of the previous version need a migration
 
 MODEL = "model"
-"""As the way in of a rater: a model. Its answers are entries of this kind in the log, with a note in JSON."""
+"""Entry of a rater that is a model. Its answers are log entries of this kind, with a note in JSON."""
 
 REFUSED = "refused"
-"""The kind of entries about items that a model gave no usable answer to."""
+"""Kind of log entry for an item that a model gave no usable answer to."""
 
 MODELS_COUNT = "models_count"
-"""The setting that says whether answers of models count towards the ratings that an item needs: ``true``, or not."""
+"""Setting: whether answers of models count towards an item's quota: ``true``, or not."""
 
-# SQLite numbers rows by itself only where the type is exactly INTEGER, which holds 64 bits there.
+# SQLite auto-numbers rows only for the exact type INTEGER, which holds 64 bits there.
 _NUMBER = BigInteger().with_variant(Integer, "sqlite")
 _HASH = String(32)
 
@@ -60,8 +60,8 @@ items = Table(
     Column("key", Text, nullable=False, unique=True),
     Column("position", Integer, nullable=False),
     Column("role", String(10), nullable=False),  # item, gold, practice or retired
-    Column("payload", Text, nullable=False),  # JSON in ASCII: PostgreSQL keeps neither NUL nor half a surrogate pair
-    Column("parts", SmallInteger, nullable=False),  # how many texts are rated
+    Column("payload", Text, nullable=False),  # ASCII JSON: PostgreSQL stores neither NUL nor lone surrogates
+    Column("parts", SmallInteger, nullable=False),  # number of texts to rate
     Column("wanted", Integer, nullable=False),
     Column("counted", Integer, nullable=False, default=0),
     Column("load", Integer, nullable=False, default=0),  # counted ratings and live leases
@@ -86,18 +86,18 @@ raters = Table(
     Column("reason", Text),
     Column("created_at", BigInteger, nullable=False),
     Column("erased_at", BigInteger),
-    Column("had", Integer, nullable=False, default=0),  # tasks that were handed out, practice apart
-    Column("answered", Integer, nullable=False, default=0),  # tasks that were answered, practice apart
+    Column("had", Integer, nullable=False, default=0),  # assigned tasks, without practice
+    Column("answered", Integer, nullable=False, default=0),  # answered tasks, without practice
     Column("rated", Integer, nullable=False, default=0),  # of these, items
     Column("last", BigInteger),  # the assignment whose answer can be undone
-    Column("break_at", BigInteger),  # since when they take a break
+    Column("break_at", BigInteger),  # start of the current break
     Column("tip", _HASH),
     Column("mac", _HASH),
     UniqueConstraint("entry", "external"),
 )
 
-# Keyed checksums of what raters are known by elsewhere. They stay when an identity is erased, so that who comes again
-# is not taken for somebody new.
+# Keyed checksums of external ids. They stay when an identity is erased, so a returning rater is not taken for a new
+# one.
 known = Table(
     "known",
     tables,
@@ -115,7 +115,7 @@ assignments = Table(
     Column("flipped", Boolean, nullable=False, default=False),
     Column("turn", Integer, nullable=False, default=0),  # how often its answer was undone
     Column("lease_until", BigInteger, nullable=False),
-    Column("shown_at", BigInteger, nullable=False),  # when it was handed out last; elsewhere, when it was answered
+    Column("shown_at", BigInteger, nullable=False),  # when last assigned; if imported, when answered
     Column("before", BigInteger),  # the assignment that its rater answered before this one
     UniqueConstraint("item", "rater"),
     Index("assignments_by_rater", "rater", "state"),
@@ -128,9 +128,9 @@ ratings = Table(
     Column("id", _NUMBER, primary_key=True),
     Column("item", _NUMBER, ForeignKey("items.id"), nullable=False),
     Column("rater", _NUMBER, ForeignKey("raters.id"), nullable=False),
-    Column("part", SmallInteger, nullable=False),  # which text
+    Column("part", SmallInteger, nullable=False),  # index of the text
     Column("question", SmallInteger, nullable=False),
-    Column("score", SmallInteger),  # None for a question that was left out
+    Column("score", SmallInteger),  # None for a skipped question
     Column("counted", Boolean, nullable=False),
     Column("answered_at", BigInteger, nullable=False),
     Column("client_milliseconds", BigInteger),
@@ -148,14 +148,14 @@ log = Table(
     Column("rater", _NUMBER, ForeignKey("raters.id")),
     Column("item", _NUMBER, ForeignKey("items.id")),
     Column("assignment", BigInteger),
-    Column("scores", Text),  # JSON, text by text in the item's order, whatever the rater saw on the left
+    Column("scores", Text),  # JSON, per text in the item's order, whatever order the rater saw
     Column("flipped", Boolean),
-    Column("client_milliseconds", BigInteger),  # that an answer took, as the rater's browser says
-    Column("answered_at", BigInteger),  # where it is not the time of the row: taken over from elsewhere
+    Column("client_milliseconds", BigInteger),  # duration of an answer, as reported by the browser
+    Column("answered_at", BigInteger),  # if it differs from the time of the row: imported answers
     Column("client_key", String(140), unique=True),
     Column("counted", Boolean),
     Column("note", Text),
-    Column("milliseconds", BigInteger),  # the same by the server's clock, since it handed out the task
+    Column("milliseconds", BigInteger),  # the same by the server's clock, since the task was assigned
     Column("mac", _HASH),
 )
 
@@ -186,6 +186,6 @@ _GUARDS = {
 
 @event.listens_for(log, "after_create")
 def guard_log(_log: Table, connection: Connection, **_options: object) -> None:
-    """Let the database refuse whatever would change the log, or add to it without a hash."""
+    """Make the database reject changes to the log, and entries without a hash."""
     for statement in _GUARDS[connection.dialect.name]:
         connection.exec_driver_sql(statement)

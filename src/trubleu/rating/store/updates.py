@@ -1,4 +1,4 @@
-"""Updates of single rows, with prepared statements: they run for every task and every answer. Entries of the log."""
+"""Updates of single rows with prepared statements, as they run for every task and answer; log entries."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ _SET_RATER = (
 
 
 def set_item(connection: Connection, item: Row[Any], **changes: int | str) -> None:
-    """Change the numbers of an item whose row is held."""
+    """Change the counters of an item whose row is locked."""
     new = {"load": item.load, "counted": item.counted, "shuffle": item.shuffle, "tip": item.tip, **changes}
     connection.execute(_SET_ITEM, {"of_item": item.id, **{f"new_{name}": value for name, value in new.items()}})
 
 
 def set_assignment(connection: Connection, task: Row[Any], **changes: int | str | None) -> None:
-    """Change a task whose item is held."""
+    """Change a task whose item is locked."""
     new = {
         "state": task.state,
         "lease_until": task.lease_until,
@@ -80,7 +80,7 @@ def set_assignment(connection: Connection, task: Row[Any], **changes: int | str 
 
 
 def set_rater(connection: Connection, person: Row[Any], **changes: int | None) -> None:
-    """Change the numbers of a rater whose row is held."""
+    """Change the counters of a rater whose row is locked."""
     new: dict[str, Any] = {
         "had": person.had,
         "answered": person.answered,
@@ -98,44 +98,44 @@ ENTRY = (
     "at", "kind", "rater", "item", "assignment", "scores", "flipped", "milliseconds", "client_milliseconds",
     "answered_at", "client_key", "counted", "note",
 )  # fmt: skip
-"""The columns of the log that its hashes cover."""
+"""Hashed columns of the log."""
 
 ITEM = ("id", "key", "position", "role", "payload", "parts")
-"""Those of an item; how many ratings it is to have follows from the settings, what it has from the log."""
+"""Hashed columns of an item; its quota follows from the settings, its counters from the log."""
 
 RATER = (
     "id", "token_hash", "label", "entry", "external", "consented_at", "instructed_at", "excluded", "reason",
     "created_at", "erased_at", "tip",
 )  # fmt: skip
-"""Those of a rater; how much was answered follows from the log."""
+"""Hashed columns of a rater; the answer counters follow from the log."""
 
 QUESTIONS = "questions"
-"""The setting that holds the names and points of the questions, which do not change from the first rater on."""
+"""Setting with the names and points of the questions, which do not change from the first rater on."""
 
 ITEMS = "items"
-"""The setting that holds how many items there are, of all roles."""
+"""Setting with the number of items, of all roles."""
 
 TIP = "tip"
-"""The setting that holds the hash of the last entry about the study itself."""
+"""Setting with the hash of the last entry about the study itself."""
 
-_AT_ONCE = 500  # numbers in one statement; SQLite takes 999 in every build
+_AT_ONCE = 500  # numbers per statement; SQLite accepts 999 in every build
 _ADD_ENTRY = log.insert()
 _SET_TIP = items.update().where(items.c.id == bindparam("of_item")).values(tip=bindparam("new_tip"))
 
 
 def batches(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
-    """Yield numbers in lists that fit into one statement."""
+    """Yield numbers in batches that fit into one statement."""
     for start in range(0, len(numbers), _AT_ONCE):
         yield numbers[start : start + _AT_ONCE]
 
 
 def entry_mac(secret: str, tip: str | None, values: Iterable[Any]) -> str:
-    """Return the hash of an entry of the log, which follows one with another hash; its values are in their order."""
+    """Return the hash of a log entry, given the hash of the previous one and the values in column order."""
     return mac(secret, "log", tip, *values)
 
 
 def chain_of(item: int | None, rater: int | None) -> tuple[str, int | None]:
-    """Return which chain an entry belongs to: that of its item, else of its rater, else of the study."""
+    """Return the chain of an entry: that of its item, else of its rater, else of the study."""
     if item is not None:
         return "item", item
     return ("rater", rater) if rater is not None else ("study", None)
@@ -147,14 +147,14 @@ def row_mac(secret: str, kind: str, row: Mapping[str, Any], columns: Iterable[st
 
 
 def add_entry(connection: Connection, entry: dict[str, Any], tip: str | None) -> str:
-    """Add an entry to the log, and return its hash, which is to be kept as the tip of its chain."""
+    """Add an entry to the log, and return its hash, to be stored as the tip of its chain."""
     made = entry_mac(secret_of(connection), tip, map(entry.get, ENTRY))
     connection.execute(_ADD_ENTRY, {**entry, "mac": made})
     return made
 
 
 def add_entries(connection: Connection, entries: Sequence[dict[str, Any]]) -> None:
-    """Add entries about items whose rows are held to the log."""
+    """Add log entries about items whose rows are locked."""
     secret = secret_of(connection)
     tips: dict[int, str | None] = {}
     for some_items in batches(sorted({entry["item"] for entry in entries})):

@@ -1,4 +1,4 @@
-"""The pages that raters and the lead of a study see."""
+"""The web pages for raters and the lead of a study."""
 
 from trubleu.rating.web.app import create_app
 

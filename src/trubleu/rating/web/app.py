@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 REQUESTS_A_MINUTE: Final = 300.0
 STUDY, URL, REQUESTS = "TRUBLEU_RATE_STUDY", "TRUBLEU_RATE_URL", "TRUBLEU_RATE_REQUESTS"
 LIMITS, OPENAPI = "TRUBLEU_RATE_LIMITS", "TRUBLEU_RATE_OPENAPI"
-_STORE_SECONDS: Final = 1.0  # that /health gives the store
+_STORE_SECONDS: Final = 1.0  # timeout of the store check of /health
 
 _TITLES: Final = {
     400: ("This cannot be read", "What was sent is not a form of this page. Nothing was saved."),
@@ -92,10 +92,10 @@ def create_app(
 
 
 def app_from_environment() -> FastAPI:
-    """Return the pages of the study that the environment names: one of several worker processes."""
+    """Return the application for the study named in the environment, for one of several worker processes."""
     LimitedProtocol.limits = Limits.loads(os.environ[LIMITS])
     return create_app(
-        Study.open(os.environ[STUDY], check=False),  # which the process that started this one has done
+        Study.open(os.environ[STUDY], check=False),  # verified by the parent process
         url=os.environ.get(URL) or None,
         requests_a_minute=float(os.environ.get(REQUESTS, REQUESTS_A_MINUTE)),
         openapi=bool(os.environ.get(OPENAPI)),
@@ -103,7 +103,7 @@ def app_from_environment() -> FastAPI:
 
 
 def _add_health(app: FastAPI, study: Study) -> None:
-    """Say whether the store answers, in a second: with a thread of its own, as others may all be waiting for it."""
+    """Add /health: checks the store with a timeout, in its own thread, as all others may be waiting for it."""
     thread = ThreadPoolExecutor(1, thread_name_prefix="health")
     asked: Future[bool] | None = None
 
@@ -128,7 +128,7 @@ def _add_health(app: FastAPI, study: Study) -> None:
 
 
 def _add_refusals(app: FastAPI, site: Site) -> None:
-    """Answer everything that goes wrong with a page, and with a status that tells whose fault it is."""
+    """Answer every error with a page, and a status that tells whose fault it is."""
 
     async def refused(request: Request, error: Any) -> Response:
         return site.refusal(error, request)
@@ -160,10 +160,10 @@ def _add_refusals(app: FastAPI, site: Site) -> None:
 
 
 class _Static(StaticFiles):
-    """Style and script, which a browser may keep: their addresses change when they do."""
+    """Stylesheet and script, with long caching: their URLs change when they do."""
 
     def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
-        """Find a file; the style that all pages share is elsewhere."""
+        """Find a file; the stylesheet shared by all pages is elsewhere."""
         return (str(TOKENS), TOKENS.stat()) if path == TOKENS.name else super().lookup_path(path)
 
     def file_response(self, *arguments: Any, **options: Any) -> Response:
@@ -172,6 +172,6 @@ class _Static(StaticFiles):
         return response
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        if "\0" in path:  # which the file system would not take
+        if "\0" in path:  # rejected by the file system
             raise HTTPException(404)
         return await super().get_response(path, scope)

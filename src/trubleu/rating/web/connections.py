@@ -1,7 +1,7 @@
-"""Connections to the server: how many there may be, and how long a request may take to arrive.
+"""Limits on connections to the server: their number, and the time for a request to arrive.
 
-uvicorn closes a connection that idles between two requests, and nothing else: half a request keeps its connection for
-ever. Its limit on concurrency counts requests, after their headers were read.
+uvicorn only closes connections that idle between two requests: half a request keeps its connection forever. Its
+concurrency limit counts requests, after their headers were read.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 BACKLOG: Final = 128
-"""Connections that wait to be accepted. asyncio accepts as many in one go before it looks at any of them."""
+"""Connections waiting to be accepted. asyncio accepts as many at once before it processes any of them."""
 
-_OTHER_FILES: Final = 640  # what the store has open, and what asyncio accepts before a connection is refused
+_OTHER_FILES: Final = 640  # files of the store, and connections that asyncio accepts before one is refused
 _LEAST: Final = 16
 _ALL: Final = "all"
 _LINES_A_MINUTE: Final = 10
@@ -35,7 +35,7 @@ _MOST_MESSAGES: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many connections each process takes, and for how long it waits for a request.
+    """Maximum connections per process, and the timeout of a request.
 
     Attributes
     ----------
@@ -55,12 +55,12 @@ class Limits:
     proxies: tuple[str, ...] = ()
 
     def dumps(self) -> str:
-        """Return the limits as text, for another process."""
+        """Serialise the limits for another process."""
         return json.dumps(asdict(self))
 
     @classmethod
     def loads(cls, text: str) -> Limits:
-        """Return limits from their text.
+        """Restore limits from `dumps`.
 
         Examples
         --------
@@ -72,10 +72,10 @@ class Limits:
 
 
 def raise_file_limit(connections: int) -> int:
-    """Let this process open as many files as it may; return how many connections fit, at most those asked for."""
+    """Raise the process's limit on open files; return how many connections fit, at most those requested."""
     try:
         import resource
-    except ImportError:  # not on Windows, whose sockets are no files
+    except ImportError:  # not on Windows, where sockets are not files
         return connections
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft == resource.RLIM_INFINITY:
@@ -88,17 +88,17 @@ def raise_file_limit(connections: int) -> int:
 
 
 class LimitedProtocol(H11Protocol):
-    """HTTP/1.1 with limits on connections and on the time that a request takes to arrive."""
+    """HTTP/1.1 with limits on connections and on the arrival time of requests."""
 
     limits: ClassVar[Limits] = Limits()
-    taken: ClassVar[Counter[str]] = Counter()  # connections, in all and by network; those being refused apart
+    taken: ClassVar[Counter[str]] = Counter()  # connections, total and by network, without those being refused
 
     _counted: tuple[str, ...] = ()
     _deadline: asyncio.TimerHandle | None = None
     _awaited: object = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Take a connection, or answer 503 and close it."""
+        """Accept a connection, or answer 503 and close it."""
         super().connection_made(transport)
         host = self.client[0] if self.client else ""
         network = network_of(host)
@@ -111,7 +111,7 @@ class LimitedProtocol(H11Protocol):
         self._await(h11.IDLE)
 
     def data_received(self, data: bytes) -> None:
-        """Read some of a request."""
+        """Receive part of a request."""
         if self.transport.is_closing():
             return
         super().data_received(data)
@@ -119,13 +119,13 @@ class LimitedProtocol(H11Protocol):
         self._await(state if state in (h11.IDLE, h11.SEND_BODY) else None)
 
     def on_response_complete(self) -> None:
-        """Wait for the next request, as long as uvicorn keeps the connection."""
+        """Wait for the next request, up to uvicorn's keep-alive timeout."""
         super().on_response_complete()
         if self.conn.their_state is h11.IDLE:
             self._await(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget a connection."""
+        """Release a connection."""
         self._await(None)
         for name in self._counted:
             self.taken[name] -= 1
@@ -141,7 +141,7 @@ class LimitedProtocol(H11Protocol):
             return False
 
     def _await(self, what: object) -> None:
-        """Give what is to come its time, which more bytes of it do not prolong."""
+        """Start the timeout for the next event; partial data does not extend it."""
         if what is self._awaited:
             return
         if self._deadline is not None:
@@ -162,7 +162,7 @@ class LimitedProtocol(H11Protocol):
 
 
 class SparingLog(logging.Filter):
-    """Lets a message through a few times per minute, and says how often it came beyond that: no flood fills a disk.
+    """Logs a message a few times per minute, with a count of suppressed ones, so a flood cannot fill the disk.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ class SparingLog(logging.Filter):
         self._seen: defaultdict[str, list[float]] = defaultdict(lambda: [self._clock(), 0])
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether a message is written."""
+        """Return whether to log a message."""
         message = str(record.msg)[:200]
         now = self._clock()
         if len(self._seen) > _MOST_MESSAGES:

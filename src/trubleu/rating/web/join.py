@@ -1,4 +1,4 @@
-"""How people come in without a link of their own: with a code, from Prolific, from Mechanical Turk."""
+"""Joining without a personal link: with a code, from Prolific, from Mechanical Turk."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def join(
     _hit: Annotated[str | None, Query(alias="hitId", max_length=200)] = None,
     submit_to: Annotated[str | None, Query(alias="turkSubmitTo", max_length=200)] = None,
 ) -> Response:
-    """Come in from Prolific or Mechanical Turk, by what these put into the address, or ask for the code."""
+    """Join from Prolific or Mechanical Turk, by the parameters they add to the URL, or ask for the code."""
     if prolific is not None or prolific_token is not None:
         return _enter(request, site, "prolific", _participant(request, site, prolific, prolific_token))
     if assignment is not None:
@@ -57,7 +57,7 @@ def join_with_code(
     code: Annotated[str, Form(max_length=200)] = "",
     anew: Annotated[int | None, Form(ge=0, le=1, description="1 to be somebody else than before.")] = None,
 ) -> Response:
-    """Come in with the code that all share."""
+    """Join with the shared code."""
     wanted = _need_code(site)
     visit = site.cookie(request, "visit")
     if visit is None:
@@ -78,12 +78,12 @@ def join_with_code(
 def join_from_turk(
     request: Request, site: TheSite, worker: Annotated[str, Query(alias="workerId", max_length=200)]
 ) -> Response:
-    """Come in from Mechanical Turk, in a window of one's own."""
+    """Join from Mechanical Turk, in a separate window."""
     return _enter(request, site, "mturk", worker)
 
 
 def _participant(request: Request, site: Site, given: str | None, token: str | None) -> str:
-    """Return who comes from Prolific: by its signed token, if the study asks for that, and else as the address says."""
+    """Return the Prolific participant: from the signed token, if the study requires one, else from the URL."""
     _need(site, "prolific")
     if (tokens := site.tokens) is None:
         return given or ""
@@ -111,7 +111,7 @@ def _enter(request: Request, site: Site, entry: str, external: str) -> Response:
 
 
 def _turk(site: Site, worker: str | None, assignment: str, submit_to: str | None) -> Response:
-    """Show what Mechanical Turk has in a frame. The study opens beside it, as browsers keep no cookies in a frame."""
+    """Show the page inside Mechanical Turk's frame. The study opens beside it, as browsers block cookies in frames."""
     _need(site, "mturk")
     target = submit_to if submit_to in TURK else TURK[0]
     headers = {"content-security-policy": POLICY.format(forms=target, frames="https://*.mturk.com")}

@@ -1,4 +1,4 @@
-"""What the lead of a study sees and does."""
+"""Pages and actions of the lead."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 router = APIRouter(default_response_class=HTMLResponse)
 
 MOST_AT_ONCE: Final = 1000  # new raters
-_FRESH: Final = 30_000  # milliseconds that numbers may be old if nothing has happened since
+_FRESH: Final = 30_000  # maximum age of cached numbers in milliseconds if nothing has happened since
 
 Number = Annotated[int, Form(ge=1, le=2**63 - 1, description="The rater's number.")]
 Reason = Annotated[str, Form(max_length=200, description="Why; it stays in the log.")]
@@ -52,14 +52,14 @@ _computing = threading.Lock()
 
 @router.get("/lead", responses=pages(403))
 def overview(request: Request, site: TheSite, question: Question = 1) -> Response:
-    """Show how the study goes."""
+    """Show the progress of the study."""
     _, csrf = site.lead(request)
     return _overview(request, site, csrf, _asked(site, question))
 
 
 @router.get("/lead/raters/{number}", responses=pages(403, 404))
 def rater(request: Request, site: TheSite, number: Counted, page: Page = 1) -> Response:
-    """Show what one rater answered, beside what others did."""
+    """Show the answers of one rater, beside those of others."""
     site.lead(request)
     found = current(site, 0)
     everybody = (*found.raters, *(model.person for model in found.models))
@@ -73,7 +73,7 @@ def rater(request: Request, site: TheSite, number: Counted, page: Page = 1) -> R
 
 @router.get("/lead/items/{number}", responses=pages(403, 404))
 def item(request: Request, site: TheSite, number: Counted) -> Response:
-    """Show what all raters answered to one item."""
+    """Show the answers of all raters to one item."""
     site.lead(request)
     stored = next((each for each in site.study.items() if each.id == number), None)
     if stored is None:
@@ -91,7 +91,7 @@ def texts(
     least: Annotated[int, Query(ge=2, le=1000, description="Only texts with so many ratings.")] = 2,
     page: Page = 1,
 ) -> Response:
-    """Show the texts that raters disagree on, most of all first."""
+    """Show the texts with the largest disagreement first."""
     site.lead(request)
     asked = _asked(site, question)
     rows = [row for row in site.study.table() if row.role == "item" and row.counted and row.question == asked]
@@ -111,13 +111,13 @@ def texts(
 
 @router.get("/lead/export/{name}", responses=pages(403, 404), response_class=Response)
 def export(request: Request, site: TheSite, name: Annotated[str, Path(max_length=40)]) -> Response:
-    """Give an export as a file."""
+    """Download an export."""
     site.lead(request)
     what = {f"{what}.{ending}": what for what, ending in exports(site)}.get(name)
     if what is None:
         raise Refusal(404, "There is no such export", "Go back to the overview.")
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore", TrubleuWarning)  # the overview says what is still missing
+        warnings.simplefilter("ignore", TrubleuWarning)  # the overview shows what is missing
         path = FilePath(folder) / name
         export_study(site.study, what, path)
         data = path.read_bytes()
@@ -126,7 +126,7 @@ def export(request: Request, site: TheSite, name: Annotated[str, Path(max_length
 
 
 def exports(site: Site) -> list[tuple[What, str]]:
-    """Return what can be exported from the page, with the ending of the file's name."""
+    """Return the available exports, with their file suffixes."""
     kind = site.study.config.kind
     for_judge: What = "rankings" if kind == "ranking" else "ratings"
     found: list[tuple[What, str]] = [(for_judge, "csv"), ("wide", "csv"), ("raw", "csv")]
@@ -135,7 +135,7 @@ def exports(site: Site) -> list[tuple[What, str]]:
 
 @router.post("/lead/pause", status_code=303, responses=pages(403), response_class=RedirectResponse)
 def pause(request: Request, site: TheSite, csrf: Csrf) -> Response:
-    """Hand out no more tasks."""
+    """Stop assigning tasks."""
     site.lead(request, csrf=csrf)
     site.study.pause()
     return site.redirect("/lead")
@@ -143,7 +143,7 @@ def pause(request: Request, site: TheSite, csrf: Csrf) -> Response:
 
 @router.post("/lead/resume", status_code=303, responses=pages(403), response_class=RedirectResponse)
 def resume(request: Request, site: TheSite, csrf: Csrf) -> Response:
-    """Hand out tasks again."""
+    """Assign tasks again."""
     site.lead(request, csrf=csrf)
     site.study.resume()
     return site.redirect("/lead")
@@ -151,7 +151,7 @@ def resume(request: Request, site: TheSite, csrf: Csrf) -> Response:
 
 @router.post("/lead/exclude", status_code=303, responses=pages(403), response_class=RedirectResponse)
 def exclude(request: Request, site: TheSite, csrf: Csrf, rater: Number, reason: Reason = "") -> Response:
-    """Leave a rater's ratings out."""
+    """Exclude a rater."""
     site.lead(request, csrf=csrf)
     site.study.exclude(rater, reason=_reason(reason))
     return site.redirect(f"/lead#rater-{rater}")
@@ -159,7 +159,7 @@ def exclude(request: Request, site: TheSite, csrf: Csrf, rater: Number, reason: 
 
 @router.post("/lead/readmit", status_code=303, responses=pages(403), response_class=RedirectResponse)
 def readmit(request: Request, site: TheSite, csrf: Csrf, rater: Number, reason: Reason = "") -> Response:
-    """Take a rater's ratings in again."""
+    """Readmit a rater."""
     site.lead(request, csrf=csrf)
     site.study.readmit(rater, reason=_reason(reason))
     return site.redirect(f"/lead#rater-{rater}")
@@ -179,7 +179,7 @@ def add_raters(
     labels = [name.strip() for name in names.splitlines() if name.strip()]
     if len(labels) > MOST_AT_ONCE or (not labels and count is None):
         raise Refusal(422, "How many raters?", f"Nobody was added. Give a number or names, at most {MOST_AT_ONCE}.")
-    # The page that shows the links is the answer to this form: loading it again must not add everybody again.
+    # The page with the links is the response to this form: reloading it must not add the raters again.
     try:
         new = site.study.add_raters(len(labels) or count or 1, labels=labels, links=links)
     except RatersChangedError as error:
@@ -203,11 +203,11 @@ def leave(request: Request, site: TheSite, csrf: Csrf) -> Response:
     return response
 
 
-# After all others: a token may be any word.
+# Last, because a token may be any word.
 @router.get("/lead/{token}", status_code=303, responses=pages(404), response_class=RedirectResponse)
 def enter(request: Request, site: TheSite, token: Annotated[str, Path(max_length=200)]) -> Response:
-    """Come in with the lead's link; the token then leaves the address bar."""
-    if token in _ACTIONS:  # the address of a form, which some pages are the answer to
+    """Sign in with the lead's link; the token then disappears from the address bar."""
+    if token in _ACTIONS:  # the URL of a form; some pages are the response to one
         return site.redirect("/lead")
     session = site.sign_in(request, token)
     if session is None:
@@ -225,7 +225,7 @@ def _reason(reason: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _AnswerShown:
-    """An answer as the lead sees it: the scores of each text, question by question, and what goes with them."""
+    """An answer as shown to the lead: the scores of each text by question, with details."""
 
     item: StoredItem
     rater: int
@@ -239,7 +239,7 @@ class _AnswerShown:
 
 
 def _answers(site: Site, wanted: Callable[[RatingRow], bool]) -> Iterator[_AnswerShown]:
-    """Yield answers in the order in which they were given."""
+    """Yield answers in chronological order."""
     rows: dict[tuple[int, int], list[RatingRow]] = {}
     for row in site.study.table():
         if wanted(row):
@@ -264,12 +264,12 @@ def _answers(site: Site, wanted: Callable[[RatingRow], bool]) -> Iterator[_Answe
 
 
 def _page(found: Sequence[T], page: int) -> tuple[Sequence[T], int]:
-    """Return one page of a list, and how many there are."""
+    """Return one page of a list, and the number of pages."""
     return found[(page - 1) * _ON_A_PAGE : page * _ON_A_PAGE], max(1, math.ceil(len(found) / _ON_A_PAGE))
 
 
 def _asked(site: Site, question: int) -> int:
-    """Return a question of the study as the store counts them."""
+    """Return the index of a question of the study."""
     if question > len(site.study.config.questions):
         raise Refusal(422, "There is no such question", "Go back to the overview.")
     return question - 1
@@ -301,7 +301,7 @@ def _overview(request: Request, site: Site, csrf: str, question: int) -> Respons
 
 
 def current(site: Site, question: int = 0) -> Summary:
-    """Return the numbers: one computation at a time, and none if nothing has happened."""
+    """Return the summary; computed once at a time, and only if something has happened."""
     with _computing:
         now = site.study.now()
         last = site.study.store.read(lambda connection: connection.execute(select(func.max(log.c.id))).scalar())

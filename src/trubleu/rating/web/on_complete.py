@@ -1,4 +1,4 @@
-"""Telling somebody when a study is complete: a request to an address, or a command."""
+"""Notification when a study is complete: a request to a URL, or a command."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
     from trubleu.rating.study import Study
 
-_TOLD: Final = "told"  # the setting that holds with how many ratings per item somebody was told
-_SECONDS: Final = 30  # that an address or a command may take
+_TOLD: Final = "told"  # setting: the ratings per item at the last notification
+_SECONDS: Final = 30  # timeout of the request or command
 _LEAST = select(items.c.load, items.c.wanted).where(items.c.role == "item").order_by(items.c.load).limit(1)
 _OPEN = select(items.c.id).where(items.c.role == "item", items.c.counted < items.c.wanted).limit(1)
 
 
 def tell_if_complete(study: Study) -> threading.Thread | None:
-    """Tell whom the settings name, once, if every item has its ratings; the thread that does, None if nobody is told.
+    """Notify once if every item has its ratings; return the thread, None if no notification is due.
 
-    With several servers, one of them does. If more ratings per item are asked for later, it is told again.
+    With several servers, one of them notifies. If the number of ratings per item is raised later, it notifies again.
     """
     told = study.config.on_complete
     if told is None or not study.store.read(_is_complete) or not study.store.write(_is_first):
@@ -40,7 +40,7 @@ def tell_if_complete(study: Study) -> threading.Thread | None:
 
 
 def _is_complete(connection: Connection) -> bool:
-    least = connection.execute(_LEAST).first()  # one look into an index, nearly always enough
+    least = connection.execute(_LEAST).first()  # one index lookup, nearly always enough
     if least is None or least.load < least.wanted:
         return False
     return connection.execute(_OPEN).first() is None

@@ -1,7 +1,7 @@
-"""Prolific's signed tokens: who somebody is, in Prolific's own word.
+"""Prolific's signed tokens, which prove a participant's identity.
 
-With "secure external study URLs" Prolific adds ``prolific_token`` to the address of a study: a JSON Web Token with the
-parameters of the address, signed with one of the keys that Prolific publishes.
+With "secure external study URLs" Prolific adds ``prolific_token`` to the URL of a study: a JSON Web Token with the
+parameters of the URL, signed with one of the keys that Prolific publishes.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
     from trubleu.rating.config import Prolific
 
-_ALGORITHM: Final = "RS256"  # nothing else, whatever a token says of itself
-_LEEWAY: Final = 30  # seconds that clocks may differ
-_FRESH: Final = 6 * 3600.0  # seconds after which keys are fetched again; Prolific asks for once a day at least
-_AGAIN: Final = 60.0  # seconds between two attempts: tokens with made-up keys make nobody fetch at their pace
+_ALGORITHM: Final = "RS256"  # the only one accepted, whatever a token declares
+_LEEWAY: Final = 30  # allowed clock difference in seconds
+_FRESH: Final = 6 * 3600.0  # seconds after which keys are fetched again; Prolific asks for at least once a day
+_AGAIN: Final = 60.0  # seconds between two attempts, so tokens with made-up keys cannot trigger constant fetching
 _PATIENCE: Final = 5.0  # seconds
 
 
 class Keys:
-    """The public keys of a key set (JWKS) by their ids, fetched again when they are old or one is not known.
+    """The public keys of a key set (JWKS) by id, fetched again when they are old or one is unknown.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Keys:
             self._read()
 
     def find(self, key: str) -> Any | None:
-        """Return a key, None if there is none with that id.
+        """Return a key by id, None if there is none.
 
         Raises
         ------
@@ -137,7 +137,7 @@ class Tokens:
         self._jwt: Any = needed("jwt", "verifying people from Prolific", "trubleu[rate]")
 
     def participant(self, token: str) -> str | None:
-        """Return the id of the participant whom a token names, None if it is not good."""
+        """Return the participant id of a valid token, None if it is invalid."""
         try:
             key = self._keys.find(str(self._jwt.get_unverified_header(token).get("kid")))
             if key is None:
@@ -147,7 +147,7 @@ class Tokens:
                 key,
                 algorithms=[_ALGORITHM],
                 leeway=_LEEWAY,
-                # The audience is a host or an address there, which is compared below.
+                # The audience is a host or a URL there, which is compared below.
                 options={"require": ["exp"], "verify_aud": False},
             )
         except (self._jwt.PyJWTError, ValueError, RecursionError):

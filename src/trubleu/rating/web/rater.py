@@ -1,4 +1,4 @@
-"""What raters see: consent, instructions, practice, one task after another, the end."""
+"""Pages for raters: consent, instructions, practice, tasks, the end."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Text = Annotated[str, Form(max_length=20_000)]
 
 
 def pages(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the description of what a route may answer besides a page."""
+    """Return the OpenAPI descriptions of a route's other responses."""
     text = {
         303: "To the next page",
         400: "Not a form",
@@ -53,7 +53,7 @@ def pages(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What somebody answered to a task, as the form has it."""
+    """A rater's answer to a task, from the form."""
 
     task: int
     key: str
@@ -64,7 +64,7 @@ class Answer:
 
 
 async def scores_of(request: Request, site: TheSite) -> tuple[int | None, ...]:
-    """Return the scores that a form holds, None for those that it does not."""
+    """Return the scores in a form, None for missing ones."""
     form, config = await request.form(), site.study.config
     found: list[int | None] = []
     for at, name in enumerate(config.asked.fields):
@@ -78,7 +78,7 @@ async def scores_of(request: Request, site: TheSite) -> tuple[int | None, ...]:
 
 @router.get("/r/{token}", status_code=303, responses=pages(404), response_class=RedirectResponse)
 def enter(request: Request, site: TheSite, token: Annotated[str, Path(max_length=200)]) -> Response:
-    """Come in with a link of one's own; the token then leaves the address bar."""
+    """Enter with a personal link; the token then disappears from the address bar."""
     if site.find(request, token) is None:
         raise Refusal(
             404,
@@ -92,7 +92,7 @@ def enter(request: Request, site: TheSite, token: Annotated[str, Path(max_length
 
 @router.get("/rate", responses=pages(403))
 def rate(request: Request, site: TheSite, kept: Annotated[int, Query(ge=0, le=1)] = 0) -> Response:
-    """Show what comes next: consent, instructions, a task, a break, or the end."""
+    """Show the next step: consent, instructions, a task, a break, or the end."""
     session = site.session(request)
     study, rater = site.study, session.rater
     if has_ended(study, rater):
@@ -120,7 +120,7 @@ def rate(request: Request, site: TheSite, kept: Annotated[int, Query(ge=0, le=1)
 @router.get("/break", include_in_schema=False)
 @router.get("/back", include_in_schema=False)
 def onwards(site: TheSite) -> Response:
-    """Go on from the address of a form, which some pages are the answer to."""
+    """Redirect from the URL of a form; some pages are the response to one."""
     return site.redirect("/rate")
 
 
@@ -133,7 +133,7 @@ def instructions(request: Request, site: TheSite) -> Response:
 
 @router.post("/consent", status_code=303, responses=pages(403), response_class=RedirectResponse)
 def consent(request: Request, site: TheSite, csrf: Csrf) -> Response:
-    """Agree to what is asked before the start."""
+    """Give consent."""
     session = site.session(request, csrf=csrf)
     site.study.consent(session.rater.id)
     return site.redirect("/rate")
@@ -141,7 +141,7 @@ def consent(request: Request, site: TheSite, csrf: Csrf) -> Response:
 
 @router.post("/instructed", status_code=303, responses=pages(403), response_class=RedirectResponse)
 def instructed(request: Request, site: TheSite, csrf: Csrf) -> Response:
-    """Say that the instructions were read."""
+    """Confirm that the instructions were read."""
     session = site.session(request, csrf=csrf)
     site.study.instructed(session.rater.id)
     return site.redirect("/rate")
@@ -161,7 +161,7 @@ def answer(
     comment: Text = "",
     milliseconds: Annotated[int | None, Form(ge=0, le=_LONGEST_TIME, description="How long the page was seen.")] = None,
 ) -> Response:
-    """Keep an answer: once it is on the disk, on to the next task; feedback first if it is for practice."""
+    """Store an answer: once it is on disk, go to the next task; after practice, show feedback first."""
     is_unable = bool(unable or reason.strip())
     note = (reason or other) if is_unable else comment if site.study.config.comments else ""
     given = Answer(task, key, scores, is_unable, milliseconds, visible(note.strip()) if note else "")
@@ -192,7 +192,7 @@ def _keep(site: Site, session: Session, given: Answer) -> Response:
         raise Refusal(403, "Your consent comes first", "Nothing was saved. Agree first, then answer.") from error
     except UsageError as error:
         raise Refusal(409, "This task is no longer there", "Nothing was saved. Go on with the next one.") from error
-    has_ended(study, rater)  # now, as they may never come back
+    has_ended(study, rater)  # now, as the rater may never come back
     if outcome.counted and not outcome.repeated:
         tell_if_complete(study)
     if outcome.practice:
@@ -207,7 +207,7 @@ _KEPT = (
 
 
 def _problem(site: Site, given: Answer) -> str:
-    """Return what an answer lacks, in a sentence; empty if nothing."""
+    """Return what an answer lacks, in a sentence; empty if it is complete."""
     longest = LONGEST_REASON if given.unable else LONGEST_NOTE
     if len(given.note) > longest:
         return f"Nothing was saved yet: what you wrote has {len(given.note):,} characters, and may have {longest:,}."
@@ -231,7 +231,7 @@ def _problem(site: Site, given: Answer) -> str:
 
 
 def _again(site: Site, session: Session, given: Answer, message: str, status: int) -> Response:
-    """Show a task again with what was answered so far."""
+    """Show a task again with the answers so far."""
     task = site.study.assign(session.rater.id)
     if task is None or task.assignment != given.task:
         raise Refusal(409, "This task is no longer there", "Nothing was saved. Go on with the next one.")
@@ -267,7 +267,7 @@ def _task(
     )
 
 
-_LONG: Final = 5000  # characters of a text from which on its length is said
+_LONG: Final = 5000  # characters of a text from which its length is announced
 
 
 def _feedback(site: Site, session: Session, given: Answer, outcome: Outcome, task: Task | None) -> Response:
@@ -285,7 +285,7 @@ def _feedback(site: Site, session: Session, given: Answer, outcome: Outcome, tas
 
 
 def _accepted(site: Site, task: Task) -> list[tuple[int, int] | None] | None:
-    """Return the right scores of a practice item, in the order in which its texts were shown."""
+    """Return the accepted scores of a practice item, in the order in which its texts were shown."""
     known = next((item for item in site.study.config.practice if item.key == task.item.key), None)
     if known is None or known.accepted is None:
         return None
@@ -302,7 +302,7 @@ def undo(
         int | None, Form(ge=1, le=_LARGEST_NUMBER, description="The task whose answer is taken back, once.")
     ] = None,
 ) -> Response:
-    """Take back the last answer; of the one before it, the page that follows has the number."""
+    """Undo the last answer; the next page has the number of the one before."""
     session = site.session(request, csrf=csrf)
     if has_ended(site.study, session.rater) or site.study.undo(session.rater.id, task=task) is None:
         raise Refusal(409, "There is nothing to undo", "You have no answer that can be undone.")
@@ -311,7 +311,7 @@ def undo(
 
 @router.post("/break", status_code=303, responses=pages(403), response_class=RedirectResponse)
 def take_break(request: Request, site: TheSite, csrf: Csrf) -> Response:
-    """Take a break, which is no part of the time that a task takes."""
+    """Take a break, which does not count towards the time of a task."""
     session = site.session(request, csrf=csrf)
     site.study.take_break(session.rater.id)
     return site.redirect("/rate")
@@ -319,12 +319,12 @@ def take_break(request: Request, site: TheSite, csrf: Csrf) -> Response:
 
 @router.post("/back", status_code=303, responses=pages(403), response_class=RedirectResponse)
 def come_back(request: Request, site: TheSite, csrf: Csrf) -> Response:
-    """Go on after a break."""
+    """Continue after a break."""
     session = site.session(request, csrf=csrf)
     site.study.come_back(session.rater.id)
     return site.redirect("/rate")
 
 
 def _own_link(request: Request, site: Site, session: Session) -> str | None:
-    """Return the link by which somebody who came with a code that all share can come back."""
+    """Return the personal link with which a rater who joined with the shared code can come back."""
     return site.address(request, f"/r/{session.token}") if session.rater.entry == "open" else None

@@ -1,4 +1,4 @@
-"""Untrusted texts made safe to show: control characters made visible, Markdown without HTML."""
+"""Make untrusted texts safe to show: visible control characters, Markdown without HTML."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 
 _ODD = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f"
-    # What changes the order of letters, and what cannot be seen: it could hide words or make others of them.
+    # Characters that reorder letters or are invisible: they could hide or disguise words.
     "\u180e\u200b\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\ufffe\uffff]"
-    # Letters of tags, which flags such as that of Wales are spelt with.
+    # Tag characters, which spell flags such as that of Wales.
     "|(?P<flag>\U0001f3f4[\U000e0020-\U000e007e]+\U000e007f)|[\U000e0000-\U000e007f]"
-    # Joiners belong into emoji, and into words of scripts from the Hebrew one onwards.
+    # Joiners are legitimate in emoji, and in words of scripts from Hebrew onwards.
     "|(?<![\u0590-\u1fff\u2070-\u2fff\u3001-\ud7ff\ufb1d-\ufdff\ufe00-\ufe0f\ufe70-\ufefc\U00010000-\U000dffff])[\u200c\u200d]"
 )
 _SAFE = re.compile(r"(?:https?://|mailto:|#|data:image/(?:png|gif|jpeg|webp);)", re.IGNORECASE)
 
 
 def visible(text: str) -> str:
-    r"""Return a text in which control characters can be seen, and which every browser can be sent.
+    r"""Make control characters visible, and the text safe to send to any browser.
 
-    So are characters that change the direction of others and those without width, but for joiners where a script or
-    an emoji needs them, and for the marks of direction that languages written from right to left use.
+    This includes characters that change the direction of text and those without width, except joiners where a script or
+    an emoji needs them, and the direction marks of right-to-left languages.
 
     Examples
     --------
@@ -52,13 +52,13 @@ def _picture(match: re.Match[str]) -> str:
     code = ord(match.group())
     if 0xD800 <= code < 0xE000 or code in (0xFFFE, 0xFFFF):
         return "�"
-    # Few fonts have the symbols that Unicode has for these.
+    # Few fonts have Unicode's symbols for these.
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 @lru_cache(maxsize=64)
 def markdown(text: str) -> Markup:
-    """Return Markdown as HTML: tags in it are shown, links go to the web or to mail and to a page of their own.
+    """Render Markdown as HTML: raw tags are shown as text, links may point to the web or mail and open a new page.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def markdown(text: str) -> Markup:
 
 class _Reader(MarkdownIt):
     def validateLink(self, url: str) -> bool:  # noqa: N802
-        """Return whether an address may be a link or a picture; browsers follow no link to what holds a picture."""
+        """Return whether a URL may be a link or an image; data URLs of images are not followed by browsers."""
         return _SAFE.match(url.strip()) is not None
 
 
@@ -78,7 +78,7 @@ class _Reader(MarkdownIt):
 def _reader() -> MarkdownIt:
     reader = _Reader("commonmark", {"html": False}).enable("table")
     reader.add_render_rule("link_open", _link)
-    # The page has the only heading of the first level.
+    # The page itself has the only first-level heading.
     reader.add_render_rule("heading_open", _heading)
     reader.add_render_rule("heading_close", _heading)
     return reader
@@ -100,7 +100,7 @@ def _heading(
 
 
 def moment(milliseconds: int) -> str:
-    """Return a time as people write it.
+    """Format a time.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def moment(milliseconds: int) -> str:
 
 
 def decimal(value: float | None, digits: int = 2) -> str:
-    """Return a number with a true minus sign, a dash if there is none.
+    """Format a number with a true minus sign; a dash if there is none.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What keeps raters apart, intruders out and tokens out of logs."""
+"""Web security: separation of raters, protection against guessing, and logs without tokens."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LARGEST_BODY: Final = 64 * 1024
-"""Bytes; the longest form, of new raters' names, stays far below."""
+"""Bytes; the longest form, the names of new raters, stays far below."""
 
 _MOST_BUCKETS: Final = 20_000
 
@@ -45,7 +45,7 @@ access_log = logging.getLogger("trubleu.rate.access")
 
 
 class Refusal(Exception):  # noqa: N818 - not always an error of ours
-    """A request that is answered with a page that says why not.
+    """A request that is refused with a page that says why.
 
     Attributes
     ----------
@@ -66,17 +66,17 @@ class Refusal(Exception):  # noqa: N818 - not always an error of ours
 
 
 def not_saved() -> Refusal:
-    """Return what people are told when the store does not answer."""
+    """Return the refusal shown when the store does not respond."""
     return Refusal(503, "Not saved, try again", "The store of the study does not answer at the moment.", retry_after=3)
 
 
 def fault() -> Refusal:
-    """Return what people are told when something is wrong with these pages."""
+    """Return the refusal shown on an internal error."""
     return Refusal(500, "Something is wrong here", "It was not saved. Please tell the lead of the study.")
 
 
 class Signer:
-    """Words that only who knows the study's secret can make.
+    """Creates words that are unpredictable without the study's secret.
 
     Examples
     --------
@@ -95,12 +95,12 @@ class Signer:
         return hmac.new(self._secret, message, hashlib.sha256).hexdigest()[:40]
 
     def is_word(self, given: str, purpose: str, session: str) -> bool:
-        """Return whether somebody gave the right word, in a time that tells nothing about it."""
+        """Check a word in constant time."""
         return same(given, self.word(purpose, session))
 
 
 def same(given: str, wanted: str) -> bool:
-    """Compare two secrets in a time that does not depend on where they differ.
+    """Compare two secrets in constant time.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def same(given: str, wanted: str) -> bool:
 
 
 def network_of(host: str) -> str:
-    """Return who is meant by an address: everybody at it, and with IPv6 the whole network of a customer.
+    """Return the rate-limiting key of an address: the address itself, or for IPv6 a customer's whole network.
 
     Examples
     --------
@@ -124,14 +124,14 @@ def network_of(host: str) -> str:
         return f"from:{host}"
     if isinstance(address, IPv6Address):
         if address.ipv4_mapped is None:
-            # One customer has at least that many addresses, and could use another one for every guess.
+            # A customer has at least that many addresses, and could use a new one for every guess.
             return f"from:{int(address) >> 64:x}"
         address = address.ipv4_mapped
     return f"from:{address}"
 
 
 class Buckets:
-    """How often each of many may do something: so many times at once, and then at a steady pace.
+    """Rate limiter per key: a burst, and then a steady rate.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ class Buckets:
         self._lock = threading.Lock()
 
     def take(self, who: str) -> float:
-        """Do it once: return 0, or how many seconds to wait if it was once too often."""
+        """Take a slot: return 0, or the seconds to wait if the limit is exceeded."""
         if not self._pace:
             return 0.0
         with self._lock:
@@ -174,21 +174,21 @@ class Buckets:
             return wait
 
     def peek(self, who: str) -> float:
-        """Return 0, or how many seconds to wait if it would be once too often; nothing is done."""
+        """Return 0, or the seconds to wait if the limit would be exceeded, without taking a slot."""
         if not self._pace:
             return 0.0
         with self._lock:
             return self._due(who, self._clock())[1]
 
     def _due(self, who: str, now: float) -> tuple[float, float]:
-        # When everything taken so far would be paid back at the steady pace.
+        # When all slots taken so far are refilled.
         free_at = max(self._free_at.get(who, now), now)
         wait = free_at - now - (self._at_once - 1) / self._pace
         return free_at, wait if wait > 1e-9 else 0.0
 
 
 class Guard:
-    """What stands before the pages: a limit on what comes in, headers on what goes out, and a log without secrets.
+    """Middleware: limits request bodies, sets response headers, and logs without secrets.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ class Guard:
         self._refuse = refuse
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        """Handle a request."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -232,13 +232,13 @@ class Guard:
             else:
                 await self._app(scope, _replay(body, receive), guarded)
         except ClientDisconnect:
-            return  # half a form is none
+            return  # an incomplete form is dropped
         except Exception:
             log.exception("a fault in the pages")
             if not status:
                 await self._refuse(fault())(scope, receive, guarded)
         finally:
-            # The route and never the path, which may be a token. No query, no address, no cookie.
+            # The route and never the path, which may contain a token. No query, no address, no cookie.
             route = getattr(scope.get("route"), "path", "(none)")
             milliseconds = (time.monotonic() - began) * 1000
             method = scope["method"] if scope["method"].isalpha() else "(odd)"
@@ -246,7 +246,7 @@ class Guard:
 
 
 async def _body(headers: Headers, receive: Receive) -> bytes | None:
-    """Return all that was sent, None if it is too long."""
+    """Return the request body, None if it is too long."""
     length = headers.get("content-length", "0")
     if not length.isdecimal() or int(length[:20]) > LARGEST_BODY:
         return None

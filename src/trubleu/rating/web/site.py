@@ -1,4 +1,4 @@
-"""What all pages of a study share: its templates, its cookies, who is there, and how to say no."""
+"""Shared by all pages of a study: templates, cookies, sessions, and refusals."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ T = TypeVar("T")
 HERE: Final = Path(__file__).parent
 STATIC: Final = HERE / "static"
 LEAD_IDLE: Final = 12 * 3600  # seconds after which the lead has to sign in again
-_AGE: Final = {"rater": 180 * 86400, "lead": 30 * 86400, "visit": 86400}  # seconds that a cookie is kept
+_AGE: Final = {"rater": 180 * 86400, "lead": 30 * 86400, "visit": 86400}  # lifetime of cookies in seconds
 _PATH: Final = {"rater": "", "lead": "/lead", "visit": "/join"}
 _LONGEST_TOKEN: Final = 200
-_MOST_KNOWN: Final = 100_000  # tokens that were right
-_SESSION: Final = "lead "  # what the keys of the lead's sessions begin with in the store
+_MOST_KNOWN: Final = 100_000  # cached valid tokens
+_SESSION: Final = "lead "  # prefix of the keys of the lead's sessions in the store
 _MOST_SESSIONS: Final = 20  # browsers in which the lead is signed in
-_TOUCHED: Final = 60_000  # milliseconds after which a session is noted to be in use again
+_TOUCHED: Final = 60_000  # milliseconds between two updates of a session's last use
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Who asks: a rater, the token they came with, and what their forms must carry."""
+    """An authenticated request: the rater, their token, and the CSRF word of their forms."""
 
     rater: Rater
     token: str
@@ -80,7 +80,7 @@ class Site:
         self.secure = self.url is not None and self.url.startswith("https://")
         self.signer = Signer(study.secret)
         self.requests = Buckets(requests_a_minute, at_once=max(60, int(requests_a_minute // 4)))
-        # Everybody of a class may come in at the same moment, from one address.
+        # A whole class may join at the same moment, from one address.
         self.joins = Buckets(requests_a_minute, at_once=max(300, int(requests_a_minute)))
         self.guesses = Buckets(30, at_once=30)
         self._guessing = threading.Lock()
@@ -90,11 +90,11 @@ class Site:
         self.numbers: dict[int, tuple[int | None, int, Summary]] = {}  # by question
         study_id = study.id
         self.most_tasks = _most_tasks(study)
-        # Cookies are shared by all ports of a host, so those of another study there must have other names.
+        # Cookies are shared by all ports of a host, so other studies there need other names.
         self._names = {kind: f"trubleu-{kind}-{study_id[:8]}" for kind in _AGE}
         self._templates = Environment(
             loader=FileSystemLoader(HERE / "templates"),
-            autoescape=True,  # texts come from anywhere: <script> in a response is shown, not run
+            autoescape=True,  # texts are untrusted: <script> in a response is shown, not run
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
@@ -109,7 +109,7 @@ class Site:
             most_tasks=self.most_tasks,
             time_now=study.now,
         )
-        # All of them now: a package that is upgraded under a running server must not mix old pages with new ones.
+        # Load all of them now: upgrading the package under a running server must not mix old and new pages.
         for name in self._templates.list_templates():
             self._templates.get_template(name)
 
@@ -118,36 +118,36 @@ class Site:
     def page(
         self, template: str, *, status: int = 200, headers: dict[str, str] | None = None, **values: Any
     ) -> HTMLResponse:
-        """Return a page."""
+        """Render a page."""
         values.setdefault("session", None)
         values["page_id"] = self.signer.word("page", values["session"].token)[:16] if values["session"] else ""
         text = self._templates.get_template(template).render(values)
         return HTMLResponse(text, status, headers)
 
     def refusal(self, refusal: Refusal, request: Request | None = None) -> HTMLResponse:
-        """Return the page that says why not, and how to go on from there."""
+        """Return the page that explains a refusal, and how to continue."""
         path = "" if request is None else request.url.path.removeprefix(self.prefix)
         back = None if path.startswith("/join") else "/lead" if path.startswith("/lead") else "/"
         headers = {} if refusal.retry_after is None else {"retry-after": str(refusal.retry_after)}
         return self.page("refusal.html", status=refusal.status, headers=headers, refusal=refusal, back=back)
 
     def redirect(self, path: str) -> RedirectResponse:
-        """Send a browser to another page, which it asks for with GET."""
+        """Redirect a browser to another page, with GET."""
         return RedirectResponse(self.prefix + path, 303)
 
     def address(self, request: Request, path: str) -> str:
-        """Return an address that can be sent to people."""
+        """Return an absolute URL."""
         return (self.url or str(request.base_url).rstrip("/")) + path
 
     # Cookies
 
     def cookie(self, request: Request, kind: str) -> str | None:
-        """Return what a browser keeps for us."""
+        """Return a cookie."""
         value = request.cookies.get(self._names[kind])
         return value if value and len(value) <= _LONGEST_TOKEN and value.isascii() else None
 
     def keep(self, response: Response, kind: str, value: str) -> None:
-        """Let a browser keep something: for us alone, not for scripts, not for requests from other sites."""
+        """Set a cookie: for this site only, not readable by scripts, not sent from other sites."""
         response.set_cookie(
             self._names[kind],
             value,
@@ -159,7 +159,7 @@ class Site:
         )
 
     def forget(self, response: Response, kind: str) -> None:
-        """Let a browser forget it."""
+        """Delete a cookie."""
         response.delete_cookie(
             self._names[kind],
             path=self.prefix + _PATH[kind] or "/",
@@ -171,7 +171,7 @@ class Site:
     # Who is there
 
     def session(self, request: Request, *, csrf: str | None = None) -> Session:
-        """Return who asks, with a form's word checked if there is one.
+        """Return the session of a request, checking the form's CSRF word if there is one.
 
         Raises
         ------
@@ -189,14 +189,13 @@ class Site:
         return Session(rater, token, self.signer.word("rater", token))
 
     def find(self, request: Request, token: str) -> Rater | None:
-        """Return the rater with a token, from a link or from a cookie; who guesses is slowed down."""
+        """Return the rater with a token, from a link or a cookie; guessing is throttled."""
         return self._looked_up(request, "link", token, self.study.find_rater)
 
     def _looked_up(self, request: Request, what: str, token: str, look_up: Callable[[str], T | None]) -> T | None:
-        """Return what the store has for a token; who guesses is slowed down.
+        """Look up a token in the store; guessing is throttled.
 
-        A token that was right before is no guess: who rates already is not kept from it by a guesser at the same
-        address.
+        A token that was valid before is not a guess, so active raters are not blocked by a guesser at the same address.
         """
         if token in self._known and (found := look_up(token)) is not None:
             return found
@@ -210,7 +209,7 @@ class Site:
         return found
 
     def tried(self, request: Request, what: str, look: Callable[[], T | None]) -> T | None:
-        """Return what is found by something that nobody can guess; who tries too often is refused without a look."""
+        """Look up something unguessable; after too many failures, refuse without looking."""
         who = f"{what} {came_from(request)}"
         if wait := self.guesses.peek(who):
             raise _too_many(wait)
@@ -220,11 +219,11 @@ class Site:
         return found
 
     def knows(self, request: Request, what: str, is_right: Callable[[], bool]) -> bool:
-        """Return whether somebody knows a secret.
+        """Return whether a caller knows a secret.
 
-        Who guesses is slowed down: while it is too often, also the right word is refused, or guessing could go on at
-        any pace. One is looked at after the other, so many guesses at once are no way around; what is right costs
-        nothing, so many who know it come in at once.
+        Guessing is throttled: during the waiting time, even the right word is refused, otherwise guessing could
+        continue at any pace. Checks run one at a time, so parallel guesses are no way around it; a right word costs
+        nothing, so many people can join at once.
         """
         who = f"{what} {came_from(request)}"
         with self._guessing:
@@ -235,8 +234,8 @@ class Site:
             self.guesses.take(who)
             return False
 
-    # The lead signs in with the token of their link and gets a session, of which the store keeps a checksum: what a
-    # browser or a proxy has kept is worth nothing once the lead has signed out or was idle for long.
+    # The lead signs in with the token of their link and gets a session, of which the store keeps a checksum: a copy in
+    # a browser or proxy is worthless once the lead has signed out or was idle for long.
 
     def sign_in(self, request: Request, token: str) -> str | None:
         """Return a new session if a token is the lead's."""
@@ -264,7 +263,7 @@ class Site:
         )
 
     def lead(self, request: Request, *, csrf: str | None = None) -> tuple[str, str]:
-        """Return the session of the lead and the word that its forms must carry, if it is the lead who asks.
+        """Return the lead's session and the CSRF word of its forms; refuse anyone else.
 
         Raises
         ------
@@ -278,7 +277,7 @@ class Site:
         return session, self.signer.word("lead", session)
 
     def _used(self, session: str) -> int | None:
-        """Return when a session of the lead was used last, None if it has ended; it goes on from now."""
+        """Return the last use of a lead's session, None if it has ended; renews it."""
         key, now = _session_key(session), self.study.now()
         value = self.study.store.get(key)
         if value is None or not self._lasts(value, now):
@@ -287,7 +286,7 @@ class Site:
         if now - used > _TOUCHED:
 
             def touch(connection: Connection) -> None:
-                # Not if somebody has signed out meanwhile.
+                # Not if the lead has signed out meanwhile.
                 if get_meta(connection, key) is not None:
                     put_meta(connection, key, self._lasting(now))
 
@@ -295,7 +294,7 @@ class Site:
         return used
 
     def _lasting(self, now: int) -> str:
-        # With another token in the lead's file, nobody is signed in any more.
+        # A new token in the lead's file ends all sessions.
         return f"{now} {self.signer.word('lead token', self.study.lead_token)}"
 
     def _lasts(self, value: str, now: int) -> bool:
@@ -307,7 +306,7 @@ class Site:
         )
 
     def check_form(self, request: Request, given: str | None, purpose: str, session: str) -> None:
-        """Refuse a form that another site sends in somebody's name."""
+        """Refuse a form that another site submits in a user's name (CSRF)."""
         if request.method != "POST":
             return
         elsewhere = request.headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}
@@ -317,23 +316,23 @@ class Site:
             )
 
     def slow_down(self, buckets: Buckets, who: str) -> None:
-        """Refuse what comes too often."""
+        """Refuse requests over the rate limit."""
         if wait := buckets.take(who):
             raise _too_many(wait)
 
     def visit(self, request: Request) -> str:
-        """Return what tells one browser from another before anybody has come in."""
+        """Return the id of a browser before anyone has joined from it."""
         return self.cookie(request, "visit") or secrets.token_urlsafe(16)
 
 
 def site_of(request: Request) -> Site:
-    """Return the site that a request is for."""
+    """Return the site of a request."""
     site: Site = request.app.state.site
     return site
 
 
 def came_from(request: Request) -> str:
-    """Return who is slowed down when nobody is known: everybody at that address."""
+    """Return the rate-limiting key of an unknown caller: everyone at that address."""
     return network_of(request.client.host if request.client else "")
 
 
@@ -352,7 +351,9 @@ def _too_many(wait: float) -> Refusal:
 
 
 def _most_tasks(study: Study) -> int:
-    """Return about how many tasks a rater can get, with gold items: a bar that skipped them would give them away."""
+    """Estimate how many tasks a rater can get, including gold items: a progress bar that skipped them would reveal
+    them.
+    """
     config = study.config
     number = select(func.count()).select_from(items_table).where(items_table.c.role == "item")
     items = study.store.read(lambda connection: connection.execute(number).scalar()) or 0

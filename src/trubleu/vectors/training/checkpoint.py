@@ -1,19 +1,18 @@
-"""A training that can be continued: a folder beside the store that it will become.
+"""Checkpoints of a training run: a folder beside the store that it will become.
 
 ::
 
     V.training/
-        vocabulary    words, and n-grams as pairs; checksums of the corpus as numbers
+        vocabulary    words, and n-grams as pairs; checksums of the numbered corpus
         order-N.ids   the corpus as numbers of n-grams of N words
-        …             parts of a count that is not finished (`trubleu.vectors.training.counts`)
-        model-N.done  vectors of a model that is finished
-        checkpoint    options, hashes of the corpus, how far the training is, and the two matrices
+        …             parts of an unfinished count (`trubleu.vectors.training.counts`)
+        model-N.done  vectors of a finished model
+        checkpoint    options, hashes of the corpus, the training state, and the two matrices
         lock          held by the process that writes here
 
-`vocabulary`, `model-N.done` and `checkpoint` are files of `trubleu.files.arrays`, so each of them is whole or is the
-one before. They are sealed with the key of `trubleu.execution.cache`, and have a hash of their training's corpus and
-options, so none of them can stand in for one of another. The folder is a checkpoint from the moment when `checkpoint`
-is there.
+`vocabulary`, `model-N.done` and `checkpoint` are files of `trubleu.files.arrays`, written atomically. They are sealed
+with the key of `trubleu.execution.cache`, and contain a hash of the corpus and options, so files of different runs
+cannot be confused. Training can be resumed once `checkpoint` exists.
 """
 
 from __future__ import annotations
@@ -55,12 +54,12 @@ KIND: Final = Kind(
 )
 
 
-_NUMBERS: Final = 1 << 22  # looked at together
+_NUMBERS: Final = 1 << 22  # numbers per batch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
-    """How far a training is.
+    """The progress of a training run.
 
     Attributes
     ----------
@@ -92,7 +91,7 @@ class State:
 
 
 class Folder:
-    """The folder of a training.
+    """The folder of a training run.
 
     Parameters
     ----------
@@ -110,7 +109,7 @@ class Folder:
     """
 
     def __init__(self, out: PathLike, cache: Cache) -> None:
-        # Files in it are mapped into memory, so it is here even if the store is elsewhere.
+        # Its files are memory-mapped, so it is local even if the store is remote.
         self.path = Path(f"{paths.base_name(out) if paths.is_remote(out) else os.fspath(out)}.training")
         self._kind = replace(KIND, remedy=f"remove the folder {self.path} and train again")
         self._checkpoint = self.path / "checkpoint"
@@ -122,7 +121,7 @@ class Folder:
 
     @contextmanager
     def locked(self, *, resume: bool) -> Iterator[None]:
-        """Let no other process write to the folder meanwhile, which is made if nothing is to be continued.
+        """Lock the folder against other processes; it is created unless resuming.
 
         Raises
         ------
@@ -143,7 +142,7 @@ class Folder:
 
     @property
     def key(self) -> bytes:
-        """What seals all files."""
+        """The key that seals all files."""
         if self._key is None:
             self._key = self._cache.key(self.path, resume=self._resume)
         return self._key
@@ -153,11 +152,11 @@ class Folder:
         return Parts(str(self.path.absolute()), self.key)
 
     def has_checkpoint(self) -> bool:
-        """Return whether there is something to continue from."""
+        """Return whether training can be resumed."""
         return self._checkpoint.exists()
 
     def begin(self) -> None:
-        """Empty the folder of what an earlier training left there before its first checkpoint.
+        """Remove the files of an earlier run that has no checkpoint.
 
         Raises
         ------
@@ -171,7 +170,7 @@ class Folder:
                 f"{self.path} holds a training that was not finished; continue it with --resume, or remove that folder"
             )
         try:
-            self._checkpoint.unlink(missing_ok=True)  # first, as it makes the others count
+            self._checkpoint.unlink(missing_ok=True)  # first, as it validates the others
             for path in self.path.iterdir():
                 if path.is_dir() and not path.is_symlink():
                     shutil.rmtree(path)
@@ -181,7 +180,7 @@ class Folder:
             raise DataError(f"the folder {self.path} cannot be emptied: {error.strerror or error}") from error
 
     def sweep(self) -> bool:
-        """Remove what nobody finished writing, and return whether there is anything else."""
+        """Remove temporary files, and return whether anything else is left."""
         if not self.path.is_dir():
             return False
         for path in self.path.glob(".trubleu-*.tmp"):
@@ -189,7 +188,7 @@ class Folder:
         return any(path.name != LOCK for path in self.path.iterdir())
 
     def remove(self) -> None:
-        """Remove the folder and all that is in it."""
+        """Remove the folder and its contents."""
         shutil.rmtree(self.path, ignore_errors=True)
 
     def numbers(self, order: int) -> Path:
@@ -197,7 +196,7 @@ class Folder:
         return self.path / f"order-{order}.ids"
 
     def map_numbers(self, order: int) -> MappedNumbers:
-        """Map the corpus as n-grams of this length.
+        """Memory-map the corpus as n-grams of this length.
 
         Raises
         ------
@@ -219,7 +218,7 @@ class Folder:
         return mapped
 
     def write_vocabulary(self, vocabulary: Vocabulary, levels: Sequence[Level], checksums: Mapping[int, str]) -> None:
-        """Write the vocabulary, once for all epochs, with the checksums of the orders that are trained."""
+        """Write the vocabulary, once for all epochs, with the checksums of the trained orders."""
         arrays: dict[str, Any] = {"heap": vocabulary.heap, "begins": vocabulary.begins}
         for level in levels:
             arrays |= {
@@ -237,7 +236,7 @@ class Folder:
         self._write(self._vocabulary, header, arrays)
 
     def tidy(self, orders: Sequence[int]) -> None:
-        """Remove what was needed for counting only, once there is a checkpoint; these orders are trained."""
+        """Remove files only needed for counting, once there is a checkpoint; ``orders`` are the trained ones."""
         kept = {self._vocabulary, self._checkpoint, self.path / LOCK, *(self.numbers(order) for order in orders)}
         for path in self.path.iterdir():
             if path not in kept:
@@ -265,7 +264,7 @@ class Folder:
         return vocabulary, levels
 
     def write_finished(self, model: int, vectors: Rows) -> None:
-        """Write the vectors of a model that is finished."""
+        """Write the vectors of a finished model."""
         self._write(self._finished(model), {"rows": len(vectors)}, {"vectors": vectors.reshape(-1)})
 
     def read_finished(self, model: int, rows: int, dimensions: int) -> Rows:
@@ -283,7 +282,7 @@ class Folder:
     def write(
         self, options: TrainingOptions, corpus: Sequence[tuple[str, str]], state: State, matrices: Sequence[Rows] = ()
     ) -> None:
-        """Write the checkpoint, which takes the place of the one before when it is whole.
+        """Write the checkpoint, atomically replacing the previous one.
 
         Raises
         ------
@@ -295,7 +294,7 @@ class Folder:
         self._write(self._checkpoint, header, arrays)
 
     def check_options(self, options: TrainingOptions) -> None:
-        """Refuse to continue with other options than the checkpoint was made with.
+        """Raise an error when resuming with other options than those of the checkpoint.
 
         Raises
         ------
@@ -317,7 +316,7 @@ class Folder:
     def read(
         self, options: TrainingOptions, corpus: Sequence[tuple[str, str]]
     ) -> tuple[State, tuple[Rows, Rows] | None]:
-        """Read the checkpoint of a training with these options and the same corpus, as `fingerprints` tells.
+        """Read the checkpoint of a run with these options and the same corpus, according to `fingerprints`.
 
         Raises
         ------
@@ -348,7 +347,7 @@ class Folder:
     def check_fits(
         self, state: State, matrices: tuple[Rows, Rows] | None, models: Sequence[tuple[int, int, int]]
     ) -> None:
-        """Refuse a checkpoint whose state or matrices are not of these models.
+        """Raise an error for a checkpoint whose state or matrices do not fit these models.
 
         Parameters
         ----------
@@ -389,7 +388,7 @@ class Folder:
 
 @contextmanager
 def _fields(file: ArrayFile) -> Iterator[None]:
-    """Refuse a file that is sealed, but has something else in its fields than is ever written there."""
+    """Raise an error for a sealed file with unexpected fields."""
     try:
         yield
     except DataError:

@@ -1,4 +1,4 @@
-"""One model in training: two matrices, and the kernel that works on them."""
+"""One model in training: its two matrices, and the kernel that updates them."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
     Rows = NDArray[np.float32]
 
-_LANES: Final = 8  # rows are filled up to a multiple of it
+_LANES: Final = 8  # rows are padded to a multiple of this
 _CACHE_LINE: Final = 64
 _ALWAYS: Final = 2**32 - 1
 _NOISE_POWER: Final = 0.75
-_BLOCKS: Final = 64  # cut at once, to count units
+_BLOCKS: Final = 64  # segmented per batch, to count units
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Material:
-    """What a model is trained on.
+    """The training data of a model.
 
     Attributes
     ----------
@@ -48,12 +48,12 @@ class Material:
 
     @property
     def places(self) -> int:
-        """How many words and ends of sentences the corpus has."""
+        """Number of words and sentence ends in the corpus."""
         return len(self.files[0].numbers)
 
     @property
     def blocks(self) -> int:
-        """Into how many parts the kernel cuts the corpus."""
+        """Number of blocks into which the kernel splits the corpus."""
         return kernels.training_blocks(self.places)
 
 
@@ -61,7 +61,7 @@ class Material:
 class Model:
     """Vectors in training.
 
-    Rows of the matrices are longer than vectors: filled up with zeros, which stay zeros.
+    Matrix rows are longer than vectors: padded with zeros, which stay zeros.
     """
 
     input: Rows
@@ -76,7 +76,7 @@ class Model:
 
     @classmethod
     def build(cls, material: Material, options: TrainingOptions, matrices: tuple[Rows, Rows] | None = None) -> Model:
-        """Make a model, or continue with matrices that a checkpoint holds.
+        """Create a model, or resume with the matrices of a checkpoint.
 
         Parameters
         ----------
@@ -119,13 +119,13 @@ class Model:
         model = cls(*matrices, kernel(counts), material, options)
         if options.mode == "joint":
             units = model.count_units(options.epochs)
-            if words_out:  # single words are predicted wherever they stand, inside n-grams too
+            if words_out:  # single words are predicted everywhere, also inside n-grams
                 units[: material.listed[0]] = counts[: material.listed[0]]
             model._kernel = kernel(units)
         return model
 
     def count_units(self, epoch: int) -> NDArray[np.float64]:
-        """Count how often each entry comes when the corpus is cut as in one epoch; at least once."""
+        """Count how often each entry occurs in the segmentation of one epoch; at least once."""
         units = np.zeros(len(self._material.counts))
         for first in range(0, self._material.blocks, _BLOCKS):
             last = min(first + _BLOCKS, self._material.blocks)
@@ -135,11 +135,11 @@ class Model:
         return np.maximum(units, 1)
 
     def segment(self, epoch: int, first: int, last: int) -> tuple[Numbers, Counts]:
-        """Return the entries into which an epoch cuts some blocks of the corpus, and where each begins."""
+        """Return the entries into which an epoch segments some blocks of the corpus, and their offsets."""
         return self._kernel.segment(*self._levels, epoch, first, last)
 
     def train(self, epoch: int, first: int, last: int, threads: int) -> tuple[int, int, float]:
-        """Train on some blocks of the corpus.
+        """Train on a range of blocks of the corpus.
 
         Returns
         -------
@@ -153,7 +153,7 @@ class Model:
         return done
 
     def _release(self) -> None:
-        """Keep no more of the corpus in memory than what is being worked on."""
+        """Release the memory of the corpus except the current block."""
         for file in self._material.files:
             file.release()
 
@@ -164,7 +164,7 @@ class Model:
 
 
 def new_rows(rows: int, dimensions: int) -> Rows:
-    """Return a matrix with room for vectors, every row aligned as the kernel wants it; its numbers are arbitrary."""
+    """Return an uninitialised matrix for vectors, with rows aligned for the kernel."""
     stride = -(-dimensions // _LANES) * _LANES
     room = np.empty(rows * stride + _CACHE_LINE // 4, np.float32)
     first = -room.ctypes.data % _CACHE_LINE // 4
@@ -172,7 +172,7 @@ def new_rows(rows: int, dimensions: int) -> Rows:
 
 
 def keep_thresholds(counts: NDArray[np.float64], sample: float) -> Numbers:
-    """Return with which probability, times 2³², each entry is kept, as word2vec computes it.
+    """Return the probability, times 2³², of keeping each entry, as in word2vec's subsampling.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def keep_thresholds(counts: NDArray[np.float64], sample: float) -> Numbers:
 
 
 def join_thresholds(counts: Counts, beta: float) -> Numbers:
-    """Return with which probability, times 2³², an n-gram seen so often is a candidate for one entry.
+    """Return the probability, times 2³², that an n-gram with this count is a candidate for one entry.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Files of numbers between the stages of counting; each is complete or absent, and says what it was made from.
+"""Files of numbers between the stages of counting, written atomically and labelled with their inputs.
 
-Workers write parts into one folder, which all of them find under the same path. A part is a file of arrays whose header
-has the ``job``, all that it depends on; some have a file of numbers beside them. What is there from the same job, with
-the right checksums and sealed with the key, is not made again.
+Workers write parts into one folder, which must have the same path on all of them. A part is a file of arrays whose
+header has the ``job``, a hash of everything it depends on; some have a file of numbers beside them. A part of the same
+job, with valid checksums and sealed with the key, is reused.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.uint32]
 
 NO_ENTRY: Final = 2**32 - 2
-"""Stands where no frequent n-gram begins."""
+"""Marks a position where no frequent n-gram begins."""
 
 SENTENCE_END: Final = 2**32 - 1
 """Follows the last word of each sentence."""
 
 PART: Final = Kind(magic=b"TBcount\n", version=2, name="part of a count", remedy="remove it")
 
-_CHUNK: Final = 1 << 22  # numbers worked on at once
-_SUMMED: Final = 1 << 24  # numbers whose checksum is made at once
+_CHUNK: Final = 1 << 22  # numbers per chunk
+_SUMMED: Final = 1 << 24  # numbers per checksum step
 
 
 class MappedNumbers:
-    """A file of numbers, mapped into memory.
+    """A memory-mapped file of numbers.
 
     Attributes
     ----------
@@ -57,12 +57,12 @@ class MappedNumbers:
         self.numbers: Numbers = np.frombuffer(self._memory, np.uint32)
 
     def release(self) -> None:
-        """Give back the memory of what has been read; the file stays mapped."""
-        if hasattr(mmap, "MADV_DONTNEED"):  # Windows does not have it
+        """Release the memory of pages already read; the file stays mapped."""
+        if hasattr(mmap, "MADV_DONTNEED"):  # not available on Windows
             self._memory.madvise(mmap.MADV_DONTNEED)
 
     def checksum(self) -> str:
-        """Return what differs if the numbers do: BLAKE2b, which nobody can make fit other numbers."""
+        """Return a hash of the numbers: BLAKE2b, for which collisions cannot be forged."""
         found = hashlib.blake2b(digest_size=32)
         for first in range(0, len(self.numbers), _SUMMED):
             found.update(self.numbers[first : first + _SUMMED].data)
@@ -71,12 +71,12 @@ class MappedNumbers:
 
 
 def checksum_of(path: Path) -> str:
-    """Return the checksum of a file of numbers, which may have none and could then not be mapped."""
+    """Return the checksum of a file of numbers; an empty file cannot be mapped."""
     return MappedNumbers(path).checksum() if path.stat().st_size else "no numbers"
 
 
 def chunks(path: Path, first: int = 0, count: int | None = None, *, overlap: int = 0) -> Iterator[Numbers]:
-    """Yield some numbers of a file in chunks, each followed by the ``overlap`` next ones, as far as there are any.
+    """Yield numbers of a file in chunks, each followed by up to ``overlap`` numbers of the next.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def chunks(path: Path, first: int = 0, count: int | None = None, *, overlap: int
 
 
 def job_of(*depends_on: object) -> str:
-    """Return what is the same for two jobs if all that they depend on is.
+    """Return a hash of everything that a job depends on.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def job_of(*depends_on: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The parts of a count in the folder of a training, as workers find it.
+    """The parts of a count in the folder of a training run, as workers find it.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class Parts:
     key: bytes = field(repr=False)
 
     def check_reachable(self) -> None:
-        """Refuse to work where the folder is not.
+        """Raise an error if the folder is not reachable from this machine.
 
         Raises
         ------
@@ -137,7 +137,7 @@ class Parts:
             )
 
     def path(self, name: str) -> Path:
-        """Return where a part is, or will be."""
+        """Return the path of a part."""
         return Path(self.folder, name)
 
     def numbers(self, name: str) -> Path:
@@ -145,7 +145,7 @@ class Parts:
         return Path(self.folder, f"{name}.ids")
 
     def finished(self, name: str, job: str) -> ArrayFile | None:
-        """Return a part if it was made from the same job and with the key, and nothing of it was damaged since.
+        """Return a part if it belongs to the same job, is sealed with the key, and is undamaged.
 
         Parameters
         ----------
@@ -165,12 +165,12 @@ class Parts:
                 return None
             if "checksum" in file.header and checksum_of(self.numbers(name)) != file.header["checksum"]:
                 return None
-        except (DataError, OSError, ValueError, KeyError):  # ValueError for numbers that were cut off
+        except (DataError, OSError, ValueError, KeyError):  # ValueError for truncated numbers
             return None
         return file
 
     def open(self, name: str, job: str) -> ArrayFile:
-        """Open a part that was found or made from this job.
+        """Open a part of this job.
 
         Raises
         ------
@@ -185,7 +185,7 @@ class Parts:
         return part
 
     def write(self, name: str, job: str, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Write a part; its numbers must be there already.
+        """Write a part; its numbers must have been written before.
 
         Raises
         ------
@@ -203,7 +203,7 @@ class Parts:
 
 @contextmanager
 def writing(path: Path) -> Iterator[Callable[[Numbers], None]]:
-    """Yield what writes numbers to a file that appears whole or not at all.
+    """Yield a function that writes numbers to a file, atomically.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""How n-gram vectors are trained."""
+"""Training options of n-gram vectors."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Mode = Literal["separate", "joint"]
 Output = Literal["same", "words"]
 
 MIN_COUNTS: Final = (5, 30, 50)
-"""What an n-gram of one, two, and three or more words must at least be seen."""
+"""Default minimum counts of n-grams of one, two, and three or more words."""
 
 BETA: Final = 0.125
 """How much less often frequent n-grams are joined than rare ones."""
@@ -26,7 +26,7 @@ _LEAST_ALPHA: Final = 1e-4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingOptions:
-    """What the vectors depend on, besides the text.
+    """Everything the vectors depend on, besides the text.
 
     Attributes
     ----------
@@ -124,13 +124,13 @@ class TrainingOptions:
 
     @property
     def least_alpha(self) -> float:
-        """The learning rate at the end."""
+        """The final learning rate."""
         return _LEAST_ALPHA
 
     def least_count(self, order: int) -> int:
-        """Return how often an n-gram of this length must be seen to be of any use.
+        """Return the minimum count for an n-gram of this length to be useful.
 
-        A longer n-gram is never seen more often than what it consists of, so n-grams also matter for those beyond.
+        A longer n-gram never occurs more often than its parts, so shorter ones also matter for longer ones.
 
         Examples
         --------
@@ -140,7 +140,7 @@ class TrainingOptions:
         return min(count for longer, count in zip(self.orders, self.min_count, strict=True) if longer >= order)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, ready for JSON: lists as they are written on the command line.
+        """Return plain values for JSON: lists as written on the command line.
 
         Examples
         --------

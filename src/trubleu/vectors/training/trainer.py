@@ -1,4 +1,4 @@
-"""Training n-gram vectors from text: skip-gram with negative sampling (Mikolov et al. 2013)."""
+"""Train n-gram vectors from text: skip-gram with negative sampling (Mikolov et al. 2013)."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
     from trubleu.vectors.training.counts import Level, Vocabulary
     from trubleu.vectors.training.model import Rows
 
-_BLOCKS_A_CALL: Final = 32  # some tenths of a second, between which Ctrl-C is heard and progress is told
-_BLOCKS_A_THREAD: Final = 16  # at least: threads wait for each other at the end of a call
-_ROWS: Final = 1 << 14  # of a matrix looked at together
+_BLOCKS_A_CALL: Final = 32  # a few tenths of a second; Ctrl-C and progress are handled in between
+_BLOCKS_A_THREAD: Final = 16  # minimum: threads wait for each other at the end of a call
+_ROWS: Final = 1 << 14  # matrix rows checked per batch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Training:
-    """What a training has made.
+    """The result of a training run.
 
     Attributes
     ----------
@@ -80,9 +80,8 @@ def train_vectors(
 ) -> Training:
     r"""Train vectors of words and n-grams from text, and write them to a store.
 
-    The corpus is read once and need not fit into memory. Ctrl-C, a full disk or a lost machine cost at most the work
-    since the last checkpoint, which is written after every epoch, and on Ctrl-C; while words and n-grams are counted,
-    some seconds of work.
+    The corpus is read once and need not fit into memory. Ctrl-C, a full disk or a lost machine costs at most the work
+    since the last checkpoint, which is written after every epoch and on Ctrl-C; during counting, a few seconds of work.
 
     Parameters
     ----------
@@ -164,7 +163,7 @@ def train_vectors(
 
 
 def _check_paths(corpus: Sequence[PathLike], out: PathLike) -> None:
-    """Refuse what cannot be read or written, before hours are spent."""
+    """Raise an error for paths that cannot be read or written, before hours are spent."""
     if isinstance(corpus, str | Path) or not corpus:
         raise UsageError("the corpus is a list of files; give at least one")
     check_standard_input_once(corpus)
@@ -182,7 +181,7 @@ def _check_paths(corpus: Sequence[PathLike], out: PathLike) -> None:
 
 @dataclass(slots=True)
 class _Run:
-    """One training, from counting to the store; ``known`` tells the corpus from another, once it was read."""
+    """One training run, from counting to the store; ``known`` identifies the corpus, once it was read."""
 
     corpus: Sequence[PathLike]
     out: PathLike
@@ -194,7 +193,7 @@ class _Run:
     known: Sequence[tuple[str, str]] = ()
 
     def compare(self, engine: Engine) -> None:
-        """Read the corpus only to tell it from another."""
+        """Read the corpus only to identify it."""
         ranges = text_ranges(self.corpus)
         tell = self.shown.stage("comparing", len(ranges), " ranges")
         self.known = fingerprints(ranges, contents_of(ranges, engine, tell))
@@ -211,7 +210,7 @@ class _Run:
                 raise KeyboardInterrupt(f"interrupted; continue with --resume, or remove {folder.path}") from stop
             folder.remove()
             raise
-        except BadPartitionsError as error:  # the others are finished, and need not be done again
+        except BadPartitionsError as error:  # the other partitions are finished and will be reused
             raise BadPartitionsError(f"{error}; repair that, and continue with --resume", error.partitions) from error
         except DataError as error:
             if folder.sweep():
@@ -250,7 +249,7 @@ class _Run:
         return made
 
     def _train_model(self, model: Model, material: Material, state: State) -> State:
-        """Train one model to its end, and return the state after its last epoch."""
+        """Train one model to completion, and return the state after its last epoch."""
         blocks, places, epochs = material.blocks, material.places, self.options.epochs
         a_call = max(_BLOCKS_A_CALL, _BLOCKS_A_THREAD * self.threads)
         name = "training" if self.options.mode == "joint" else f"training, order {material.orders[0]}"
@@ -268,7 +267,7 @@ class _Run:
                         self.save(state, (model.input, model.output))
                         raise KeyboardInterrupt
                 if problem := _problem(model, material, state):
-                    self.folder.remove()  # it leads nowhere
+                    self.folder.remove()  # it cannot be continued usefully
                     raise DataError(problem)
                 state = state.after_epoch()
                 if state.epoch < epochs:
@@ -300,7 +299,7 @@ class _Run:
 
 
 def _materials(folder: Folder, levels: Sequence[Level], options: TrainingOptions) -> list[Material]:
-    """Return what each model is trained on."""
+    """Return the training data of each model."""
     groups = [options.orders] if options.mode == "joint" else [(order,) for order in options.orders]
     least = dict(zip(options.orders, options.min_count, strict=True))
     materials = []
@@ -319,7 +318,7 @@ def _materials(folder: Folder, levels: Sequence[Level], options: TrainingOptions
 
 
 def _problem(model: Model, material: Material, state: State) -> str | None:
-    """Say what is wrong after an epoch, if anything is: nothing that more epochs could mend."""
+    """Return the problem after an epoch that more epochs could not solve, if any."""
     if state.pairs == 0:
         orders = ", ".join(map(str, material.orders))
         return (
@@ -334,7 +333,7 @@ def _problem(model: Model, material: Material, state: State) -> str | None:
 
 @contextmanager
 def _interrupts() -> Iterator[threading.Event]:
-    """Let Ctrl-C wait for a good moment; a second one does not wait. Only the main thread ever sees it."""
+    """Defer Ctrl-C to a safe point; a second one takes effect immediately. Only the main thread receives it."""
     asked = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield asked
@@ -353,18 +352,18 @@ def _interrupts() -> Iterator[threading.Event]:
 
 
 def _shape(material: Material, options: TrainingOptions) -> tuple[int, int, int]:
-    """Return how many rows both matrices of a model have, and how many blocks its corpus."""
+    """Return the number of rows of both matrices of a model, and the number of blocks of its corpus."""
     entries = len(material.counts)
     return entries, material.listed[0] if options.output == "words" else entries, material.blocks
 
 
 def _all_vectors(folder: Folder, rows: Sequence[int], dimensions: int) -> Rows:
-    """Return the vectors of all models, one after the other, given how many rows each has."""
+    """Return the vectors of all models, concatenated, given the rows of each."""
     if len(rows) == 1:
         return folder.read_finished(0, rows[0], dimensions)
     vectors, first = np.empty((sum(rows), dimensions), np.float32), 0
     for model, count in enumerate(rows):
-        finished = folder.read_finished(model, count, dimensions)  # only one of them at a time takes memory
+        finished = folder.read_finished(model, count, dimensions)  # one at a time, to save memory
         vectors[first : first + len(finished)] = finished
         first += len(finished)
     return vectors
