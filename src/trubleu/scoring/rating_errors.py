@@ -138,15 +138,16 @@ class SharedErrors:
 
     def moves(self, deviations: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return how far weights move if each error has so many standard deviations."""
-        moved = np.bincount(self.text, self.size * deviations[self.rater], minlength=len(self.calibrated))
+        moved = np.zeros(len(self.calibrated))
+        np.add.at(moved, self.text, self.size * deviations[self.rater])
         moved[self.calibrated] = moved.sum() / self._rated + self.curve * deviations[-1]
         return moved
 
     def effects(self, slopes: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return how far a standard deviation of each error moves a score that has these slopes in weights."""
         together = float(slopes[self.calibrated].sum())
-        of_ratings = self.size * (slopes[self.text] + together / self._rated)
-        found = np.bincount(self.rater, of_ratings, minlength=self.number)
+        found = np.zeros(self.number)
+        np.add.at(found, self.rater, self.size * (slopes[self.text] + together / self._rated))
         found[-1] = self.curve * together
         return found
 
