@@ -13,15 +13,15 @@ import sqlalchemy
 
 from tests.oracles import agreement as oracle
 from trubleu.data import weight_from_ratings
-from trubleu.rating import Imported, import_answers
+from trubleu.rating import Imported, Item, Study, StudyConfig, import_answers
 from trubleu.rating.carry import carry
 from trubleu.rating.config import Gold, example
 from trubleu.rating.summary import HOUR, summary
+from trubleu.stats import krippendorff_alpha
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from trubleu.rating import Study
+    from pathlib import Path
 
     Make = Callable[..., Study]
 
@@ -205,6 +205,20 @@ def test_cannot_judge_and_tasks_that_are_out(make: Make) -> None:
     study.pause()
     found = summary(study, 3)
     assert (found.unable, found.waiting, found.counted, found.paused) == (1, 1, 0, True)
+
+
+def test_texts_of_one_segment_are_drawn_together_for_the_interval(tmp_path: Path) -> None:
+    items = [Item(f"{at}", (f"text {at % 4}", f"text {at % 3}"), segment=f"s{at // 3}") for at in range(30)]
+    with Study.create(tmp_path / "s", StudyConfig("T", "pair", raters=2), items) as study:
+        rows = [(at, who, (1 + at * n % 5, 1 + at % n)) for at in range(30) for n, who in ((2, "a"), (3, "b"))]
+        import_answers(study, [Imported(str(at), who, scores) for at, who, scores in rows], source="test")
+        found = summary(study, 0, resamples=100).alpha
+    texts = [((at, part), who, score) for at, who, scores in rows for part, score in enumerate(scores)]
+    columns = [[row[at] for row in texts] for at in range(3)]
+    drawn = krippendorff_alpha(*columns, groups=[at // 3 for (at, _), *_ in texts], resamples=100)  # type: ignore[arg-type]
+    alone = krippendorff_alpha(*columns, resamples=100)  # type: ignore[arg-type]
+    assert (found.alpha, found.low, found.high) == (drawn.alpha, drawn.low, drawn.high)
+    assert (found.low, found.high) != (alone.low, alone.high)
 
 
 def test_nothing_yet(make: Make) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.oracles import rating_errors as oracle
 from trubleu import References, metric
 from trubleu.errors import DataError, UsageError
 from trubleu.scoring import score_systems
-from trubleu.scoring.rating_errors import rating_effects, weight_slopes
+from trubleu.scoring.rating_errors import SharedErrors, rating_effects, split_errors, weight_slopes
 from trubleu.scoring.systems import Sampling
-from trubleu.stats import bootstrap_scores
+from trubleu.stats import bootstrap_scores, calibrate
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,8 +73,11 @@ def world(segments: int, draws: np.random.Generator) -> tuple[list[str], NDArray
     return texts, true.ravel(), outputs
 
 
-def coverage(spread: float, *, ratings: bool, trials: int = 40) -> float:
-    """Return how often the interval holds the score that infinitely many segments and raters would give."""
+def coverage(spread: float, *, ratings: bool, people: int | None = None, trials: int = 40) -> float:
+    """Return how often the interval holds the score that infinitely many segments and raters would give.
+
+    With ``people``, they rate so many texts only; the others have a model's weights, calibrated on these.
+    """
     draws = np.random.default_rng(7)
     chosen = metric("dbleu-2")
     texts, true, outputs = world(3000, draws)
@@ -81,16 +86,23 @@ def coverage(spread: float, *, ratings: bool, trials: int = 40) -> float:
     for _ in range(trials):
         texts, true, outputs = world(120, draws)
         levels = spread * draws.standard_normal(6)
-        rated = []
+        rated: list[tuple[tuple[str, float], ...] | None] = []
         for weight in true:
             who = draws.choice(6, 3, replace=False)
             values = weight + levels[who] + 0.2 * draws.standard_normal(3)
             rated.append(tuple((str(rater), float(value)) for rater, value in zip(who, values, strict=True)))
-        observed = np.clip([np.mean([value for _, value in row]) for row in rated], -1, 1)
+        observed = np.array([np.mean([value for _, value in row or ()]) for row in rated])
+        errors = np.full(len(rated), 0.1)
+        if people is not None:
+            model = 0.5 * true + 0.3 + 0.1 * draws.standard_normal(len(true))
+            known = draws.permutation(len(true))[:people]
+            curve = calibrate(model[known], observed[known], errors=errors[known])
+            rest = np.setdiff1d(np.arange(len(true)), known)
+            observed[rest], errors[rest] = curve.predict(model[rest]), curve.predict_errors(model[rest])
+            rated = [None if place in set(rest.tolist()) else row for place, row in enumerate(rated)]
+        observed = np.clip(observed, -1, 1)
         observed[::4] = np.maximum(observed[::4], 0.01)
-        references = References(
-            texts, np.arange(121) * 4, observed, ratings=rated, weight_errors=np.full(len(rated), 0.1)
-        )
+        references = References(texts, np.arange(121) * 4, observed, ratings=rated, weight_errors=errors)
         sampling = Sampling(interval=True, resamples=500, ratings=ratings)
         row = score_systems({"s": outputs}, references, {"m": chosen}, sampling=sampling).scores[0]
         assert row.low is not None
@@ -103,6 +115,58 @@ def test_only_the_levels_of_raters_are_missing_from_intervals_of_segments() -> N
     assert coverage(0.0, ratings=False) >= 0.85
     assert coverage(0.25, ratings=False) <= 0.75
     assert coverage(0.25, ratings=True) >= 0.85
+
+
+def test_calibrated_weights_share_the_levels_of_raters_and_the_error_of_the_curve() -> None:
+    assert coverage(0.15, people=24, ratings=False) <= 0.75
+    assert coverage(0.15, people=24, ratings=True) >= 0.85
+
+
+@given(
+    st.lists(st.lists(st.sampled_from("abcd"), max_size=3, unique=True), min_size=2, max_size=12).filter(any),
+    st.floats(0.1, 1),
+    st.floats(0.01, 0.5),
+    st.integers(0, 99),
+)
+def test_shared_errors_are_the_statement(given: list[list[str]], level: float, curve: float, seed: int) -> None:
+    raters = sorted({rater for each in given for rater in each})
+    pairs = [(text, raters.index(rater)) for text, each in enumerate(given) for rater in each]
+    text, rater = (np.array(column) for column in zip(*pairs, strict=True))
+    draws = np.random.default_rng(seed)
+    calibrated = np.array([not each and bool(draws.integers(2)) for each in given])
+    size = level / np.array([len(given[place]) for place in text])
+    shared = SharedErrors(text=text, rater=rater, size=size, calibrated=calibrated, curve=curve)
+    slopes = draws.standard_normal(len(given))
+    stated = oracle.effects(given, calibrated.tolist(), raters, level, curve, slopes.tolist())
+    np.testing.assert_allclose(shared.effects(slopes), stated, atol=1e-12)
+    deviations = draws.standard_normal(shared.number)
+    levels = dict(zip(raters, (level * deviations[:-1]).tolist(), strict=True))
+    moved = oracle.moved_weights(given, calibrated.tolist(), levels, curve * deviations[-1])
+    np.testing.assert_allclose(shared.moves(deviations), moved, atol=1e-12)
+    for most in (2, 1000):
+        ways = [
+            [float(slopes @ shared.moves(way)) for way in shared.directions(most, several)]
+            for several in range(seed, seed + (200 if most < shared.number else 1))
+        ]
+        found = np.mean([np.square(way).sum() for way in ways])
+        assert found == pytest.approx(np.square(stated).sum(), rel=0.5 if most < shared.number else 1e-9, abs=1e-12)
+
+
+def test_what_is_calibrated_has_errors_but_no_ratings() -> None:
+    twice = ((("x", 0.5), ("y", 0.0)), (("x", -0.5), ("y", -0.5)))
+    references = References(
+        ["a", "b", "c", "d", "e"],
+        [0, 5],
+        [0.25, -0.5, 0.3, 0.2, 1.0],
+        ratings=[*twice, None, None, None],
+        weight_errors=[0.2, 0.2, 0.3, 0.4, math.nan],
+    )
+    _, shared = split_errors(references)
+    assert shared.calibrated.tolist() == [False, False, True, True, False]
+    pooled = 0.125 / 2  # the variance of ratings of one text
+    assert shared.curve == pytest.approx(math.sqrt(((0.09 + 0.16) / 2 + pooled / 2) / 2))
+    alone = References(["a", "b"], [0, 2], [0.5, 1.0], weight_errors=[0.2, 0.2])
+    assert not split_errors(alone)[1]
 
 
 def rated(names: bool) -> References:
@@ -119,9 +183,9 @@ def rated(names: bool) -> References:
 def test_effects_of_raters_need_their_names() -> None:
     outputs = ["the cat ran", "the dog ran"]
     chosen = metric("dbleu-1")
-    assert not rating_effects(chosen, outputs, rated(False)).raters.any()
+    assert not rating_effects(chosen, outputs, rated(False)).shared.any()
     named = rating_effects(chosen, outputs, rated(True))
-    assert named.raters.any()
+    assert named.shared.any()
     assert 0 < named.share(200.0) < named.share(100.0) < named.share(10.0) == 1
     assert rating_effects(metric("bleu-1"), outputs, rated(True)).variance == 0
 

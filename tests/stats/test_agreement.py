@@ -135,6 +135,67 @@ def test_the_interval_is_that_of_stated_replicates(given: Ratings, level: Level,
     np.testing.assert_allclose([found.low, found.high], expected, rtol=1e-12, atol=1e-12)
 
 
+@settings(deadline=None, max_examples=30)
+@given(given=ratings(), level=st.sampled_from(LEVELS), parts=st.integers(1, 4), data=st.data())
+def test_groups_are_drawn_whole(given: Ratings, level: Level, parts: int, data: st.DataObject) -> None:
+    def interval(rows: Ratings, names: Sequence[Hashable]) -> agreement.Reliability:
+        groups = [names[item % parts] for item, _, _ in rows]
+        return krippendorff_alpha(*columns(rows), groups=groups, level=level, resamples=20, seed=3)  # type: ignore[arg-type]
+
+    found = interval(given, "abcd")
+    assert same(found.alpha, oracle.alpha(oracle.scores_of_items(given).values(), level))
+    again = interval(data.draw(st.permutations(given)), data.draw(st.permutations(["d", 7, (), "a"])))
+    np.testing.assert_equal([again.low, again.high], [found.low, found.high])
+    pairable = {item: scores for item, scores in oracle.scores_of_items(given).items() if len(scores) > 1}
+    values = sorted({score for scores in pairable.values() for score in scores})
+    held = [
+        sorted([scores.count(value) for value in values] for item, scores in pairable.items() if item % parts == part)  # type: ignore[operator]
+        for part in range(parts)
+    ]
+    held = sorted(each for each in held if each)
+    if found.reason or len(held) < 2:
+        assert math.isnan(found.low)
+        return
+    often = kernels.resample_sums(np.eye(len(held)), 20, 0, 3, 1).astype(int).tolist()
+    stated = [
+        oracle.alpha(
+            [
+                [value for value, n in zip(values, item, strict=True) for _ in range(n)]
+                for part, times in zip(held, row, strict=True)
+                for item in part * times
+            ],
+            level,
+        )
+        for row in often
+    ]
+    defined = [float(value) for value in stated if value is not None]
+    if len(defined) >= 10:
+        np.testing.assert_allclose([found.low, found.high], np.quantile(defined, [0.025, 0.975]), rtol=0, atol=1e-12)
+
+
+def test_intervals_cover_only_if_what_belongs_together_is_drawn_together() -> None:
+    draws = np.random.default_rng(11)
+
+    def rated(segments: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Six items of each segment, which raters see in their own way."""
+        item, rater = (axis.ravel() for axis in np.indices((6 * segments, 3)))
+        taste = draws.normal(0, 1.2, (segments, 3))[item // 6, rater]
+        quality = draws.normal(3, 1, 6 * segments)[item]
+        score = np.clip(np.rint(quality + taste + draws.normal(0, 0.4, len(item))), 1, 5)
+        return item, rater, score
+
+    true = krippendorff_alpha(*rated(4000), resamples=0).alpha
+    hits = {False: 0, True: 0}
+    for _ in range(60):
+        item, rater, score = rated(30)
+        for together in hits:
+            groups = item // 6 if together else item
+            found = krippendorff_alpha(item, rater, score, groups=groups, resamples=200)
+            hits[together] += found.low <= true <= found.high
+    assert hits[True] >= 52
+    assert hits[False] <= 48
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_sizes_without_a_small_common_multiple(level: Level) -> None:
     # One more rating than a prime each, whose product is beyond 2^63.
@@ -256,6 +317,14 @@ def test_ratings_that_are_refused(given: Columns, message: str) -> None:
     for function in (krippendorff_alpha, kappa_table):
         with pytest.raises(DataError, match=message):
             function(*given)  # type: ignore[arg-type]
+
+
+def test_groups_that_are_refused() -> None:
+    with pytest.raises(DataError, match=r"there are 2 ratings and 1 groups; each rating needs one"):
+        krippendorff_alpha([1, 1], "ab", [3, 4], groups=["x"])
+    with pytest.raises(DataError, match=r"the item of rating 0 \(counted from 0\) is in two groups; keep each item in"):
+        krippendorff_alpha([1, 1], "ab", [3, 4], groups=["x", "y"])
+    assert math.isnan(krippendorff_alpha([1, 1, 2, 2], "abab", [3, 4, 1, 1], groups="xxxx").low)  # nothing to draw
 
 
 def test_options_that_are_refused() -> None:

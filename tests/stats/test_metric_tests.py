@@ -14,6 +14,7 @@ from scipy import stats as scipy_stats
 
 from trubleu.errors import UsageError
 from trubleu.stats import permutation_of_metrics
+from trubleu.stats.bootstrap import percentile_interval
 from trubleu.stats.meta_evaluation import OutputPairs
 from trubleu.stats.metric_tests import (
     CALIBRATED,
@@ -122,6 +123,22 @@ def test_a_replicate_is_the_measure_of_drawn_data(draw: str, measure: str) -> No
         part = MetaEvaluation(data.people[rows][:, columns], data.scores[:, rows][:, :, columns])
         wanted = part.pairs.accuracy(data.epsilon) if measure == CALIBRATED else part.values("segment", measure).value
         assert replicate.tolist() == pytest.approx(wanted.tolist())
+
+
+def test_intervals_of_soft_accuracy_hold_what_such_studies_give_on_average() -> None:
+    draws = np.random.default_rng(3)
+
+    def study() -> MetaEvaluation:
+        quality = np.linspace(-0.3, 0.3, 6)[:, None]
+        people = quality + draws.normal(size=(6, 12))
+        return MetaEvaluation(people, (quality + 0.6 * (people - quality) + 0.5 * draws.normal(size=(6, 12)))[None])
+
+    true = np.mean([study().values("system", SOFT).value[0] for _ in range(200)])
+    hits = 0
+    for _ in range(50):
+        low, high = percentile_interval(study().replicates("system", SOFT, "segments", 100, 1)[:, 0], 0.95)
+        hits += low <= true <= high
+    assert hits >= 44
 
 
 def test_ranked_pairs_have_accuracies_only() -> None:

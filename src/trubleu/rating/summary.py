@@ -251,7 +251,7 @@ def summary(study: Study, now: int, *, question: int = 0, resamples: int = 1000,
     question
         Which question agreement and scores are about, counted from 0.
     resamples
-        Of texts, for the interval of α.
+        Of segments, for the interval of α.
     epsilon
         How much worse than a person a model may be (see `alternative_annotator_test`).
 
@@ -359,7 +359,12 @@ def _question(question: Question, rows: Sequence[RatingRow], resamples: int) -> 
         text=question.text,
         answered=len(answered),
         left_out=len(rows) - len(answered),
-        alpha=krippendorff_alpha(*_columns(answered), resamples=resamples),
+        # Several items may show the same text, and texts of one segment are alike.
+        alpha=krippendorff_alpha(
+            *_columns(answered),
+            groups=[row.item.item.segment or row.item.item.key for row in answered],
+            resamples=resamples,
+        ),
     )
 
 
@@ -440,8 +445,8 @@ def _hours_left(missing: int, an_hour: int) -> float | None:
 def _notes(config: StudyConfig, alpha: Reliability, items: Sequence[StoredItem], undefined: int) -> Iterable[str]:
     if alpha.reason is None and alpha.items < _FEW:
         yield f"α is computed from {number_of(alpha.items, 'text')} with two ratings or more: too few to rely on it"
-    if alpha.reason is None and not math.isfinite(alpha.low) and alpha.resamples:
-        yield "α has no interval, as it is undefined in most samples of the texts"
+    elif alpha.reason is None and not math.isfinite(alpha.low) and alpha.resamples:
+        yield "α has no interval: it is undefined in most samples of segments, or all texts are of one segment"
     if undefined:
         yield f"κ leaves out {number_of(undefined, 'pair')} of raters who gave all texts that they share the same score"
     if config.kind == "ranking":

@@ -13,7 +13,7 @@ import numpy as np
 from trubleu.errors import DataError, UsageError
 from trubleu.execution.progress import Steps, no_steps
 from trubleu.results import SCHEMA
-from trubleu.scoring.rating_errors import DRAWS, rater_effects, rating_table, variance_of_ratings, weight_slopes
+from trubleu.scoring.rating_errors import DRAWS, rating_table, split_errors, variance_of_ratings, weight_slopes
 from trubleu.scoring.systems import Sampling, score_systems
 from trubleu.stats.agreement import rating_variance
 
@@ -160,7 +160,7 @@ def plan_ratings(
     # Errors of rated references tell how far scores bend; where they tell nothing, slopes are taken as they are.
     bent = contained / linear if linear > 0 else 1.0
     squares *= np.where(counts > 0, bent, bent or 1.0)
-    shared = float(np.square(rater_effects(references, slope, math.sqrt(found.raters))).sum())
+    shared = float(np.square(split_errors(references)[1].effects(slope)).sum())
     unknown = float((squares * spread)[unrated].sum())
     now = ((row.high - row.low) / deviations) ** 2 + shared + unknown
     least = max(now - shared - contained - unknown, 0.0)

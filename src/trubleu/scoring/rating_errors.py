@@ -46,17 +46,17 @@ class RatingEffects:
     variance
         What errors of single ratings add to the variance of the score. They differ from segment to segment, so the
         bootstrap of segments contains them.
-    raters
-        How far the level of each rater moves the score: strict people rate many texts, so no bootstrap of segments
+    shared
+        How far each of the `SharedErrors` moves the score: strict people rate many texts, so no bootstrap of segments
         knows of it. The effects are independent, so their squares add up to a variance.
     """
 
     variance: float
-    raters: NDArray[np.float64]
+    shared: NDArray[np.float64]
 
     def share(self, standard_error: float) -> float:
-        """Return the share of the variance of a score, effects of raters included, that is due to ratings."""
-        variance = self.variance + float(np.square(self.raters).sum())
+        """Return the share of the variance of a score, effects of shared errors included, that is due to ratings."""
+        variance = self.variance + float(np.square(self.shared).sum())
         return min(variance / standard_error**2, 1.0) if standard_error > ROUNDING else 0.0
 
 
@@ -95,34 +95,99 @@ def rating_effects(
         If nothing is known about the errors of weights.
     """
     whole = whole_references(references)
-    errors, levels = split_errors(whole)
+    errors, shared = split_errors(whole)
     if not metric.uses_weights or whole.weights is None:
-        return RatingEffects(variance=0.0, raters=np.zeros(0))
+        return RatingEffects(variance=0.0, shared=np.zeros(0))
     variance = variance_of_ratings(metric, [outputs], references, errors, seed=seed, threads=threads, progress=progress)
-    if not levels:
-        return RatingEffects(variance=variance, raters=np.zeros(0))
+    if not shared:
+        return RatingEffects(variance=variance, shared=np.zeros(0))
     slopes = weight_slopes(metric, outputs, references, errors, threads=threads, progress=progress)
-    return RatingEffects(variance=variance, raters=rater_effects(whole, slopes, levels))
+    return RatingEffects(variance=variance, shared=shared.effects(slopes))
 
 
-def split_errors(references: References) -> tuple[NDArray[np.float64], float]:
-    """Return the standard error of each weight but for its raters' levels, and the standard deviation of these."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedErrors:
+    """Errors that move many weights at once: the level of each rater, and the curve that calibrated a model.
+
+    They are independent of each other; the curve's is the last. False if there are none.
+
+    Attributes
+    ----------
+    text, rater, size
+        Of each rating: its text, its rater, and how far a standard deviation of the rater's level moves the weight.
+    calibrated
+        Which weights were calibrated on the rated texts: those with a standard error but no ratings, beside others that
+        have some. They follow the levels of the raters there, and share the error of the curve.
+    curve
+        The standard deviation of that error.
+    """
+
+    text: NDArray[np.int64]
+    rater: NDArray[np.int64]
+    size: NDArray[np.float64]
+    calibrated: NDArray[np.bool_]
+    curve: float
+
+    def __bool__(self) -> bool:
+        return bool(self.size.any()) or self.curve > 0
+
+    @property
+    def number(self) -> int:
+        """How many there are."""
+        return int(self.rater.max(initial=-1)) + 2
+
+    def moves(self, deviations: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how far weights move if each error has so many standard deviations."""
+        moved = np.zeros(len(self.calibrated))
+        np.add.at(moved, self.text, self.size * deviations[self.rater])
+        moved[self.calibrated] = moved.sum() / self._rated + self.curve * deviations[-1]
+        return moved
+
+    def effects(self, slopes: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return how far a standard deviation of each error moves a score that has these slopes in weights."""
+        together = float(slopes[self.calibrated].sum())
+        found = np.zeros(self.number)
+        np.add.at(found, self.rater, self.size * (slopes[self.text] + together / self._rated))
+        found[-1] = self.curve * together
+        return found
+
+    def directions(self, most: int, seed: int) -> NDArray[np.float64]:
+        """Return ``float64[some, number]``, deviations whose squared effects add up to the variance of all errors.
+
+        Each error by itself; if there are more than so many, random mixtures of all, with which the sum is right on
+        average.
+        """
+        if self.number <= most:
+            return np.eye(self.number)
+        return np.random.default_rng([seed, self.number]).standard_normal((most, self.number)) / math.sqrt(most)
+
+    @property
+    def _rated(self) -> int:
+        return max(len(np.unique(self.text)), 1)
+
+
+def split_errors(references: References) -> tuple[NDArray[np.float64], SharedErrors]:
+    """Return the standard error of each weight but for what many share, and the errors that many share."""
     errors = known_errors(references)
     text, rater, value = rating_table(references)
     found = rating_variance(text, rater, value)
     counts = np.bincount(text, minlength=references.count)
-    if math.isnan(found.rest):
-        return errors, 0.0
-    return np.where(counts > 0, np.sqrt(found.rest / np.maximum(counts, 1)), errors), math.sqrt(found.raters)
-
-
-def rater_effects(references: References, slopes: NDArray[np.float64], levels: float) -> NDArray[np.float64]:
-    """Return how far the level of each rater moves the score, if levels have this standard deviation."""
-    text, rater, _ = rating_table(references)
-    counts = np.bincount(text, minlength=references.count)
-    together = np.zeros(rater.max(initial=-1) + 1)
-    np.add.at(together, rater, (slopes / np.maximum(counts, 1))[text])
-    return together * levels
+    rated = counts > 0
+    known = not math.isnan(found.rest)
+    calibrated = ~rated & np.isfinite(errors) if rated.any() else np.zeros(references.count, dtype=bool)
+    curve = 0.0
+    if calibrated.any():
+        # What a text says about the curve has the error of calibrated weights, and that of its own ratings.
+        noise = float(((found.rest + found.raters) / counts[rated]).mean()) if known else 0.0
+        curve = math.sqrt((float(np.square(errors[calibrated]).mean()) + noise) / int(rated.sum()))
+    shared = SharedErrors(
+        text=text,
+        rater=rater,
+        size=math.sqrt(found.raters) / counts[text],
+        calibrated=calibrated,
+        curve=curve,
+    )
+    return np.where(rated & known, np.sqrt(found.rest / np.maximum(counts, 1)), errors), shared
 
 
 def variance_of_ratings(

@@ -168,7 +168,7 @@ class Sampling:
     resamples, confidence, seed
         As in `trubleu.stats`.
     ratings
-        Whether intervals and tests take the levels of raters into account (`rating_effects`).
+        Whether intervals and tests take the levels of raters and a calibration into account (`rating_effects`).
     """
 
     interval: bool = False
@@ -363,7 +363,7 @@ def report_samples(
                 interval = bootstrap_interval(
                     sample,
                     metric.score,
-                    effects=None if effects is None else effects[system, name].raters,
+                    effects=None if effects is None else effects[system, name].shared,
                     resamples=sampling.resamples,
                     confidence=sampling.confidence,
                     seed=sampling.seed,
@@ -387,7 +387,7 @@ def report_samples(
             )
         if test := sampling.test_name:
             of_metric = {system: samples[system, name] for system in systems}
-            of_ratings = None if effects is None else {system: effects[system, name].raters for system in systems}
+            of_ratings = None if effects is None else {system: effects[system, name].shared for system in systems}
             tests += _test_rows(name, metric, of_metric, of_ratings, sampling, test, threads, steps)
     drawn = bool(sampling.interval or sampling.test)
     return ScoreReport(

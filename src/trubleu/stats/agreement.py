@@ -170,7 +170,7 @@ class Reliability:
     alpha: float
     """1 for perfect agreement, 0 for what chance gives, below 0 for less than that; NaN if undefined."""
     low: float
-    """The lower end of the interval; NaN without resamples, or if α is undefined in more than half of them."""
+    """The lower end; NaN without resamples, with one group only, or if α is undefined in more than half of them."""
     high: float
     """The upper end."""
     level: Level
@@ -186,7 +186,7 @@ class Reliability:
     confidence: float
     """The share of resamples between the ends."""
     resamples: int
-    """How many samples of items were drawn."""
+    """How many samples of items, or groups of them, were drawn."""
     undefined: int
     """In how many of these α is undefined; they are left out of the interval."""
     seed: int
@@ -198,13 +198,14 @@ def krippendorff_alpha(
     rater: Iterable[RaterLabel],
     score: ArrayLike,
     *,
+    groups: Iterable[Hashable] | None = None,
     level: Level = "ordinal",
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 12345,
     threads: int | None = None,
 ) -> Reliability:
-    """Return Krippendorff's α of ratings, with a percentile bootstrap interval over items.
+    """Return Krippendorff's α of ratings, with a percentile bootstrap interval over items or groups of them.
 
     Items may have any number of ratings from any of the raters. α itself is computed in whole numbers and rounded once:
     it does not depend on the order of the ratings or on labels, and neither does the interval.
@@ -214,11 +215,14 @@ def krippendorff_alpha(
     item, rater, score
         One entry a rating: what was rated (any label), by whom (a number or a name), and the score, a whole number.
         Ratings that are missing are left out.
+    groups
+        For each rating, what its item belongs to, such as a segment whose texts are rated in several pairs: items of
+        one group are not independent, so the interval draws them together. Each item by itself if not given.
     level
         How far apart two scores are. ``"ordinal"``: by the number of ratings between them, ``"interval"``: by their
         difference, ``"nominal"``: equal or not.
     resamples
-        How many samples of items to draw for the interval; 0 for none.
+        How many samples of items, or groups, to draw for the interval; 0 for none.
     confidence
         Strictly between 0 and 1.
     seed
@@ -229,7 +233,8 @@ def krippendorff_alpha(
     Raises
     ------
     DataError
-        If columns differ in length, a score is not a whole number, or somebody rated an item twice.
+        If columns differ in length, a score is not a whole number, somebody rated an item twice, or an item is in two
+        groups.
     UsageError
         If an option cannot be used.
 
@@ -255,11 +260,11 @@ def krippendorff_alpha(
     checks.seed_range(seed)
     given = judgements(item, rater, score)
     pairable = np.bincount(given.item, minlength=given.items)[given.item] >= 2
-    counted = _Counted.of(given, pairable)
+    counted = _Counted.of(given, pairable, given.item if groups is None else _groups(given, groups))
     reason = _why_undefined(given, counted)
     low = high = math.nan
     undefined = 0
-    if reason is None and resamples:
+    if reason is None and resamples and (groups is None or counted.group.max() > 0):  # one group is no sample
         draws = Resampling(test="bootstrap", count=resamples, seed=seed, threads=threads, progress=None)
         replicates = _replicates(counted, level, draws)
         defined = replicates[np.isfinite(replicates)]
@@ -290,12 +295,14 @@ class _Counted:
     """The scores that occur, in order."""
     table: NDArray[np.float64]
     """``[items, values]``, whole numbers; the rows in order, so that a draw does not depend on labels."""
+    group: NDArray[np.int64]
+    """The number of each item's group, in the order of their rows."""
     sizes: NDArray[np.int64]
     """The number of ratings of each item."""
 
     @classmethod
-    def of(cls, given: Judgements, pairable: NDArray[np.bool_]) -> _Counted:
-        _, row = np.unique(given.item[pairable], return_inverse=True)
+    def of(cls, given: Judgements, pairable: NDArray[np.bool_], group: NDArray[np.int64]) -> _Counted:
+        _, first, row = np.unique(given.item[pairable], return_index=True, return_inverse=True)
         values, column = np.unique(given.score[pairable], return_inverse=True)
         if len(values) > MOST_VALUES:
             raise DataError(
@@ -303,9 +310,36 @@ class _Counted:
             )
         items = int(row.max(initial=-1)) + 1
         table = np.bincount(row * len(values) + column, minlength=items * len(values)).reshape(items, len(values))
+        group = group[pairable][first]
         if items:
-            table = table[np.lexsort(table.T[::-1])]
-        return cls(values=values, table=table.astype(np.float64), sizes=table.sum(axis=1))
+            order = np.lexsort(table.T[::-1])
+            table, group = table[order], _in_order(table[order], group[order])
+        return cls(values=values, table=table.astype(np.float64), group=group, sizes=table.sum(axis=1))
+
+
+def _in_order(table: NDArray[np.int64], group: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return groups numbered by the rows that they hold, so that a draw does not depend on labels."""
+    _, kind = np.unique(table, axis=0, return_inverse=True)
+    rows: dict[int, list[int]] = {}
+    for number, each in zip(group.tolist(), kind.ravel().tolist(), strict=True):
+        rows.setdefault(number, []).append(each)
+    places = {number: place for place, number in enumerate(sorted(rows, key=rows.__getitem__))}
+    return np.array([places[number] for number in group.tolist()], dtype=np.int64)
+
+
+def _groups(given: Judgements, groups: Iterable[Hashable]) -> NDArray[np.int64]:
+    """Return the number of each rating's group; refuse an item in two of them."""
+    labels = _labels(groups, "group")
+    if len(labels) != len(given.item):
+        raise DataError(f"there are {len(given.item)} ratings and {len(labels)} groups; each rating needs one")
+    numbers: dict[Hashable, int] = {}
+    group = np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)
+    of_item = np.zeros(given.items, dtype=np.int64)
+    of_item[given.item] = group
+    other = np.flatnonzero(of_item[given.item] != group)
+    if len(other):
+        raise DataError(f"the item of rating {other[0]} (counted from 0) is in two groups; keep each item in one")
+    return group
 
 
 def _why_undefined(given: Judgements, counted: _Counted) -> str | None:
@@ -359,7 +393,7 @@ def _alpha(counted: _Counted, level: Level) -> Fraction:
 def _replicates(counted: _Counted, level: Level, draws: Resampling) -> NDArray[np.float64]:
     """Return α of samples of items, NaN where all ratings are the same."""
     table = counted.table
-    marginals = _drawn(draws, table)
+    marginals = _drawn(draws, table, counted.group)
     number = marginals.sum(axis=1)
     where = _positions(marginals, counted.values, level)
     scale, shares = _shares(counted)
@@ -368,7 +402,7 @@ def _replicates(counted: _Counted, level: Level, draws: Resampling) -> NDArray[n
     step = max(1, CELLS_AT_ONCE // len(table))
     for start in range(0, len(first), step):
         c, k = first[start : start + step], second[start : start + step]
-        together = _drawn(draws, table[:, c] * table[:, k] * shares[:, np.newaxis])
+        together = _drawn(draws, table[:, c] * table[:, k] * shares[:, np.newaxis], counted.group)
         # One pair after the other, so that the order of additions is the same on every machine.
         for column in range(len(c)):
             distance = 1.0 if level == "nominal" else (where[:, c[column]] - where[:, k[column]]) ** 2
@@ -380,9 +414,11 @@ def _replicates(counted: _Counted, level: Level, draws: Resampling) -> NDArray[n
     return 1.0 - disagreement
 
 
-def _drawn(draws: Resampling, rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return sums of the rows of each sample, ``[resamples, columns]``; the samples are the same at every call."""
-    (sums,) = draws.sums_of_each([rows], 1, (rows.shape[0], rows.shape[1]))
+def _drawn(draws: Resampling, rows: NDArray[np.float64], group: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return sums of the rows of each sample of groups, ``[resamples, columns]``; the same ones at every call."""
+    together = np.zeros((int(group.max()) + 1, rows.shape[1]))
+    np.add.at(together, group, rows)
+    (sums,) = draws.sums_of_each([together], 1, together.shape)
     return sums
 
 

@@ -130,7 +130,7 @@ def test_warnings_where_others_listen(
         (["--per-address", "0"], "--per-address 0 must lie between 1 and 1,000,000"),
         (["--requests", "nan"], "--requests nan must lie between 0 and"),
         (["--url", "example.org"], "--url example.org is no address of pages; write https://HOST or https://HOST/PATH"),
-        (["--url", "https://ann:secret@h/a?key=1"], "--url https://…@h/a… is no address of pages; write https://HOST or"),
+        (["--url", "https://ann:secret@h/a?key=1"], "--url https://…@h/a… is no address of pages; write"),
         (["--host", "no.such.host.invalid"], "--host no.such.host.invalid is not known here"),
         (
             ["--url", "http://h", "--proxy", "nginx"],
