@@ -88,7 +88,8 @@ def test_ter_s_tokens() -> None:
     for chosen in product([False, True], repeat=3):
         names = [name for name, on in zip(("normalized", "no_punct", "asian"), chosen, strict=True) if on]
         kind: Any = TercomTokenizer
-        peers["+".join(["tercom", *names])] = partial(kind.__call__.__wrapped__, kind(*chosen, True))  # without its cache
+        without_cache = kind.__call__.__wrapped__
+        peers["+".join(["tercom", *names])] = partial(without_cache, kind(*chosen, case_sensitive=True))
     for number, text in enumerate(strings(6, COUNT)):
         if number % 2:  # what only this tokenizer looks at
             generator = random.Random(number)
