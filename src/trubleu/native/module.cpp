@@ -22,6 +22,7 @@ void bind_pairs(nanobind::module_ &m);
 void bind_resample(nanobind::module_ &m);
 void bind_soft(nanobind::module_ &m);
 void bind_stored(nanobind::module_ &m);
+void bind_subwords(nanobind::module_ &m);
 void bind_train(nanobind::module_ &m);
 void bind_trubleu(nanobind::module_ &m);
 void bind_units(nanobind::module_ &m);
@@ -477,6 +478,7 @@ TRUBLEU_NB_MODULE(TRUBLEU_MODULE, m) {
     bind_resample(m);
     bind_soft(m);
     bind_stored(m);
+    bind_subwords(m);
     bind_train(m);
     bind_trubleu(m);
     bind_units(m);
