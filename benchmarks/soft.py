@@ -132,6 +132,6 @@ def _beside_bleu(bench: Bench, corpus: Corpus, state: str) -> Row:
         peer="30 times our BLEU",
         ours_seconds=best(lambda: score("bleu2vec"), bench.runs(5), before=start_anew),
         peer_seconds=30 * best(lambda: score("bleu-4"), bench.runs(50)),
-        bar=1.0 if state == "next system" and len(corpus.streams) == 1 else None,
+        bar=1.0 if len(corpus.streams) == 1 else None,
         note="ready vectors, 13a, look-ups included",
     )

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import random
-from typing import TYPE_CHECKING
+from functools import partial
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from nltk.stem.porter import PorterStemmer
 from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics.ter import TER
+from sacrebleu.tokenizers.tokenizer_ter import TercomTokenizer
 
+from tests.oracles.strings13a import strings
 from trubleu.metrics import Ter, metric
 from trubleu.native import kernels
 
@@ -40,6 +44,10 @@ WORDS = [
     "x-y",
 ]
 ODD = "aB.,'-0 \n\u00a0\u0301\u212a\u0130\ud800\U0001f600&;"
+TERS = [*"aB.,'-05 \n\t\u00a0\u3000&;<?!(/\"\u3042\u30a2\u31f0\u4e00\ud800", "'s", "'s ", "\n-", "&quot;", "&amp;"]
+EDGES = [0x2E80, 0x2EFF, 0x30FB, 0x31C0, 0x31EF, 0x3200, 0x4DBF, 0x4E00, 0x9FFF]
+EDGES += [0xF900, 0xFAFF, 0xFE30, 0xFE4F, 0xFF0E, 0xFF61, 0xFF65]
+TERS += [chr(code + by) for code in EDGES for by in (-1, 0, 1)]
 NAMES = {"rouge1": "rouge-1", "rouge2": "rouge-2", "rougeL": "rouge-l", "rougeLsum": "rouge-lsum"}
 
 
@@ -73,6 +81,23 @@ def test_ter() -> None:
         for output, row, ours_found in zip(outputs, references, found, strict=True):
             [theirs] = peer._extract_corpus_statistics([output], [[reference] for reference in row])
             assert ours_found == theirs, (output, row, options)
+
+
+def test_ter_s_tokens() -> None:
+    peers = {}
+    for chosen in product([False, True], repeat=3):
+        names = [name for name, on in zip(("normalized", "no_punct", "asian"), chosen, strict=True) if on]
+        kind: Any = TercomTokenizer
+        without_cache = kind.__call__.__wrapped__
+        peers["+".join(["tercom", *names])] = partial(without_cache, kind(*chosen, case_sensitive=True))
+    for number, text in enumerate(strings(6, COUNT)):
+        if number % 2:  # what only this tokenizer looks at
+            generator = random.Random(number)
+            text = "".join(generator.choices(TERS, k=generator.randrange(40)))
+        for name, peer in peers.items():
+            line = peer(text.rstrip())
+            assert kernels.tokens(text, name, False) == line.split(), (name, text)
+            assert kernels.tokens(text, f"{name}+twice", False) == peer(line).split(), (name, text)
 
 
 @pytest.mark.parametrize("stem", [False, True])

@@ -6,6 +6,7 @@ import copy
 import json
 import os
 import pickle
+import random
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.oracles.strings13a import strings
 from trubleu.errors import DataError, MissingExtraError
+from trubleu.native import kernels
 from trubleu.vectors import AdditiveSource, Composed, SubwordVectors, VectorSource, as_source, ready, ready_vectors
 
 if TYPE_CHECKING:
@@ -134,6 +137,49 @@ def test_the_same_whatever_is_asked_with_it(vectors: SubwordVectors) -> None:
     whole = vectors.lookup(SOME)
     assert np.array_equal(np.concatenate([fresh.lookup([ngram]) for ngram in SOME]), whole)
     assert fresh.name == vectors.name
+
+
+def both_ways(vectors: SubwordVectors, words: Sequence[str]) -> None:
+    """The kernel gives the bits that the package's tokens give."""
+    assert vectors._subwords is not None
+    found, left = vectors._subwords.sums(tuple(words))
+    theirs = vectors._package_sums(words)
+    assert set(np.flatnonzero((found.view(np.uint32) != theirs.view(np.uint32)).any(axis=1))) <= set(left.tolist())
+    assert vectors._sums(words).tobytes() == theirs.tobytes()
+    assert len(left) < max(len(words), 2)
+
+
+def test_words_as_the_package_encodes_them(vectors: SubwordVectors) -> None:
+    generator, fresh = random.Random(1), unused()
+    pieces = [*"etaoinshrdlu▁é中🙂ß\u0301\u200b\x07'-.3", "ing", "tion", "the", "<s>", "</S>", "\ud800"]
+    made = ["".join(generator.choices(pieces, k=generator.randrange(90 if i % 9 else 9))) for i in range(3_000)]
+    both_ways(fresh, made)
+    both_ways(fresh, [word for text in strings(2, 1_000) for word in text.split()])
+
+
+@given(st.lists(words, min_size=3, max_size=30))
+def test_any_word_as_the_package_encodes_it(vectors: SubwordVectors, asked: list[str]) -> None:
+    both_ways(vectors, [*asked, "the", "cats"])
+
+
+def test_kernels_refuse_vocabularies_that_are_not_whole() -> None:
+    tokens = ("▁", *(f"<0x{byte:02X}>" for byte in range(256)), "a", "b", "ab")
+    ids, table = np.arange(len(tokens), dtype=np.uint32), np.eye(len(tokens), dtype=np.float16).view(np.uint16)
+    sums, left = kernels.Subwords(tokens, ids, ("a b",), -1, "<", table).sums(("ab", "c", "b<", "", "x" * 64))
+    assert [np.flatnonzero(row).tolist() for row in sums] == [[0, 259], [0, 1 + ord("c")], [], [], []]
+    assert left.tolist() == [2, 4]
+    for wrong, message in (
+        ((tokens[1:], ids[1:], ("a b",), -1, "", table), "space"),
+        ((("▁", *tokens[2:]), ids[1:], ("a b",), -1, "", table), "byte"),
+        (((*tokens, "a"), np.append(ids, ids[:1]), ("a b",), -1, "", table), "twice"),
+        ((tokens, ids[1:], ("a b",), -1, "", table), "one id"),
+        ((tokens, ids, ("a b",), -1, "", table[:5]), "no vector"),
+        ((tokens, ids, ("a c",), -1, "", table), "tokens that are not there"),
+        ((tokens, ids, ("ab",), -1, "", table), "two tokens"),
+        ((tokens, ids, ("a b a",), -1, "", table), "two tokens"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            kernels.Subwords(*wrong)
 
 
 def test_the_cache_is_bounded(vectors: SubwordVectors, monkeypatch: pytest.MonkeyPatch) -> None:

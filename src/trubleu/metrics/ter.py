@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from trubleu.data.prepared import kernel_texts
 from trubleu.errors import DataError
 from trubleu.metrics.base import (
     AnyReferences,
@@ -97,9 +96,10 @@ class Ter(Metric):
         texts, segments = compared_texts(outputs, references)
         threads = resolve_threads(threads, len(texts) + segments.count, worth=SLICE)
         lowercase = not self.case_sensitive
-        splitter, of_references = _tokenizers(self.normalized, self.no_punct, self.asian_support)
+        of_outputs, of_references = _tokenizers(self.normalized, self.no_punct, self.asian_support)
         words = ReferenceWords.of(segments, of_references, lowercase, threads)
-        said = words.outputs(kernel_texts(texts, splitter, lowercase)[0], 0, len(texts), threads)
+        options = kernels.Options(of_outputs.name, lowercase, 1, "counts", "closest", False)
+        said = kernels.WordTexts(texts, options, 0, len(texts), words.texts, threads)
         _check_lengths(said.lengths(), words.texts.lengths(), segments)
 
         def rows_of(first: int, last: int) -> NDArray[np.float64]:
@@ -145,10 +145,13 @@ def _tokenizers(normalized: bool, no_punct: bool, asian_support: bool) -> tuple[
     """
     if not normalized and not no_punct:
         return tokenizer("none"), tokenizer("none")
-    from sacrebleu.tokenizers.tokenizer_ter import TercomTokenizer
+    options = {"normalized": normalized, "no_punct": no_punct, "asian": asian_support}
+    once = "+".join(["tercom", *(name for name, chosen in options.items() if chosen)])
+    return _of_kernel(once), _of_kernel(f"{once}+twice")
 
-    once = TercomTokenizer(normalized, no_punct, asian_support, case_sensitive=True)
-    return tokenizer(once), tokenizer(lambda text: once(once(text)))
+
+def _of_kernel(name: str) -> Tokenizer:
+    return Tokenizer(name, name, name, lambda text: kernels.tokens(text, name, False), _escape=False)
 
 
 def _check_lengths(outputs: NDArray[np.int64], lengths: NDArray[np.int64], references: References) -> None:

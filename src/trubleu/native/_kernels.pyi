@@ -117,6 +117,19 @@ class TrubleuSegments:
     ) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float64], float, float, NDArray[np.float64]]: ...
 
 @final
+class Subwords:
+    def __init__(
+        self,
+        tokens: tuple[str, ...],
+        ids: NDArray[np.uint32],
+        merges: tuple[str, ...],
+        unknown: int,
+        stops: str,
+        vectors: NDArray[np.uint16],
+    ) -> None: ...
+    def sums(self, words: tuple[str, ...]) -> tuple[NDArray[np.float32], NDArray[np.int64]]: ...
+
+@final
 class SoftNames:
     def __init__(self) -> None: ...
     def __len__(self) -> int: ...

@@ -3,6 +3,7 @@
 #include "prepared.hpp"
 #include "python.hpp"
 #include "sources_hash.hpp"
+#include "tercom.hpp"
 #include "validate.hpp"
 
 #include <nanobind/stl/optional.h>
@@ -21,6 +22,7 @@ void bind_pairs(nanobind::module_ &m);
 void bind_resample(nanobind::module_ &m);
 void bind_soft(nanobind::module_ &m);
 void bind_stored(nanobind::module_ &m);
+void bind_subwords(nanobind::module_ &m);
 void bind_train(nanobind::module_ &m);
 void bind_trubleu(nanobind::module_ &m);
 void bind_units(nanobind::module_ &m);
@@ -84,7 +86,15 @@ Tokenizer tokenizer_named(const std::string &name) {
     if (name == "none") return Tokenizer::whitespace;
     if (name == "alphanumeric") return Tokenizer::alphanumeric;
     if (name == "stems") return Tokenizer::stems;
-    throw nb::value_error("the kernel has the tokenizers 13a, none, alphanumeric and stems");
+    if (name.starts_with("tercom")) {
+        uint8_t kind = static_cast<uint8_t>(Tokenizer::tercom);
+        if (name.find("+normalized") != std::string::npos) kind |= tercom::normalized;
+        if (name.find("+no_punct") != std::string::npos) kind |= tercom::no_punct;
+        if (name.find("+asian") != std::string::npos) kind |= tercom::asian;
+        if (name.find("+twice") != std::string::npos) kind |= tercom::twice;
+        return static_cast<Tokenizer>(kind);
+    }
+    throw nb::value_error("the kernel has the tokenizers 13a, none, alphanumeric and stems, and TER's");
 }
 
 ReferenceLength reference_length_named(const std::string &name) {
@@ -468,6 +478,7 @@ TRUBLEU_NB_MODULE(TRUBLEU_MODULE, m) {
     bind_resample(m);
     bind_soft(m);
     bind_stored(m);
+    bind_subwords(m);
     bind_train(m);
     bind_trubleu(m);
     bind_units(m);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "porter.hpp"
+#include "tercom.hpp"
 
 #if defined(__SSE2__)
 #include <immintrin.h>
@@ -18,13 +19,13 @@ namespace {
 bool is_digit(uint8_t c) { return c >= '0' && c <= '9'; }
 bool is_point(uint8_t c) { return c == '.' || c == ','; }
 
-template <typename CodePoint> uint8_t *encode(const CodePoint *from, size_t length, uint8_t *to) {
+template <typename CodePoint> uint8_t *encode(const CodePoint *from, size_t length, uint8_t space, uint8_t *to) {
     for (size_t i = 0; i < length; ++i) {
         uint32_t c = from[i];
         if (c < 0x80) {
             *to++ = static_cast<uint8_t>(c);
         } else if (is_wide_space(c)) {
-            *to++ = ' ';
+            *to++ = space;
         } else if (c < 0x800) {
             *to++ = static_cast<uint8_t>(0xC0 | c >> 6);
             *to++ = static_cast<uint8_t>(0x80 | (c & 0x3F));
@@ -151,7 +152,8 @@ Span *write_positions(Span *to, uint32_t Span::*field, uint64_t bits, uint32_t o
     return end;
 }
 
-// Like Python's str.replace: one pass, left to right, linear in the text however many hits there are.
+}  // namespace
+
 std::string replaced(const std::string &text, const char *from, const char *to) {
     std::string result;
     size_t size = std::strlen(from), copied = 0;
@@ -162,15 +164,13 @@ std::string replaced(const std::string &text, const char *from, const char *to) 
     return result.append(text, copied, std::string::npos);
 }
 
-}  // namespace
-
 void Line::reserve(size_t length) {
     if (length > (uint64_t{1} << 31)) throw std::length_error("a single text is longer than 2^31 bytes");
     size_t needed = (length / 64 + 1) * 64 + padding;
     if (bytes_.size() < needed) bytes_.resize(needed + needed / 4);
 }
 
-void Line::transcode(const Text &text) {
+void Line::transcode(const Text &text, uint8_t space) {
     reserve(text.ascii ? text.length : text.length * 4);
     uint8_t *to = bytes_.data();
     if (text.ascii) {
@@ -179,9 +179,9 @@ void Line::transcode(const Text &text) {
         return;
     }
     uint8_t *end;
-    if (text.width == 1) end = encode(static_cast<const uint8_t *>(text.data), text.length, to);
-    else if (text.width == 2) end = encode(static_cast<const uint16_t *>(text.data), text.length, to);
-    else end = encode(static_cast<const uint32_t *>(text.data), text.length, to);
+    if (text.width == 1) end = encode(static_cast<const uint8_t *>(text.data), text.length, space, to);
+    else if (text.width == 2) end = encode(static_cast<const uint16_t *>(text.data), text.length, space, to);
+    else end = encode(static_cast<const uint32_t *>(text.data), text.length, space, to);
     length_ = static_cast<size_t>(end - to);
 }
 
@@ -201,6 +201,11 @@ void Line::unescape_13a() {
         text = replaced(text, "&lt;", "<");
         text = replaced(text, "&gt;", ">");
     }
+    assign(text);
+}
+
+void Line::assign(const std::string &text) {
+    reserve(text.size());
     std::memcpy(bytes_.data(), text.data(), text.size());
     length_ = text.size();
 }
@@ -235,21 +240,24 @@ template <Tokenizer tokenizer> void Line::split() {
 }
 
 void Line::load(const Text &text, Tokenizer tokenizer, bool lowercase) {
-    transcode(text);
+    uint8_t kind = static_cast<uint8_t>(tokenizer), ters = static_cast<uint8_t>(Tokenizer::tercom);
+    // Where TER asks for a plain space, no other white space is one.
+    transcode(text, kind & ters ? '\t' : ' ');
     if (lowercase) fold_ascii(bytes_.data(), length_);
     if (tokenizer == Tokenizer::mteval13a) unescape_13a();
+    if (kind & ters) assign(tercom::changed({reinterpret_cast<const char *>(bytes_.data()), length_}, kind & (ters - 1)));
     // A token takes at least one byte, and positions are written eight at a time.
     if (spans_.size() < length_ + 64) spans_.resize(length_ + length_ / 4 + 64);
     size_t blocks = length_ / 64 + 1;
     std::memset(bytes_.data() + length_, ' ', blocks * 64 + padding - length_);
     switch (tokenizer) {
-        case Tokenizer::whitespace: split<Tokenizer::whitespace>(); break;
         case Tokenizer::mteval13a: split<Tokenizer::mteval13a>(); break;
         case Tokenizer::alphanumeric: split<Tokenizer::alphanumeric>(); break;
         case Tokenizer::stems:
             split<Tokenizer::alphanumeric>();
             stem();
             break;
+        default: split<Tokenizer::whitespace>();
     }
 }
 

@@ -5,12 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <vector>
 
 namespace trubleu {
 
-// The last two are ROUGE's: runs of lower-case letters a to z and digits, and the stems of those that are longer than three.
-enum class Tokenizer : uint8_t { whitespace, mteval13a, alphanumeric, stems };
+// Two are ROUGE's: runs of lower-case letters a to z and digits, and the stems of those that are longer than three. The last is
+// TER's, with what `tercom` does added to it.
+enum class Tokenizer : uint8_t { whitespace, mteval13a, alphanumeric, stems, tercom = 16 };
 
 // White space as str.split takes it, inside ASCII and beyond.
 inline bool is_ascii_space(uint32_t c) { return c == ' ' || (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x1F); }
@@ -28,6 +30,9 @@ struct Text {
     uint8_t width = 1;
     bool ascii = true;
 };
+
+// Like Python's str.replace: one pass, left to right, linear in the text however many hits there are.
+std::string replaced(const std::string &text, const char *from, const char *to);
 
 // Where a token lies in its line.
 struct Span {
@@ -53,7 +58,8 @@ class Line {
     size_t size() const { return count_; }
 
   private:
-    void transcode(const Text &text);
+    void transcode(const Text &text, uint8_t space);
+    void assign(const std::string &text);
     void unescape_13a();
     template <Tokenizer tokenizer> void split();
     void stem();
