@@ -89,14 +89,14 @@ def test_exports(make: Make, tmp_path: Path) -> None:
         study.answer(rater, task.assignment, scores, key=task.client_key, note=note)
     for weights, expected in (("mean", (0.5 + 1) / 2), ("relevance", 0.5), ("interest", 1.0)):
         settings = study.folder / "study.yaml"
-        settings.write_text(settings.read_text().replace('weights: "mean"', f'weights: "{weights}"'))
+        settings.write_text(settings.read_text().replace("weights: mean", f"weights: {weights}"))
         with Study.open(study.folder) as opened:
             (record,) = reference_records(opened)
             assert record["references"] == [
                 {"id": "1", "text": "fine", "weight": expected, "scores_of_raters": {
                     "relevance": [3, 2], "interest": [7, None]}},
             ]  # fmt: skip
-        settings.write_text(settings.read_text().replace(f'weights: "{weights}"', 'weights: "mean"'))
+        settings.write_text(settings.read_text().replace(f"weights: {weights}", "weights: mean"))
     export_study(study, "references", tmp_path / "refs.jsonl")
     assert References.read(tmp_path / "refs.jsonl")[0].references[0].weight == 0.75
     export_study(study, "references", tmp_path / "refs.parquet")

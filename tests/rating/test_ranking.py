@@ -252,19 +252,22 @@ def test_settings() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("kind: ranking", "study.yaml:1: the setting outputs is missing; say how many outputs a ranking has"),
+        ("kind: ranking", "study.yaml:1: the file has no outputs; say how many outputs a ranking has"),
         ("kind: ranking\noutputs: 9", "study.yaml:3: outputs must be a whole number from 2 to 8, not '9'"),
         ("kind: pair\noutputs: 2", "study.yaml:3: outputs does not fit kind: pair; leave it out"),
         ("kind: ranking\noutputs: 3\nquestions: []", "study.yaml:4: questions does not fit kind: ranking"),
         ("kind: ranking\noutputs: 3\nweights: mean", "study.yaml:4: weights does not fit kind: ranking"),
-        ("kind: ranking\noutputs: 3\nscale: {points: 4}", "study.yaml:4: 'scale.points' is not a setting"),
+        (
+            "kind: ranking\noutputs: 3\nscale: {points: 4}",
+            "study.yaml:4: scale.points does not fit kind: ranking; leave it out",
+        ),
         (
             "kind: ranking\noutputs: 3\npractice:\n - {responses: [a, b], accepted: [1, 2]}",
             "study.yaml:5: practice[1].responses must be 3 texts, not 2",
         ),
         (
             "kind: ranking\noutputs: 3\npractice:\n - {responses: [a, b, c], accepted: [[1, 4], [1, 2], [1, 2]]}",
-            "study.yaml:5: practice[1].accepted[1][2] must be a whole number from 1 to 3",
+            "study.yaml:5: practice[1].accepted[1] must be the lowest and the highest score, from 1 to 3",
         ),
     ],
 )

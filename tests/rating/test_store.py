@@ -92,12 +92,12 @@ def test_what_is_no_study_is_refused(tmp_path: Path, make: Make) -> None:
     with pytest.raises(UsageError, match="is there already; name a folder that does not exist yet"):
         Study.create(study.folder, CONFIG, ITEMS)
     settings = study.folder / "study.yaml"
-    settings.write_text(settings.read_text().replace('kind: "response"', 'kind: "pair"'))
+    settings.write_text(settings.read_text().replace("kind: response", "kind: pair"))
     with pytest.raises(DataError, match="says kind: pair, but the study was made as response; change it back"):
         Study.open(study.folder)
     with pytest.raises(DataError, match="cannot be made: No such file or directory; check the path"):
         Study.create(tmp_path / "no" / "such", CONFIG, ITEMS)
-    with pytest.raises(DataError, match=r"study.yaml:7: raters must be a whole number from 1 to 1,000, not '0'"):
+    with pytest.raises(DataError, match=r"study.yaml:9: raters must be a whole number from 1 to 1,000, not '0'"):
         Study.create(tmp_path / "zero", StudyConfig("T", "response", raters=0), ITEMS)
     assert not (tmp_path / "zero").exists()
     assert not list(tmp_path.glob(".trubleu*"))
