@@ -100,7 +100,7 @@ def _named(metrics: Sequence[str]) -> list[str]:
     return [argument for name in metrics for argument in ("-m", name)]
 
 
-TRANSLATION_METRICS = ["bleu-4", "sbleu-4[variant=sacrebleu]", "chrf"]
+TRANSLATION_METRICS = ["trubleu", "chrf", "bleu-4", "sbleu-4[variant=sacrebleu]"]
 NEAR_TRANSLATION_METRICS = [
     *TRANSLATION_METRICS,
     *("sbleu-3", "bleu2vec", "bleu2vec-f", "bleu2vec-f-4"),
@@ -132,7 +132,7 @@ STUDIES |= {
     "usr-topical-rated": ("usr", partial(usr_topical, metrics=RATED_METRICS)),
     "usr-persona-rated": ("usr", partial(usr_persona, metrics=RATED_METRICS)),
     "multirefeval-rated": ("multirefeval", partial(multirefeval, metrics=RATED_METRICS)),
-    "dstc7-5-rated": ("dstc7", partial(dstc7_same, metrics=RATED_METRICS, golds=5)),
+    **{f"dstc7-{golds}-rated": ("dstc7", partial(dstc7_same, metrics=RATED_METRICS, golds=golds)) for golds in (1, 5)},
 }
 
 # These print what they find themselves.

@@ -24,8 +24,6 @@ DIALOGUE: Final = {"tokenize": "words", "lowercase": True}
 """Options of metrics that have them, for dialogue; elsewhere each metric has its own defaults."""
 SEED: Final = 12345
 GOLDS: Final = 5
-SEGMENTS: Final = 500
-"""The first so many of each set: METEOR takes minutes for texts that repeat themselves."""
 FUNCTION_WORDS: Final = tuple(
     """a about after all also am an and any are as at be because been before but by can could did do does for from had
     has have he her here him his how i if in into is it its just like me more most my no not now of on only or other our
@@ -120,9 +118,6 @@ def _table(
     more: dict[str, list[str]],
     options: dict[str, object],
 ) -> Table:
-    outputs = outputs[:SEGMENTS]
-    references = references.take(range(len(outputs)))
-    more = {what: texts[:SEGMENTS] for what, texts in more.items()}
     changed = {**gamed(outputs), "the most common reference": [most_common(references.texts)] * len(outputs), **more}
     built = [build(name, **options) for name in names]
     whole = [metric.corpus(outputs, references).score for metric in built]
