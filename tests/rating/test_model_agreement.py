@@ -158,13 +158,17 @@ def test_where_the_study_counts_models_people_are_still_the_measure(tmp_path: Pa
     study.close()
 
 
-def test_a_model_without_people(tmp_path: Path) -> None:
+def test_a_model_without_people(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     study, _, model = rated(tmp_path / "s", quality_of, people=0)
     assert model.beside.shared == 0
     assert math.isnan(model.beside.alpha)
     assert model.beside.verdict == "not known: people have rated none of its texts"
     assert model.beside.bias == ()
     study.close()
+    assert main(["rate", "status", str(tmp_path / "s")]) == 0
+    said = capsys.readouterr().out
+    assert "not known: people have rated none of its texts" in said
+    assert "What models favour" not in said
 
 
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

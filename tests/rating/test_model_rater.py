@@ -185,6 +185,8 @@ def test_the_prompt_has_what_raters_see_and_no_more(make: Make) -> None:
         (Reply('{"score_1": 9}'), "refused"),
         (Reply('{"score_1": 3.5}'), "refused"),
         (Reply('{"score_1": 4'), "refused"),
+        (Reply("{" * 100_000), "refused"),
+        (Reply("\ud800"), "refused"),
         (Reply(None), "refused"),
         (Reply("", finish="length"), "refused"),
         (Reply(body=b'{"choices": [], "model": "tiny-1"}'), "refused"),
@@ -255,6 +257,10 @@ def test_what_passes_is_waited_for(make: Make) -> None:
         (Reply(body=b'{"choices": ['), "answers, but not as OpenAI's API does"),
         (Reply(body=b'{"detail": "hello"}'), "answers, but not as OpenAI's API does"),
         (Reply(body=b"[]"), "answers, but not as OpenAI's API does"),
+        (Reply(body=b"[" * 100_000), "answers, but not as OpenAI's API does"),
+        (Reply(body=b'{"choices": [null]}'), "answers, but not as OpenAI's API does"),
+        (Reply(body=b'{"choices": [], "usage": {"total_tokens": -1}}'), "answers, but not as OpenAI's API does"),
+        (Reply(body=b'{"choices": [{"logprobs": {"content": [{"token": null}]}}]}'), "not as OpenAI's API does"),
         (Reply(seconds=1.0), "did not answer within 0.2 seconds, in 3 tries; raise --timeout"),
         (Reply(cut=True), "cannot be reached, or breaks off its answers"),
         (Reply(status=307, headers={"location": "http://127.0.0.1:9/v1"}, body=b""), "sends requests on to another"),
@@ -418,12 +424,12 @@ def test_several_answers_make_a_fraction(make: Make) -> None:
 def test_token_probabilities_make_a_fraction(make: Make) -> None:
     study = make(1)
     likely = [
-        ('{"score', {}),
+        ('"score_1": 1? No. {"score', {}),
         ('_1":', {}),
-        (" 4", {" 4": math.log(0.5), " 5": math.log(0.25), "four": math.log(0.2), " 9": math.log(0.05)}),
+        (" 4", {" 4": math.log(0.5), " 5": math.log(0.25), "four": math.log(0.2), " 9": 0.0}),
         ("}", {}),
     ]
-    with served(lambda _body, _number: Reply('{"score_1": 4}', likely=likely)) as server:
+    with served(lambda _body, _number: Reply('"score_1": 1? No. {"score_1": 4}', likely=likely)) as server:
         rate_with_model(study, asking(server, logprobs=True))
     assert server.bodies[0]["top_logprobs"] == 20
     assert notes(study)[0]["scores"] == [pytest.approx((0.5 * 4 + 0.25 * 5) / 0.75)]
@@ -458,6 +464,31 @@ def test_questions_that_may_be_left_out(make: Make) -> None:
         "enum": [1, 2, None],
     }
     assert audit(study) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('<think>{"response": "text"} deserves {"score_1": 2}, no</think>\n{"score_1": 4}', (4,)),
+        ('{"score_1": 4}\nIt answers {"message": "how are you?"}.', (4,)),
+        ('{"ratings": {"score_1": 4}}', (4,)),
+        ('{"message": "how are you?"}', "score_1 must be a whole number from 1 to 5"),
+        ('{"score_1": ' + "4" * 5000 + "}", "there is no JSON object"),
+        ("{" * 10**6, "there is no JSON object"),  # in no time
+    ],
+)
+def test_models_may_think_aloud(text: str, found: object) -> None:
+    assert parse_answer(text, PLAIN) == found
+
+
+@in_a_file
+def test_the_log_has_the_end_of_a_long_answer(make: Make) -> None:
+    study = make(1)
+    with served(lambda _body, _number: Reply("hm " * 2000 + '{"score_1": 4}')) as server:
+        rate_with_model(study, asking(server))
+    (raw,) = notes(study)[0]["raw"]
+    assert len(raw) == 4000
+    assert raw.endswith('hm {"score_1": 4}')
 
 
 @given(st.text(max_size=60))
@@ -518,6 +549,8 @@ def test_paused_and_excluded(make: Make) -> None:
         ({"url": "user:wo/r?d@example.org"}, "--url '…@example.org' is no endpoint"),
         ({"url": "https://example.org/v1?key=1"}, "--url 'https://example.org/v1…' is no endpoint"),
         ({"model": " "}, "--model is empty"),
+        ({"key": "sk-1\nsk-2"}, "OPENAI_API_KEY has spaces, line breaks or letters outside of ASCII; set it to a key"),
+        ({"key": "sk-é"}, "OPENAI_API_KEY has spaces"),
         ({"share": 1.5}, "--share must lie between 0 and 1, not 1.5"),
         ({"repeat": 0}, "--repeat must lie between 1 and 100, not 0"),
         ({"budget": 0}, "--budget must lie between 1"),
@@ -546,7 +579,7 @@ def test_command(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: 
         command = ["rate", "model", str(folder), "--url", server.url, "--model", "tiny"]
         assert main([*command, "--dry-run", "--price", "1", "2", "--budget", "100"]) == 0
         said = capsys.readouterr().out
-        assert re.search(r"items +4\nrequests +4\ntokens +about [\d,]+ in, 32 out\nbudget .*\ncost +about 0.00\n", said)
+        assert re.search(r"items +4\nrequests +4\ntokens +about [\d,]+ in, 32 out\nbudget .*\ncost +about 0\.00\d+\n", said)
         assert not server.bodies
         assert main(command) == 0
         said = capsys.readouterr().out

@@ -125,7 +125,7 @@ def _estimate(plan: ModelPlan, options: ModelOptions, price: list[float] | None)
         lines.append(f"budget      {counted(options.budget, 'token')}: enough for about {share:.0%} of the items")
     if price is not None:
         cost = (plan.prompt_tokens * price[0] + plan.answer_tokens * price[1]) / 1e6
-        lines.append(f"cost        about {cost:,.2f}")
+        lines.append(f"cost        about {cost:,.2f}" if cost >= 1 else f"cost        about {cost:.2g}")
     return lines
 
 

@@ -12,11 +12,14 @@ import hashlib
 import json
 import math
 import re
+from bisect import bisect_right
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
+from pydantic import BaseModel, NonNegativeInt
 from sqlalchemy import select
 
 from trubleu.errors import EndpointError, UsageError, counted, shown, without_secrets
@@ -45,7 +48,7 @@ ATTEMPTS: Final = 3
 
 _HOPELESS: Final = 10  # items that are refused, at first or by status 400 in a row, until no more is asked
 _LIKELY_POINTS: Final = 9  # of scales whose scores are one token each
-_LONGEST_RAW: Final = 4000  # characters of an answer that the log keeps
+_LONGEST_RAW: Final = 4000  # characters of an answer that the log keeps: the last ones, where the scores are
 _LIKELY: Final = 20  # tokens whose probabilities servers give
 _BYTES_PER_TOKEN: Final = 4  # about, where nobody has counted
 _NUMBER = re.compile(r"[^\d-]*(\d+)\D*")
@@ -114,6 +117,8 @@ class ModelOptions:
         if not self.model.strip():
             raise UsageError("--model is empty; name a model that the endpoint has")
         check_name(self.model, "--model")
+        if not re.fullmatch("[!-~]*", self.key):  # as what a header cannot hold is shown by others' messages
+            raise UsageError("OPENAI_API_KEY has spaces, line breaks or letters outside of ASCII; set it to a key")
         checks: tuple[tuple[str, float | None, float, float], ...] = (
             ("share", self.share, 0, 1),
             ("repeat", self.repeat, 1, 100),
@@ -270,7 +275,7 @@ def parse_answer(text: str, asked: Asked) -> Scores | str:
     'score_1 must be a whole number from 1 to 5'
     """
     names = asked.fields
-    record = _record(text)
+    record = _record(text, names)
     if record is None and len(names) == 1 and re.fullmatch(r"\s*\d{1,2}\s*", text):
         record = {names[0]: int(text)}
     if record is None:
@@ -291,43 +296,75 @@ def parse_answer(text: str, asked: Asked) -> Scores | str:
     return tuple(scores)
 
 
-def _record(text: str) -> dict[str, Any] | None:
-    """Return the first JSON object in a text."""
-    decoder = json.JSONDecoder()
-    for start in (match.start() for match in re.finditer(r"\{", text)):
+def _record(text: str, names: Sequence[str]) -> dict[str, Any] | None:
+    """Return the JSON object in a text with most of the names, the last of several: models may think aloud first."""
+    found: list[dict[str, Any]] = []
+    for flat in re.findall(r"\{[^{}]*\}", text):
         try:
-            found, _ = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
+            found.append(json.loads(flat))
+        except ValueError:
             continue
-        if isinstance(found, dict):
-            return found
-    return None
+    return max(reversed(found), key=lambda record: sum(name in record for name in names), default=None)
 
 
-def expected_scores(text: str, tokens: Sequence[Any], scores: Scores, asked: Asked) -> tuple[float | None, ...]:
+class _Likely(BaseModel):
+    token: str
+    logprob: float
+
+
+class _Token(BaseModel):
+    token: str
+    top_logprobs: list[_Likely] | None = None
+
+
+class _Logprobs(BaseModel):
+    content: list[_Token] | None = None
+
+
+class _Message(BaseModel):
+    content: Any = None
+    refusal: Any = None
+
+
+class _Choice(BaseModel):
+    message: _Message | None = None
+    finish_reason: str | None = None
+    logprobs: _Logprobs | None = None
+
+
+class _Usage(BaseModel):
+    total_tokens: NonNegativeInt | None = None
+
+
+class _Completion(BaseModel):
+    """What is used of a response; servers differ in what else is there."""
+
+    choices: list[_Choice]
+    model: str | None = None
+    usage: _Usage | None = None
+
+
+def expected_scores(text: str, tokens: Sequence[_Token], scores: Scores, asked: Asked) -> tuple[float | None, ...]:
     """Return each score as the mean of the scale by the probabilities of its token, where the server gave them."""
-    starts, at = [], 0
-    for token in tokens:
-        starts.append(at)
-        at += len(token.token)
+    starts = [0, *accumulate(len(token.token) for token in tokens)]
     spoken = "".join(token.token for token in tokens)
     found: list[float | None] = []
     for (name, _, question), score in zip(_fields(asked), scores, strict=True):
-        place = re.search(rf'"{name}"\s*:\s*"?(\d+)', spoken) or re.search(r"(\d+)", spoken)
+        places = [*re.finditer(rf'"{name}"\s*:\s*"?(\d+)', spoken)] or [*re.finditer(r"(\d+)", spoken)]
         mean = None
-        if score is not None and spoken.strip() == text.strip() and place is not None:
-            token = tokens[max(number for number, start in enumerate(starts) if start <= place.start(1))]
+        if score is not None and spoken.strip() == text.strip() and places:
+            token = tokens[bisect_right(starts, places[-1].start(1)) - 1]
             mean = _mean_of_token(token, question.points)
         found.append(float(score) if mean is None and score is not None else mean)
     return tuple(found)
 
 
-def _mean_of_token(token: Any, points: int) -> float | None:
+def _mean_of_token(token: _Token, points: int) -> float | None:
     shares: dict[int, float] = {}
     for likely in token.top_logprobs or ():
         match = _NUMBER.fullmatch(likely.token)
         if match and 1 <= int(match[1]) <= points:
-            shares[int(match[1])] = shares.get(int(match[1]), 0.0) + math.exp(likely.logprob)
+            shares[int(match[1])] = shares.get(int(match[1]), 0.0) + math.exp(min(likely.logprob, 0.0))
     total = sum(shares.values())
     return sum(score * share for score, share in shares.items()) / total if total > 0 else None
 
@@ -531,7 +568,7 @@ class _Said:
     """One answer of the model."""
 
     text: str
-    tokens: Sequence[Any] = ()
+    tokens: Sequence[_Token] = ()
     cut: bool = False
 
 
@@ -640,7 +677,7 @@ class _Run:
             "constrained": self._constrained,
             "scores": means,
             "samples": samples,
-            "raw": [self._scrubbed(text)[:_LONGEST_RAW] for text in raw],
+            "raw": [self._scrubbed(text)[-_LONGEST_RAW:] for text in raw],
         }
         answer = TakenAnswer(
             stored.id,
@@ -698,7 +735,7 @@ class _Run:
             self.problem = f"{problem}{remedy}"
             messages = [
                 *messages[:2],
-                {"role": "assistant", "content": said.text[:_LONGEST_RAW]},
+                {"role": "assistant", "content": said.text[-_LONGEST_RAW:]},
                 {"role": "user", "content": f"This answer cannot be used: {problem}. Reply with the JSON object only."},
             ]
         return None, ()
@@ -715,7 +752,7 @@ class _Run:
             if options.seed:
                 extra["seed"] = options.seed + number
             try:
-                response = await client.chat.completions.create(
+                response = await client.chat.completions.with_raw_response.create(
                     model=options.model, messages=messages, temperature=options.heat, **extra
                 )
             except (self._openai.BadRequestError, self._openai.UnprocessableEntityError) as error:
@@ -727,10 +764,8 @@ class _Run:
                 raise _BadRequestError(self._problem(error)) from None
             except self._openai.OpenAIError as error:
                 raise _StopError(self._problem(error)) from None
-            except json.JSONDecodeError as error:  # of the whole body
-                response = error.doc
             self._bad_requests = 0
-            return self._taken(response, messages)
+            return self._taken(response.text, messages)
 
     def _adapted(self, said: str, sent: Mapping[str, Any]) -> bool:
         """Return whether to ask again: newer models want another name for the limit, older servers know no schema."""
@@ -742,28 +777,31 @@ class _Run:
             return True
         return False
 
-    def _taken(self, response: Any, messages: Sequence[Mapping[str, str]]) -> _Said:
+    def _taken(self, body: str, messages: Sequence[Mapping[str, str]]) -> _Said:
         """Count the tokens of a response, check who answered, and return what was said."""
         self.requests += 1
-        choices = getattr(response, "choices", None)
-        if not isinstance(choices, list):
-            said = " ".join(self._scrubbed(str(response)).split())
-            raise _StopError(f"{self._options.host} answers, but not as OpenAI's API does ({shown(said)}); check --url")
-        message = getattr(choices[0], "message", None) if choices else None
-        text = str(getattr(message, "content", None) or getattr(message, "refusal", None) or "")
-        usage = getattr(response, "usage", None)
-        spent = getattr(usage, "total_tokens", None)
-        self.tokens += spent if spent else _tokens("".join(each["content"] for each in messages) + text)
-        served = getattr(response, "model", None)
+        try:
+            response = _Completion.model_validate(json.loads(body))
+        except (ValueError, RecursionError):  # of JSON, or of its fields
+            said = " ".join(self._scrubbed(body[:1000]).split())
+            raise _StopError(
+                f"{self._options.host} answers, but not as OpenAI's API does ({shown(said)}); check --url"
+            ) from None
+        choice = response.choices[0] if response.choices else _Choice()
+        message = choice.message or _Message()
+        # Half a surrogate pair could not be sent back.
+        text = str(message.content or message.refusal or "").encode("utf-8", "replace").decode()
+        spent = response.usage.total_tokens if response.usage else None
+        self.tokens += spent or _tokens("".join(each["content"] for each in messages) + text)
+        served = response.model
         if served and self._served and served != self._served:
             raise _OtherModelError(
-                f"{self._options.host} answers as {shown(str(served))}, but answered as {shown(self._served)} before; "
+                f"{self._options.host} answers as {shown(served)}, but answered as {shown(self._served)} before; "
                 f"to go on with it, let it rate from the start as --model {served}"
             )
         self._served = served or self._served
-        found = getattr(choices[0], "logprobs", None) if choices else None
-        tokens = getattr(found, "content", None) or ()
-        return _Said(text, tokens, bool(choices) and getattr(choices[0], "finish_reason", "") == "length")
+        tokens = (choice.logprobs and choice.logprobs.content) or ()
+        return _Said(text, tokens, choice.finish_reason == "length")
 
     def _problem(self, error: Exception) -> str:
         """Say what is wrong with the endpoint, in the beginning of a sentence without the key."""

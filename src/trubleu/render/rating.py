@@ -54,7 +54,9 @@ def status_tables(found: Summary) -> list[Table]:
     if found.raters:
         tables.append(_raters_table(found.raters))
     if found.models:
-        tables += [_models_table(found), _bias_table(found)]
+        tables.append(_models_table(found))
+    if any(model.beside.bias for model in found.models):
+        tables.append(_bias_table(found))
     if found.counted and found.weights:
         columns = [Column("weight"), Column("texts", kind="count")]
         tables.append(Table("Weights", columns, weights))
