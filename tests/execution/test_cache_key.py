@@ -21,7 +21,7 @@ from trubleu.cli import main
 from trubleu.errors import DataError, UsageError
 from trubleu.execution import cache as caching
 from trubleu.execution.cache import KEY_NAME, KIND, Cache
-from trubleu.files.arrays import ArrayFile, write_arrays
+from trubleu.files.arrays import ALIGNMENT, ArrayFile, write_arrays
 from trubleu.files.writer import locked
 from trubleu.mining import Index
 from trubleu.mining.index_builder import JOURNAL, Journal
@@ -29,6 +29,7 @@ from trubleu.mining.index_builder import KIND as JOURNAL_KIND
 from trubleu.mining.manifest import read_sealed, write_sealed
 from trubleu.mining.shard_builder import KIND as RECORD_KIND
 from trubleu.mining.shard_builder import Made
+from trubleu.native import kernels
 from trubleu.scoring import partitions
 from trubleu.vectors.training import checkpoint, number_files
 from trubleu.vectors.training import trainer as training
@@ -447,6 +448,20 @@ class TestTraining:
                 forged(place / name, number_files.PART, key, key, change)
                 with suppress(DataError, UsageError):
                     train_vectors([text], tmp_path / "v", SMALL, threads=1, resume=True)
+
+
+@pytest.mark.parametrize("seal", [b"0" * 62, rb"\ud800" + b"0" * 56, b"", b"\\u0000"])
+def test_seals_that_nobody_made(tmp_path: Path, seal: bytes) -> None:
+    path = tmp_path / "x"
+    write_arrays(path, KIND, {"seal": "?" * len(seal)}, {"a": np.zeros(3)})
+    data = bytearray(path.read_bytes().replace(b"?" * len(seal), seal, 1))
+    rest = np.frombuffer(data[16 : 24 + int.from_bytes(data[20:24], "little")], np.uint8)
+    padding = -(len(rest) + 16) % ALIGNMENT
+    data[8:16] = kernels.checksum(np.concatenate([rest, np.zeros(padding, np.uint8)])).to_bytes(8, "little")
+    path.write_bytes(data)
+    ArrayFile(path, KIND)
+    with pytest.raises(DataError, match=r"x was altered or damaged, or not made with this key; name its own"):
+        ArrayFile(path, KIND, key=b"a key")
 
 
 def test_configuration_by_system(monkeypatch: pytest.MonkeyPatch) -> None:

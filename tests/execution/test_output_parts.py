@@ -157,7 +157,7 @@ def test_damage_is_noticed(tmp_path: Path) -> None:
     assert not parts.holds(written)
     with pytest.raises(DataError, match=r"part-0{8}-.* has gone from .*out"):
         parts.commit([written], {})
-    for damaged in ("{", "{}", '{"job": 1, "parts": [{}]}'):
+    for damaged in ("{", "{}", '{"job": 1, "parts": [{}]}', "[" * 100_000, '{"job": 1, "job": 2, "parts": []}'):
         (folder / MANIFEST).write_text(damaged)
         with pytest.raises(DataError, match=r"manifest.json is not a manifest, or damaged"):
             read_manifest(folder)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trubleu.data import DialogueFiles, Ratings, References, SegmentScores, read_outputs, read_triples
+from trubleu.data import DialogueFiles, Ratings, References, SegmentScores, read_outputs, read_published, read_triples
 from trubleu.data.corpus import json_rows
 from trubleu.errors import DataError
 from trubleu.files.jsonl import parse_json
@@ -53,11 +53,27 @@ def test_a_key_twice_is_refused(tmp_path: Path, kind: str) -> None:
 
 
 def test_a_key_twice_in_a_document(tmp_path: Path) -> None:
+    (tmp_path / "tc_usr_data.json").write_text('[{"context": "a", "responses": [], "text": 1, "text": 2}]')
+    with pytest.raises(DataError, match=r"json: this is not JSON: an object has the key 'text' twice; keep one of"):
+        read_published("usr", tmp_path)
     path = tmp_path / "x.json"
     rows = '{"segments": [{"system": "A", "metric": "m", "id": "1",\n"score": 1, "text": 1, "text": 2}]}'
     path.write_text(rows, encoding="utf-8")
     with pytest.raises(DataError, match=rf"x\.json: {TWICE}"):
         SegmentScores.read(path)
+
+
+@pytest.mark.parametrize("line", ['{"id": "1", "text": ', '{"id": "1", "references": '])
+@pytest.mark.parametrize("name", ["x.jsonl", "x.txt"])
+def test_deep_nesting_is_no_crash(tmp_path: Path, line: str, name: str) -> None:
+    path = tmp_path / name
+    path.write_text(line + "[" * 100_000 + "\n", encoding="utf-8")
+    if name == "x.txt":  # then it is a text
+        (found,) = read_outputs([str(path)], References.from_lists([["a"]]))
+        assert list(found.texts) == [path.read_text(encoding="utf-8").rstrip()]
+    else:
+        with pytest.raises(DataError, match=r"x\.jsonl:1: this JSON cannot be read: maximum recursion depth exceeded"):
+            read_outputs([str(path)], REFERENCES)
 
 
 keys = st.sampled_from(["a", "b", 'a"', "a:", "", "\u00e4"])

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trubleu.data import References
 from trubleu.errors import DataError, UsageError
 from trubleu.files import lines as files_module
 from trubleu.files.lines import LineReader, iterate_lines, open_bytes, read_text_lines
@@ -400,6 +401,15 @@ def test_a_file_without_lines_ends(monkeypatch: pytest.MonkeyPatch, read: Callab
     monkeypatch.setenv("TRUBLEU_MAX_LINE", "16")
     with pytest.raises(DataError, match=ENDLESS):
         read("/dev/zero")
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs /dev/zero")
+@pytest.mark.parametrize("form", ["xlsx", "parquet"])
+def test_a_file_without_an_end_is_no_table(tmp_path: Path, form: str) -> None:
+    path = tmp_path / f"x.{form}"
+    path.symlink_to("/dev/zero")
+    with pytest.raises(DataError, match=rf"x\.{form} is not an? (Excel workbook|Parquet file)"):
+        References.read(path)
 
 
 def test_long_lines_up_to_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from trubleu.data.outputs import match_systems
 from trubleu.errors import DataError, TrubleuWarning, UsageError
 from trubleu.judge import judge_ratings, judge_sets
 from trubleu.judge.ratings.results import SignatureRow, measure_title
-from trubleu.render import render_sets
+from trubleu.render import render_ratings, render_sets
 from trubleu.stats.metric_tests import SEGMENT_MEASURES, SYSTEM_MEASURES
 
 if TYPE_CHECKING:
@@ -207,6 +207,16 @@ def test_one_rated_output_and_one_rated_item_are_told_of() -> None:
     assert "one item is rated, so there are no intervals over items" in report.notes
     with pytest.raises(DataError, match="rates one output only, and a metric is judged by several; rate more outputs"):
         judged(Ratings(["1"], ["A"], ["ann"], [3]), scores)
+
+
+def test_p_values_that_cannot_be_lower_say_so() -> None:
+    ratings, scores, _, _ = world(items=60)
+    report = judged(ratings, scores, trials=19)
+    assert min(row.p or 1.0 for row in report.differences) == 1 / 20
+    note = "p (Holm) is at least 0.15 with 19 trials and 3 tests; --trials 3000 lets it be lower"
+    assert report.notes.count(note) == 1
+    assert note in render_ratings(report)
+    assert "lets it be lower" not in " ".join(judged(ratings, scores, trials=3000).notes)
 
 
 def test_several_raters_and_aspects_are_means() -> None:

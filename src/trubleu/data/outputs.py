@@ -284,7 +284,7 @@ def is_output_record(line: str) -> bool:
         return False
     try:
         record = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(record, dict) and {"id", "text"} <= record.keys()
 

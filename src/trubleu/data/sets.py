@@ -507,7 +507,7 @@ _USR_SCALES: Final = {
 def _usr(source: Path) -> Iterator[tuple[str, Sequence[Path], dict[str, Any]]]:
     for path in _all(source, "*usr*.json*"):
         try:
-            entries = json.loads("\n".join(iterate_lines(path)))
+            entries = parse_json("\n".join(iterate_lines(path)))
         except (ValueError, RecursionError) as error:
             if isinstance(error, DataError):
                 raise

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import time
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
@@ -17,7 +18,8 @@ from typing import TYPE_CHECKING, Any, Final
 from trubleu.errors import DataError, EngineError
 from trubleu.execution.hashing import stream_digest
 from trubleu.files import paths
-from trubleu.files.lines import open_bytes
+from trubleu.files.jsonl import parse_json
+from trubleu.files.lines import iterate_lines, open_bytes
 from trubleu.files.paths import name_of
 from trubleu.files.writer import atomic_writer, check_writable, named_writer
 
@@ -30,7 +32,6 @@ MANIFEST: Final = "manifest.json"
 SCHEMA: Final = 1
 
 _DIGITS: Final = 16  # of the hash in a file name
-_BLOCK: Final = 1 << 20
 _SECONDS_UNTIL_OLD: Final = 24 * 60 * 60.0
 
 
@@ -237,31 +238,27 @@ def read_manifest(folder: PathLike) -> dict[str, Any]:
     path = paths.joined(folder, MANIFEST)
     if not paths.exists(path):
         raise DataError(f"{name_of(folder)} has no {MANIFEST}: what is written there is not finished; finish it first")
+    text = "\n".join(iterate_lines(path))
     try:
-        with open_bytes(path) as stream:
-            manifest = json.loads(stream.read())
-        parts = [WrittenPart(**part) for part in manifest["parts"]]
+        manifest = parse_json(text)
+        parts = [WrittenPart(**{**part, "name": str(part["name"])}) for part in manifest["parts"]]
         return {**manifest, "job": str(manifest["job"]), "parts": parts}
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise DataError(f"{path} is not a manifest, or damaged; make the folder again") from error
 
 
 def lines_of_parts(folder: PathLike) -> Iterator[str]:
-    """Yield the lines of all parts of a finished folder, in order; each part is verified at its end.
+    """Yield the lines of all parts of a finished folder, in order; each part is verified before its first line.
 
     Raises
     ------
     DataError
         If the folder is not finished, or a part is not what was written.
     """
-    for part in read_manifest(folder)["parts"]:
-        checksum = hashlib.blake2b(digest_size=32)
-        waiting = b""
+    manifest = read_manifest(folder)
+    parts = PartsFolder(os.fspath(folder), "", manifest["job"])
+    for part in manifest["parts"]:
         path = paths.joined(folder, part.name)
-        with open_bytes(path) as stream:
-            while block := stream.read(_BLOCK):
-                checksum.update(block)
-                *lines, waiting = (waiting + block).split(b"\n")
-                yield from (line.decode("utf-8", "replace") for line in lines)
-        if checksum.hexdigest() != part.checksum:
+        if not parts.holds(part):
             raise DataError(f"{path} is not what was written; copy it again, or make the folder again")
+        yield from iterate_lines(path)

@@ -299,7 +299,7 @@ class ArrayFile:
         return header, entries
 
     def _check_seal(self, text: bytes, seal: object, key: bytes) -> None:
-        given = seal.encode() if isinstance(seal, str) and seal else b"no seal"
+        given = seal.encode("utf-8", "replace") if isinstance(seal, str) and seal else b"no seal"
         made = sealed(self._kind.magic + text.replace(given, _BLANK.encode(), 1), key)
         if not hmac.compare_digest(made.encode(), given):
             raise DataError(unsealed(self.name, self._kind.remedy))

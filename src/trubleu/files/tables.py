@@ -26,6 +26,7 @@ TABLES: Final[tuple[Format, ...]] = ("csv", "tsv", "xlsx")
 MOST_UNPACKED: Final = 1 << 30
 """Maximum decompressed size of an Excel file, in bytes."""
 
+_NO_WORKBOOK: Final = "{} is not an Excel workbook, or it is damaged; save it again as .xlsx or .csv"
 _JOINERS: Final = str.maketrans("", "", "_- .")
 
 
@@ -81,7 +82,9 @@ def table_rows(stream: io.BufferedReader, name: str) -> Iterator[tuple[str, list
         If the file cannot be read as what its name says.
     """
     if format_of(name) == "xlsx":
-        return _excel_rows(stream.read(), name)
+        if not stream.peek().startswith(b"PK"):  # /dev/zero would fill the memory
+            raise DataError(_NO_WORKBOOK.format(name))
+        return _excel_rows(stream.read(MOST_UNPACKED + 1), name)
     lines = chain.from_iterable(split_lines(stream, name, keep_ends=True))
     first = next(lines, "")
     delimiter = _delimiter(first, name)
@@ -107,7 +110,7 @@ def _excel_rows(data: bytes, name: str) -> Iterator[tuple[str, list[str]]]:
         pages = [] if book is None else book.worksheets
         sheets = [sheet for sheet in pages if any(any(row) for row in sheet.iter_rows(values_only=True))]
     except Exception as error:  # openpyxl raises anything for a damaged workbook
-        raise DataError(f"{name} is not an Excel workbook, or it is damaged; save it again as .xlsx or .csv") from error
+        raise DataError(_NO_WORKBOOK.format(name)) from error
     if book is None:
         raise DataError(f"{name} holds more than {MOST_UNPACKED >> 20:,} MB when it is unpacked; save it as CSV")
     if not sheets:

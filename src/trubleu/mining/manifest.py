@@ -21,6 +21,7 @@ import numpy as np
 from trubleu._version import __version__
 from trubleu.errors import DataError, TrubleuWarning, UsageError, some
 from trubleu.files.arrays import sealed, unsealed
+from trubleu.files.jsonl import parse_json
 from trubleu.files.lines import iterate_lines
 from trubleu.files.paths import is_remote, joined, name_of, open_binary, unreadable
 from trubleu.files.writer import atomic_writer
@@ -92,7 +93,7 @@ def read_sealed(path: PathLike, kind: SealedKind, key: bytes | None = None) -> t
         raise DataError(unreadable(os.fspath(path), error)) from error
     try:
         text = data.decode()
-        fields = json.loads(text)
+        fields = parse_json(text)
         what, version, checksum = (fields.pop(name) for name in ("what", "version", "checksum"))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise altered(path, kind, "it is not whole") from None

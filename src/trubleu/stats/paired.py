@@ -64,7 +64,7 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
 _LOW_ENOUGH: Final = 0.001  # printed results do not change below: this has three stars
 
 
-def holm_limit(p: Sequence[float], resamples: int) -> str | None:
+def holm_limit(p: Sequence[float], resamples: int, option: str = "resamples") -> str | None:
     """Return a note if a p-value is limited by resamples and Holm's correction, None if it is low enough.
 
     Parameters
@@ -73,6 +73,8 @@ def holm_limit(p: Sequence[float], resamples: int) -> str | None:
         The p-values that are corrected together, before they are.
     resamples
         How many each comes from.
+    option
+        The option that sets them.
 
     Examples
     --------
@@ -85,8 +87,8 @@ def holm_limit(p: Sequence[float], resamples: int) -> str | None:
     if lowest * (resamples + 1) >= 2 or len(p) * lowest <= _LOW_ENOUGH:
         return None
     return (
-        f"p (Holm) is at least {min(len(p) * lowest, 1.0):.2g} with {resamples:,} resamples and "
-        f"{counted(len(p), 'test')}; --resamples {round(len(p) / _LOW_ENOUGH)} lets it be lower"
+        f"p (Holm) is at least {min(len(p) * lowest, 1.0):.2g} with {resamples:,} {option} and "
+        f"{counted(len(p), 'test')}; --{option} {round(len(p) / _LOW_ENOUGH)} lets it be lower"
     )
 
 

@@ -9,7 +9,6 @@ Most tokenizers encode the words of a text independently of their neighbours. If
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, SupportsIndex
 import numpy as np
 
 from trubleu.errors import DataError, MissingExtraError
+from trubleu.files.jsonl import parse_json
 from trubleu.files.paths import name_of, unreadable
 from trubleu.native import kernels
 from trubleu.optional_deps import needed
@@ -92,7 +92,7 @@ class SubwordVectors:
         self._mapping = _per_token(tensors, "mapping", "iu", where)
         self._check_sizes()
         with self._readable():
-            settings = json.loads(tokenizer)
+            settings = parse_json(tokenizer.decode())
             self._unknown = _unknown_token(settings, self._tokenizer)
             added = [re.escape(str(token["content"])) for token in settings.get("added_tokens") or []]
             # The tokens of a word do not depend on its neighbours, unless it contains an added token or a character

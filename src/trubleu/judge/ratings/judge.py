@@ -42,6 +42,7 @@ from trubleu.stats.metric_tests import (
     clusters,
     metric_pairs,
 )
+from trubleu.stats.paired import holm_limit
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -216,6 +217,8 @@ def judge_ratings(
         found_differences = compared.tested(rows, test, wanted, seed, 1.0 - confidence, steps)
         measures += rows.values()
         differences += found_differences
+        if limit := holm_limit([row.p for row in found_differences if row.p is not None], wanted, "trials"):
+            notes.add(limit)
         verdicts.append(VerdictRow(level=level, verdict=_verdict(level, headline, [*rows.values()], found_differences)))
         measures += compared.others()
     _note_undefined(measures, notes)
