@@ -214,12 +214,12 @@ class SubwordVectors:
         """Return what encodes words as the package does, but faster, for tokenizers like that of ready vectors."""
         model, vocabulary = settings["model"], settings["model"]["vocab"]
         added = [str(token["content"]) for token in settings.get("added_tokens") or []]
-        merges = [merge if isinstance(merge, str) else " ".join(merge) for merge in model["merges"]]
         stops = "".join(token[:1].lower() + token[:1].upper() for token in added)
-        usual = settings.get("pre_tokenizer") is None and model.get("byte_fallback") and all(added) and stops.isascii()
+        pairs = "merges" in model and model.get("byte_fallback") and settings.get("pre_tokenizer") is None
         plain = self._weights is None and self._mapping is None and self._matrix.dtype == np.float16
-        if not usual or not plain:
+        if not (pairs and plain and all(added) and stops.isascii()):
             return None
+        merges = [merge if isinstance(merge, str) else " ".join(merge) for merge in model["merges"]]
         ids = np.fromiter(vocabulary.values(), np.uint32, len(vocabulary))
         vectors = np.ascontiguousarray(self._matrix).view(np.uint16)
         try:
