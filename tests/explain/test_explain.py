@@ -16,6 +16,7 @@ from trubleu.data import References
 from trubleu.errors import DataError, MissingExtraError, TrubleuWarning, UsageError
 from trubleu.explain import Explanation, explain, is_explainable
 from trubleu.explain.explanation import tokens_of
+from trubleu.metrics.matching import TextPairs
 
 
 def odd_tokens(text: str) -> list[str]:
@@ -50,7 +51,8 @@ def metrics(draw: st.DrawFn) -> trubleu.Metric:
 
 def kernel_rows(metric: Any, outputs: list[str], references: References) -> np.ndarray[Any, np.dtype[np.float64]]:
     weights = None if metric.matching.credit == "counts" else references.weights
-    rows: np.ndarray[Any, np.dtype[np.float64]] = metric.matching.statistics(outputs, references, weights, 1, None)
+    pairs = TextPairs(tuple(outputs), references, None, 1, None)
+    rows: np.ndarray[Any, np.dtype[np.float64]] = metric.matching.statistics(pairs, weights)
     return rows
 
 

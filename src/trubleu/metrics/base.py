@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from trubleu.data import PreparedReferences, References
 from trubleu.errors import DataError, TrubleuWarning, UsageError, counted, nearest
 from trubleu.native import MAX_ORDER
 from trubleu.results import html_record
-from trubleu.signature import number_text
+from trubleu.signature import make_signature, number_text
 from trubleu.stats import total
 
 if TYPE_CHECKING:
@@ -91,6 +91,9 @@ class FResult(Result):
 
     def __str__(self) -> str:
         return f"{self.metric} = {self.score:.2f} (P = {self.precision:.1f} R = {self.recall:.1f})"
+
+
+ResultKind = TypeVar("ResultKind", bound=Result)
 
 
 class Compared(Protocol):
@@ -250,12 +253,24 @@ class Metric(ABC):
 
     def result(self, statistics: NDArray[np.float64], references: AnyReferences | None = None) -> Result:
         """Score a system from its statistics."""
-        return Result(
-            metric=self.name,
-            score=float(self.score(total(statistics))),
-            segments=len(statistics),
-            signature=self.signature(references),
-        )
+        return self._result(Result, total(statistics), len(statistics), references)
+
+    def _result(
+        self,
+        kind: type[ResultKind],
+        summed: NDArray[np.float64],
+        segments: int,
+        references: AnyReferences | None,
+        **parts: Any,
+    ) -> ResultKind:
+        """Return the score of a sum of statistics, with its components."""
+        score, signature = float(self.score(summed)), self.signature(references)
+        return kind(metric=self.name, score=score, segments=segments, signature=signature, **parts)
+
+    def _signed(self, references: AnyReferences | None, *, lowercase: bool, **pairs: object) -> Signature:
+        """Return a signature that begins with the number of references and the case, as most do."""
+        case = "lc" if lowercase else "mixed"
+        return make_signature(self.name, nrefs=reference_number(references), case=case, **pairs)
 
     def __repr__(self) -> str:
         return f"<{self.signature()}>"
@@ -334,11 +349,16 @@ def check_flag(option: str, value: bool) -> bool:
     return value
 
 
+def check_number(option: str, value: float, what: str, fits: Callable[[float], bool]) -> float:
+    """Validate a number; ``what`` describes those that fit."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not fits(value):
+        raise UsageError(f"{option}={value} must be {what}")
+    return float(value)
+
+
 def check_share(option: str, value: float) -> float:
     """Validate a number from 0 to 1."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise UsageError(f"{option}={value} must be a number from 0 to 1")
-    return float(value)
+    return check_number(option, value, "a number from 0 to 1", lambda number: 0 <= number <= 1)
 
 
 def check_smoothing(smoothing: str, value: float | None) -> tuple[str, float | None]:

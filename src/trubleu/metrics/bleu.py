@@ -16,16 +16,13 @@ from trubleu.errors import DataError
 from trubleu.metrics.base import (
     AnyReferences,
     Compared,
-    Progress,
     Result,
     as_references,
     check_flag,
     check_smoothing,
-    reference_number,
     smoothing_text,
 )
-from trubleu.metrics.matching import NgramMetric
-from trubleu.signature import Signature, make_signature
+from trubleu.metrics.matching import NgramMetric, TextPairs
 from trubleu.stats import total
 
 if TYPE_CHECKING:
@@ -34,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import References
+    from trubleu.signature import Signature
 
 
 class Counts(NamedTuple):
@@ -237,16 +235,9 @@ class Bleu(BleuOptions):
 
     family: ClassVar[str] = "bleu"
 
-    def statistics(
-        self,
-        outputs: Sequence[str],
-        references: AnyReferences,
-        *,
-        threads: int | None = None,
-        progress: Progress | None = None,
-    ) -> NDArray[np.float64]:
+    def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return the lengths of hypothesis and reference, and clipped matches and n-grams by order."""
-        return self.matching.statistics(outputs, as_references(references, outputs), None, threads, progress)
+        return self.matching.statistics(given)
 
     def by_reference(
         self, outputs: Sequence[str], references: References, threads: int | None = None
@@ -276,12 +267,11 @@ class Bleu(BleuOptions):
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
         """Return the signature."""
-        return make_signature(
-            self.name,
-            nrefs=reference_number(references),
-            case="lc" if self.matching.lowercase else "mixed",
+        return self._signed(
+            references,
+            lowercase=self.lowercase,
             eff=self.effective_order,
-            tok=self.matching.tokenizer.name,
+            tok=self.tokenizer.name,
             smooth=smoothing_text(self.smoothing, self.smoothing_value),
-            reflen=self.matching.reference_length,
+            reflen=self.reference_length,
         )

@@ -13,14 +13,10 @@ from trubleu.metrics.base import (
     AnyReferences,
     Compared,
     FResult,
-    Metric,
-    Progress,
     check_flag,
-    reference_number,
 )
-from trubleu.metrics.matching import compared_texts, kept_part, rows_by_slice
+from trubleu.metrics.matching import TextMetric, TextPairs, kept_part
 from trubleu.native import kernels, resolve_threads
-from trubleu.signature import Signature, make_signature
 from trubleu.stats import total
 
 if TYPE_CHECKING:
@@ -29,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import References
+    from trubleu.signature import Signature
 
 MOST: Final = 1000
 """Maximum order and maximum beta."""
@@ -37,7 +34,7 @@ TINY: Final = 1e-16
 """Precision of no n-grams, as in sacreBLEU."""
 
 
-class ChrF(Metric):
+class ChrF(TextMetric):
     """chrF (Popović 2015): an F-score of character n-grams; chrF++ adds word n-grams.
 
     Parameters
@@ -80,51 +77,30 @@ class ChrF(Metric):
         self.eps_smoothing = check_flag("eps_smoothing", eps_smoothing)
         self.name = "chrf" + "+" * min(word_order, 2)
 
-    def statistics(
-        self,
-        outputs: Sequence[str],
-        references: AnyReferences,
-        *,
-        threads: int | None = None,
-        progress: Progress | None = None,
-    ) -> NDArray[np.float64]:
+    def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return per segment and order the n-grams of the output, of its best reference, and the matches."""
-        texts, segments = compared_texts(outputs, references)
-        options = self._options()
-        threads = resolve_threads(threads, len(texts) + segments.count)
+        options, threads = self._options(), given.workers()
 
         def rows_of(first: int, last: int) -> NDArray[np.float64]:
-            return self._prepared(segments, options, first, last, threads).statistics(texts, options, threads)
+            slice_ = self._prepared(given.references, options, first, last, threads)
+            return slice_.statistics(given.outputs, options, threads)
 
-        return rows_by_slice(len(texts), 3 * (self.char_order + self.word_order), rows_of, progress)
+        return given.rows(3 * (self.char_order + self.word_order), rows_of)
 
     def by_reference(
         self, outputs: Sequence[str], references: References, threads: int | None = None
     ) -> Compared | None:
         """Compare outputs with each reference once."""
         texts = tuple(np.repeat(np.array(outputs, dtype=object), references.reference_counts()).tolist())
-        alone = kernels.ChrfReferences(
-            references.texts,
-            np.arange(references.count + 1),
-            self._options(),
-            0,
-            references.count,
-            resolve_threads(threads, references.count),
-        )
-        rows = alone.statistics(texts, self._options(), resolve_threads(threads, references.count))
+        count, options = references.count, self._options()
+        workers = resolve_threads(threads, count)
+        alone = kernels.ChrfReferences(references.texts, np.arange(count + 1), options, 0, count, workers)
+        rows = alone.statistics(texts, options, workers)
         return _ComparedChrF(references.offsets, rows, self.score(rows))
 
     def _options(self) -> kernels.ChrfOptions:
-        factor = self.beta**2
-        return kernels.ChrfOptions(
-            self.char_order,
-            self.word_order,
-            factor,
-            1 + factor,
-            self.lowercase,
-            self.whitespace,
-            self.eps_smoothing,
-        )
+        orders, factor = (self.char_order, self.word_order), self.beta**2
+        return kernels.ChrfOptions(*orders, factor, 1 + factor, self.lowercase, self.whitespace, self.eps_smoothing)
 
     def _prepared(
         self, references: References, options: kernels.ChrfOptions, first: int, last: int, threads: int
@@ -147,14 +123,11 @@ class ChrF(Metric):
         """Score a system from its statistics."""
         summed = total(statistics)
         precision, recall, effective = self._by_order(summed)
-        return FResult(
-            metric=self.name,
-            score=float(self.score(summed)),
-            segments=len(statistics),
-            signature=self.signature(references),
-            precision=100 * float(_mean(precision, effective)),
-            recall=100 * float(_mean(recall, effective)),
-        )
+        means = {
+            "precision": 100 * float(_mean(precision, effective)),
+            "recall": 100 * float(_mean(recall, effective)),
+        }
+        return self._result(FResult, summed, len(statistics), references, **means)
 
     def _by_order(
         self, statistics: NDArray[np.float64]
@@ -168,10 +141,9 @@ class ChrF(Metric):
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
         """Return the signature."""
-        return make_signature(
-            self.name,
-            nrefs=reference_number(references),
-            case="lc" if self.lowercase else "mixed",
+        return self._signed(
+            references,
+            lowercase=self.lowercase,
             eff=not self.eps_smoothing,
             nc=self.char_order,
             nw=self.word_order,

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from trubleu.errors import DataError, UsageError
-from trubleu.metrics.base import AnyReferences, Compared, check_flag, reference_number
+from trubleu.errors import DataError
+from trubleu.metrics.base import AnyReferences, Compared, check_flag, check_number
 from trubleu.metrics.chosen_references import NgramMatches
 from trubleu.metrics.corpus_weights import Corpus, Counted, NgramCounts, Part, WeightedNgramMetric
-from trubleu.metrics.matching import check_width
+from trubleu.metrics.matching import mean_score
 from trubleu.metrics.meteor.lexicon import Stemmer
 from trubleu.native import kernels
-from trubleu.signature import Signature, make_signature
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import References
+    from trubleu.signature import Signature
     from trubleu.text.tokenizers import Spec
 
 
@@ -119,17 +119,13 @@ class Cider(WeightedNgramMetric):
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the mean for each row of summed statistics."""
-        check_width(statistics, self.columns, self.name)
-        total, segments = statistics[..., 0], statistics[..., 1]
-        mean: NDArray[np.float64] = np.divide(total, segments, out=np.zeros(total.shape), where=segments > 0)
-        return mean
+        return mean_score(statistics, self.columns, self.name)
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
         """Return the signature."""
-        return make_signature(
-            self.name,
-            nrefs=reference_number(references),
-            case="lc" if self.lowercase else "mixed",
+        return self._signed(
+            references,
+            lowercase=self.lowercase,
             tok=self.tokenizer.name,
             stem=self._stemming.signature() if self._stemming else "none",
             **self._own_pairs(),
@@ -203,9 +199,7 @@ class CiderD(Cider):
         sigma: float = 6.0,
     ) -> None:
         super().__init__(order, tokenize=tokenize, lowercase=lowercase, stem=stem, corpus=corpus)
-        if isinstance(sigma, bool) or not isinstance(sigma, int | float) or not 0 < sigma < math.inf:
-            raise UsageError(f"sigma={sigma} must be a number above 0")
-        self.sigma = float(sigma)
+        self.sigma = check_number("sigma", sigma, "a number above 0", lambda value: 0 < value < math.inf)
 
     def _own_pairs(self) -> dict[str, Any]:
         return {"sigma": self.sigma}

@@ -19,27 +19,16 @@ from trubleu.errors import DataError, UsageError
 from trubleu.files.paths import base_name, is_file, is_remote, modified
 from trubleu.metrics.base import (
     AnyReferences,
-    Metric,
-    Progress,
-    as_references,
     check_flag,
     check_order,
     whole_references,
 )
-from trubleu.metrics.matching import (
-    ReferenceWords,
-    Stemming,
-    check_texts,
-    copy_of_order,
-    rows_by_slice,
-    warn_of_empty,
-    warn_of_unsplit,
-)
+from trubleu.metrics.matching import ReferenceWords, Stemming, TextMetric, TextPairs, copy_of_order
 from trubleu.native import kernels, resolve_threads
 from trubleu.text import tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
@@ -151,7 +140,7 @@ class Learned(NamedTuple):
         return cls(counts.without_rare(), counts.digest())
 
 
-class LearningMetric(Metric):
+class LearningMetric(TextMetric):
     """A metric that weights n-grams by their counts in all references, or in another corpus.
 
     Parameters
@@ -291,30 +280,18 @@ class WeightedNgramMetric(LearningMetric):
         """Return the same metric for another maximum n-gram length."""
         return copy_of_order(self, order)
 
-    def statistics(
-        self,
-        outputs: Sequence[str],
-        references: AnyReferences,
-        *,
-        threads: int | None = None,
-        progress: Progress | None = None,
-    ) -> NDArray[np.float64]:
+    def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return a row of statistics per segment; n-grams are weighted by all references given here."""
-        texts = tuple(outputs) if not isinstance(outputs, str) else outputs
-        segments = whole_references(as_references(references, texts))
-        check_texts(tuple(texts))
-        warn_of_empty(segments)
-        warn_of_unsplit(texts, self.tokenizer)
-        threads = resolve_threads(threads, len(texts) + segments.count)
+        segments, threads = given.references, given.workers()
         words = self._words(segments, threads)
         known = self._known(segments, threads)
         self.check_known(known.segments, own=self.learns)
-        lines = kernel_texts(tuple(texts), self.tokenizer, self.lowercase)[0]
+        lines = kernel_texts(given.outputs, self.tokenizer, self.lowercase)[0]
 
         def rows_of(first: int, last: int) -> NDArray[np.float64]:
             return self._rows(Part(segments, words, words.outputs(lines, first, last, threads), known, first, threads))
 
-        return rows_by_slice(len(texts), self.columns, rows_of, progress)
+        return given.rows(self.columns, rows_of)
 
     @property
     @abstractmethod

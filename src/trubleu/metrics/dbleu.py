@@ -12,9 +12,9 @@ import numpy as np
 from trubleu.data import PreparedReferences, References
 from trubleu.data.weights import weight_problem
 from trubleu.errors import CountedWarning, DataError, UsageError, some
-from trubleu.metrics.base import AnyReferences, Compared, Metric, Progress, as_references, check_choice
+from trubleu.metrics.base import AnyReferences, Compared, Metric, check_choice
 from trubleu.metrics.bleu import Bleu, BleuParts, Counts, bleu
-from trubleu.metrics.matching import NgramMetric
+from trubleu.metrics.matching import NgramMetric, TextPairs
 from trubleu.signature import number_text
 
 if TYPE_CHECKING:
@@ -214,18 +214,10 @@ class DeltaBleu(WeightedNgrams, Bleu):
         super().__post_init__()
         self.negative, self.negative_floor = parse_negative(self.negative)
 
-    def statistics(
-        self,
-        outputs: Sequence[str],
-        references: AnyReferences,
-        *,
-        threads: int | None = None,
-        progress: Progress | None = None,
-    ) -> NDArray[np.float64]:
+    def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return lengths, signed weighted matches, weighted totals and plain totals; zeros for a skipped segment."""
-        references = as_references(references, outputs)
-        weights, skipped = self.policy.weights(references)
-        rows = self.matching.statistics(outputs, references, weights, threads, progress)
+        weights, skipped = self.policy.weights(given.references)
+        rows = self.matching.statistics(given, weights)
         rows[skipped] = 0.0
         return rows
 

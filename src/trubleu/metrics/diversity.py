@@ -11,36 +11,30 @@ from trubleu.errors import UsageError
 from trubleu.metrics.base import (
     AnyReferences,
     Metric,
-    Progress,
-    as_references,
     check_flag,
     check_order,
     check_smoothing,
     smoothing_text,
 )
 from trubleu.metrics.bleu import Counts, bleu
-from trubleu.metrics.matching import check_texts, check_width, copy_of_order, warn_of_unsplit
+from trubleu.metrics.matching import TextMetric, TextPairs, copy_of_order, mean_score
 from trubleu.native import kernels, resolve_threads
-from trubleu.signature import Signature, make_signature
-from trubleu.text import Tokenizer, tokenizer
+from trubleu.text import tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from trubleu.data import PreparedReferences, References
+    from trubleu.signature import Signature
     from trubleu.text.tokenizers import Spec
 
 
-class _Diversity(Metric):
+class _Diversity(TextMetric):
     """Base of metrics that compare outputs with each other; statistics depend on all outputs, not on references."""
 
     uses_weights: ClassVar[bool] = False
     among_outputs: ClassVar[bool] = True
-    order: int
-    tokenizer: Tokenizer
-    lowercase: bool
+    family: ClassVar[str]
 
     @property
     def learns(self) -> bool:
@@ -54,14 +48,16 @@ class _Diversity(Metric):
             "leave it out"
         )
 
-    def _words(self, outputs: Sequence[str], references: AnyReferences, threads: int | None) -> kernels.WordTexts:
-        as_references(references, outputs)
-        texts = tuple(outputs)
-        check_texts(texts)
-        warn_of_unsplit(texts, self.tokenizer)
-        lines, native, lowercase = kernel_texts(texts, self.tokenizer, self.lowercase)
+    def __init__(self, order: int, tokenize: Spec, lowercase: bool) -> None:
+        self.order = check_order(order)
+        self.name = f"{self.family}-{order}"
+        self.tokenizer = tokenizer(tokenize)
+        self.lowercase = check_flag("lowercase", lowercase)
+
+    def _words(self, given: TextPairs) -> kernels.WordTexts:
+        lines, native, lowercase = kernel_texts(given.outputs, self.tokenizer, self.lowercase)
         options = kernels.Options(native, lowercase, 1, "counts", "closest", False)
-        return kernels.WordTexts(lines, options, 0, len(lines), None, resolve_threads(threads, len(lines)))
+        return kernels.WordTexts(lines, options, 0, len(lines), None, resolve_threads(given.threads, len(lines)))
 
     def with_order(self, order: int) -> Self:
         """Return the same metric for another n-gram length."""
@@ -69,10 +65,12 @@ class _Diversity(Metric):
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the first column over the second, in percent, per row of summed statistics; 0 for an empty sum."""
-        check_width(statistics, 2, self.name)
-        sums, counts = statistics[..., 0], statistics[..., 1]
-        scores: NDArray[np.float64] = 100 * np.divide(sums, counts, out=np.zeros_like(sums), where=counts != 0)
-        return scores
+        return 100 * mean_score(statistics, 2, self.name)
+
+    def signature(self, references: AnyReferences | None = None) -> Signature:
+        """Return the signature."""
+        none = None if references is None else "0"
+        return self._signed(none, lowercase=self.lowercase, tok=self.tokenizer.name)
 
 
 class Distinct(_Diversity):
@@ -95,34 +93,16 @@ class Distinct(_Diversity):
     66.67
     """
 
+    family: ClassVar[str] = "distinct"
+
     def __init__(self, order: int = 2, *, tokenize: Spec = "13a", lowercase: bool = False) -> None:
-        self.order = check_order(order)
-        self.name = f"distinct-{order}"
-        self.tokenizer = tokenizer(tokenize)
-        self.lowercase = check_flag("lowercase", lowercase)
+        super().__init__(order, tokenize, lowercase)
 
-    def statistics(
-        self,
-        outputs: Sequence[str],
-        references: AnyReferences,
-        *,
-        threads: int | None = None,
-        progress: Progress | None = None,
-    ) -> NDArray[np.float64]:
+    def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return the contribution of each output to the number of distinct n-grams, and its number of n-grams."""
-        rows = kernels.distinct_ngrams(self._words(outputs, references, threads), self.order)
-        if progress:
-            progress(len(rows))
+        rows = kernels.distinct_ngrams(self._words(given), self.order)
+        given.told(len(rows))
         return rows
-
-    def signature(self, references: AnyReferences | None = None) -> Signature:
-        """Return the signature."""
-        return make_signature(
-            self.name,
-            nrefs=None if references is None else "0",
-            case="lc" if self.lowercase else "mixed",
-            tok=self.tokenizer.name,
-        )
 
 
 class SelfBleu(_Diversity):
@@ -148,6 +128,7 @@ class SelfBleu(_Diversity):
     """
 
     higher_is_better: ClassVar[bool] = False
+    family: ClassVar[str] = "self-bleu"
 
     def __init__(
         self,
@@ -158,33 +139,16 @@ class SelfBleu(_Diversity):
         smoothing: str = "floor",
         smoothing_value: float | None = None,
     ) -> None:
-        self.order = check_order(order)
-        self.name = f"self-bleu-{order}"
-        self.tokenizer = tokenizer(tokenize)
-        self.lowercase = check_flag("lowercase", lowercase)
+        super().__init__(order, tokenize, lowercase)
         self.smoothing, self.smoothing_value = check_smoothing(smoothing, smoothing_value)
 
-    def statistics(
-        self,
-        outputs: Sequence[str],
-        references: AnyReferences,
-        *,
-        threads: int | None = None,
-        progress: Progress | None = None,
-    ) -> NDArray[np.float64]:
+    def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return the BLEU of each output against all others, on 0 to 1, and 1."""
-        counts = kernels.self_matches(self._words(outputs, references, threads), self.order)
+        counts = kernels.self_matches(self._words(given), self.order)
         parts = bleu(Counts.of(counts, self.order), self.smoothing, self.smoothing_value, effective_order=True)
-        if progress:
-            progress(len(counts))
+        given.told(len(counts))
         return np.stack([parts.score / 100, np.ones(len(counts))], axis=1)
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
         """Return the signature."""
-        return make_signature(
-            self.name,
-            nrefs=None if references is None else "0",
-            case="lc" if self.lowercase else "mixed",
-            tok=self.tokenizer.name,
-            smooth=smoothing_text(self.smoothing, self.smoothing_value),
-        )
+        return super().signature(references).extended(smooth=smoothing_text(self.smoothing, self.smoothing_value))

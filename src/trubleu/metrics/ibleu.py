@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from trubleu.data import PreparedReferences
-from trubleu.metrics.base import AnyReferences, Progress, Result, as_references, check_share
+from trubleu.metrics.base import AnyReferences, Result, as_references, check_share
 from trubleu.metrics.bleu import Bleu, BleuOptions
+from trubleu.metrics.matching import TextPairs, warn_of_empty
 from trubleu.signature import Signature
 from trubleu.stats import total
 
@@ -76,25 +76,13 @@ class IBleu(BleuOptions):
         self.bleu = Bleu(**{option.name: getattr(self, option.name) for option in fields(BleuOptions)})
         self.alpha = check_share("alpha", self.alpha)
 
-    def statistics(
-        self,
-        outputs: Sequence[str],
-        references: AnyReferences,
-        *,
-        threads: int | None = None,
-        progress: Progress | None = None,
-    ) -> NDArray[np.float64]:
+    def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return BLEU's statistics against the references, followed by those against the source."""
-        references = as_references(references, outputs)
-        whole = references.references if isinstance(references, PreparedReferences) else references
-        source = whole.messages_as_references()
+        source = given.references.messages_as_references()
+        warn_of_empty(source)
         # The source is one text per segment; the references take the time.
-        return np.hstack(
-            [
-                self.bleu.statistics(outputs, references, threads=threads, progress=progress),
-                self.matching.statistics(outputs, as_references(source, outputs), None, threads, None, again=True),
-            ]
-        )
+        with_source = given._replace(references=source, prepared=None, progress=None)
+        return np.hstack([self.matching.statistics(given), self.matching.statistics(with_source)])
 
     def with_order(self, order: int) -> Self:
         """Return the same metric for another maximum n-gram length."""
@@ -121,14 +109,8 @@ class IBleu(BleuOptions):
         """Score a system from its statistics."""
         sums = total(statistics)
         bleu, source_bleu = self.parts(sums)
-        return IBleuResult(
-            metric=self.name,
-            score=float(self.score(sums)),
-            segments=len(statistics),
-            signature=self.signature(references),
-            bleu=float(bleu),
-            source_bleu=float(source_bleu),
-        )
+        parts = {"bleu": float(bleu), "source_bleu": float(source_bleu)}
+        return self._result(IBleuResult, sums, len(statistics), references, **parts)
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
         """Return the signature."""

@@ -10,16 +10,12 @@ from trubleu.data.prepared import kernel_texts
 from trubleu.errors import DataError
 from trubleu.metrics.base import (
     AnyReferences,
-    Metric,
-    Progress,
     check_flag,
     check_order,
     check_share,
-    reference_number,
 )
-from trubleu.metrics.matching import check_width, compared_texts, copy_of_order, rows_by_slice, warn_of_unsplit
-from trubleu.native import kernels, resolve_threads
-from trubleu.signature import Signature, make_signature
+from trubleu.metrics.matching import TextMetric, TextPairs, check_width, copy_of_order
+from trubleu.native import kernels
 from trubleu.text import tokenizer
 
 if TYPE_CHECKING:
@@ -28,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from trubleu.data import References
+    from trubleu.signature import Signature
     from trubleu.text.tokenizers import Spec
 
 SLICE: Final = 256
@@ -38,7 +35,7 @@ MOST_PAIRS: Final = 2**27
 """Maximum word pairs of an output and a reference: half a minute."""
 
 
-class LeBleu(Metric):
+class LeBleu(TextMetric):
     """Corpus-level LeBLEU: fuzzy n-gram matches by character edit distance.
 
     Suited to languages with rich inflection or compounding. The similarity of two n-grams is 1 - d / l, where d is the
@@ -73,20 +70,11 @@ class LeBleu(Metric):
         self.tokenizer = tokenizer(tokenize)
         self.lowercase = check_flag("lowercase", lowercase)
 
-    def statistics(
-        self,
-        outputs: Sequence[str],
-        references: AnyReferences,
-        *,
-        threads: int | None = None,
-        progress: Progress | None = None,
-    ) -> NDArray[np.float64]:
+    def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return the characters of output and reference, and earnings and n-grams by order."""
-        texts, segments = compared_texts(outputs, references)
-        warn_of_unsplit(texts, self.tokenizer)
-        threads = resolve_threads(threads, len(texts) + segments.count, worth=SLICE)
-        lines, native, lowercase = kernel_texts(texts, self.tokenizer, self.lowercase)
-        self._check_lengths(texts, segments)
+        segments, threads = given.references, given.workers(worth=SLICE)
+        lines, native, lowercase = kernel_texts(given.outputs, self.tokenizer, self.lowercase)
+        self._check_lengths(given.outputs, segments)
         options = kernels.Options(native, lowercase, self.order, "counts", "closest", False)
         wanted = segments.kernel_texts(self.tokenizer, self.lowercase)[0]
 
@@ -94,7 +82,7 @@ class LeBleu(Metric):
             offsets, threshold = segments.offsets, self.threshold
             return kernels.lebleu_statistics(lines, wanted, offsets, options, threshold, first, last, threads)
 
-        return rows_by_slice(len(texts), options.columns, rows_of, progress, SLICE)
+        return given.rows(options.columns, rows_of, SLICE)
 
     def _check_lengths(self, outputs: Sequence[str], references: References) -> None:
         """Raise an error for texts that would take minutes."""
@@ -129,10 +117,4 @@ class LeBleu(Metric):
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
         """Return the signature."""
-        return make_signature(
-            self.name,
-            nrefs=reference_number(references),
-            case="lc" if self.lowercase else "mixed",
-            tok=self.tokenizer.name,
-            threshold=self.threshold,
-        )
+        return self._signed(references, lowercase=self.lowercase, tok=self.tokenizer.name, threshold=self.threshold)

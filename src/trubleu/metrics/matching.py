@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, Final, Literal, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from trubleu.metrics.base import (
     check_order,
     whole_references,
 )
-from trubleu.native import kernels, resolve_threads
+from trubleu.native import WORTH_THREADS, kernels, resolve_threads
 from trubleu.text import tokenizer
 from trubleu.text.unspaced import many_unsplit
 
@@ -52,6 +53,83 @@ class _Ordered(Protocol):
 OrderedMetric = TypeVar("OrderedMetric", bound=_Ordered)
 
 
+class TextPairs(NamedTuple):
+    """Checked outputs and their references, and how to work on them.
+
+    Attributes
+    ----------
+    outputs, references
+        One output per segment, and the references of all segments.
+    prepared
+        The references as the caller prepared them, if that was done.
+    threads, progress
+        As in `Metric.statistics`.
+    """
+
+    outputs: tuple[str, ...]
+    references: References
+    prepared: PreparedReferences | None
+    threads: int | None
+    progress: Progress | None
+
+    def workers(self, worth: int = WORTH_THREADS) -> int:
+        """Return the number of threads to use; ``worth`` is the number of texts from which several pay off."""
+        return resolve_threads(self.threads, len(self.outputs) + self.references.count, worth)
+
+    def told(self, count: int) -> None:
+        """Report that some segments are done."""
+        if self.progress:
+            self.progress(count)
+
+    def rows(
+        self, columns: int, rows_of: Callable[[int, int], NDArray[np.float64]], size: int | None = None
+    ) -> NDArray[np.float64]:
+        """Return a row per segment, computed in slices; Ctrl-C and progress are handled between two slices."""
+        count = len(self.outputs)
+        rows, size = np.empty((count, columns)), size or SLICE
+        for first in range(0, count, size):
+            last = min(first + size, count)
+            rows[first:last] = rows_of(first, last)
+            self.told(last - first)
+        return rows
+
+
+class TextMetric(Metric):
+    """A metric of texts: outputs and references are checked here, and `_count` makes the rows of statistics.
+
+    Attributes
+    ----------
+    tokenizer
+        How texts become words; metrics that do that in their own way have none.
+    """
+
+    tokenizer: Tokenizer
+
+    def statistics(
+        self,
+        outputs: Sequence[str],
+        references: AnyReferences,
+        *,
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> NDArray[np.float64]:
+        """Return a row of statistics per segment (see `Metric.statistics`)."""
+        found = as_references(references, outputs)
+        whole = whole_references(found)
+        texts = tuple(outputs)
+        check_texts(texts)
+        if not self.among_outputs:
+            warn_of_empty(whole)
+        if hasattr(self, "tokenizer"):
+            warn_of_unsplit(texts, self.tokenizer)
+        prepared = found if isinstance(found, PreparedReferences) else None
+        return self._count(TextPairs(texts, whole, prepared, threads, progress))
+
+    @abstractmethod
+    def _count(self, given: TextPairs) -> NDArray[np.float64]:
+        """Return a row of statistics per segment."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matching:
     """The options that determine a row of n-gram statistics.
@@ -67,36 +145,20 @@ class Matching:
     reference_length: str
     positive_lengths: bool = False
 
-    def statistics(
-        self,
-        outputs: Sequence[str],
-        references: References | PreparedReferences,
-        weights: NDArray[np.float64] | None,
-        threads: int | None,
-        progress: Progress | None,
-        *,
-        again: bool = False,
-    ) -> NDArray[np.float64]:
+    def statistics(self, given: TextPairs, weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         """Return a row of statistics per segment, from prepared references if there are any.
 
         Does not warn about outputs that are compared again, with other references.
         """
-        prepared: PreparedReferences | None = None
-        if isinstance(references, PreparedReferences):
-            prepared, references = references, references.references
+        references, prepared = given.references, given.prepared
         if prepared is None or not prepared.fits(self.tokenizer, self.lowercase):
             prepared = references.prepared(self.tokenizer, self.lowercase)
-        warn_of_empty(references)
-        texts = tuple(outputs)
-        check_texts(texts)
-        if not again:
-            warn_of_unsplit(texts, self.tokenizer)
-        texts, native, lowercase = kernel_texts(texts, self.tokenizer, self.lowercase)
+        texts, native, lowercase = kernel_texts(given.outputs, self.tokenizer, self.lowercase)
         options = kernels.Options(
             native, lowercase, self.order, self.credit, self.reference_length, self.positive_lengths
         )
         reference_texts = () if prepared else references.kernel_texts(self.tokenizer, self.lowercase)[0]
-        threads = resolve_threads(threads, len(texts) if prepared else len(texts) + references.count)
+        threads = resolve_threads(given.threads, len(texts)) if prepared else given.workers()
 
         def rows_of(first: int, last: int) -> NDArray[np.float64]:
             if prepared:
@@ -105,7 +167,7 @@ class Matching:
                 texts, reference_texts, references.offsets, weights, options, first, last, threads
             )
 
-        return rows_by_slice(len(texts), options.columns, rows_of, progress)
+        return given.rows(options.columns, rows_of)
 
 
 def copy_of_order(metric: OrderedMetric, order: int) -> OrderedMetric:
@@ -117,7 +179,7 @@ def copy_of_order(metric: OrderedMetric, order: int) -> OrderedMetric:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class NgramMetric(Metric):
+class NgramMetric(TextMetric):
     """A metric with statistics of the n-grams that outputs and references share.
 
     Parameters
@@ -144,8 +206,9 @@ class NgramMetric(Metric):
     def __post_init__(self) -> None:
         """Validate the options."""
         self.name = f"{self.family}-{check_order(self.order)}"
+        self.tokenizer = tokenizer(self.tokenize)
         self.matching = Matching(
-            tokenizer=tokenizer(self.tokenize),
+            tokenizer=self.tokenizer,
             lowercase=check_flag("lowercase", self.lowercase),
             order=self.order,
             credit="counts",
@@ -157,32 +220,6 @@ class NgramMetric(Metric):
         other = copy_of_order(self, order)
         other.matching = replace(self.matching, order=order)
         return other
-
-
-def rows_by_slice(
-    count: int,
-    columns: int,
-    rows_of: Callable[[int, int], NDArray[np.float64]],
-    progress: Progress | None,
-    size: int | None = None,
-) -> NDArray[np.float64]:
-    """Return a row per segment, computed in slices; Ctrl-C and progress are handled between two slices."""
-    rows, size = np.empty((count, columns)), size or SLICE
-    for first in range(0, count, size):
-        last = min(first + size, count)
-        rows[first:last] = rows_of(first, last)
-        if progress:
-            progress(last - first)
-    return rows
-
-
-def compared_texts(outputs: Sequence[str], references: AnyReferences) -> tuple[tuple[str, ...], References]:
-    """Return validated outputs and references, for metrics that compare texts."""
-    segments = whole_references(as_references(references, outputs))
-    warn_of_empty(segments)
-    texts = tuple(outputs)
-    check_texts(texts)
-    return texts, segments
 
 
 def check_texts(outputs: tuple[object, ...]) -> None:
@@ -218,6 +255,14 @@ def check_width(statistics: NDArray[np.float64], columns: int, name: str) -> Non
     """Raise an error for statistics of another metric."""
     if statistics.ndim == 0 or statistics.shape[-1] != columns:
         raise DataError(f"an array of shape {statistics.shape} holds no statistics of {name}")
+
+
+def mean_score(statistics: NDArray[np.float64], columns: int, name: str) -> NDArray[np.float64]:
+    """Return the last column but one over the last, a count, per row of summed statistics; 0 without a count."""
+    check_width(statistics, columns, name)
+    sums, counts = statistics[..., -2], statistics[..., -1]
+    mean: NDArray[np.float64] = np.divide(sums, counts, out=np.zeros(sums.shape), where=counts != 0)
+    return mean
 
 
 class ReferenceWords:

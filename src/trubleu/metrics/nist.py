@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from trubleu.metrics.base import AnyReferences, reference_number
 from trubleu.metrics.corpus_weights import Corpus, Counted, Part, WeightedNgramMetric
 from trubleu.metrics.matching import check_width
 from trubleu.native import kernels
-from trubleu.signature import Signature, make_signature
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from trubleu.metrics.base import AnyReferences
+    from trubleu.signature import Signature
     from trubleu.text.tokenizers import Spec
 
 _BETA: Final = math.log(0.5) / math.log(1.5) ** 2
@@ -86,10 +86,5 @@ class Nist(WeightedNgramMetric):
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
         """Return the signature."""
-        return make_signature(
-            self.name,
-            nrefs=reference_number(references),
-            case="lc" if self.lowercase else "mixed",
-            tok=self.tokenizer.name,
-            info=self._learned_from(references),
-        )
+        pairs = {"tok": self.tokenizer.name, "info": self._learned_from(references)}
+        return self._signed(references, lowercase=self.lowercase, **pairs)

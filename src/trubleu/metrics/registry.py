@@ -23,9 +23,7 @@ class Entry(NamedTuple):
     Attributes
     ----------
     module, factory
-        The module and the class in it.
-    ordered
-        Whether a number behind the name is the longest length of n-grams.
+        The module in this folder and the class in it.
     purpose
         What people use it for, in a few words.
     implied
@@ -36,70 +34,42 @@ class Entry(NamedTuple):
 
     module: str
     factory: str
-    ordered: bool
     purpose: str
     implied: Mapping[str, Any] = {}
     extra: str | None = None
 
+    def load(self) -> Callable[..., Metric]:
+        """Return the class."""
+        found: Callable[..., Metric] = getattr(importlib.import_module(f"trubleu.metrics.{self.module}"), self.factory)
+        return found
+
+
+_RECALL: Final = {"recall": True}
 
 ENTRIES: Final[dict[str, Entry]] = {
-    "trubleu": Entry(
-        "trubleu.metrics.trubleu", "TruBleu", True, "recommended: any task, rated references or not", extra="ready"
-    ),
-    "bleu": Entry("trubleu.metrics.bleu", "Bleu", True, "the usual corpus score; equals sacreBLEU"),
-    "sbleu": Entry("trubleu.metrics.sbleu", "SentenceBleu", True, "single segments: mean sentence-level BLEU"),
-    "dbleu": Entry("trubleu.metrics.dbleu", "DeltaBleu", True, "ΔBLEU: BLEU with rated references"),
-    "sdbleu": Entry("trubleu.metrics.sbleu", "SentenceDeltaBleu", True, "single segments: mean sentence-level ΔBLEU"),
-    "ibleu": Entry("trubleu.metrics.ibleu", "IBleu", True, "paraphrases: BLEU minus source overlap"),
-    "nist": Entry("trubleu.metrics.nist", "Nist", True, "translation: rare n-grams count more"),
-    "cider": Entry("trubleu.metrics.cider", "Cider", True, "image captions: tf-idf similarity"),
-    "cider-d": Entry("trubleu.metrics.cider", "CiderD", True, "the usual CIDEr, robust to repetition"),
-    "bleu2vec": Entry(
-        "trubleu.metrics.bleu2vec",
-        "Bleu2Vec",
-        True,
-        "BLEU with partial credit for near misses",
-        extra="ready",
-    ),
-    "bleu2vec-f": Entry(
-        "trubleu.metrics.bleu2vec",
-        "Bleu2Vec",
-        True,
-        "bleu2vec with recall, no brevity penalty",
-        {"recall": True},
-        "ready",
-    ),
-    "dbleu2vec": Entry(
-        "trubleu.metrics.bleu2vec",
-        "DeltaBleu2Vec",
-        True,
-        "ΔBLEU with partial credit for near misses",
-        extra="ready",
-    ),
-    "dbleu2vec-f": Entry(
-        "trubleu.metrics.bleu2vec",
-        "DeltaBleu2Vec",
-        True,
-        "dbleu2vec with recall, no brevity penalty",
-        {"recall": True},
-        "ready",
-    ),
-    "chrf": Entry("trubleu.metrics.chrf", "ChrF", False, "rich morphology: character n-grams"),
-    "chrf++": Entry("trubleu.metrics.chrf", "ChrF", False, "chrF with words and word bigrams", {"word_order": 2}),
-    "lebleu": Entry("trubleu.metrics.lebleu", "LeBleu", True, "rich morphology: BLEU by spelling"),
-    "meteor": Entry(
-        "trubleu.metrics.meteor",
-        "Meteor",
-        False,
-        "English segments: words, stems, synonyms",
-        extra="meteor",
-    ),
-    "rouge": Entry("trubleu.metrics.rouge", "Rouge", True, "summaries: words or n-grams in common"),
-    "rouge-l": Entry("trubleu.metrics.rouge", "RougeL", False, "summaries: words in the same order"),
-    "rouge-lsum": Entry("trubleu.metrics.rouge", "RougeLsum", False, "summaries of several sentences, one per line"),
-    "ter": Entry("trubleu.metrics.ter", "Ter", False, "translation edit rate"),
-    "distinct": Entry("trubleu.metrics.diversity", "Distinct", True, "diversity: different n-grams of all outputs"),
-    "self-bleu": Entry("trubleu.metrics.diversity", "SelfBleu", True, "diversity: how alike the outputs are"),
+    "trubleu": Entry("trubleu", "TruBleu", "recommended: any task, rated references or not", extra="ready"),
+    "bleu": Entry("bleu", "Bleu", "the usual corpus score; equals sacreBLEU"),
+    "sbleu": Entry("sbleu", "SentenceBleu", "single segments: mean sentence-level BLEU"),
+    "dbleu": Entry("dbleu", "DeltaBleu", "ΔBLEU: BLEU with rated references"),
+    "sdbleu": Entry("sbleu", "SentenceDeltaBleu", "single segments: mean sentence-level ΔBLEU"),
+    "ibleu": Entry("ibleu", "IBleu", "paraphrases: BLEU minus source overlap"),
+    "nist": Entry("nist", "Nist", "translation: rare n-grams count more"),
+    "cider": Entry("cider", "Cider", "image captions: tf-idf similarity"),
+    "cider-d": Entry("cider", "CiderD", "the usual CIDEr, robust to repetition"),
+    "bleu2vec": Entry("bleu2vec", "Bleu2Vec", "BLEU with partial credit for near misses", extra="ready"),
+    "bleu2vec-f": Entry("bleu2vec", "Bleu2Vec", "bleu2vec with recall, no brevity penalty", _RECALL, "ready"),
+    "dbleu2vec": Entry("bleu2vec", "DeltaBleu2Vec", "ΔBLEU with partial credit for near misses", extra="ready"),
+    "dbleu2vec-f": Entry("bleu2vec", "DeltaBleu2Vec", "dbleu2vec with recall, no brevity penalty", _RECALL, "ready"),
+    "chrf": Entry("chrf", "ChrF", "rich morphology: character n-grams"),
+    "chrf++": Entry("chrf", "ChrF", "chrF with words and word bigrams", {"word_order": 2}),
+    "lebleu": Entry("lebleu", "LeBleu", "rich morphology: BLEU by spelling"),
+    "meteor": Entry("meteor", "Meteor", "English segments: words, stems, synonyms", extra="meteor"),
+    "rouge": Entry("rouge", "Rouge", "summaries: words or n-grams in common"),
+    "rouge-l": Entry("rouge", "RougeL", "summaries: words in the same order"),
+    "rouge-lsum": Entry("rouge", "RougeLsum", "summaries of several sentences, one per line"),
+    "ter": Entry("ter", "Ter", "translation edit rate"),
+    "distinct": Entry("diversity", "Distinct", "diversity: different n-grams of all outputs"),
+    "self-bleu": Entry("diversity", "SelfBleu", "diversity: how alike the outputs are"),
 }
 
 ALIASES: Final = {
@@ -239,10 +209,11 @@ def parse(text: str) -> MetricSpec:
         raise UsageError(f"there is no metric {name!r}; {nearest(name, ENTRIES)}")
     entry = ENTRIES[name]
     text = name + (f"-{order}" if order else "") + bracket + rest
-    if order is not None and not entry.ordered:
+    factory = entry.load()
+    known = _options_of(factory)
+    if order is not None and "order" not in known:
         raise UsageError(f"{name} has no order; write {name}")
-    factory: Callable[..., Metric] = getattr(importlib.import_module(entry.module), entry.factory)
-    options = _read_options(text, written["options"], _options_of(factory))
+    options = _read_options(text, written["options"], known)
     for option in entry.implied:
         if option in options:
             raise UsageError(f"{name} settles {option}; leave it out of {text}, or use another metric")
@@ -366,13 +337,9 @@ def _described(name: str) -> MetricDescription:
     if name not in ENTRIES:
         raise UsageError(f"there is no metric {name!r}; {nearest(name, ENTRIES)}")
     entry = ENTRIES[name]
-    factory = getattr(importlib.import_module(entry.module), entry.factory)
-    options = {
-        option: parameter.default
-        for option, parameter in inspect.signature(factory).parameters.items()
-        if option not in entry.implied
-    }
-    order = options.pop("order", None) if entry.ordered else None
+    factory: Any = entry.load()
+    options = {name: each.default for name, each in _options_of(factory).items() if name not in entry.implied}
+    order = options.pop("order", None)
     needs = {
         "weights": factory.uses_weights,
         "source": factory.needs_source,

@@ -5,32 +5,27 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
-import numpy as np
-
 from trubleu.errors import CountedWarning
 from trubleu.metrics.base import (
     AnyReferences,
     FResult,
-    Metric,
-    Progress,
     check_flag,
     check_order,
     reference_number,
 )
-from trubleu.metrics.matching import check_width, compared_texts, copy_of_order, rows_by_slice
-from trubleu.native import kernels, resolve_threads
+from trubleu.metrics.matching import TextMetric, TextPairs, copy_of_order, mean_score
+from trubleu.native import kernels
 from trubleu.signature import Signature, make_signature
 from trubleu.stats import total
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    import numpy as np
     from numpy.typing import NDArray
 
 COLUMNS: Final = 4
 
 
-class _Rouge(Metric):
+class _Rouge(TextMetric):
     """Base of all ROUGE variants: the mean over segments of the F-score with the best reference."""
 
     uses_weights: ClassVar[bool] = False
@@ -38,24 +33,16 @@ class _Rouge(Metric):
     stem: bool
     compared: ClassVar[str]
 
-    def statistics(
-        self,
-        outputs: Sequence[str],
-        references: AnyReferences,
-        *,
-        threads: int | None = None,
-        progress: Progress | None = None,
-    ) -> NDArray[np.float64]:
+    def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return precision, recall and F-score against the best reference, and 1."""
-        texts, segments = compared_texts(outputs, references)
-        threads = resolve_threads(threads, len(texts) + segments.count)
+        texts, segments, threads = given.outputs, given.references, given.workers()
 
         def rows_of(first: int, last: int) -> NDArray[np.float64]:
             return kernels.rouge_scores(
                 texts, segments.texts, segments.offsets, self.compared, self.order, self.stem, first, last, threads
             )
 
-        rows = rows_by_slice(len(texts), COLUMNS, rows_of, progress)
+        rows = given.rows(COLUMNS, rows_of)
         without_words = int((rows[:, 3] == 0).sum()) - (kernels.count_empty(texts) or 0)
         if without_words > 0:
             what = "outputs without a letter from a to z or a digit, which is all that ROUGE compares; they score 0"
@@ -65,23 +52,13 @@ class _Rouge(Metric):
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the mean F-score on 0 to 100 for each row of summed statistics; 0 without a segment."""
-        check_width(statistics, COLUMNS, self.name)
-        sums, counts = statistics[..., 2], statistics[..., 3]
-        scores: NDArray[np.float64] = 100 * np.divide(sums, counts, out=np.zeros_like(sums), where=counts != 0)
-        return scores
+        return 100 * mean_score(statistics, COLUMNS, self.name)
 
     def result(self, statistics: NDArray[np.float64], references: AnyReferences | None = None) -> FResult:
         """Score a system from its statistics."""
         summed = total(statistics)
         precision, recall = (100 * summed[:2] / max(summed[3], 1.0)).tolist()
-        return FResult(
-            metric=self.name,
-            score=float(self.score(summed)),
-            segments=len(statistics),
-            signature=self.signature(references),
-            precision=precision,
-            recall=recall,
-        )
+        return self._result(FResult, summed, len(statistics), references, precision=precision, recall=recall)
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
         """Return the signature."""

@@ -7,16 +7,15 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from trubleu.metrics.base import AnyReferences, Progress, as_references, check_choice, reference_number
+from trubleu.metrics.base import AnyReferences, check_choice
 from trubleu.metrics.bleu import BleuParts, Counts, bleu, smoothed_sentence_bleu
 from trubleu.metrics.dbleu import WeightedNgrams, settle_negative
-from trubleu.metrics.matching import NgramMetric
-from trubleu.signature import Signature, make_signature
+from trubleu.metrics.matching import NgramMetric, TextPairs, mean_score
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
+
+    from trubleu.signature import Signature
 
 VARIANTS: Final = ("lin-och", "nakov", "nakov-all", "sacrebleu")
 
@@ -51,16 +50,9 @@ class SentenceBleu(NgramMetric):
         super().__post_init__()
         check_choice("variant", self.variant, VARIANTS)
 
-    def statistics(
-        self,
-        outputs: Sequence[str],
-        references: AnyReferences,
-        *,
-        threads: int | None = None,
-        progress: Progress | None = None,
-    ) -> NDArray[np.float64]:
+    def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return the sentence's score and 1."""
-        rows = self.matching.statistics(outputs, as_references(references, outputs), None, threads, progress)
+        rows = self.matching.statistics(given)
         return np.stack([self.parts(Counts.of(rows, self.order)).score, np.ones(len(rows))], axis=1)
 
     def parts(self, counts: Counts) -> BleuParts:
@@ -72,19 +64,12 @@ class SentenceBleu(NgramMetric):
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the mean for each row of summed statistics; 0 without a segment."""
-        sums, counts = statistics[..., 0], statistics[..., 1]
-        return np.divide(sums, counts, out=np.zeros_like(sums), where=counts != 0)
+        return mean_score(statistics, 2, self.name)
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
         """Return the signature."""
-        return make_signature(
-            self.name,
-            nrefs=reference_number(references),
-            case="lc" if self.matching.lowercase else "mixed",
-            tok=self.matching.tokenizer.name,
-            variant=self.variant,
-            reflen=self.matching.reference_length,
-        )
+        pairs = {"tok": self.tokenizer.name, "variant": self.variant, "reflen": self.reference_length}
+        return self._signed(references, lowercase=self.lowercase, **pairs)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -110,19 +95,10 @@ class SentenceDeltaBleu(WeightedNgrams, SentenceBleu):
 
     family: ClassVar[str] = "sdbleu"
 
-    def statistics(
-        self,
-        outputs: Sequence[str],
-        references: AnyReferences,
-        *,
-        threads: int | None = None,
-        progress: Progress | None = None,
-    ) -> NDArray[np.float64]:
+    def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return the sentence's score and 1, or 0 and 0 for a skipped segment."""
-        references = as_references(references, outputs)
-        weights, skipped = self.policy.weights(references)
-        counts = Counts.of(self.matching.statistics(outputs, references, weights, threads, progress), self.order)
-        scores = self.parts(counts).score
+        weights, skipped = self.policy.weights(given.references)
+        scores = self.parts(Counts.of(self.matching.statistics(given, weights), self.order)).score
         rows = np.stack([scores, np.ones(len(scores))], axis=1)
         rows[skipped] = 0.0
         return rows

@@ -11,24 +11,19 @@ import numpy as np
 from trubleu.errors import DataError
 from trubleu.metrics.base import (
     AnyReferences,
-    Metric,
-    Progress,
     Result,
     check_flag,
-    reference_number,
 )
-from trubleu.metrics.matching import ReferenceWords, compared_texts, rows_by_slice
-from trubleu.native import kernels, resolve_threads
-from trubleu.signature import Signature, make_signature
+from trubleu.metrics.matching import ReferenceWords, TextMetric, TextPairs
+from trubleu.native import kernels
 from trubleu.stats import total
 from trubleu.text import Tokenizer, tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from trubleu.data import References
+    from trubleu.signature import Signature
 
 SLICE: Final = 64
 """Segments per progress report; long texts take a few milliseconds each."""
@@ -53,7 +48,7 @@ class TerResult(Result):
     reference_length: float
 
 
-class Ter(Metric):
+class Ter(TextMetric):
     """TER (Snover et al. 2006): edits and shifts per word of the reference; lower is better.
 
     Parameters
@@ -84,28 +79,19 @@ class Ter(Metric):
         self.asian_support = check_flag("asian_support", asian_support)
         self.case_sensitive = check_flag("case_sensitive", case_sensitive)
 
-    def statistics(
-        self,
-        outputs: Sequence[str],
-        references: AnyReferences,
-        *,
-        threads: int | None = None,
-        progress: Progress | None = None,
-    ) -> NDArray[np.float64]:
+    def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return edits and reference lengths per segment."""
-        texts, segments = compared_texts(outputs, references)
-        threads = resolve_threads(threads, len(texts) + segments.count, worth=SLICE)
-        lowercase = not self.case_sensitive
+        threads, lowercase = given.workers(worth=SLICE), not self.case_sensitive
         of_outputs, of_references = _tokenizers(self.normalized, self.no_punct, self.asian_support)
-        words = ReferenceWords.of(segments, of_references, lowercase, threads)
+        words = ReferenceWords.of(given.references, of_references, lowercase, threads)
         options = kernels.Options(of_outputs.name, lowercase, 1, "counts", "closest", False)
-        said = kernels.WordTexts(texts, options, 0, len(texts), words.texts, threads)
-        _check_lengths(said.lengths(), words.texts.lengths(), segments)
+        said = kernels.WordTexts(given.outputs, options, 0, len(given.outputs), words.texts, threads)
+        _check_lengths(said.lengths(), words.texts.lengths(), given.references)
 
         def rows_of(first: int, last: int) -> NDArray[np.float64]:
             return kernels.ter_edits(said, words.texts, words.offsets, first, last, threads)
 
-        return rows_by_slice(len(texts), 2, rows_of, progress, SLICE)
+        return given.rows(2, rows_of, SLICE)
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return TER in percent per row of summed statistics: 100 for words against an empty reference."""
@@ -116,25 +102,13 @@ class Ter(Metric):
     def result(self, statistics: NDArray[np.float64], references: AnyReferences | None = None) -> TerResult:
         """Score a system from its statistics."""
         summed = total(statistics)
-        return TerResult(
-            metric=self.name,
-            score=float(self.score(summed)),
-            segments=len(statistics),
-            signature=self.signature(references),
-            edits=float(summed[0]),
-            reference_length=float(summed[1]),
-        )
+        parts = {"edits": float(summed[0]), "reference_length": float(summed[1])}
+        return self._result(TerResult, summed, len(statistics), references, **parts)
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
         """Return the signature."""
-        return make_signature(
-            self.name,
-            nrefs=reference_number(references),
-            case="mixed" if self.case_sensitive else "lc",
-            norm=self.normalized,
-            punct=not self.no_punct,
-            asian=self.asian_support,
-        )
+        pairs = {"norm": self.normalized, "punct": not self.no_punct, "asian": self.asian_support}
+        return self._signed(references, lowercase=not self.case_sensitive, **pairs)
 
 
 @cache

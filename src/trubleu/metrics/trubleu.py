@@ -18,12 +18,10 @@ from trubleu.errors import DataError, TrubleuWarning, UsageError
 from trubleu.metrics.base import (
     AnyReferences,
     Compared,
-    Progress,
-    as_references,
     check_choice,
     check_flag,
+    check_number,
     check_order,
-    reference_number,
     whole_references,
 )
 from trubleu.metrics.bleu2vec.alignment import WORTH_THREADS, slices
@@ -31,14 +29,14 @@ from trubleu.metrics.bleu2vec.bleu2vec import ENOUGH_WORDS, warn_of_texts
 from trubleu.metrics.bleu2vec.vectors import NOTHING, HeldWords, soft_vectors
 from trubleu.metrics.corpus_weights import Counted, LearningMetric, NgramCounts
 from trubleu.metrics.dbleu import WeightPolicy
-from trubleu.metrics.matching import check_texts, check_width, kept_part, warn_of_empty, warn_of_unsplit
+from trubleu.metrics.matching import TextPairs, kept_part, mean_score
 from trubleu.native import kernels, resolve_threads
-from trubleu.signature import Signature, make_signature, number_text
+from trubleu.signature import Signature, number_text
 from trubleu.vectors import as_source
 from trubleu.vectors.source import has_lengths
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -197,8 +195,8 @@ class TruBleu(LearningMetric):
     ) -> None:
         super().__init__(order, tokenize, lowercase, None)
         self._name_order()
-        self.beta = _checked_number("beta", beta, "a number above 0", lambda value: 0 < value < math.inf)
-        self.shift = _checked_number("shift", shift, "a number from 0 to below 1", lambda value: 0 <= value < 1)
+        self.beta = check_number("beta", beta, "a number above 0", lambda value: 0 < value < math.inf)
+        self.shift = check_number("shift", shift, "a number from 0 to below 1", lambda value: 0 <= value < 1)
         self.importance = check_choice("importance", importance, IMPORTANCES)
         self.characters = check_flag("characters", characters)
         self.policy = WeightPolicy.checked(no_positive, unrated_as)
@@ -233,25 +231,13 @@ class TruBleu(LearningMetric):
         other._name_order()  # noqa: SLF001 - it is one of us
         return other
 
-    def statistics(
-        self,
-        outputs: Sequence[str],
-        references: AnyReferences,
-        *,
-        threads: int | None = None,
-        progress: Progress | None = None,
-    ) -> NDArray[np.float64]:
+    def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return the segment's score and 1, or 0 and 0 for a skipped segment."""
-        given = as_references(references, outputs)
-        texts = tuple(outputs)
-        weights, skipped = self.policy.weights(given)
-        whole = whole_references(given)
-        check_texts(texts)
-        warn_of_empty(whole)
-        warn_of_unsplit(texts, self.tokenizer)
+        texts, whole = given.outputs, given.references
+        weights, skipped = self.policy.weights(whole)
         # The same text for every system, so the warning can be shown once.
         warn_of_texts(self._vectors.source, self.tokenizer.name, self.lowercase)
-        threads = resolve_threads(threads, len(texts) + whole.count, WORTH_THREADS)
+        threads = given.workers(WORTH_THREADS)
         scores = np.empty(len(texts))
         words = unknown = 0
         known = self._known_words(whole)
@@ -261,8 +247,7 @@ class TruBleu(LearningMetric):
             scores[part.first : part.last] = part.segments.scores(
                 *rows, importance, texts, part.characters, part.weights, self._kernel_options(), threads
             )
-            if progress:
-                progress(part.last - part.first)
+            given.told(part.last - part.first)
         if words >= ENOUGH_WORDS and 10 * unknown > words:
             what = (
                 f"more than a tenth of the words have no vector in {self._vectors_name}; "
@@ -337,10 +322,7 @@ class TruBleu(LearningMetric):
 
     def score(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the mean for each row of summed statistics; 0 without a segment."""
-        check_width(statistics, 2, self.name)
-        sums, counts = statistics[..., 0], statistics[..., 1]
-        mean: NDArray[np.float64] = np.divide(sums, counts, out=np.zeros(sums.shape), where=counts != 0)
-        return mean
+        return mean_score(statistics, 2, self.name)
 
     def skipped(self, references: References | PreparedReferences) -> NDArray[np.int64]:
         """Return the segments without a reference of positive weight."""
@@ -355,10 +337,9 @@ class TruBleu(LearningMetric):
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
         """Return the signature."""
-        return make_signature(
-            self.name,
-            nrefs=reference_number(references),
-            case="lc" if self.lowercase else "mixed",
+        return self._signed(
+            references,
+            lowercase=self.lowercase,
             tok=self.tokenizer.name,
             vec=self._vectors_name,
             order=self.order,
@@ -482,12 +463,6 @@ class _ReferenceWords:
         self.segments = kernels.ReferenceWords(texts, offsets)
         self.held = HeldWords(texts.words())
         self.memory = texts.memory + self.segments.memory + sum(map(sys.getsizeof, self.held.words))
-
-
-def _checked_number(name: str, value: object, what: str, fits: Callable[[float], bool]) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not fits(value):
-        raise UsageError(f"{name}={value} must be {what}")
-    return float(value)
 
 
 def _merged(references: References, weights: NDArray[np.float64]) -> NDArray[np.float64]:

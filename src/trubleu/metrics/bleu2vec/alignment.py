@@ -7,20 +7,17 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import numpy as np
 
-from trubleu.data import PreparedReferences, References
 from trubleu.data.prepared import kernel_texts
 from trubleu.metrics.bleu2vec.vectors import NOTHING
-from trubleu.metrics.matching import check_texts, warn_of_empty, warn_of_unsplit
-from trubleu.native import kernels, resolve_threads
+from trubleu.native import kernels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from trubleu.metrics.base import Progress
     from trubleu.metrics.bleu2vec.vectors import Rows, SoftVectors
-    from trubleu.metrics.matching import Credit
+    from trubleu.metrics.matching import Credit, TextPairs
     from trubleu.text import Tokenizer
 
 Rule = Literal["plain", "earn", "nearest", "max"]
@@ -102,41 +99,28 @@ class SoftMatching:
         """How equal n-grams are credited."""
         return "products" if self.weighted else "counts"
 
-    def statistics(
-        self,
-        outputs: Sequence[str],
-        references: References | PreparedReferences,
-        weights: NDArray[np.float64] | None,
-        threads: int | None,
-        progress: Progress | None,
-    ) -> Counted:
+    def statistics(self, given: TextPairs, weights: NDArray[np.float64] | None = None) -> Counted:
         """Return a row of statistics per segment, and how many words had a vector."""
-        if isinstance(references, PreparedReferences):
-            references = references.references
-        warn_of_empty(references)
-        texts = tuple(outputs)
-        check_texts(texts)
-        warn_of_unsplit(texts, self.tokenizer)
-        texts, native, lowercase = kernel_texts(texts, self.tokenizer, self.lowercase)
+        references, threads = given.references, given.workers(WORTH_THREADS)
+        texts, native, lowercase = kernel_texts(given.outputs, self.tokenizer, self.lowercase)
         options = self._options(native, lowercase)
         reference_texts = references.kernel_texts(self.tokenizer, self.lowercase)[0]
-        threads = resolve_threads(threads, len(texts) + references.count, WORTH_THREADS)
         rows = np.empty((len(texts), options.columns))
         offsets = references.offsets
         words = unknown = 0
         for first, last in slices(offsets):
             there = None if weights is None else weights[offsets[first] : offsets[last]]
-            given = kernels.SoftSlice(texts, reference_texts, offsets, options, first, last)
-            vectors, odd = self._vectors_of(given)
+            part = kernels.SoftSlice(texts, reference_texts, offsets, options, first, last)
+            vectors, odd = self._vectors_of(part)
             if not len(odd):
-                looked_up, without = _unknown_words(given, vectors)
+                looked_up, without = _unknown_words(part, vectors)
                 words, unknown = words + looked_up, unknown + without
             if len(odd) < last - first:
-                rows[first:last] = self._rows(given, vectors, there, threads)
+                rows[first:last] = self._rows(part, vectors, there, threads)
             if len(odd):  # here the vectors of n-grams must come from the source
                 chosen = odd + first
                 flat = positions(offsets, chosen)
-                given = kernels.SoftSlice(
+                part = kernels.SoftSlice(
                     tuple(texts[i] for i in chosen.tolist()),
                     tuple(reference_texts[i] for i in flat.tolist()),
                     np.concatenate(([0], np.cumsum(np.diff(offsets)[chosen]))),
@@ -145,9 +129,8 @@ class SoftMatching:
                     len(chosen),
                 )
                 there = None if weights is None else weights[flat]
-                rows[chosen] = self._rows(given, self._looked_up(given), there, threads)
-            if progress:
-                progress(last - first)
+                rows[chosen] = self._rows(part, self._looked_up(part), there, threads)
+            given.told(last - first)
         return Counted(rows, words, unknown)
 
     def pairs(self, output: str, references: Sequence[str]) -> tuple[AlignedPair, ...]:

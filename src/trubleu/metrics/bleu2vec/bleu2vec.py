@@ -11,20 +11,16 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 import numpy as np
 
-from trubleu.data import PreparedReferences
 from trubleu.errors import DataError, TrubleuError, TrubleuWarning, UsageError
 from trubleu.metrics.base import (
     REFERENCE_LENGTHS,
     SMOOTHING_VALUES,
     AnyReferences,
-    Metric,
-    Progress,
     as_references,
     check_choice,
     check_flag,
     check_order,
     check_smoothing,
-    reference_number,
     smoothing_text,
 )
 from trubleu.metrics.bleu import (
@@ -39,6 +35,7 @@ from trubleu.metrics.bleu import (
 from trubleu.metrics.bleu2vec.alignment import SoftMatching
 from trubleu.metrics.bleu2vec.vectors import soft_vectors
 from trubleu.metrics.dbleu import ROUNDING, WeightedMetric, parse_negative, settle_negative
+from trubleu.metrics.matching import TextMetric, TextPairs
 from trubleu.optional_deps import needed
 from trubleu.signature import Signature, make_signature, number_text
 from trubleu.stats import total
@@ -50,7 +47,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from trubleu.data import References
     from trubleu.metrics.bleu2vec.alignment import Rule
     from trubleu.text.tokenizers import Spec
     from trubleu.vectors import AnySource, VectorSource
@@ -231,7 +227,7 @@ def release_parts(counts: Counts) -> BleuParts:
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class Bleu2Vec(Metric):
+class Bleu2Vec(TextMetric):
     """Corpus-level BLEU with partial credit: an n-gram missing from the reference counts by its similarity to another
     one.
 
@@ -317,8 +313,9 @@ class Bleu2Vec(Metric):
             self._check_release()
         check_effective_order(self.smoothing, self.effective_order)
         default: Spec = word_tokenize if release else "13a"
+        self.tokenizer = tokenizer(default if self.tokenize is None else self.tokenize)
         self.matching = SoftMatching(
-            tokenizer=tokenizer(default if self.tokenize is None else self.tokenize),
+            tokenizer=self.tokenizer,
             lowercase=check_flag("lowercase", self.lowercase),
             order=self.order,
             vectors=soft_vectors(source),
@@ -350,32 +347,18 @@ class Bleu2Vec(Metric):
         """The metric's name, with its order."""
         return f"{self.family}-f-{self.order}" if self.recall else f"{self.family}-{self.order}"
 
-    def statistics(
-        self,
-        outputs: Sequence[str],
-        references: AnyReferences,
-        *,
-        threads: int | None = None,
-        progress: Progress | None = None,
-    ) -> NDArray[np.float64]:
+    def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return lengths, similarities and n-grams by order; for the F form also the n-grams of the reference."""
-        rows = self._rows(outputs, as_references(references, outputs), None, threads, progress)
+        rows = self._rows(given)
         return np.hstack([rows, self._reference_ngrams(rows)]) if self.recall else rows
 
-    def _rows(
-        self,
-        outputs: Sequence[str],
-        references: References | PreparedReferences,
-        weights: NDArray[np.float64] | None,
-        threads: int | None,
-        progress: Progress | None,
-    ) -> NDArray[np.float64]:
+    def _rows(self, given: TextPairs, weights: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         matching = self.matching
         source = matching.vectors.source
         # The same text for every system, so the warning can be shown once.
         warn_of_orders(source, self.order)
         warn_of_texts(source, matching.tokenizer.name, matching.lowercase)
-        rows, words, unknown = matching.statistics(outputs, references, weights, threads, progress)
+        rows, words, unknown = matching.statistics(given, weights)
         warn_of_unknown(source, words, unknown)
         return rows
 
@@ -457,10 +440,9 @@ class Bleu2Vec(Metric):
         matching = self.matching
         release = self.definition == "release2017"
         shifted = f"shift[{number_text(matching.shift)}]"
-        common = make_signature(
-            self.name,
-            nrefs=reference_number(references),
-            case="lc" if matching.lowercase else "mixed",
+        common = self._signed(
+            references,
+            lowercase=matching.lowercase,
             tok=matching.tokenizer.name,
             vec=matching.vectors.source.name,
             sim=None if release else shifted if matching.similarity == "shift" else matching.similarity,
@@ -506,21 +488,12 @@ class DeltaBleu2Vec(WeightedMetric, Bleu2Vec):
         check_choice("length_references", self.length_references, ("all", "positive"))
         self.matching = replace(self.matching, rule=rule, positive_lengths=self.length_references == "positive")
 
-    def statistics(
-        self,
-        outputs: Sequence[str],
-        references: AnyReferences,
-        *,
-        threads: int | None = None,
-        progress: Progress | None = None,
-    ) -> NDArray[np.float64]:
+    def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return lengths, signed weighted similarities and totals; zeros for a skipped segment."""
-        references = as_references(references, outputs)
-        weights, skipped = self.policy.weights(references)
-        rows = self._rows(outputs, references, weights, threads, progress)
+        weights, skipped = self.policy.weights(given.references)
+        rows = self._rows(given, weights)
         if self.recall:
-            whole = references.references if isinstance(references, PreparedReferences) else references
-            best = np.maximum.reduceat(weights, whole.offsets[:-1]) if len(rows) else np.zeros(0)
+            best = np.maximum.reduceat(weights, given.references.offsets[:-1]) if len(rows) else np.zeros(0)
             counts = self._reference_ngrams(rows)
             rows = np.hstack([rows, best[:, None] * counts, counts])
         rows[skipped] = 0.0

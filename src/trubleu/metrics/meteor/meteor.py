@@ -10,28 +10,18 @@ import numpy as np
 
 from trubleu.data.prepared import kernel_texts
 from trubleu.errors import DataError, UsageError
-from trubleu.metrics.base import (
-    AnyReferences,
-    FResult,
-    Metric,
-    Progress,
-    check_flag,
-    check_share,
-    reference_number,
-)
-from trubleu.metrics.matching import ReferenceWords, check_width, compared_texts, rows_by_slice, warn_of_unsplit
+from trubleu.metrics.base import AnyReferences, FResult, check_flag, check_number, check_share
+from trubleu.metrics.matching import ReferenceWords, TextMetric, TextPairs, check_width
 from trubleu.metrics.meteor.lexicon import Stemmer, WordNet, installed
-from trubleu.native import kernels, resolve_threads
-from trubleu.signature import Signature, make_signature
+from trubleu.native import kernels
 from trubleu.stats import total
 from trubleu.text import tokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from trubleu.data import References
+    from trubleu.signature import Signature
     from trubleu.text.tokenizers import Spec
 
 COLUMNS: Final = 6
@@ -46,7 +36,7 @@ MOST_WORDS: Final = 2**15
 """Maximum words of a reference."""
 
 
-class Meteor(Metric):
+class Meteor(TextMetric):
     """METEOR: a recall-weighted F-score of aligned words, with a penalty for different word order.
 
     Words are matched by equality, then by stem, then (optionally) by meaning. Of all alignments with the maximum number
@@ -97,38 +87,27 @@ class Meteor(Metric):
         self.name = "meteor"
         self.alpha = check_share("alpha", alpha)
         self.gamma = check_share("gamma", gamma)
-        if isinstance(beta, bool) or not isinstance(beta, int | float) or not math.isfinite(beta) or beta < 0:
-            raise UsageError(f"beta={beta} must be a number that is not below 0")
-        self.beta = float(beta)
+        self.beta = check_number("beta", beta, "a number that is not below 0", lambda value: 0 <= value < math.inf)
         self.stemmer, self.synonyms = stemmer, synonyms
         self.tokenizer = tokenizer(tokenize)
         self.lowercase = check_flag("lowercase", lowercase)
         self._stem = None if stemmer == "none" else Stemmer(stemmer, "METEOR's stemmer")
         self._wordnet = _wordnet(synonyms)
 
-    def statistics(
-        self,
-        outputs: Sequence[str],
-        references: AnyReferences,
-        *,
-        threads: int | None = None,
-        progress: Progress | None = None,
-    ) -> NDArray[np.float64]:
+    def _count(self, given: TextPairs) -> NDArray[np.float64]:
         """Return exact, stem and synonym matches, lengths of output and reference, and chunks."""
-        texts, segments = compared_texts(outputs, references)
-        warn_of_unsplit(texts, self.tokenizer)
-        threads = resolve_threads(threads, len(texts) + segments.count)
-        words = ReferenceWords.of(segments, self.tokenizer, self.lowercase, threads)
-        lines = kernel_texts(texts, self.tokenizer, self.lowercase)[0]
-        said = words.outputs(lines, 0, len(texts), threads)
-        _check_lengths(said.lengths(), words.texts.lengths(), segments)
+        threads = given.workers()
+        words = ReferenceWords.of(given.references, self.tokenizer, self.lowercase, threads)
+        lines = kernel_texts(given.outputs, self.tokenizer, self.lowercase)[0]
+        said = words.outputs(lines, 0, len(lines), threads)
+        _check_lengths(said.lengths(), words.texts.lengths(), given.references)
         stems, meanings = words.stems(self._stem, said), self._meanings(words.texts, said)
         pairs = kernels.MeteorTexts(said, words.texts, words.offsets, stems, *meanings)
 
         def rows_of(first: int, last: int) -> NDArray[np.float64]:
             return self._best(pairs.rows(first, last, threads), words.offsets[first : last + 1])
 
-        return rows_by_slice(len(texts), COLUMNS, rows_of, progress, AT_ONCE)
+        return given.rows(COLUMNS, rows_of, AT_ONCE)
 
     def _meanings(
         self, references: kernels.WordTexts, outputs: kernels.WordTexts
@@ -173,21 +152,17 @@ class Meteor(Metric):
         """Score a system from its statistics."""
         summed = total(statistics)
         matches, (length, reference_length) = summed[:3].sum(), summed[3:5]
-        return FResult(
-            metric=self.name,
-            score=float(self.score(summed)),
-            segments=len(statistics),
-            signature=self.signature(references),
-            precision=100 * float(matches / length) if length else 0.0,
-            recall=100 * float(matches / reference_length) if reference_length else 0.0,
-        )
+        shares = {
+            "precision": 100 * float(matches / length) if length else 0.0,
+            "recall": 100 * float(matches / reference_length) if reference_length else 0.0,
+        }
+        return self._result(FResult, summed, len(statistics), references, **shares)
 
     def signature(self, references: AnyReferences | None = None) -> Signature:
         """Return the signature, which includes the stemmer's version and the WordNet."""
-        return make_signature(
-            self.name,
-            nrefs=reference_number(references),
-            case="lc" if self.lowercase else "mixed",
+        return self._signed(
+            references,
+            lowercase=self.lowercase,
             tok=self.tokenizer.name,
             alpha=self.alpha,
             beta=self.beta,
