@@ -128,15 +128,18 @@ def add_score_options(
     group.add_argument("--testset", metavar="NAME", help="the test set, where files of scores have several")
 
 
-def add_draw_options(group: argparse._ArgumentGroup, resamples: str, resample: str | None = None) -> None:
+def add_draw_options(
+    group: argparse._ArgumentGroup, resamples: str, resample: str | None = None, *, ratings: bool = False
+) -> None:
     """Add the options of intervals; the resampled unit is one of them if it has a default."""
     if resample is not None:
+        more = "; or ratings: segments and the raters of references" if ratings else ""
         group.add_argument(
             "--resample",
-            choices=("segments", "systems", "both"),
+            choices=("segments", "systems", "both", *(("ratings",) if ratings else ())),
             default=resample,
             metavar="WHAT",
-            help=f"what intervals draw: segments, systems or both ({resample})",
+            help=f"what intervals draw: segments, systems or both ({resample}){more}",
         )
     group.add_argument("--resamples", type=int, default=1000, metavar="N", help=resamples)
     group.add_argument(
@@ -153,7 +156,7 @@ def _add_protocol_options(parser: argparse.ArgumentParser) -> None:
     drawn.add_argument(
         "--trials", type=int, metavar="N", help="of the test (1000, or 50 for each pair of metrics if that is more)"
     )
-    add_draw_options(drawn, "bootstrap replicates of intervals (1000)", "segments")
+    add_draw_options(drawn, "bootstrap replicates of intervals (1000)", "segments", ratings=True)
 
 
 def run_ratings(options: argparse.Namespace) -> None:

@@ -28,7 +28,7 @@ from trubleu.stats.metric_tests import CALIBRATED
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from trubleu.judge.ratings.results import Level, RatingsReport
+    from trubleu.judge.ratings.results import Level, RatingsReport, RatingsSetting
 
 _TITLES: Final[dict[Level, str]] = {"segment": "Segment level", "system": "System level"}
 
@@ -183,13 +183,17 @@ def ratings_notes(report: RatingsReport) -> Iterator[str]:
         )
         yield "items needed: to find such a difference with a power of 80 %"
     yield (
-        f"intervals: {100 * setting.confidence:g} %, percentile bootstrap over {setting.resample}, "
+        f"intervals: {100 * setting.confidence:g} %, percentile bootstrap over {_unit(setting)}, "
         f"{setting.resamples:,} resamples"
     )
     if setting.system_measure is not None:
         yield "the score of a system is the mean of its segment scores over the items rated for it"
     yield from report.notes
     yield from (f"{row.metric}: {row.signature}" for row in report.signatures)
+
+
+def _unit(setting: RatingsSetting) -> str:
+    return "segments, with errors of the references' ratings" if setting.resample == "ratings" else setting.resample
 
 
 def render_ratings_page(report: RatingsReport, digits: int = 3) -> str:
@@ -213,7 +217,7 @@ def render_ratings_page(report: RatingsReport, digits: int = 3) -> str:
             warnings=report.notes,
             levels=[_level_view(report, level, digits) for level in LEVELS if report.headline(level)],
             confidence=f"{100 * report.setting.confidence:g} %",
-            resample=report.setting.resample,
+            resample=_unit(report.setting),
             differences=table_grid(named["differences"], digits, "comparisons", 3) if report.differences else None,
             folded=_FOLDED,
             test=f"{report.setting.test}: {_TESTS[report.setting.test]}",

@@ -16,7 +16,7 @@ from trubleu.stats.agreement import rating_variance
 from trubleu.stats.bootstrap import bootstrap_scores
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -151,15 +151,11 @@ class SharedErrors:
         found[-1] = self.curve * together
         return found
 
-    def directions(self, most: int, seed: int) -> NDArray[np.float64]:
-        """Return ``float64[some, number]``, deviations whose squared effects add up to the variance of all errors.
-
-        Each error by itself; if there are more than so many, random mixtures of all, with which the sum is right on
-        average.
-        """
-        if self.number <= most:
-            return np.eye(self.number)
-        return np.random.default_rng([seed, self.number]).standard_normal((most, self.number)) / math.sqrt(most)
+    def draws(self, number: int, seed: int) -> Iterator[NDArray[np.float64]]:
+        """Yield how far weights move, drawn so many times."""
+        generator = np.random.default_rng(seed)
+        for _ in range(number):
+            yield self.moves(generator.standard_normal(self.number))
 
     @property
     def _rated(self) -> int:
@@ -228,23 +224,21 @@ def variance_of_ratings(
         warnings.simplefilter("ignore")  # the scores themselves give the same warnings
         now = variance(references)
         more = [
-            variance(whole.with_weights(_with_errors(whole, errors, generator.standard_normal(whole.count))))
+            variance(moved_weights(whole, np.nan_to_num(errors) * generator.standard_normal(whole.count)))
             for _ in range(DRAWS)
         ]
     return max(fmean(more) - now, 0.0)
 
 
-def _with_errors(
-    references: References, errors: NDArray[np.float64], draws: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return weights with errors, within their range; a segment keeps a positive weight if it had one."""
+def moved_weights(references: References, moves: NDArray[np.float64]) -> References:
+    """Return references whose weights are moved, within their range; a segment keeps a positive one if it had one."""
     given = references.weights
     if given is None:
-        return np.ones(references.count)
-    weights = np.clip(given + np.nan_to_num(errors) * draws, -1.0, 1.0)
+        return references
+    weights = np.clip(given + moves, -1.0, 1.0)
     best = np.fmax.reduceat(weights, references.offsets[:-1])
     lost = np.repeat((references.best_weights() > 0) & ~(best > 0), references.reference_counts())
-    return np.where(lost & (given > 0), np.minimum(given, LEAST_WEIGHT), weights)
+    return references.with_weights(np.where(lost & (given > 0), np.minimum(given, LEAST_WEIGHT), weights))
 
 
 def rating_table(references: References) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:

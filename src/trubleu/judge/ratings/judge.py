@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -27,7 +28,9 @@ from trubleu.judge.ratings.results import (
 )
 from trubleu.judge.replicates import Notes, ends_of
 from trubleu.scoring.accumulator import prepare_for
+from trubleu.scoring.rating_errors import DRAWS, moved_weights, split_errors
 from trubleu.stats import holm
+from trubleu.stats.bootstrap import normal_errors
 from trubleu.stats.checks import at_least_one, confidence_level, seed_range
 from trubleu.stats.correlation import grain_of, settled
 from trubleu.stats.meta_evaluation import OutputPairs, system_means
@@ -58,6 +61,9 @@ LEAST_SYSTEMS: Final = 5
 """Systems from which on the system level is judged."""
 
 DEFAULT_TEST: Final = "perm-input"
+
+RATINGS: Final = "ratings"
+"""What intervals draw that take errors of the references' ratings into account."""
 
 POWER: Final = 1.96 + 0.84
 """Standard errors that a difference must have for a two-sided test at 5 % to find it with a power of 80 %."""
@@ -163,6 +169,8 @@ def judge_ratings(
         Of the test; None for 1000, or 50 for each pair of metrics if that is more.
     resample, resamples, confidence
         What intervals draw (``segments``, ``systems`` or ``both``), how often, and how much lies between their ends.
+        ``ratings``: segments, and the raters of references, whose weights share the levels of these and the error of a
+        calibration (`trubleu.scoring.rating_effects`); tests between metrics take weights as they are.
     seed
         Of all random steps.
     threads
@@ -205,6 +213,9 @@ def judge_ratings(
     wanted = trials if trials is not None else max(TRIALS, TRIALS_A_PAIR * pairs)
     at_least_one(wanted, "trials")
     names = [each.name for each in scored]
+    errors: dict[Level, NDArray[np.float64]] = {}
+    if resample == RATINGS:
+        errors = _rating_errors(outputs, references, metrics, found, evaluation, chosen, seed, threads, steps, notes)
     measures: list[MeasureRow] = []
     differences: list[MetricDifferenceRow] = []
     verdicts: list[VerdictRow] = []
@@ -213,7 +224,7 @@ def judge_ratings(
         _check_rankings(found, test, resample)
         compared = _Compared(level, headline, names, evaluation, len(found.items))
         rows = compared.rows()
-        compared.intervals(rows, resample, resamples, confidence, seed, steps)
+        compared.intervals(rows, resample, resamples, confidence, seed, steps, errors.get(level))
         found_differences = compared.tested(rows, test, wanted, seed, 1.0 - confidence, steps)
         measures += rows.values()
         differences += found_differences
@@ -423,6 +434,51 @@ def _computed(
     return found
 
 
+def _rating_errors(
+    outputs: Mapping[str, Sequence[str | None]],
+    references: References | None,
+    metrics: Mapping[str, Metric],
+    opinions: Opinions,
+    evaluation: MetaEvaluation,
+    chosen: Mapping[Level, str],
+    seed: int,
+    threads: int | None,
+    steps: Steps,
+    notes: Notes,
+) -> dict[Level, NDArray[np.float64]]:
+    """Return how far errors that many weights share move the measure of each level: a standard deviation per metric.
+
+    Weights are moved one way and then the other, so that what noise alone does to a measure cancels out.
+    """
+    if references is None:
+        raise UsageError("without references there are no ratings of them to draw; let intervals draw segments")
+    shared = split_errors(references)[1]
+    weighing = {name: metric for name, metric in metrics.items() if metric.uses_weights}
+    if not shared or not weighing:
+        why = "no metric uses weights" if shared else "no rater of references has a name and a level of their own"
+        notes.add(f"intervals are those of segments, as {why}")
+        return {}
+    places = [place for place, name in enumerate(metrics) if name in weighing]
+    effects: dict[Level, list[NDArray[np.float64]]] = {level: [] for level in chosen}
+    advance = steps("errors of ratings", DRAWS)
+    for moves in shared.draws(DRAWS // 2, seed):
+        ways = []
+        for sign in (1.0, -1.0):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # the scores themselves give the same warnings
+                moved = _computed(
+                    outputs, moved_weights(references, sign * moves), weighing, opinions, threads, no_steps
+                )
+            scores = evaluation.scores.copy()
+            scores[places] = [each.scores for each in moved]
+            ways.append(opinions.evaluation(scores, seed))
+            advance(1)
+        for level, measure in chosen.items():
+            there, back = (way.values(level, measure).value for way in ways)
+            effects[level].append(np.nan_to_num(there - back) / 2)
+    return {level: np.sqrt(np.square(each).mean(axis=0)) for level, each in effects.items()}
+
+
 def _settled(table: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return scores of which those are equal that are so but for rounding."""
     return settled(table, grain_of(float(np.nanmax(np.abs(table), initial=0.0))))
@@ -466,7 +522,7 @@ def _check_names(scored: Sequence[_Scored]) -> None:
 
 def _check_rankings(opinions: Opinions, test: Test, resample: str) -> None:
     if opinions.people is None and (
-        test in ("perm-system", "bootstrap-systems", "bootstrap-both") or resample != "segments"
+        test in ("perm-system", "bootstrap-systems", "bootstrap-both") or resample in ("systems", "both")
     ):
         raise UsageError("ranked pairs are of two systems each, so systems cannot be drawn or swapped; take segments")
 
@@ -579,14 +635,19 @@ class _Compared:
         confidence: float,
         seed: int,
         steps: Steps,
+        errors: NDArray[np.float64] | None,
     ) -> None:
         """Put bootstrap intervals into the rows, unless there is one item only, of which every resample is the same."""
-        if resample == "segments" and self._items == 1:
+        unit = "segments" if resample == RATINGS else resample
+        if unit == "segments" and self._items == 1:
             return
         advance = steps(f"intervals, {self._level} level", resamples)
-        drawn = self._evaluation.replicates(self._level, self._headline, resample, resamples, seed, advance)
+        drawn = self._evaluation.replicates(self._level, self._headline, unit, resamples, seed, advance)
         for place, (name, row) in enumerate(rows.items()):
             if row.value is not None:
+                if errors is not None:  # no measure exceeds 1
+                    drawn[:, place] += normal_errors(errors[place], resamples, seed)
+                    np.clip(drawn[:, place], -1.0, 1.0, out=drawn[:, place])
                 low, high, _ = ends_of(drawn[:, place], confidence)
                 rows[name] = _with(row, low=low, high=high)
 
