@@ -1,4 +1,4 @@
-"""Coefficients, accuracies and tie calibration against restatements, SciPy and mt-metrics-eval."""
+"""Coefficients, accuracies and tie calibration against restatements, SciPy, nlpstats and mt-metrics-eval."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from nlpstats.correlations import correlate
 from scipy.special import ndtr
 
 from tests.oracles import meta_evaluation as oracle
@@ -26,6 +27,7 @@ from trubleu.stats.meta_evaluation import (
     soft_pairwise_accuracy,
     system_means,
 )
+from trubleu.stats.metric_tests import MetaEvaluation
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -164,3 +166,22 @@ def test_the_numbers_of_mt_metrics_eval(mt_metrics_eval: ModuleType, systems: in
         drawn = np.rint(np.random.default_rng(4).random((1000, items), dtype=np.float32)) * 2.0 - 1.0
         soft = soft_pairwise_accuracy(people, scores[None], drawn)[0]
         assert soft == pytest.approx(peer.PairwiseConfidenceError()[0], abs=1e-6)
+
+
+@pytest.mark.parametrize("gaps", [0.0, 0.2])
+@pytest.mark.filterwarnings("ignore:An input array is constant")
+def test_the_numbers_of_nlpstats(gaps: float) -> None:
+    random = np.random.default_rng(5)
+    people = random.integers(1, 5, (7, 40)).astype(float)
+    scores = np.round(2 * (people + 2 * random.normal(size=people.shape))) / 2
+    people[2:][random.random((5, 40)) < gaps] = np.nan  # SciPy needs two outputs per item
+    there = np.where(np.isfinite(people), scores, np.nan)
+    names: dict[Grouping, str] = {"pooled": "global", "item": "input"}
+    coefficients: tuple[Coefficient, ...] = ("pearson", "spearman", "kendall")
+    data = MetaEvaluation(people, scores[None])
+    for coefficient in coefficients:
+        for grouping, level in names.items():
+            found = coefficient_means(people, scores[None], coefficient, grouping).value[0]
+            assert found == pytest.approx(correlate(there, people, level, coefficient), abs=1e-12)
+        found = data.values("system", coefficient).value[0]
+        assert found == pytest.approx(correlate(there, people, "system", coefficient), abs=1e-12)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from nlpstats.correlations import permutation_test
 from scipy import stats as scipy_stats
 
 from trubleu.errors import UsageError
@@ -188,6 +189,36 @@ def test_perm_both_of_mt_metrics_eval(mt_metrics_eval: ModuleType) -> None:
     found = data.differences("segment", CALIBRATED, "perm-both", trials=2000, seed=1)
     assert found.observed[0] == pytest.approx(delta, abs=1e-9)
     assert found.p[0] / 2 == pytest.approx(p, abs=0.06)
+
+
+def _swap_entries(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Swap entry by entry; what nlpstats calls "both" swaps whole systems and then whole items."""
+    swap = np.random.random(x.shape) < 0.5  # noqa: NPY002 - the peer draws from it
+    return np.where(swap, y, x), np.where(swap, x, y)
+
+
+@pytest.mark.parametrize(
+    ("level", "measure", "peer"),
+    [
+        ("segment", "pearson-pooled", ("global", "pearson")),
+        ("segment", "kendall-item", ("input", "kendall")),
+        ("system", "pearson", ("system", "pearson")),
+    ],
+)
+@pytest.mark.parametrize("test", ["perm-system", "perm-input", "perm-both"])
+@pytest.mark.filterwarnings("ignore:An input array is constant")
+def test_p_values_of_nlpstats(level: str, measure: str, peer: tuple[str, str], test: Test) -> None:
+    random = np.random.default_rng(9)
+    people = random.integers(1, 5, (9, 8)) + np.linspace(0, 1, 9)[:, None].round(1)
+    scores = np.round(people + random.normal(size=(2, 9, 8)) * np.array([1.5, 2.5])[:, None, None])
+    people[2:][random.random((7, 8)) < 0.15] = np.nan
+    found = MetaEvaluation(people, scores).differences(level, measure, test, trials=4000, seed=1)
+    swap = {"perm-system": "systems", "perm-input": "inputs", "perm-both": _swap_entries}[test]
+    x, y = np.where(np.isfinite(people), scores, np.nan)
+    np.random.seed(2)  # noqa: NPY002 - the peer draws from it
+    wanted = permutation_test(x, y, people, *peer, swap, n_resamples=300)
+    assert found.p[0] == pytest.approx(wanted.pvalue, abs=0.08)
+    assert found.spread[0] == pytest.approx(np.std(wanted.samples), rel=0.12)
 
 
 def test_clusters_begin_where_somebody_is_significantly_worse() -> None:

@@ -101,7 +101,7 @@ def add_pairs_parser(protocols: argparse._SubParsersAction[Any]) -> None:
     units.add_argument(
         "--sweeps", default="threshold,unit,order", metavar="LIST", help="threshold, unit, order (all three), or none"
     )
-    units.add_argument("--sweep-draws", type=int, default=1000, metavar="N", help="draws at each point (1000)")
+    units.add_argument("--sweep-draws", type=int, default=200, metavar="N", help="draws at each point (200)")
     units.add_argument("--sweep-resamples", type=int, default=200, metavar="N", help="replicates at each point (200)")
     units.add_argument(
         "--pool-outputs",

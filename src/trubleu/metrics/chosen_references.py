@@ -43,8 +43,12 @@ class _Level(NamedTuple):
         The n-gram, the reference that has it, its segment, and how often it has it.
     square
         The square of how often.
-    begins, shared
-        Where the references of a segment that have the same n-gram begin, and which n-gram it is.
+    group
+        The references of one segment that have the same n-gram are a group; its number.
+    shared, size
+        Of each group: its n-gram, and how many references it has.
+    segments
+        Of each n-gram: how many segments have it in any reference; the last is 0, for one that no reference has.
     """
 
     keys: NDArray[np.int64]
@@ -53,8 +57,10 @@ class _Level(NamedTuple):
     segment: NDArray[np.int64]
     often: NDArray[np.int64]
     square: NDArray[np.float64]
-    begins: NDArray[np.int64]
+    group: NDArray[np.int64]
     shared: NDArray[np.int64]
+    size: NDArray[np.int64]
+    segments: NDArray[np.int64]
 
 
 class Matches(NamedTuple):
@@ -131,9 +137,11 @@ class ReferenceNgrams:
             single, often = np.unique(pairs, return_counts=True)
             rest, reference = np.divmod(single, len(self.lengths))
             segment, number = np.divmod(rest, max(len(keys), 1))
-            begins = np.flatnonzero(np.diff(rest, prepend=-1))
+            begins = np.diff(rest, prepend=-1) != 0
+            group, shared = np.cumsum(begins) - 1, number[begins]
             square = (often * often).astype(float)
-            self._levels.append(_Level(keys, number, reference, segment, often, square, begins, number[begins]))
+            size, segments = np.bincount(group), np.bincount(shared, minlength=len(keys) + 1)
+            self._levels.append(_Level(keys, number, reference, segment, often, square, group, shared, size, segments))
         return self._levels[order - 1]
 
     def segments(self, chosen: NDArray[np.bool_]) -> int:
@@ -148,10 +156,9 @@ class ReferenceNgrams:
             logarithms = np.log(self.segments(chosen) / np.maximum(np.arange(len(self.offsets)), 1)) ** 2
             found = IdfWeights([], [])
             for level in map(self.level, range(1, order + 1)):
-                held = level.begins
-                if len(held):
-                    held = np.flatnonzero(np.logical_or.reduceat(chosen[level.reference], level.begins))
-                segments = np.bincount(level.shared[held], minlength=len(level.keys) + 1)
+                absent = np.flatnonzero(~chosen[level.reference])
+                gone = np.bincount(level.group[absent], minlength=len(level.size)) == level.size
+                segments = level.segments - np.bincount(level.shared[gone], minlength=len(level.segments))
                 found.squares.append(logarithms[segments])
                 values = level.square * found.squares[-1][level.number]
                 found.norms.append(np.bincount(level.reference, values, len(self.lengths)).astype(float))

@@ -51,7 +51,7 @@ class Protocol:
     draws: int = 1000
     resamples: int = 1000
     sweeps: tuple[SweepName, ...] = SWEEPS
-    sweep_draws: int = 1000
+    sweep_draws: int = 200
     sweep_resamples: int = 200
     confidence: float = 0.95
     seed: int = 12345
