@@ -84,15 +84,13 @@ def test_other_formats(form: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.usefixtures("study")
-def test_page_and_figures_are_written(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_is_written(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = run(
         *("A.txt", "B.txt", "C.txt", "-m", "dbleu-2", "-m", "bleu-2", "--report", "out.html", "--browse", "5"),
-        *("--figures", "figures", "--figure-format", "svg,png"),
         capsys=capsys,
     )
     assert (code, err) == (0, "")
     assert Path("out.html").read_text().startswith("<!doctype html>")
-    assert {path.suffix for path in Path("figures").iterdir()} == {".svg", ".png"}
 
 
 def test_scores_from_elsewhere_and_ones_own_metric(study: World, capsys: pytest.CaptureFixture[str]) -> None:
@@ -153,7 +151,6 @@ def test_references_without_weights_have_no_thresholds(capsys: pytest.CaptureFix
         (["A.txt", "B.txt", "-m", "blue"], "there is no metric 'blue'"),
         (["A.txt", "B.txt", "--scores", "none.csv"], "none.csv"),
         (["A.txt", "B.txt", "--report", "no/where.html"], "no/where.html"),
-        (["A.txt", "B.txt", "--figures", "f", "--figure-format", "bmp"], "bmp"),
         (["A.txt", "B.txt", "--browse", "-5", "--report", "x.html"], "--browse -5 must be 0 or more"),
         (["A.txt", "B.txt", "--testset", "x"], "--testset changes nothing without --scores"),
         (["A.txt", "B.txt", "--report", "ratings.csv"], "is read by this command and would be lost"),

@@ -115,10 +115,8 @@ def add_pairs_parser(protocols: argparse._SubParsersAction[Any]) -> None:
         help="leave out references equal to this system's output when it is scored; all for every system",
     )
     out = add_output_options(parser, digits=3)
-    out.add_argument("--report", metavar="FILE.html", help="also write a page with tables, figures and segments")
+    out.add_argument("--report", metavar="FILE.html", help="also write a page with tables, charts and segments")
     out.add_argument("--browse", type=int, default=200, metavar="N", help="segments to look at on the page (200)")
-    out.add_argument("--figures", metavar="FOLDER", help="also write figures there")
-    out.add_argument("--figure-format", default="svg", metavar="LIST", help="svg (default), pdf, png, or several")
     out.add_argument("--threads", type=int, metavar="N", help="threads to use (all cores); no number depends on it")
     add_judge_engine_group(parser)
 
@@ -244,14 +242,6 @@ def _check_extras(options: argparse.Namespace) -> None:
         load_page_templates()
         check_writable(options.report)
         keep_inputs(options, options.report)
-    if options.figures is not None:
-        from trubleu.render.figures import check_figures
-
-        check_figures(options.figures, _formats(options))
-
-
-def _formats(options: argparse.Namespace) -> tuple[str, ...]:
-    return tuple(each.strip() for each in options.figure_format.split(","))
 
 
 def _write_extras(report: PairsReport, options: argparse.Namespace) -> None:
@@ -262,10 +252,6 @@ def _write_extras(report: PairsReport, options: argparse.Namespace) -> None:
         page = render_judge_page(report, browse=options.browse)
         with atomic_writer(options.report) as file:
             file.write(page)
-    if options.figures is not None:
-        from trubleu.render.figures import write_figures
-
-        write_figures(report, options.figures, formats=_formats(options))
 
 
 WMT_DIGITS: Final = 3

@@ -1,4 +1,4 @@
-"""Rendering of results: tables, pages, charts and figures for people, and flat rows for programs."""
+"""Rendering of results: tables, pages and charts for people, and flat rows for programs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from trubleu.render.explanation_page import render_explanation_page as render_explanation_page
     from trubleu.render.explanation_text import render_explanation_json as render_explanation_json
     from trubleu.render.explanation_text import render_explanation_text as render_explanation_text
-    from trubleu.render.figures import write_figures as write_figures
     from trubleu.render.judge_page import render_judge_page as render_judge_page
     from trubleu.render.judge_pairs import render_pairs as render_pairs
     from trubleu.render.judge_ratings import render_ratings as render_ratings
@@ -39,7 +38,6 @@ __all__, __getattr__, __dir__ = lazy_names(
         "comparison_page": "render_comparison_page",
         "explanation_page": "render_explanation_page",
         "explanation_text": "render_explanation_json render_explanation_text",
-        "figures": "write_figures",
         "judge_page": "render_judge_page",
         "judge_pairs": "render_pairs",
         "judge_ratings": "render_ratings render_ratings_page",

@@ -350,20 +350,13 @@ def _sweep_chart(sweep: Sweep, levels: Sequence[float]) -> Chart:
         description=_sweep_text(sweep),
         x_title=sweep.title,
         y_title="Spearman’s ρ",
-        x_ticks=[Tick(x(value), value_text(value)) for value in labelled_values(sweep)],
+        x_ticks=_thinned([Tick(x(value), value_text(value)) for value in sweep.values]),
         y_ticks=[Tick(y(level), value_text(level)) for level in levels],
         zero_y=y(0.0) if levels[0] < 0 < levels[-1] else None,
         bands=bands,
         lines=lines,
         marks=marks,
     )
-
-
-def labelled_values(sweep: Sweep) -> list[float]:
-    """Return the values of a sweep that have room for a label under the axis."""
-    x = _horizontal(sweep)
-    places = {x(value): value for value in sweep.values}
-    return [places[mark.at] for mark in _thinned([Tick(at, value_text(value)) for at, value in places.items()])]
 
 
 def histogram_chart(title: str, differences: NDArray[np.float64], a: str, b: str, *, higher_is_better: bool) -> Chart:
@@ -446,7 +439,8 @@ def system_legend(systems: Sequence[str]) -> list[Key]:
 
 def scatter_chart(cloud: Cloud, measure: Measure, spearman: float | None) -> Chart:
     """Return the units of a draw: rating differences from left to right, differences of scores from below to above."""
-    ratings, scores = defined_points(cloud, measure)
+    able = np.isfinite(cloud.rating) & np.isfinite(cloud.scores[measure])
+    ratings, scores = cloud.rating[able], cloud.scores[measure][able]
     total = len(ratings)
     if total > MOST_POINTS:
         kept = np.linspace(0, total - 1, MOST_POINTS).round().astype(np.int64)
@@ -523,13 +517,6 @@ def regret_chart(title: str, regrets: Mapping[str, Mapping[str, float]], means: 
         marks=dots,
         note="A dot is a set and a level; the line is the metric's mean.",
     )
-
-
-def defined_points(cloud: Cloud, measure: Measure) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return rating differences and differences of scores of the units that have both."""
-    ratings, scores = cloud.rating, cloud.scores[measure]
-    able = np.isfinite(ratings) & np.isfinite(scores)
-    return ratings[able], scores[able]
 
 
 def strip(value: float | None, low: float | None, high: float | None, ends: tuple[float, float]) -> Strip:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from difflib import SequenceMatcher
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from trubleu.errors import some
@@ -19,6 +20,7 @@ from trubleu.render.tables import (
     one_line,
     record_table,
     render_tables,
+    table_of,
 )
 
 if TYPE_CHECKING:
@@ -113,26 +115,15 @@ def verdict(comparison: SystemComparison, digits: int = 2) -> str:
 
 
 def _records(comparison: SystemComparison) -> Iterator[Table]:
-    names = ("metric", "a", "b", "id", "score_a", "score_b", "difference", "output_a", "output_b")
-    rows = [
-        (
-            *(comparison.metric, row.a, row.b, row.segment, row.score_a, row.score_b),
-            *(row.difference, row.output_a, row.output_b),
-        )
-        for row in comparison.segments
-    ]
-    yield Table("", [Column(name) for name in names], rows, name="segments")
+    pair = [Column("metric", of=lambda _: comparison.metric), Column("a"), Column("b")]
+    names = ("score_a", "score_b", "difference", "output_a", "output_b")
+    columns = [*pair, Column("id", of=attrgetter("segment")), *map(Column, names)]
+    yield table_of(comparison.segments, columns, name="segments")
     yield record_table("buckets", BucketRow, comparison.buckets)
     if comparison.ngrams is not None:
-        fields = ("metric", "a", "b", "order", "ngram", "credit_a", "credit_b", "difference", "count_a", "count_b")
-        grams = [
-            (
-                *(comparison.metric, row.a, row.b, len(row.tokens), " ".join(row.tokens)),
-                *(row.credit_a, row.credit_b, row.difference, row.count_a, row.count_b),
-            )
-            for row in comparison.ngrams
-        ]
-        yield Table("", [Column(name) for name in fields], grams, name="ngrams")
+        gram = [Column("order", of=lambda row: len(row.tokens)), Column("ngram", of=lambda row: " ".join(row.tokens))]
+        names = ("credit_a", "credit_b", "difference", "count_a", "count_b")
+        yield table_of(comparison.ngrams, [*pair, *gram, *map(Column, names)], name="ngrams")
 
 
 def _segments_by_winner(comparison: SystemComparison) -> Iterator[tuple[str, list[SegmentDifference]]]:
@@ -152,12 +143,12 @@ def _segments_by_winner(comparison: SystemComparison) -> Iterator[tuple[str, lis
 def _segment_tables(comparison: SystemComparison) -> Iterator[Table]:
     for title, rows in _segments_by_winner(comparison):
         columns = [
-            Column("id", "segment"),
+            Column("id", "segment", of=attrgetter("segment")),
             Column("score_a", rows[0].a, "number"),
             Column("score_b", rows[0].b, "number"),
             Column("difference", kind="signed"),
         ]
-        yield Table(title, columns, [(row.segment, row.score_a, row.score_b, row.difference) for row in rows])
+        yield table_of(rows, columns, title)
 
 
 def _segment_texts(comparison: SystemComparison, digits: int, columns: int) -> Iterator[str]:
@@ -246,26 +237,15 @@ def ngram_tables(comparison: SystemComparison) -> Iterator[Table]:
 def _ngrams(title: str, rows: Sequence[NGramDifference], *, words: bool) -> Table:
     a, b = rows[0].a, rows[0].b
     columns = [
-        *([] if words else [Column("order", kind="count")]),
-        Column("ngram", "word" if words else "n-gram"),
+        *([] if words else [Column("order", kind="count", of=lambda row: len(row.tokens))]),
+        Column("ngram", "word" if words else "n-gram", of=lambda row: " ".join(row.tokens)),
         Column("credit_a", f"credit {a}", "number"),
         Column("credit_b", f"credit {b}", "number"),
         Column("difference", kind="signed"),
         Column("count_a", f"times {a}", "count"),
         Column("count_b", f"times {b}", "count"),
     ]
-    return Table(
-        title,
-        columns,
-        [
-            (
-                *(() if words else (len(row.tokens),)),
-                " ".join(row.tokens),
-                *(row.credit_a, row.credit_b, row.difference, row.count_a, row.count_b),
-            )
-            for row in rows
-        ],
-    )
+    return table_of(rows, columns, title)
 
 
 def _notes(comparison: SystemComparison) -> Iterator[str]:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from trubleu.explain.similarity import SimilarityExplanation
-from trubleu.render.tables import MISSING, Column, Table, one_line, render_tables, width
+from trubleu.render.tables import MISSING, Column, Table, one_line, render_tables, table_of, width
 from trubleu.results import SCHEMA
 
 if TYPE_CHECKING:
@@ -238,24 +238,18 @@ def factors(explanation: SimilarityExplanation, reference: SimilarReference) -> 
 
 
 def _similarity_table(explanation: SimilarityExplanation) -> Table:
-    weighted = explanation.weighted
     chosen = explanation.by_interest()[:ALL_REFERENCES]
-    names = factor_names(explanation)
     columns = [
         Column("reference"),
-        *([Column("weight", kind="signed")] if weighted else []),
-        *(Column(name, f"F {name}", kind="number", digits=3) for name in names),
+        *([Column("weight", kind="signed")] if explanation.weighted else []),
+        *(Column(name, f"F {name}", kind="number", digits=3) for name in factor_names(explanation)),
         Column("similarity", kind="number", digits=3),
     ]
-    rows = [
-        (
-            f"#{place + 1}",
-            *([explanation.references[place].weight] if weighted else []),
-            *factors(explanation, explanation.references[place]),
-            explanation.references[place].similarity,
-        )
-        for place in sorted(chosen, key=explanation.by_weight().index)
-    ]
+    rows = []
+    for place in sorted(chosen, key=explanation.by_weight().index):
+        reference = explanation.references[place]
+        weight = [reference.weight] if explanation.weighted else []
+        rows.append([f"#{place + 1}", *weight, *factors(explanation, reference), reference.similarity])
     return Table("", columns, rows)
 
 
@@ -492,31 +486,17 @@ def _references(explanation: Explanation) -> Iterator[str]:
 def _ngram_table(explanation: Explanation) -> Table:
     weighted = explanation.weighted
     columns = [
-        Column("order", kind="count"),
-        Column("ngram", "n-gram"),
-        Column("count", "times", kind="count"),
-        Column("reference", "credited to"),
-        Column("holders", "held by", kind="count"),
+        Column("order", kind="count", of=lambda gram: len(gram.tokens)),
+        Column("ngram", "n-gram", of=lambda gram: " ".join(gram.tokens)),
+        Column("occurrences", "times", kind="count"),
+        Column("reference", "credited to", of=source_text),
+        Column("holders", "held by", kind="count", of=lambda gram: len(gram.matches)),
         *([Column("weight", kind="signed")] if weighted else []),
         Column("clipped", kind="count"),
         Column("credit", kind="signed" if weighted else "number"),
         Column("possible", "of at best", kind="number"),
     ]
-    rows = [
-        (
-            len(gram.tokens),
-            " ".join(gram.tokens),
-            gram.occurrences,
-            source_text(gram),
-            len(gram.matches),
-            *([gram.weight] if weighted else []),
-            gram.clipped,
-            gram.credit,
-            gram.possible,
-        )
-        for gram in matched_ngrams(explanation)
-    ]
-    return Table("", columns, rows, notes=list(unmatched(explanation)))
+    return table_of(matched_ngrams(explanation), columns, notes=list(unmatched(explanation)))
 
 
 def near_misses(explanation: Explanation) -> Iterator[tuple[NGram, NearMiss]]:
@@ -528,28 +508,16 @@ def near_misses(explanation: Explanation) -> Iterator[tuple[NGram, NearMiss]]:
 
 
 def _near_tables(explanation: Explanation) -> Iterator[Table]:
-    weighted = explanation.weighted
     columns = [
-        Column("order", kind="count"),
-        Column("ngram", "near miss"),
-        Column("similar", "similar to"),
-        Column("reference", "in"),
-        Column("similarity", kind="number", digits=3),
-        *([Column("weight", kind="signed")] if weighted else []),
+        Column("order", kind="count", of=lambda pair: len(pair[0].tokens)),
+        Column("ngram", "near miss", of=lambda pair: " ".join(pair[0].tokens)),
+        Column("similar", "similar to", of=lambda pair: " ".join(pair[1].tokens)),
+        Column("reference", "in", of=lambda pair: f"#{pair[1].reference + 1}"),
+        Column("similarity", kind="number", digits=3, of=lambda pair: pair[1].similarity),
+        *([Column("weight", kind="signed", of=lambda pair: pair[0].weight)] if explanation.weighted else []),
     ]
-    rows = [
-        (
-            len(gram.tokens),
-            " ".join(gram.tokens),
-            " ".join(miss.tokens),
-            f"#{miss.reference + 1}",
-            miss.similarity,
-            *([gram.weight] if weighted else []),
-        )
-        for gram, miss in near_misses(explanation)
-    ]
-    if rows:
-        yield Table("", columns, rows)
+    if misses := list(near_misses(explanation)):
+        yield table_of(misses, columns)
 
 
 def unmatched(explanation: Explanation) -> Iterator[str]:
@@ -566,20 +534,15 @@ def _order_table(explanation: Explanation, digits: int) -> Table:
         Column("order", kind="count"),
         Column("numerator", kind="number"),
         Column("denominator", kind="number"),
-        *([Column("smoothed", kind="number")] if smoothed else []),
-        Column("precision", measure(explanation), kind="number"),
+        *([Column("smoothed", kind="number", of=lambda order: smoothed_text(order, digits))] if smoothed else []),
+        Column(
+            "precision",
+            measure(explanation),
+            kind="number",
+            of=lambda order: order.precision if order.used else "left out",
+        ),
     ]
-    rows = [
-        (
-            order.order,
-            order.numerator,
-            order.denominator,
-            *([smoothed_text(order, digits)] if smoothed else []),
-            order.precision if order.used else "left out",
-        )
-        for order in explanation.orders
-    ]
-    return Table("", columns, rows)
+    return table_of(explanation.orders, columns)
 
 
 def measure(explanation: Explanation) -> str:

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from trubleu.metrics import describe, names
-from trubleu.render.tables import Column, Table
+from trubleu.render.tables import Column, Table, table_of
 
 _TAKES: Final = {
     "tokenize": "13a, intl, char, zh, words, chat, none, …",
@@ -51,31 +51,18 @@ _TAKES_HERE: Final = {
 
 def metric_table() -> Table:
     """Return all metrics with their purpose and requirements."""
-    return Table(
-        "",
-        [
-            Column("metric"),
-            Column("purpose", "what it is for"),
-            Column("order", "N", kind="count"),
-            Column("better"),
-            Column("needs"),
-        ],
-        [
-            (
-                found.name,
-                found.purpose,
-                found.order,
-                "higher" if found.higher_is_better else "lower",
-                ", ".join(found.needs) or None,
-            )
-            for found in describe()
-        ],
-        notes=[
-            "N: default n-gram order; bleu-2 sets it to 2 (1 to 9)",
-            "options of one metric: trubleu score --list-metrics NAME",
-        ],
-        name="metrics",
-    )
+    columns = [
+        Column("metric", of=lambda found: found.name),
+        Column("purpose", "what it is for"),
+        Column("order", "N", kind="count"),
+        Column("better", of=lambda found: "higher" if found.higher_is_better else "lower"),
+        Column("needs", of=lambda found: ", ".join(found.needs) or None),
+    ]
+    notes = [
+        "N: default n-gram order; bleu-2 sets it to 2 (1 to 9)",
+        "options of one metric: trubleu score --list-metrics NAME",
+    ]
+    return table_of(describe(), columns, "", notes, "metrics")
 
 
 def option_table(name: str) -> Table:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from trubleu.errors import counted
 from trubleu.files import paths
-from trubleu.render.tables import Column, Table, one_line
+from trubleu.render.tables import Column, Table, one_line, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -87,36 +88,23 @@ def candidate_tables(
         Column("score", kind="number"),
         Column("message_score", "of message", "number"),
         Column("response_score", "of response", "number"),
-        Column("message"),
-        Column("response"),
+        Column("message", of=lambda each: one_line(each.source_message or "")),
+        Column("response", of=lambda each: one_line(each.text)),
         Column("source"),
     ]
-    rows: list[list[Any]] = [
-        [
-            each.rank,
-            each.score,
-            each.message_score,
-            each.response_score,
-            one_line(each.source_message or ""),
-            one_line(each.text),
-            each.source,
-        ]
-        for each in found
-    ]
     if by_message:  # the score is that of the message, so it is not repeated
-        kept = [0, 1, *range(4, 7)] if for_people else [0, 1, 2, *range(4, 7)]
-        columns, rows = [columns[each] for each in kept], [[row[each] for each in kept] for row in rows]
+        repeated = ("message_score", "response_score") if for_people else ("response_score",)
+        columns = [column for column in columns if column.name not in repeated]
         notes = [
             *notes,
             "ranked by the message alone, as no --response was given; the score is BM25's of the messages",
         ]
-    tables = [Table("", columns, rows, notes, name="candidates")]
     if explained and for_people:
-        fields = ("message",) if by_message else ("message", "response")
-        columns += [Column(f"{field}_words", f"words of {field}") for field in fields]
-        for row, each in zip(rows, found, strict=True):
-            row += [_listed_words(getattr(each.words, field), digits) for field in fields]
-    elif explained:
+        for field in ("message",) if by_message else ("message", "response"):
+            listed = partial(_listed_words, field, digits)
+            columns.append(Column(f"{field}_words", f"words of {field}", of=listed))
+    tables = [table_of(found, columns, "", notes, "candidates")]
+    if explained and not for_people:
         names = [Column("rank", kind="count"), Column("field"), Column("word"), Column("contribution", kind="number")]
         parts = [
             (each.rank, field, word, contribution)
@@ -129,7 +117,8 @@ def candidate_tables(
     return tables
 
 
-def _listed_words(words: Sequence[tuple[str, float]], digits: int) -> str:
+def _listed_words(field: str, digits: int, found: Candidate) -> str:
+    words: Sequence[tuple[str, float]] = getattr(found.words, field)
     return " · ".join(f"{word} {contribution:.{digits}f}" for word, contribution in words)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from trubleu.render.tables import FOR_PROGRAMS, Column, Table, render_tables
+from trubleu.render.tables import FOR_PROGRAMS, Column, Table, render_tables, table_of
 
 if TYPE_CHECKING:
     from trubleu.scoring.reference_check import ReferenceCheck
@@ -34,7 +34,10 @@ def render_reference_check(check: ReferenceCheck, format: str = "text", digits: 
     tables = [_counts(check)]
     if check.weights:
         tables.append(_weights(check, bars=format in ("text", "markdown", "html")))
-    tables += [_findings(check), _examples(check)] if format in FOR_PROGRAMS else [_listed_findings(check)]
+    for_people = format not in FOR_PROGRAMS
+    tables.append(_findings(check, for_people=for_people))
+    if not for_people:
+        tables.append(_examples(check))
     if check.origins:
         tables.append(_origins(check))
     return render_tables(tables, format, digits)
@@ -48,7 +51,7 @@ def _counts(check: ReferenceCheck) -> Table:
         Column("mean", kind="number"),
         Column("most", kind="count"),
     ]
-    return Table("", columns, [(check.segments, check.references, check.fewest, check.mean, check.most)], name="counts")
+    return table_of([check], columns, name="counts")
 
 
 def _weights(check: ReferenceCheck, *, bars: bool) -> Table:
@@ -57,20 +60,26 @@ def _weights(check: ReferenceCheck, *, bars: bool) -> Table:
         Column("high", "to", "signed", 1),
         Column("references", kind="count"),
     ]
-    rows: list[tuple[Any, ...]] = [(each.low, each.high, each.references) for each in check.weights]
     if bars:
         most = max(max(each.references for each in check.weights), 1)
         # Rounded up, so any non-zero count is visible.
-        widths = [-(-each.references * _BAR // most) for each in check.weights]
-        columns.append(Column("bar", " "))
-        rows = [(*row, "█" * width) for row, width in zip(rows, widths, strict=True)]
-    return Table("Weights", columns, rows, name="weights")
+        columns.append(Column("bar", " ", of=lambda each: "█" * -(-each.references * _BAR // most)))
+    return table_of(check.weights, columns, "Weights", name="weights")
 
 
-def _findings(check: ReferenceCheck) -> Table:
-    columns = [Column("finding"), Column("references", kind="count"), Column("segments", kind="count")]
-    rows = [(each.name, each.references, each.segments) for each in check.findings]
-    return Table("Findings", columns, rows, name="findings")
+def _findings(check: ReferenceCheck, *, for_people: bool) -> Table:
+    columns = [
+        Column("finding", of=lambda each: _TITLES[each.name] if for_people else each.name),
+        Column("references", kind="count"),
+        Column("segments", kind="count"),
+    ]
+    # Below the table: ids may be long, and a column would be as wide as the longest list.
+    notes = []
+    for each in check.findings if for_people else ():
+        more = f" and {each.segments - len(each.ids):,} more" if each.segments > len(each.ids) else ""
+        if each.ids:
+            notes.append(f"{_TITLES[each.name]}: {', '.join(each.ids)}{more}")
+    return table_of(check.findings, columns, "Findings", notes, name="findings")
 
 
 def _examples(check: ReferenceCheck) -> Table:
@@ -78,18 +87,5 @@ def _examples(check: ReferenceCheck) -> Table:
     return Table("Examples", [Column("finding"), Column("id")], rows, name="examples")
 
 
-def _listed_findings(check: ReferenceCheck) -> Table:
-    columns = [Column("finding"), Column("references", kind="count"), Column("segments", kind="count")]
-    rows = [(_TITLES[each.name], each.references, each.segments) for each in check.findings]
-    # Below the table: ids may be long, and a column would be as wide as the longest list.
-    notes = []
-    for each in check.findings:
-        more = f" and {each.segments - len(each.ids):,} more" if each.segments > len(each.ids) else ""
-        if each.ids:
-            notes.append(f"{_TITLES[each.name]}: {', '.join(each.ids)}{more}")
-    return Table("Findings", columns, rows, notes, name="findings")
-
-
 def _origins(check: ReferenceCheck) -> Table:
-    columns = [Column("origin"), Column("references", kind="count")]
-    return Table("Origins", columns, [(each.origin, each.references) for each in check.origins], name="origins")
+    return table_of(check.origins, [Column("origin"), Column("references", kind="count")], "Origins", name="origins")

@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu.errors import counted, some
-from trubleu.render.tables import FOR_PROGRAMS, Bounds, Column, Estimate, Table, record_table, render_tables, stars
+from trubleu.render.tables import (
+    FOR_PROGRAMS,
+    Bounds,
+    Column,
+    Estimate,
+    Table,
+    record_table,
+    render_tables,
+    stars,
+    table_of,
+)
 from trubleu.scoring.accumulator import SegmentRow
 from trubleu.scoring.systems import LeftOutRow, ScoreRow, TestRow
 
@@ -140,54 +150,30 @@ def _scores(report: ScoreReport) -> Table:
         (row.system, row.metric): Estimate(row.score, row.low, row.high, marks.get((row.system, row.metric), ""))
         for row in report.scores
     }
-    return Table(
-        "",
-        [
-            Column("system"),
-            *(
-                Column(name, f"{name} ↓" if name in report.lower_is_better else name, "number")
-                for name in report.metrics
-            ),
-        ],
-        [
-            (
-                f"{system} (baseline)" if system == report.baseline else system,
-                *(cells[system, name] for name in report.metrics),
-            )
-            for system in report.systems
-        ],
-        name="scores",
-    )
+    lower = report.lower_is_better
+    columns = [Column(name, f"{name} ↓" if name in lower else name, "number") for name in report.metrics]
+    rows = [
+        (
+            f"{system} (baseline)" if system == report.baseline else system,
+            *(cells[system, name] for name in report.metrics),
+        )
+        for system in report.systems
+    ]
+    return Table("", [Column("system"), *columns], rows, name="scores")
 
 
 def _tests(tests: Sequence[TestRow]) -> Table:
-    return Table(
-        "",
-        [
-            Column("metric"),
-            Column("a"),
-            Column("b"),
-            Column("difference", "a − b", "signed"),
-            Column("interval", kind="signed"),
-            Column("effect", kind="signed", digits=2),
-            Column("p", kind="p"),
-            Column("p_holm", "p (Holm)", "p"),
-        ],
-        [
-            (
-                test.metric,
-                test.a,
-                test.b,
-                test.difference,
-                Bounds(test.low, test.high),
-                test.effect,
-                test.p,
-                Estimate(test.p_holm, mark=stars(test.p_holm)),
-            )
-            for test in tests
-        ],
-        name="tests",
-    )
+    columns = [
+        Column("metric"),
+        Column("a"),
+        Column("b"),
+        Column("difference", "a − b", "signed"),
+        Column("interval", kind="signed", of=lambda test: Bounds(test.low, test.high)),
+        Column("effect", kind="signed", digits=2),
+        Column("p", kind="p"),
+        Column("p_holm", "p (Holm)", "p", of=lambda test: Estimate(test.p_holm, mark=stars(test.p_holm))),
+    ]
+    return table_of(tests, columns, name="tests")
 
 
 def _segments(report: ScoreReport) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from trubleu.render.tables import FOR_PROGRAMS, Cell, Column, Table, record_table, render_tables
+from trubleu.render.tables import FOR_PROGRAMS, Cell, Column, Table, record_table, render_tables, table_of
 from trubleu.simulate.model_study import ModelRow
 from trubleu.simulate.studies import LEVEL, CoverageRow, OrderRow, PowerRow, SystemRow
 
@@ -113,26 +113,12 @@ def render_coverage(study: CoverageStudy, format: str = "text", digits: int = 2)
         Column("system"),
         *_HOW,
         Column("segments", kind="count"),
-        Column("covered", "covered, %", "number"),
-        Column("below", "too low, %", "number", 1),
-        Column("above", "too high, %", "number", 1),
+        Column("covered", "covered, %", "number", of=lambda row: _percent(row.covered, row.covered_error, 1)),
+        Column("below", "too low, %", "number", 1, lambda row: 100 * row.below),
+        Column("above", "too high, %", "number", 1, lambda row: 100 * row.above),
         Column("truth", kind="number"),
         Column("width", kind="number"),
         Column("bias", kind="signed"),
-    ]
-    rows = [
-        [
-            row.system,
-            *_how(row),
-            row.segments,
-            _percent(row.covered, row.covered_error, 1),
-            100 * row.below,
-            100 * row.above,
-            row.truth,
-            row.width,
-            row.bias,
-        ]
-        for row in study.rows
     ]
     made = f"{study.rows[0].sets:,} test sets a row, each of segments drawn from {study.pool:,}"
     notes = [
@@ -141,7 +127,7 @@ def render_coverage(study: CoverageStudy, format: str = "text", digits: int = 2)
         f"{_ERROR} Bias is the mean score of the test sets less the truth.",
         *_extremes(study.rows[0].sets, (row.covered for row in study.rows)),
     ]
-    return render_tables([Table("", columns, rows)], format, digits, notes=notes)
+    return render_tables([table_of(study.rows, columns)], format, digits, notes=notes)
 
 
 def render_order(study: OrderStudy, format: str = "text", digits: int = 2) -> str:  # noqa: A002
@@ -162,21 +148,10 @@ def render_order(study: OrderStudy, format: str = "text", digits: int = 2) -> st
     columns = [
         *_HOW,
         Column("segments", kind="count"),
-        Column("kendall", "Kendall's τ", "number"),
-        Column("spearman", "Spearman's ρ", "number"),
-        Column("exact", "all in order, %", "number"),
-        Column("best", "best first, %", "number"),
-    ]
-    rows = [
-        [
-            *_how(row),
-            row.segments,
-            _with_error(row.kendall, row.kendall_error, 3),
-            _with_error(row.spearman, row.spearman_error, 3),
-            _percent(row.exact, row.exact_error, 1),
-            _percent(row.best, row.best_error, 1),
-        ]
-        for row in study.rows
+        Column("kendall", "Kendall's τ", "number", of=lambda row: _with_error(row.kendall, row.kendall_error, 3)),
+        Column("spearman", "Spearman's ρ", "number", of=lambda row: _with_error(row.spearman, row.spearman_error, 3)),
+        Column("exact", "all in order, %", "number", of=lambda row: _percent(row.exact, row.exact_error, 1)),
+        Column("best", "best first, %", "number", of=lambda row: _percent(row.best, row.best_error, 1)),
     ]
     made = f"{study.rows[0].sets:,} test sets a row, each of segments drawn from {study.pool:,}"
     notes = [
@@ -184,7 +159,7 @@ def render_order(study: OrderStudy, format: str = "text", digits: int = 2) -> st
         _ERROR,
         *_extremes(study.rows[0].sets, (share for row in study.rows for share in (row.exact, row.best))),
     ]
-    return render_tables([Table("", columns, rows), _systems(study)], format, digits, notes=notes)
+    return render_tables([table_of(study.rows, columns), _systems(study)], format, digits, notes=notes)
 
 
 def render_models(study: ModelStudy, format: str = "text", digits: int = 2) -> str:  # noqa: A002
@@ -203,35 +178,21 @@ def render_models(study: ModelStudy, format: str = "text", digits: int = 2) -> s
         return render_tables([record_table("models", ModelRow, study.rows)], format)
     columns = [
         Column("weights"),
-        Column("model"),
+        Column("model", of=lambda row: row.model or "–"),
         Column("ratings", "ratings by people", "count"),
         Column("off", "off by", "number", 3),
         Column("bias", kind="signed", digits=3),
-        Column("coverage", "coverage, %", "number", 1),
+        Column("coverage", "coverage, %", "number", 1, _coverage),
         Column("winning_rate", "ω", "number"),
         Column("kendall", "Kendall's τ", "number", 3),
-        Column("exact", "all in order, %", "number", 1),
-    ]
-    rows = [
-        (
-            row.weights,
-            row.model or "–",
-            row.ratings,
-            row.off,
-            row.bias,
-            None if row.coverage is None else 100 * row.coverage,
-            row.winning_rate,
-            row.kendall,
-            100 * row.exact,
-        )
-        for row in study.rows
+        Column("exact", "all in order, %", "number", 1, lambda row: 100 * row.exact),
     ]
     notes = [
         f"{study.texts:,} texts of {study.pool:,} segments; people rate some of them, {study.raters} ratings each.",
         f"Orders by {study.metric} on {study.sets:,} test sets of {study.segments:,} segments; seed {study.seed}.",
         "Off by: root mean square of weight less truth, which is what the whole crowd would say.",
     ]
-    return render_tables([Table("", columns, rows)], format, digits, notes=notes)
+    return render_tables([table_of(study.rows, columns)], format, digits, notes=notes)
 
 
 def _systems(study: OrderStudy) -> Table:
@@ -269,6 +230,10 @@ def _extremes(trials: int, shares: Iterable[float]) -> list[str]:
         return []
     most = 100 * _SQUARED_DEVIATE / (trials + _SQUARED_DEVIATE)
     return [f"Shares of 0 and 100 % have no standard error; at 95 % they are off by {most:.1f} points at most."]
+
+
+def _coverage(row: ModelRow) -> float | None:
+    return None if row.coverage is None else 100 * row.coverage
 
 
 def _percent(share: float, error: float, digits: int) -> str:

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, ge
 from trubleu.errors import UsageError, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from trubleu.judge.report import RowsReport
 
@@ -96,17 +96,25 @@ class Column:
         the digits asked for, ``p`` to four, ``count`` gets commas between thousands.
     digits
         Decimals that do not depend on what was asked for.
+    of
+        What `table_of` shows of an item; the attribute of the column's name if left out.
     """
 
     name: str
     title: str = ""
     kind: Kind = "text"
     digits: int | None = None
+    of: Callable[[Any], Cell] | None = None
 
     @property
     def heading(self) -> str:
         """The title, or the name."""
         return self.title or self.name
+
+    def cell(self, item: Any) -> Cell:
+        """Return what a row about an item has in this column."""
+        found: Cell = getattr(item, self.name) if self.of is None else self.of(item)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +166,20 @@ class Table:
 
     def _repr_html_(self) -> str:
         return render_tables([self], "html")
+
+
+def table_of(
+    items: Iterable[Any], columns: Sequence[Column], title: str = "", notes: Sequence[str] = (), name: str = ""
+) -> Table:
+    """Return a table with a row per item, whose columns say what they show of it.
+
+    Examples
+    --------
+    >>> columns = [Column("real"), Column("double", kind="number", of=lambda number: 2 * number)]
+    >>> table_of([1, 2], columns).rows
+    [[1, 2], [2, 4]]
+    """
+    return Table(title, columns, [[column.cell(item) for column in columns] for item in items], notes, name)
 
 
 def record_table(name: str, kind: type[Any], rows: Sequence[Any], *, without: Sequence[str] = ()) -> Table:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from trubleu.errors import counted
-from trubleu.render.tables import Column, Table, one_line
+from trubleu.render.tables import Column, Table, one_line, table_of
 from trubleu.vectors import ListedSource, VectorStore
 
 if TYPE_CHECKING:
@@ -45,12 +45,14 @@ def source_tables(source: VectorSource) -> list[Table]:
 
 def neighbours_table(found: Sequence[Neighbour], phrase: str, source: str) -> Table:
     """Return the nearest neighbours of an n-gram."""
-    columns = [Column("rank", kind="count"), Column("ngram", "n-gram"), Column("similarity", kind="number")]
-    rows: list[tuple[Any, ...]] = [(rank, one_line(each.ngram), each.similarity) for rank, each in enumerate(found, 1)]
+    columns = [
+        Column("rank", kind="count", of=lambda ranked: ranked[0]),
+        Column("ngram", "n-gram", of=lambda ranked: one_line(ranked[1].ngram)),
+        Column("similarity", kind="number", of=lambda ranked: ranked[1].similarity),
+    ]
     if any(each.count is not None for each in found):
-        columns.append(Column("count", "seen", "count"))
-        rows = [(*row, each.count) for row, each in zip(rows, found, strict=True)]
-    return Table("", columns, rows, [f"nearest to {phrase!r} in {source}"], name="neighbours")
+        columns.append(Column("count", "seen", "count", of=lambda ranked: ranked[1].count))
+    return table_of(enumerate(found, 1), columns, "", [f"nearest to {phrase!r} in {source}"], "neighbours")
 
 
 def similarities_table(found: Sequence[tuple[str, str, float]], source: str) -> Table:
