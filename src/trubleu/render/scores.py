@@ -22,6 +22,7 @@ from trubleu.scoring.systems import LeftOutRow, ScoreRow, TestRow
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from trubleu.render.tables import Cell
     from trubleu.scoring.systems import ScoreReport
 
 
@@ -152,13 +153,10 @@ def _scores(report: ScoreReport) -> Table:
     }
     lower = report.lower_is_better
     columns = [Column(name, f"{name} ↓" if name in lower else name, "number") for name in report.metrics]
-    rows = [
-        (
-            f"{system} (baseline)" if system == report.baseline else system,
-            *(cells[system, name] for name in report.metrics),
-        )
-        for system in report.systems
-    ]
+    rows: list[list[Cell]] = []
+    for system in report.systems:
+        name = f"{system} (baseline)" if system == report.baseline else system
+        rows.append([name, *(cells[system, metric] for metric in report.metrics)])
     return Table("", [Column("system"), *columns], rows, name="scores")
 
 
