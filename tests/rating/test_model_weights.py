@@ -8,6 +8,7 @@ import re
 from statistics import fmean, variance
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import pytest
 
 from tests.rating.model_server import Reply, served
@@ -140,6 +141,8 @@ def test_a_model_alone_is_exported_only_if_asked_for_and_says_so(tmp_path: Path)
         assert found[item.segment]["unverified"] is True
         assert found[item.segment]["weight_from"] == "model"
         assert "ratings" not in found[item.segment]
+    stored = pl.read_parquet(tmp_path / "refs.parquet")["references"].explode().struct.field("extra")
+    assert {json.loads(extra)["unverified"] for extra in stored} == {True}
     weights = [segment.references[0].weight for segment in References.read(tmp_path / "refs.parquet")]
     assert weights == [record["weight"] for record in found.values()]
     study.close()

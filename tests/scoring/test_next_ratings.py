@@ -77,6 +77,31 @@ def test_the_interval_becomes_at_least_as_narrow_as_planned() -> None:
     assert found[0] < found[1]
 
 
+def test_a_plan_is_worth_more_than_twice_as_many_ratings_spread_evenly() -> None:
+    _, true, outputs = world(200, np.random.default_rng(3))
+    counts = np.full(len(true), 2)
+    chosen = metric("dbleu-2")
+    before = rate(true, counts, np.random.default_rng(0))
+    plan = plan_ratings(before, {"s": outputs}, chosen, most=800, sampling=Sampling(resamples=500))
+    places = {(before.ids[place // 4], text): place for place, text in enumerate(before.texts)}
+    more = np.zeros(len(true), dtype=np.int64)
+    for text in plan.texts:
+        more[places[text.segment, text.text]] = text.more
+
+    def spread(added: NDArray[np.int64]) -> float:
+        """How far a score varies if the same texts are rated anew."""
+        draws = np.random.default_rng(1)
+        scores = []
+        for _ in range(300):
+            weights = np.clip(true + 0.4 / np.sqrt(counts + added) * draws.standard_normal(len(true)), -1, 1)
+            weights[::4] = np.maximum(weights[::4], 0.02)
+            scores.append(chosen.corpus(outputs, before.with_weights(weights)).score)
+        return float(np.std(scores))
+
+    planned, none, twice = (spread(added) for added in (more, np.zeros_like(more), np.full_like(more, 2)))
+    assert planned < twice < none
+
+
 def test_a_plan_ends_where_the_width_is_reached() -> None:
     _, true, outputs = world(40, np.random.default_rng(3))
     references = rate(true, np.tile([0, 2, 2, 3], 40), np.random.default_rng(2))

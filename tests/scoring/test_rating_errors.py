@@ -117,6 +117,25 @@ def test_only_the_levels_of_raters_are_missing_from_intervals_of_segments() -> N
     assert coverage(0.25, ratings=True) >= 0.85
 
 
+@pytest.mark.parametrize("name", ["dbleu-2", "trubleu"])
+def test_effects_of_raters_are_those_of_raters_drawn_anew(name: str) -> None:
+    draws = np.random.default_rng(11)
+    texts, true, outputs = world(100, draws)
+    offsets, chosen = np.arange(101) * 4, metric(name)
+    who = np.array([draws.choice(12, 3, replace=False) for _ in true])
+
+    def references(noise: float) -> References:
+        values = true[:, None] + (0.2 * draws.standard_normal(12))[who] + noise * draws.standard_normal(who.shape)
+        observed = np.clip(values.mean(axis=1), -1, 1)
+        observed[::4] = np.maximum(observed[::4], 0.01)
+        rated = [tuple(zip(map(str, row), said, strict=True)) for row, said in zip(who, values.tolist(), strict=True)]
+        return References(texts, offsets, observed, ratings=rated, weight_errors=np.full(len(true), 0.1))
+
+    brute = np.std([chosen.corpus(outputs, references(0.0)).score for _ in range(200)])
+    found = [np.square(rating_effects(chosen, outputs, references(0.2)).shared).sum() for _ in range(6)]
+    assert 0.75 < math.sqrt(np.mean(found)) / brute < 1.33
+
+
 def test_calibrated_weights_share_the_levels_of_raters_and_the_error_of_the_curve() -> None:
     assert coverage(0.15, people=24, ratings=False) <= 0.75
     assert coverage(0.15, people=24, ratings=True) >= 0.85
