@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -100,6 +101,8 @@ def test_the_verdict_comes_first(run: Run) -> None:
     assert second.startswith("Segment level, ranked pairs: ")
     assert " significantly better than " in second
     assert empty == ""
+    code, out, _ = run("--tasks", "tasks.toml", "-m", "bleu-2", "-m", "bleu-3", "--resamples", "100")
+    assert re.search(r"not significantly better than bleu-[23]\. .*would settle", out.splitlines()[1])
     code, out, _ = run("--ref", "ref.txt", "--human", "people.txt", "-m", "chrf", *OUTPUTS, "--resamples", "10")
     assert code == 0
     assert out.splitlines()[0].endswith("; it is the only metric.")

@@ -185,7 +185,7 @@ def make_report(
             seed=12345,
             partial=False,
             pool_outputs=False,
-            drop_equal=(),
+            drop_equal="",
         ),
         notes=tuple(notes),
         metrics=made,

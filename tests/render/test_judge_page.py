@@ -297,6 +297,21 @@ def test_the_summary_names_the_best_measure_and_whom_it_beats(report: PairsRepor
     assert "It is significantly better than bleu-2 (single) (p < 0.05" in " ".join(sentences(better))
     same = replace(told, comparisons=(replace(comparison, spearman_p_holm=0.05),))
     assert "It is not significantly better than bleu-2 (single) (no p below 0.05" in " ".join(sentences(same))
+    close = replace(
+        comparison,
+        spearman_difference=-0.02,
+        spearman_difference_low=-0.0592,  # a standard error of .02
+        spearman_difference_high=0.0192,
+        spearman_p_holm=0.31,
+    )
+    segments = max(row.segments for row in report.pairs)
+    needed = math.ceil(7.84 * segments)
+    said = " ".join(sentences(replace(told, comparisons=(close,))))
+    found = re.search(
+        r"About ([\d,]+) rated segments would settle the difference to bleu-2 \(single\), \.020 \(p = ", said
+    )
+    assert found is not None
+    assert needed <= int(found[1].replace(",", "")) < 1.1 * needed
     both = replace(
         better, comparisons=(*better.comparisons, replace(comparison, condition_x="w>=0.6", spearman_p_holm=1))
     )

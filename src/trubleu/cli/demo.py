@@ -215,7 +215,7 @@ def run_script(script: str, show: Callable[[str], object], *, quiet: bool) -> No
 
 def finding(judged: Mapping[str, Any]) -> str:
     """Summarise the result of ``judge pairs --format json`` in one sentence."""
-    from trubleu.render.judge_page import some
+    from trubleu.judge.report import listed
 
     rho = {row["metric"]: row["spearman"] for row in judged["correlations"]}
     order = sorted((name for name in rho if rho[name] is not None), key=lambda name: -rho[name])
@@ -229,5 +229,5 @@ def finding(judged: Mapping[str, Any]) -> str:
     score = {(row["metric"], row["system"]): row["score"] for row in judged["system_scores"]}
     defined = [name for name in rho if None not in (score[name, worst], score[name, best])]
     wrong = [name for name in defined if score[name, worst] > score[name, best]]
-    who = f"{some(wrong)} rank{'s' * (len(wrong) == 1)}" if wrong else "no metric ranks"
+    who = f"{listed(wrong)} rank{'s' * (len(wrong) == 1)}" if wrong else "no metric ranks"
     return f"{agreement}, and {who} {worst}, which raters like least, above {best}, which they like best."

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from trubleu._version import __version__
 from trubleu.errors import counted
 from trubleu.judge.pairs.results import Measure
+from trubleu.judge.report import data_needed, listed, settling, standard_error
 from trubleu.metrics.trubleu import TruBleu
 from trubleu.render.charts import (
     Grid,
@@ -48,8 +49,6 @@ if TYPE_CHECKING:
 
 LEVEL: Final = 0.05
 """Significance level."""
-
-_NAMED: Final = 4
 
 
 def best_row(report: PairsReport) -> CorrelationRow | None:
@@ -113,17 +112,18 @@ def _beaten(report: PairsReport, best: Measure) -> Iterator[str]:
     """State which measures the best one significantly beats, and from which it does not differ."""
     beaten: list[str] = []
     level: list[str] = []
-    for row in report.comparisons:
-        other = _other(row, best)
-        if other is None:
+    nearest: ComparisonRow | None = None
+    for row in sorted(report.comparisons, key=lambda row: abs(row.spearman_difference or 0.0)):
+        other, p = _other(row, best), row.spearman_p_holm
+        if other is None or p is None:
             continue
-        p = row.spearman_p if row.spearman_p_holm is None else row.spearman_p_holm
-        if p is not None:
-            (beaten if p < LEVEL else level).append(str(other))
+        (beaten if p < LEVEL else level).append(str(other))
+        if p >= LEVEL and nearest is None:
+            nearest = row
     if beaten and level:
         yield (
-            f"It is significantly better than {some(beaten)} (p < {LEVEL:g} after Holm’s correction), but not than "
-            f"{some(level)}."
+            f"It is significantly better than {listed(beaten)} (p < {LEVEL:g} after Holm’s correction), but not than "
+            f"{listed(level)}."
         )
     elif beaten:
         everyone = f"all {len(beaten)} that it was compared with" if len(beaten) > 1 else beaten[0]
@@ -133,27 +133,18 @@ def _beaten(report: PairsReport, best: Measure) -> Iterator[str]:
         yield f"It is not significantly better than {anyone} (no p below {LEVEL:g} after Holm’s correction)."
     elif len(report.correlations) > 1:
         yield "Whether it is significantly better than the others was not tested."
+    if nearest is not None and nearest.spearman_difference_low is not None:
+        difference = abs(nearest.spearman_difference or 0.0)
+        low, high = nearest.spearman_difference_low, nearest.spearman_difference_high or 0.0
+        segments = max(row.segments for row in report.pairs)
+        needed = data_needed(segments, difference, standard_error(low, high, report.setting.confidence))
+        yield settling(segments, needed, "rated segments", level[0], difference, nearest.spearman_p_holm)
 
 
 def _other(row: ComparisonRow, best: Measure) -> Measure | None:
     x = Measure(metric=row.metric_x, condition=row.condition_x)
     y = Measure(metric=row.metric_y, condition=row.condition_y)
     return y if x == best else x if y == best else None
-
-
-def some(names: Sequence[str]) -> str:
-    """Join names for a sentence, only the first few of many.
-
-    Examples
-    --------
-    >>> some(["a"]), some(["a", "b"]), some(list("abcdefg"))
-    ('a', 'a and b', 'a, b, c, d and 3 others')
-    """
-    shown = list(names[:_NAMED])
-    if len(names) > _NAMED + 1:
-        return f"{', '.join(shown)} and {len(names) - _NAMED} others"
-    shown = list(names)
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
 BROWSE: Final = 200
@@ -395,5 +386,8 @@ def _settings(report: PairsReport) -> list[tuple[str, str]]:
         ("confidence", f"{setting.confidence:.0%}"),
         ("seed", str(setting.seed)),
         ("rated outputs of other systems among the references", "yes" if setting.pool_outputs else "no"),
-        *([("references equal to an output dropped for", ", ".join(setting.drop_equal))] * bool(setting.drop_equal)),
+        *(
+            [("references equal to an output dropped for", setting.drop_equal.replace(",", ", "))]
+            * bool(setting.drop_equal)
+        ),
     ]

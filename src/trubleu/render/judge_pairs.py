@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
 from trubleu.errors import counted
-from trubleu.judge.pairs.results import (
-    ComparisonRow,
-    CorrelationRow,
-    PairRow,
-    SweepRow,
-    SystemRow,
-    SystemScoreRow,
-)
 from trubleu.render.tables import (
     FOR_PROGRAMS,
     MISSING,
@@ -22,8 +13,8 @@ from trubleu.render.tables import (
     Column,
     Estimate,
     Table,
-    record_table,
     render_tables,
+    report_tables,
     stars,
     with_verdict,
 )
@@ -60,26 +51,11 @@ def render_pairs(report: PairsReport, format: str = "text", digits: int = 3) -> 
         Decimals for people.
     """
     if format in FOR_PROGRAMS:
-        return render_tables(record_tables(report), format, digits)
+        return render_tables(report_tables(report), format, digits)
     from trubleu.render.judge_page import verdict
 
     said = with_verdict([*verdict(report)], format)
     return said + render_tables(pairs_tables(report), format, digits, notes=tuple(pairs_notes(report)))
-
-
-def record_tables(report: PairsReport) -> list[Table]:
-    """Return flat rows, one table per kind, with the settings and the notes."""
-    setting = asdict(report.setting) | {"drop_equal": ",".join(report.setting.drop_equal)}
-    return [
-        record_table("correlations", CorrelationRow, report.correlations),
-        record_table("comparisons", ComparisonRow, report.comparisons),
-        record_table("sweeps", SweepRow, report.sweeps),
-        record_table("systems", SystemRow, report.systems),
-        record_table("system_scores", SystemScoreRow, report.system_scores),
-        record_table("pairs", PairRow, report.pairs),
-        Table("", [*map(Column, setting)], [tuple(setting.values())], name="setting"),
-        Table("", [Column("note")], [(note,) for note in report.notes], name="notes"),
-    ]
 
 
 def pairs_tables(report: PairsReport) -> list[Table]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from trubleu._version import __version__
-from trubleu.errors import some
+from trubleu.judge.report import data_needed, listed, settling, standard_error
 from trubleu.judge.wmt.results import (
     AVERAGE,
     LEVELS,
@@ -162,19 +162,33 @@ def wmt_verdict(report: WmtReport) -> Iterator[str]:
             yield f"{head}; it is the only metric."
             continue
         p_values: dict[str, float] = {}
+        against: dict[str, DifferenceRow] = {}
         for row in report.differences:
             if (row.level, row.language_pair, row.statistic) != (level, pairs[-1], main) or row.p_holm is None:
                 continue
             if best.metric in (row.metric_x, row.metric_y):
                 other = row.metric_y if row.metric_x == best.metric else row.metric_x
-                p_values[other] = max(p_values.get(other, 0.0), row.p_holm)
-        level_with = [name for name, p in p_values.items() if p >= _SIGNIFICANT]
+                if row.p_holm >= p_values.get(other, 0.0):
+                    p_values[other], against[other] = row.p_holm, row
+        level_with = sorted(
+            (name for name, p in p_values.items() if p >= _SIGNIFICANT), key=lambda name: abs(against[name].difference)
+        )
         if not p_values:
             yield f"{head}; whether it is significantly better than the others was not tested."
         elif level_with:
-            yield f"{head}, but not significantly better than {some(level_with, 4)}."
+            more = _more_data(report, against[level_with[0]], level_with[0])
+            yield f"{head}, but not significantly better than {listed(level_with)}.{more}"
         else:
             yield f"{head}, significantly better than {'all others' if len(p_values) > 1 else next(iter(p_values))}."
+
+
+def _more_data(report: WmtReport, row: DifferenceRow, other: str) -> str:
+    """Say how much more data would settle a difference, if its interval is known."""
+    if row.low is None or row.high is None:
+        return ""
+    times = data_needed(1, row.difference, standard_error(row.low, row.high, report.setting.confidence))
+    what = "systems" if row.level == "system" else row.level
+    return f" {settling(1, times, f'times as many {what}', other, abs(row.difference), row.p_holm)}"
 
 
 def wmt_tables(report: WmtReport) -> list[Table]:

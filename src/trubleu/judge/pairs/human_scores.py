@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -15,7 +16,6 @@ from trubleu.errors import DataError, UsageError, counted, nearest, shown, some
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from fractions import Fraction
 
     from numpy.typing import NDArray
 
@@ -144,16 +144,24 @@ def lay_out_pairs(
         means_a, means_b = opinions.of_pair(a, b)
         segments = [segment for segment in sorted(means_a.keys() & means_b.keys()) if may[segment]]
         rated.append((segments, [means_a[each] for each in segments], [means_b[each] for each in segments]))
-    common = math.lcm(*{mean.denominator for _, first, second in rated for mean in (*first, *second)})
-    largest = max((abs(x - y) for _, first, second in rated for x, y in zip(first, second, strict=True)), default=0)
+    exact = math.lcm(*{mean.denominator for _, first, second in rated for mean in (*first, *second)})
+    # Whole numbers: ten systems make 45 pairs, and fractions take their time.
+    whole = [
+        [
+            x.numerator * (exact // x.denominator) - y.numerator * (exact // y.denominator)
+            for x, y in zip(first, second, strict=True)
+        ]
+        for _, first, second in rated
+    ]
     # A replicate may put one segment into a unit again and again.
-    most = max((len(segments) for segments, _, _ in rated), default=0) * largest
-    if most * common >= _EXACT:
+    most = max(map(len, whole), default=0) * max((abs(each) for row in whole for each in row), default=0)
+    common = exact
+    if most >= _EXACT:
         # Scores with many digits, or many different numbers of raters: sums cannot be exact, only as fine as can be.
-        common = 2 ** max(0, _EXACT.bit_length() - 1 - math.ceil(most).bit_length())
+        common = 2 ** max(0, _EXACT.bit_length() - 1 - (-(-most // exact)).bit_length())
+        whole = [[round(Fraction(each * common, exact)) for each in row] for row in whole]
     laid_out = []
-    for (a, b), (segments, first, second) in zip(pairs, rated, strict=True):
-        differences = [round((x - y) * common) for x, y in zip(first, second, strict=True)]
+    for (a, b), (segments, first, second), differences in zip(pairs, rated, whole, strict=True):
         laid_out.append(
             Pair(
                 a=a,

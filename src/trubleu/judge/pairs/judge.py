@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -239,16 +239,9 @@ class _Study:
                 for pair in self.observer.pairs
             ),
             setting=Setting(
-                unit=protocol.unit,
-                draws=protocol.draws,
-                resamples=protocol.resamples,
-                sweep_draws=protocol.sweep_draws,
-                sweep_resamples=protocol.sweep_resamples,
-                confidence=protocol.confidence,
-                seed=protocol.seed,
-                partial=protocol.partial,
+                **{each.name: getattr(protocol, each.name) for each in fields(protocol) if each.name != "sweeps"},
                 pool_outputs=self.scoring.pooled,
-                drop_equal=tuple(self.names[place] for place in sorted(self.scoring.drop_equal)),
+                drop_equal=self._dropping(),
             ),
             notes=self.notes.all(),
             metrics=self.metrics,
@@ -303,11 +296,14 @@ class _Study:
         if self.scoring.pooled:
             settings["pool"] = True
         if self.scoring.drop_equal:
-            settings["dropequal"] = ",".join(self.names[place] for place in sorted(self.scoring.drop_equal))
+            settings["dropequal"] = self._dropping()
         if protocol.partial:
             settings["partial"] = True
         settings |= {"ci": protocol.confidence, "bs": protocol.resamples, "seed": protocol.seed}
         return str(signature.extended(**settings))
+
+    def _dropping(self) -> str:
+        return ",".join(self.names[place] for place in sorted(self.scoring.drop_equal))
 
     def _sweeps(self, columns: Sequence[Column]) -> Sweeps:
         condition = self.conditions[-1]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias
 
 from trubleu.errors import UsageError, nearest
+from trubleu.judge.report import NoteRow, RowsReport
 from trubleu.results import SCHEMA
 from trubleu.stats import UnitDraws
 from trubleu.stats.checks import at_least_one, confidence_level, seed_range
@@ -226,7 +227,10 @@ class PairRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """Everything that can change a number besides the data and the metrics' own options."""
+    """Everything that can change a number besides the data and the metrics' own options.
+
+    ``drop_equal`` has names of systems with commas between.
+    """
 
     unit: int
     draws: int
@@ -237,7 +241,7 @@ class Setting:
     seed: int
     partial: bool
     pool_outputs: bool
-    drop_equal: tuple[str, ...]
+    drop_equal: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -303,7 +307,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PairsReport:
+class PairsReport(RowsReport):
     """The ΔBLEU protocol's result.
 
     Attributes
@@ -320,6 +324,17 @@ class PairsReport:
         For figures and for the page.
     """
 
+    kinds: ClassVar[Mapping[str, type[Any]]] = {
+        "correlations": CorrelationRow,
+        "comparisons": ComparisonRow,
+        "sweeps": SweepRow,
+        "systems": SystemRow,
+        "system_scores": SystemScoreRow,
+        "pairs": PairRow,
+        "setting": Setting,
+        "notes": NoteRow,
+    }
+
     correlations: tuple[CorrelationRow, ...]
     comparisons: tuple[ComparisonRow, ...]
     sweeps: tuple[SweepRow, ...]
@@ -331,23 +346,6 @@ class PairsReport:
     metrics: Mapping[str, Metric]
     cloud: Cloud
     evidence: tuple[Evidence, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the rows as plain values, ready for JSON."""
-        parts: dict[str, Sequence[Any]] = {
-            "correlations": self.correlations,
-            "comparisons": self.comparisons,
-            "sweeps": self.sweeps,
-            "systems": self.systems,
-            "system_scores": self.system_scores,
-            "pairs": self.pairs,
-        }
-        return {
-            "schema": SCHEMA,
-            **{name: [asdict(row) for row in rows] for name, rows in parts.items()},
-            "setting": asdict(self.setting),
-            "notes": list(self.notes),
-        }
 
     def _repr_html_(self) -> str:
         from trubleu.render.judge_pairs import render_pairs

@@ -23,10 +23,10 @@ from trubleu.judge.ratings.results import (
     SignatureRow,
     SystemMeanRow,
     VerdictRow,
-    brief,
     measure_title,
 )
 from trubleu.judge.replicates import Notes, ends_of
+from trubleu.judge.report import brief, brief_p, data_needed, listed, settling
 from trubleu.scoring.accumulator import prepare_for
 from trubleu.scoring.rating_errors import DRAWS, moved_weights, split_errors
 from trubleu.stats import holm
@@ -64,12 +64,6 @@ DEFAULT_TEST: Final = "perm-input"
 
 RATINGS: Final = "ratings"
 """What intervals draw that take errors of the references' ratings into account."""
-
-POWER: Final = 1.96 + 0.84
-"""Standard errors that a difference must have for a two-sided test at 5 % to find it with a power of 80 %."""
-
-HOPELESS: Final = 100
-"""How many times as many items as there are is too many to ask for."""
 
 MOSTLY_TIED: Final = 0.95
 """The share of tied pairs above which a calibration is not worth much."""
@@ -230,7 +224,8 @@ def judge_ratings(
         differences += found_differences
         if limit := holm_limit([row.p for row in found_differences if row.p is not None], wanted, "trials"):
             notes.add(limit)
-        verdicts.append(VerdictRow(level=level, verdict=_verdict(level, headline, [*rows.values()], found_differences)))
+        sentence = _verdict(level, headline, [*rows.values()], found_differences, len(found.items))
+        verdicts.append(VerdictRow(level=level, verdict=sentence))
         measures += compared.others()
     _note_undefined(measures, notes)
     if chosen["segment"] == CALIBRATED:
@@ -685,7 +680,7 @@ class _Compared:
                     p_holm=float(p_holm[number]) if math.isfinite(found.p[number]) else None,
                     items_needed=None
                     if significant
-                    else _items_needed(self._items, float(found.observed[number]), float(found.spread[number])),
+                    else data_needed(self._items, float(found.observed[number]), float(found.spread[number])),
                 )
             )
         best = max(range(len(defined)), key=lambda place: values[place])
@@ -700,20 +695,9 @@ def _with(row: MeasureRow, **changed: object) -> MeasureRow:
     return replace(row, **changed)  # type: ignore[arg-type] # fields of it
 
 
-def _items_needed(items: int, difference: float, spread: float) -> int | None:
-    """Return how many items it takes; None if no number does.
-
-    Examples
-    --------
-    >>> _items_needed(100, 0.02, 0.02), _items_needed(100, 0.0, 0.02)
-    (784, None)
-    """
-    if difference == 0.0 or spread == 0.0:
-        return None
-    return max(items, math.ceil(items * (POWER * spread / difference) ** 2))
-
-
-def _verdict(level: Level, measure: str, rows: Sequence[MeasureRow], differences: Sequence[MetricDifferenceRow]) -> str:
+def _verdict(
+    level: Level, measure: str, rows: Sequence[MeasureRow], differences: Sequence[MetricDifferenceRow], items: int
+) -> str:
     """Say which metric agrees best, whether that is significant, and how much data would settle it."""
     defined = sorted((row for row in rows if row.value is not None), key=lambda row: -(row.value or 0.0))
     what = "single outputs" if level == "segment" else "systems"
@@ -732,41 +716,12 @@ def _verdict(level: Level, measure: str, rows: Sequence[MeasureRow], differences
     if not equal:
         others = "the other metric" if len(defined) == 2 else "all others"
         largest = max(row.p_holm or 0.0 for row in against.values())
-        return f"{head}, significantly better than {others} (p ≤ {_p(largest)})."
+        return f"{head}, significantly better than {others} (p ≤ {brief_p(largest)})."
     beaten = len(defined) - 1 - len(equal)
     more = f"; significantly better than {beaten} of the {len(defined) - 1} others" if beaten else ""
-    nearest_row = against[equal[0]]
-    return f"{head}, but not significantly better than {_listed(equal)}{more}. {_settling(nearest_row, equal[0], rows)}"
-
-
-def _settling(row: MetricDifferenceRow, other: str, rows: Sequence[MeasureRow]) -> str:
-    p = "" if row.p_holm is None else f" (p = {_p(row.p_holm)})"
-    items = row.items_needed
-    now = max((each.groups for each in rows), default=0)
-    if items is None or (now > 1 and items > HOPELESS * now):
-        return f"The difference to {other} is {brief(row.difference)}{p}: no realistic amount of data would settle it."
-    return f"About {_rounded(items):,} rated items would settle the difference to {other}, {brief(row.difference)}{p}."
-
-
-def _rounded(number: int) -> int:
-    """Return a number with two digits that count.
-
-    Examples
-    --------
-    >>> _rounded(1234), _rounded(87)
-    (1300, 87)
-    """
-    step: int = 10 ** max(len(str(number)) - 2, 0)
-    return -(-number // step) * step
-
-
-def _p(value: float) -> str:
-    return brief(max(value, 0.001))
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = list(names[:4]) + ([f"{len(names) - 4} others"] if len(names) > 4 else [])
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    row = against[equal[0]]
+    how = settling(items, row.items_needed, "rated items", equal[0], row.difference, row.p_holm)
+    return f"{head}, but not significantly better than {listed(equal)}{more}. {how}"
 
 
 def _note_undefined(rows: Sequence[MeasureRow], notes: Notes) -> None:

@@ -49,17 +49,6 @@ def measure_title(level: Level, measure: str) -> str:
     return f"{_COEFFICIENTS[coefficient]} {_GROUPINGS[grouping]}"
 
 
-def brief(value: float) -> str:
-    """Return a value of a measure as sentences have it.
-
-    Examples
-    --------
-    >>> brief(0.5), brief(-0.25), brief(1.0)
-    ('.500', '−.250', '1.000')
-    """
-    return f"{value:z.3f}".replace("0.", ".", 1).replace("-", "−")
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasureRow:
     """How well one metric agrees with people by one measure.

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from trubleu.errors import DataError, counted, some
-from trubleu.judge.ratings.results import LEVELS, Level, RatingsSetting, brief, measure_title
-from trubleu.judge.report import NoteRow, RowsReport
+from trubleu.judge.ratings.results import LEVELS, Level, RatingsSetting, measure_title
+from trubleu.judge.report import NoteRow, RowsReport, brief
 from trubleu.results import SCHEMA
 
 if TYPE_CHECKING:

@@ -149,9 +149,16 @@ def judge_wmt(
     held = HeldWarnings()
     for each_task in tasks:
         task = each_task.rated(unrated_as, notes)
-        work = Work(language_pair=task.language_pair, setting=setting, notes=notes, where=where, steps=steps)
         with held.of_part():  # every system meets the same warning of a metric again
             found = gather_scores(task, metrics, frozenset(lower_is_better), notes, where=where, steps=steps)
+        work = Work(
+            language_pair=task.language_pair,
+            setting=setting,
+            notes=notes,
+            where=where,
+            steps=steps,
+            signatures={each.name: each.signature for each in found},
+        )
         names |= dict.fromkeys(each.name for each in found)
         scored.append(scored_task(task, found))
         human = task.human_scores(notes)

@@ -218,6 +218,7 @@ class Work:
     notes: Notes
     where: Where
     steps: Steps
+    signatures: Mapping[str, str | None]
 
     @property
     def seed(self) -> int:
@@ -228,6 +229,30 @@ class Work:
     def system_seed(self) -> int:
         """The seed of the draws of systems, which must not depend on those of segments either."""
         return self.seed ^ _SYSTEMS
+
+    def measured(
+        self,
+        level: Level,
+        metric: str,
+        statistic: str,
+        value: float | None,
+        n: int,
+        replicates: NDArray[np.float64] | None,
+        resampled: str | None,
+    ) -> Measured:
+        """Return a statistic; without a value there is nothing else."""
+        defined = value is not None and not np.isnan(value)
+        return Measured(
+            level=level,
+            language_pair=self.language_pair,
+            metric=metric,
+            statistic=statistic,
+            value=value if defined else None,
+            n=n,
+            replicates=replicates if defined else None,
+            resampled=resampled if defined else None,
+            signature=self.signatures.get(metric),
+        )
 
     def resample(self, what: str, replicator: Replicator[Key]) -> dict[Key, NDArray[np.float64]]:
         """Return what is made of each resample of segments."""
@@ -241,19 +266,16 @@ def measure_systems(
 ) -> tuple[list[Measured], Points]:
     """Correlate scores of systems with the official human ones."""
     pair, setting = work.language_pair, work.setting
-    scored = {each.name: each for each in metrics if each.systems is not None}
-    missing = [
-        system
-        for place, system in enumerate(systems)
-        if not np.isnan(human[place]) and any(np.isnan(_systems(each)[place]) for each in scored.values())
-    ]
-    if missing:
-        without = [name for name, each in scored.items() if np.isnan(_systems(each)[~np.isnan(human)]).any()]
+    scored = {each.name: each.systems for each in metrics if each.systems is not None}
+    rated = ~np.isnan(human)
+    usable, without = _usable({name: ~np.isnan(scores) for name, scores in scored.items()}, rated)
+    if without:
+        missing = [systems[place] for place in np.flatnonzero(rated & ~usable).tolist()]
         work.notes.warn(
-            f"{pair}: systems left out of the system level for every metric, as {some(without)} "
-            f"{'has' if len(without) == 1 else 'have'} no score for them: {some(missing)}"
+            f"{pair}: systems left out of the system level for every metric, as {without} no score for them: "
+            f"{some(missing)}"
         )
-    kept = np.flatnonzero(~np.isnan(human) & ~np.isin(np.array(systems), missing))
+    kept = np.flatnonzero(usable)
     people = human[kept]
     if len(kept) < FEWEST:
         work.notes.warn(
@@ -263,45 +285,36 @@ def measure_systems(
     elif people.min() == people.max():
         work.notes.warn(f"{pair}, system level: all systems have the same human score, so correlations are undefined")
     found: list[Measured] = []
-    points: dict[str, NDArray[np.float64]] = {}
+    points = {name: scores[kept] for name, scores in scored.items()}
     resampled: dict[str, str] = {}
-    for name, each in scored.items():
-        scores = _systems(each)[kept]
-        points[name] = scores
-        if len(kept) >= FEWEST and scores.min() == scores.max():
+    for each in metrics:
+        if each.name not in points or len(kept) < FEWEST:
+            continue
+        if points[each.name].min() == points[each.name].max():
             work.notes.warn(
-                f"{pair}, system level: {name} gives all systems the same score; correlations are undefined"
+                f"{pair}, system level: {each.name} gives all systems the same score; correlations are undefined"
             )
-        if setting.resamples and len(kept) >= FEWEST and (what := _resampled(work, each)) is not None:
-            resampled[name] = what
-    replicates = _system_replicates(work, people, points, resampled, scored, kept) if resampled else {}
-    for name, each in scored.items():
-        scores = points[name]
-        observed = system_coefficients(people, scores[np.newaxis])
+        if setting.resamples and (what := _resampled(work, each)) is not None:
+            resampled[each.name] = what
+    replicates = _system_replicates(work, people, points, resampled, metrics, kept) if resampled else {}
+    for name, scores in points.items():
+        observed = {key: float(each[0]) for key, each in system_coefficients(people, scores[np.newaxis]).items()}
         if len(kept) >= FEWEST and (r := pearson(people, scores)) is not None:
-            observed["pearson"] = np.array([r])
-        for statistic in SYSTEM_STATISTICS:
-            value = float(observed[statistic][0])
-            defined = not np.isnan(value)
-            found.append(
-                Measured(
-                    level="system",
-                    language_pair=pair,
-                    metric=name,
-                    statistic=statistic,
-                    value=value if defined else None,
-                    n=len(kept),
-                    replicates=replicates.get((name, statistic)) if defined else None,
-                    resampled=resampled.get(name) if defined else None,
-                    signature=each.signature,
-                )
+            observed["pearson"] = r
+        found += [
+            work.measured(
+                "system", name, key, observed[key], len(kept), replicates.get((name, key)), resampled.get(name)
             )
+            for key in SYSTEM_STATISTICS
+        ]
     return found, Points(level="system", language_pair=pair, human=people, scores=points)
 
 
-def _systems(metric: MetricScores) -> NDArray[np.float64]:
-    assert metric.systems is not None  # noqa: S101 - only those that have them are asked
-    return metric.systems
+def _usable(there: Mapping[str, NDArray[np.bool_]], wanted: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], str | None]:
+    """Return what all metrics have of what is wanted, and which metrics lack some of it, as "x has" or "x, y have"."""
+    without = [name for name, here in there.items() if not here[wanted].all()]
+    usable = np.logical_and.reduce([wanted, *there.values()])
+    return usable, f"{some(without)} {'has' if len(without) == 1 else 'have'}" if without else None
 
 
 def _resampled(work: Work, metric: MetricScores) -> str | None:
@@ -324,15 +337,15 @@ def _system_replicates(
     people: NDArray[np.float64],
     scores: Mapping[str, NDArray[np.float64]],
     resampled: Mapping[str, str],
-    metrics: Mapping[str, MetricScores],
+    metrics: Sequence[MetricScores],
     kept: NDArray[np.int64],
 ) -> dict[tuple[str, str], NDArray[np.float64]]:
     """Return the resamples of each metric's coefficients, by metric and statistic."""
-    counted = {}
-    for name in resampled:
-        each = metrics[name]
-        if resampled[name] != "systems" and each.statistics is not None and each.score is not None:
-            counted[name] = [Sample.of(each.statistics[place], name).rows for place in kept.tolist()], each.score
+    counted = {
+        each.name: ([Sample.of(each.statistics[place], each.name).rows for place in kept.tolist()], each.score)
+        for each in metrics
+        if resampled.get(each.name, "systems") != "systems" and each.statistics is not None and each.score is not None
+    }
     replicator = SystemReplicator(
         people=people,
         known={name: scores[name] for name in resampled if name not in counted},
@@ -345,46 +358,28 @@ def _system_replicates(
 def measure_rankings(work: Work, pairs: RankedPairs, metrics: Sequence[MetricScores]) -> list[Measured]:
     """Compute every variant of τ over ranked pairs of outputs."""
     pair, setting = work.language_pair, work.setting
-    scored = [each for each in metrics if each.segments is not None]
-    usable = np.ones(len(pairs), dtype=bool)
-    without = []
-    for each in scored:
-        here = pairs.usable(_segments(each))
-        if not here.all():
-            without.append(each.name)
-        usable &= here
+    scored = {each.name: each.segments for each in metrics if each.segments is not None}
+    wanted = np.ones(len(pairs), dtype=bool)
+    usable, without = _usable({name: pairs.usable(scores) for name, scores in scored.items()}, wanted)
     if without:
         work.notes.count(
-            f"{pair}: rankings left out for every metric, as {some(without)} "
-            f"{'has' if len(without) == 1 else 'have'} no score for an output",
+            f"{pair}: rankings left out for every metric, as {without} no score for an output",
             int(np.count_nonzero(~usable)),
         )
         pairs = pairs.where(usable)
     segments = np.unique(pairs.segment)
-    tables = {each.name: pairs.counts(_segments(each), segments) for each in scored}
+    tables = {name: pairs.counts(scores, segments) for name, scores in scored.items()}
     sums: dict[str, NDArray[np.float64]] = {}
     if setting.resamples and len(segments):
         samples = {name: Sample.of(table, name).rows for name, table in tables.items()}
         sums = work.resample("rankings", RankingReplicator(tables=samples))
     found = []
-    for each in scored:
-        counts = total(tables[each.name])
+    for name, table in tables.items():
+        counts = total(table)
         for variant in VARIANTS:
-            tau = float(_tau(counts, variant))
-            defined = not np.isnan(tau)
-            found.append(
-                Measured(
-                    level="rankings",
-                    language_pair=pair,
-                    metric=each.name,
-                    statistic=variant,
-                    value=tau if defined else None,
-                    n=entries(counts, variant),
-                    replicates=_tau(sums[each.name], variant) if defined and sums else None,
-                    resampled="segments" if defined and sums else None,
-                    signature=each.signature,
-                )
-            )
+            replicates = _tau(sums[name], variant) if sums else None
+            tau, n = float(_tau(counts, variant)), entries(counts, variant)
+            found.append(work.measured("rankings", name, variant, tau, n, replicates, "segments" if sums else None))
     constant = {name for name, table in tables.items() if not tells_apart(total(table))}
     _tell_undefined(work, pairs, found, constant)
     return found
@@ -414,35 +409,23 @@ def _tell_undefined(work: Work, pairs: RankedPairs, found: Sequence[Measured], c
         work.notes.warn(f"{place}: {what}")
 
 
-def _segments(metric: MetricScores) -> NDArray[np.float64]:
-    assert metric.segments is not None  # noqa: S101 - only those that have them are asked
-    return metric.segments
-
-
 def measure_assessments(
     work: Work, assessed: NDArray[np.float64], metrics: Sequence[MetricScores]
 ) -> tuple[list[Measured], Points]:
     """Correlate scores of outputs with direct assessments of the same outputs."""
     pair, setting = work.language_pair, work.setting
-    scored = {each.name: each for each in metrics if each.segments is not None}
+    scored = {each.name: each.segments for each in metrics if each.segments is not None}
     wanted = ~np.isnan(assessed)
-    usable = wanted.copy()
-    without = []
-    for name, each in scored.items():
-        here = ~np.isnan(_segments(each))
-        if not here[wanted].all():
-            without.append(name)
-        usable &= here
+    usable, without = _usable({name: ~np.isnan(scores) for name, scores in scored.items()}, wanted)
     if without:
         work.notes.count(
-            f"{pair}: assessments left out for every metric, as {some(without)} "
-            f"{'has' if len(without) == 1 else 'have'} no score for an output",
+            f"{pair}: assessments left out for every metric, as {without} no score for an output",
             int(np.count_nonzero(wanted & ~usable)),
         )
     # Segment by segment: what is drawn together stands together.
     segment, system = np.nonzero(usable.T)
     human = assessed[system, segment]
-    points = {name: _segments(each)[system, segment] for name, each in scored.items()}
+    points = {name: scores[system, segment] for name, scores in scored.items()}
     if len(human) < FEWEST:
         work.notes.warn(
             f"{pair}, direct assessments: a correlation needs at least {FEWEST} assessed outputs and there "
@@ -461,20 +444,11 @@ def measure_assessments(
         numbered = np.unique(segment, return_inverse=True)[1]
         replicator = AssessmentReplicator(human=human, scores=points, segment=numbered)
         replicates = work.resample("direct assessments", replicator)
+    drawn = "segments" if replicates else None
     found = [
-        Measured(
-            level="assessments",
-            language_pair=pair,
-            metric=name,
-            statistic=statistic,
-            value=observed[name, statistic],
-            n=len(human),
-            replicates=replicates.get((name, statistic)) if observed[name, statistic] is not None else None,
-            resampled="segments" if replicates and observed[name, statistic] is not None else None,
-            signature=each.signature,
-        )
-        for name, each in scored.items()
-        for statistic in SEGMENT_STATISTICS
+        work.measured("assessments", name, key, observed[name, key], len(human), replicates.get((name, key)), drawn)
+        for name in points
+        for key in SEGMENT_STATISTICS
     ]
     return found, Points(level="assessments", language_pair=pair, human=human, scores=points)
 
