@@ -73,7 +73,7 @@ def test_run_writes_references_that_are_not_rated_yet(run: Run, folder: Path) ->
 
 
 def test_what_was_mined_is_checked_and_scored_like_any_references(run: Run, folder: Path) -> None:
-    for name in ("c.jsonl", "c.parquet"):
+    for name in ("c.jsonl", "c.jsonl.gz"):
         arguments = ["mine", "run", "--seeds", "seeds.jsonl", "--out", name, "--top", "2", "--random", "1", "--explain"]
         assert run(*arguments, "--quiet", "chat.index") == (0, "", "")
         code, out, err = run("refs", "check", name, "--format", "json")
@@ -231,16 +231,6 @@ def test_search_that_finds_what_counts_nothing(run: Run, message: str, options: 
     assert note in out.splitlines()[-1]
 
 
-def test_seeds_that_parquet_cannot_hold_are_refused_before_the_work(
-    run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (folder / "seeds.jsonl").write_text(json.dumps({"id": "a", "message": "match", "response": "b \ud800"}) + "\n")
-    monkeypatch.setattr(Index, "candidates", None)
-    code, out, err = run("mine", "run", "chat.index", "--seeds", "seeds.jsonl", "--out", "c.parquet")
-    assert (code, out) == (2, "")
-    assert "surrogate" in err
-
-
 RUN = ["mine", "run", "chat.index", "--seeds", "seeds.jsonl"]
 LOOK = ["mine", "search", "chat.index", "the match"]
 
@@ -254,7 +244,7 @@ LOOK = ["mine", "search", "chat.index", "the match"]
         (["mine", "run", "chat.index", "--seeds", "no.jsonl", "--out", "c.jsonl"], "no.jsonl: there is no such file"),
         (["mine", "run", "chat.index", "--out", "c.jsonl"], "--seeds"),
         (RUN, "--out"),
-        ([*RUN, "--out", "c.txt"], "c.txt: the name does not show a format; let it end in .jsonl or .parquet"),
+        ([*RUN, "--out", "c.txt"], "c.txt: the name does not show a format; let it end in .jsonl"),
         ([*RUN, "--out", "no/c.jsonl"], "there is no folder no; create it first"),
         ([*RUN, "--out", "seeds.jsonl"], "seeds.jsonl is read by this command and would be lost"),
         ([*RUN, "--out", "chat.index/c.jsonl"], "chat.index/c.jsonl lies inside the index chat.index"),

@@ -209,11 +209,11 @@ def rows(**columns: Any) -> pl.DataFrame:
         (rows(ratings=[4, 5]), "row 1: ratings must be an array of integers from 1 to 5, not the number 4$"),
         (rows(ratings=[[5], [5]], weight=[1, 0]), "row 2: weight is 0 but its ratings give 1; correct one of them"),
         (rows(origin=[1, 2]), "row 1: origin must be a string, not the number 1$"),
-        (rows(id=["a", None]), "row 2: id is null; every row names the segment that its text belongs to$"),
+        (rows(id=["a", None]), "row 2: the id is empty; every row names the segment that its text belongs to$"),
         (rows(id=[1.5, 2.5]), r"row 1: id must be a string, not the number 1\.5$"),
         (rows(message=[1, 2]), "row 1: message must be a string, not the number 1$"),
         (rows(context=["a", "b"]), "row 1: context must be an array of strings, one a turn, not the string 'a'$"),
-        (rows(id=["x", "x"], message=["a", "b"]), "row 2: message is not that of row 1, which has the same id;"),
+        (rows(id=["x", "x"], message=["a", "b"]), "row 2: message is not that of .*row 1, which has the same id;"),
         (nested({"text": None}), r"row 2: references\[0\]\.text must be a string, not null$"),
         (nested({"text": "a"}, {"text": "b", "weight": 2.0}), r"row 2: references\[1\]\.weight must be from -1 to 1"),
         (

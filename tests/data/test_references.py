@@ -250,9 +250,9 @@ def test_take_keeps_default_ids() -> None:
 
 def test_default_ids_are_made_when_asked_for() -> None:
     references = References.from_lists([["a"], ["b"]])
-    assert references._ids is None
+    assert references._held.ids is None
     assert references[1].id == "2"
-    assert references._ids is None
+    assert references._held.ids is None
     assert references.ids == ("1", "2")
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 RUN_EPILOG: Final = """\
 examples:
   trubleu mine run chat.index --seeds seeds.jsonl --out candidates.jsonl
-  trubleu mine run chat.index --seeds seeds.jsonl --random 5 --seed 7 --explain --out candidates.parquet
+  trubleu mine run chat.index --seeds seeds.jsonl --random 5 --seed 7 --explain --out candidates.jsonl
   trubleu mine run chat.index --seeds seeds.jsonl --engine ray --resume parts --out candidates.jsonl
 """
 
@@ -67,9 +67,7 @@ def add_run_parser(commands: argparse._SubParsersAction[Any]) -> None:
     )
     add_cache_options(where)
     out = parser.add_argument_group("output")
-    out.add_argument(
-        "--out", metavar="FILE", required=True, help=".jsonl (optionally with .gz or .zst), .parquet, or -"
-    )
+    out.add_argument("--out", metavar="FILE", required=True, help=".jsonl (optionally with .gz or .zst), or -")
     out.add_argument("--quiet", action="store_true", help="no progress bars, warnings or table")
 
 
@@ -123,17 +121,14 @@ def run(options: argparse.Namespace) -> None:
     from trubleu.execution.progress import Bars
     from trubleu.files.writer import check_writable
     from trubleu.mining import Index
-    from trubleu.mining.candidates import check_seeds_storable, seed_source, seed_triples
-    from trubleu.optional_deps import polars_module
+    from trubleu.mining.candidates import seed_source, seed_triples
     from trubleu.render.mining import summary_table
     from trubleu.render.tables import render_tables
 
     if len(options.files) != 1:
         raise UsageError(f"mine run needs one INDEX, but {len(options.files)} arguments are given")
     chosen = _scoring(options)
-    in_parquet = format_to_write(options.out, ["jsonl", "parquet"]) == "parquet"
-    if in_parquet:
-        polars_module()  # fail on a missing package before the work
+    format_to_write(options.out, ["jsonl"])
     check_writable(options.out)
     with resumable(options) as cache, Bars(quiet=options.quiet) as bars:
         source = seed_source(options.seeds, columns=options.columns, skip_bad=options.skip_bad)
@@ -144,8 +139,6 @@ def run(options: argparse.Namespace) -> None:
             _keep_index(options.files[0], options.resume)
         index = Index.open(options.files[0])
         seeds = seed_triples(source)
-        if in_parquet:
-            check_seeds_storable(seeds)
         progress = bars.stage("mine", len(seeds) * len(index.shards), "search")
         with ExitStack() as stack:
             engine = None if options.engine is None else stack.enter_context(chosen_engine(options))

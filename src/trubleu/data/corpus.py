@@ -756,7 +756,7 @@ class LineStream:
             else:
                 flat = segments_of(given[0], names[0], weighted=self.weighted)
             if self.source is not None:
-                flat = flat._replace(messages=texts[-1])
+                flat = flat._replace(messages=tuple(texts[-1]))
             references = References(**flat._asdict())
             outputs = {
                 system: rows if form == "text" else texts_of(rows, references.ids, names[0], form=form)

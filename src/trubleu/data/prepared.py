@@ -7,6 +7,7 @@ and where each begins; where some may be missing, a third array says which are t
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -60,27 +61,22 @@ _NUMBERED: Final[_Layout] = {
     "reference_begins": ("<u8", "segments + 1"),  # the kernel's, and the offsets of the segments
 }
 _TEXTS: Final[_Layout] = {"texts_bytes": ("|u1", None), "texts_begins": ("<u8", "references + 1")}
+
+
+def _layout_of(name: str, count: Literal["segments", "references"]) -> _Layout:
+    """Return the arrays of strings of which some may be missing."""
+    plus: _Length = "segments + 1" if count == "segments" else "references + 1"
+    return {f"{name}_bytes": ("|u1", None), f"{name}_begins": ("<u8", plus), f"{name}_there": ("|u1", count)}
+
+
 # Of each of these all or none.
 _OPTIONAL: Final[tuple[_Layout, ...]] = (
     {"weights": ("<f8", "references")},
     {"weight_errors": ("<f8", "references")},
     {"segment_ids_bytes": ("|u1", None), "segment_ids_begins": ("<u8", "segments + 1")},
-    {
-        "origins_bytes": ("|u1", None),
-        "origins_begins": ("<u8", "references + 1"),
-        "origins_there": ("|u1", "references"),
-    },
-    {
-        "messages_bytes": ("|u1", None),
-        "messages_begins": ("<u8", "segments + 1"),
-        "messages_there": ("|u1", "segments"),
-    },
-    {
-        "contexts_bytes": ("|u1", None),
-        "contexts_begins": ("<u8", None),
-        "contexts_rows": ("<u8", "segments + 1"),
-        "contexts_there": ("|u1", "segments"),
-    },
+    _layout_of("origins", "references"),
+    _layout_of("messages", "segments"),
+    _layout_of("contexts", "segments") | {"contexts_begins": ("<u8", None), "contexts_rows": ("<u8", "segments + 1")},
 )
 
 
@@ -132,7 +128,7 @@ def write_prepared(
 class PreparedFile:
     """A prepared file, with the columns that `References` asks for.
 
-    Nothing is kept here but the file: whoever asks for a column keeps it.
+    Columns are read when they are first asked for. Of ratings, only weights and their errors are stored.
 
     Attributes
     ----------
@@ -150,6 +146,7 @@ class PreparedFile:
     """
 
     before: Final = 0
+    ratings: Final = None
 
     def __init__(self, path: PathLike) -> None:
         self._file = ArrayFile(path, KIND)
@@ -176,12 +173,12 @@ class PreparedFile:
             raise self._file.altered(problem)
         return kernel
 
-    @property
+    @cached_property
     def texts(self) -> tuple[str, ...]:
         """All references, flat."""
         return self._unpacked("texts")
 
-    @property
+    @cached_property
     def offsets(self) -> NDArray[np.int64]:
         """Where each segment begins."""
         # As signed numbers: one that is too large becomes negative, and is refused.
@@ -190,7 +187,7 @@ class PreparedFile:
         self._file.sound(lambda: check_segments(offsets, None))
         return offsets
 
-    @property
+    @cached_property
     def weights(self) -> NDArray[np.float64] | None:
         """One weight for each text, or None."""
         if "weights" not in self._file.lengths:
@@ -198,7 +195,7 @@ class PreparedFile:
         weights = self._file.array("weights")
         return self._file.sound(lambda: checked_weights(weights, len(weights)))
 
-    @property
+    @cached_property
     def weight_errors(self) -> NDArray[np.float64] | None:
         """The standard error of each weight, or None."""
         if "weight_errors" not in self._file.lengths:
@@ -206,12 +203,7 @@ class PreparedFile:
         errors = self._file.array("weight_errors")
         return self._file.sound(lambda: checked_errors(errors, len(errors)))
 
-    @property
-    def ratings(self) -> None:
-        """None: of ratings, only weights and their errors are stored."""
-        return None
-
-    @property
+    @cached_property
     def ids(self) -> tuple[str, ...] | None:
         """One for each segment; None for numbers."""
         if "segment_ids_begins" not in self._file.lengths:
@@ -219,7 +211,7 @@ class PreparedFile:
         ids = self._unpacked("segment_ids")
         return self._file.sound(lambda: check_ids(ids, len(ids)))
 
-    @property
+    @cached_property
     def origins(self) -> tuple[str | None, ...] | None:
         """Where each text comes from, or None."""
         origins = self._optional("origins")
@@ -227,12 +219,12 @@ class PreparedFile:
         once: dict[str | None, str | None] = {}
         return None if origins is None else tuple(once.setdefault(origin, origin) for origin in origins)
 
-    @property
+    @cached_property
     def messages(self) -> tuple[str | None, ...] | None:
         """What each segment's references answer to, or None."""
         return self._optional("messages")
 
-    @property
+    @cached_property
     def contexts(self) -> tuple[tuple[str, ...] | None, ...] | None:
         """The turns before each message, or None."""
         if "contexts_rows" not in self._file.lengths:

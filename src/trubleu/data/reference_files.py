@@ -53,15 +53,15 @@ Rated: TypeAlias = tuple[tuple[str | None, float], ...]
 class Columns(NamedTuple):
     """What `References` is made of; each field is the parameter of the same name there."""
 
-    texts: Sequence[str]
+    texts: tuple[str, ...]
     offsets: NDArray[np.int64]
     weights: NDArray[np.float64] | None = None
     weight_errors: NDArray[np.float64] | None = None
-    ratings: Sequence[Rated | None] | None = None
-    ids: Sequence[str] | None = None
-    origins: Sequence[str | None] | None = None
-    messages: Sequence[str | None] | None = None
-    contexts: Sequence[tuple[str, ...] | None] | None = None
+    ratings: tuple[Rated | None, ...] | None = None
+    ids: tuple[str, ...] | None = None
+    origins: tuple[str | None, ...] | None = None
+    messages: tuple[str | None, ...] | None = None
+    contexts: tuple[tuple[str, ...] | None, ...] | None = None
     source: str = "references"
     before: int = 0
 
@@ -115,26 +115,25 @@ def checked_offsets(offsets: ArrayLike, count: int) -> NDArray[np.int64]:
 
 def checked_weights(weights: ArrayLike, count: int) -> NDArray[np.float64]:
     """Return weights as a read-only array; refuse those that are not one from -1 to 1, or NaN, for each text."""
-    array = np.array(weights, dtype=np.float64)
-    if array.shape != (count,):
-        raise DataError(f"weights have the shape {array.shape}; give one for each of the {count} texts")
-    outside = np.abs(array) > 1
-    if outside.any():
-        at = int(np.argmax(outside))
-        raise DataError(f"weight {at + 1} {weight_problem(float(array[at]))}")
-    array.flags.writeable = False
+    array = _one_each(weights, count, "weights")
+    if len(outside := np.flatnonzero(np.abs(array) > 1)):
+        raise DataError(f"weight {outside[0] + 1} {weight_problem(float(array[outside[0]]))}")
     return array
 
 
 def checked_errors(errors: ArrayLike, count: int) -> NDArray[np.float64]:
     """Return standard errors as a read-only array; refuse those that are not one from 0 to 1, or NaN, for each text."""
-    array = np.array(errors, dtype=np.float64)
-    if array.shape != (count,):
-        raise DataError(f"weight_errors have the shape {array.shape}; give one for each of the {count} texts")
-    outside = (array < 0) | (array > 1)
-    if outside.any():
-        at = int(np.argmax(outside))
+    array = _one_each(errors, count, "weight_errors")
+    if len(outside := np.flatnonzero((array < 0) | (array > 1))):
+        at = int(outside[0])
         raise DataError(f"the standard error of weight {at + 1} must be from 0 to 1, not {array[at]:g}")
+    return array
+
+
+def _one_each(numbers: ArrayLike, count: int, what: str) -> NDArray[np.float64]:
+    array = np.array(numbers, dtype=np.float64)
+    if array.shape != (count,):
+        raise DataError(f"{what} have the shape {array.shape}; give one for each of the {count} texts")
     array.flags.writeable = False
     return array
 
@@ -307,7 +306,7 @@ class SegmentCollector:
     def columns(self) -> Columns:
         """Return all that was added."""
         return Columns(
-            self._texts,
+            tuple(self._texts),
             np.array(self._ends, dtype=np.int64),
             np.array(self._weights, dtype=np.float64) if self._weighted else None,
             self._weight_errors(),
@@ -394,7 +393,7 @@ def usual_segments(frame: pl.DataFrame, source: str) -> Columns | None:
     if texts is None or origins is None or weights is None:
         return None
     return Columns(
-        texts,
+        tuple(texts),
         np.concatenate(([0], frame.get_column("references").list.len().to_numpy().cumsum())).astype(np.int64),
         weights if {"weight", "ratings"} & set(items.columns) and items.height else None,
         None,
@@ -501,33 +500,39 @@ def _from_nested(table: Table) -> Columns:
 
 def _from_long(table: Table) -> Columns:
     table.require("id")
+    identities = [id_field({"id": value}, table.place(row)) for row, value in enumerate(table.columns["id"])]
+    return _grouped(table.columns, identities, [table.place(row) for row in range(table.height)], table.source)
+
+
+def _grouped(
+    columns: Mapping[str, Sequence[Any]], identities: Sequence[str | None], places: Sequence[str], source: str
+) -> Columns:
+    """Make references of columns with one row per reference; rows with the same id are of one segment."""
     groups: dict[str, list[int]] = {}
-    for row, value in enumerate(table.columns["id"]):
-        identity = id_field({"id": value}, table.place(row))
+    for row, identity in enumerate(identities):
         if identity is None:
-            raise DataError(f"{table.place(row)}: id is null; every row names the segment that its text belongs to")
+            raise DataError(f"{places[row]}: the id is empty; every row names the segment that its text belongs to")
         groups.setdefault(identity, []).append(row)
-    names = [name for name in REFERENCE_FIELDS if name in table.columns]
-    items = list(zip(*(table.columns[name] for name in names), strict=True))
-    collector = SegmentCollector(table.source)
+    names = [name for name in (*REFERENCE_FIELDS, "rated") if name in columns]
+    items = list(zip(*(columns[name] for name in names), strict=True))
+    collector = SegmentCollector(source)
     for identity, rows in groups.items():
-        record = {name: _common(table, name, rows) for name in SEGMENT_FIELDS[1:] if name in table.columns}
-        collector.begin(record | {"id": identity}, table.place(rows[0]), identity)
+        record = {name: _common(columns[name], name, rows, places) for name in SEGMENT_FIELDS[1:] if name in columns}
+        collector.begin(record | {"id": identity}, places[rows[0]], identity)
         for row in rows:
-            collector.add_reference(dict(zip(names, items[row], strict=True)), table.place(row))
+            collector.add_reference(dict(zip(names, items[row], strict=True)), places[row])
         collector.end()
     return collector.columns()
 
 
-def _common(table: Table, name: str, rows: Sequence[int]) -> Any:
+def _common(column: Sequence[Any], name: str, rows: Sequence[int], places: Sequence[str]) -> Any:
     """Return what the rows of a segment say of it; those that leave it out agree with any other."""
-    column = table.columns[name]
     given = [row for row in rows if column[row] is not None]
     for row in given:
         if column[row] != column[given[0]]:
             raise DataError(
-                f"{table.place(row)}: {name} is not that of row {given[0] + 1}, which has the same id; "
-                "give all rows of a segment the same, or null"
+                f"{places[row]}: {name} is not that of {base_name(places[given[0]])}, which has the same id; "
+                "give all rows of a segment the same, or none"
             )
     return column[given[0]] if given else None
 
@@ -645,49 +650,34 @@ def references_of_table(
         )
     if "weight" in found and ("score" in found or "ratings" in found):
         raise DataError(f"{place} has weights and ratings; say which to use, or take one out of the table")
-    text = {field: table.column(titles[0]) for field, titles in found.items() if field != "ratings"}
-    weights, errors, rated, told = _table_weights(table, found, scale)
+    text: dict[str, Sequence[Any]] = {"text": table.column(found["text"][0])}
+    for field in ("message", "origin"):
+        if field in found:
+            text[field] = [cell or None for cell in table.column(found[field][0])]
+    weights, told = _table_weights(table, found, scale)
     tell_fields(found, table.name, told)
-    short = base_name(table.name)
-    segments: dict[str, list[int]] = {}
-    for row in range(len(table.rows)):
-        segments.setdefault(text["id"][row] if "id" in text else f"{short}:{row + 1}", []).append(row)
-    collector = SegmentCollector(table.name)
-    for identity, rows in segments.items():
-        if not identity.strip():
-            raise DataError(f"{table.places[rows[0]]}: the id is empty; every row names the segment of its text")
-        messages = {text["message"][row] for row in rows} - {""} if "message" in text else set()
-        if len(messages) > 1:
-            raise DataError(f"{table.places[rows[1]]}: the message is not that of other rows with the id {identity}")
-        collector.begin({"id": identity, "message": next(iter(messages), None)}, table.places[rows[0]], identity)
-        for row in rows:
-            item: dict[str, Any] = {"text": text["text"][row]}
-            if "origin" in text:
-                item["origin"] = text["origin"][row] or None
-            if weights is not None:
-                item["weight"] = weights[row]
-                item["weight_se"] = errors[row]
-                item["rated"] = rated[row]
-            collector.add_reference(item, table.places[row])
-        collector.end()
-    return collector.columns()
+    if "id" in found:
+        identities = [cell if cell.strip() else None for cell in table.column(found["id"][0])]
+    else:
+        identities = [f"{base_name(table.name)}:{row + 1}" for row in range(len(table.rows))]
+    return _grouped(text | weights, identities, table.places, table.name)
 
 
 def _table_weights(
     table: TextTable, found: Mapping[str, Sequence[str]], scale: tuple[float, float] | None
-) -> tuple[list[float | None] | None, list[float | None], list[Rated], str]:
-    """Return the weights of rows, their standard errors (None where not known), ratings, and the ratings' scale."""
+) -> tuple[dict[str, Sequence[Any]], str]:
+    """Return the columns of weights, standard errors and ratings, with None for what is not known, and the scale."""
     field = next((name for name in ("weight", "ratings", "score") if name in found), None)
     if field is None:
         if scale is not None:
             raise UsageError(f"--scale has no effect, because {table.name} has no ratings; leave it out")
-        return None, [], [], ""
+        return {}, ""
     rows = _numbers(table, found[field])
     if field == "weight":
         if scale is not None:
             raise UsageError(f"--scale has no effect, because {table.name} has weights, not ratings; leave it out")
         errors = _numbers(table, found.get("weight_se", ()))
-        return [_only(row) for row in rows], [_only(row) for row in errors], [()] * len(rows), ""
+        return {"weight": [_only(row) for row in rows], "weight_se": [_only(row) for row in errors]}, ""
     given = [number for row in rows for _, number in row]
     chosen = scale or guess_scale(given)
     if chosen is None:
@@ -708,7 +698,7 @@ def _table_weights(
     rated: list[Rated] = [
         tuple((title, weight_on_scale([number], chosen)) for title, number in row if field == "ratings") for row in rows
     ]
-    return weights, [None] * len(rows), rated, told
+    return {"weight": weights, "rated": rated}, told
 
 
 def _only(row: Sequence[tuple[str, float]]) -> float | None:
@@ -752,13 +742,13 @@ def read_any(
         lines = chain.from_iterable(split_lines(stream, name))
         first = next(lines, None)
         if first is None:
-            return Columns([], np.zeros(1, dtype=np.int64), source=name)
+            return Columns((), np.zeros(1, dtype=np.int64), source=name)
         lines = chain([first], lines)
         if is_json_name(name) or is_references_record(first):
             return read_references(lines, name)
         texts = list(lines)
     _check_no_table(name, texts)
-    return Columns(texts, np.arange(len(texts) + 1), source=name)
+    return Columns(tuple(texts), np.arange(len(texts) + 1), source=name)
 
 
 def is_references_record(line: str) -> bool:
@@ -815,7 +805,7 @@ def parallel_columns(
     """Lay parallel lines flat, all columns being of one length; ``before`` is the number of lines that went before."""
     segments = len(columns[0])
     source = ", ".join(names)
-    texts = columns[0] if len(columns) == 1 else list(chain.from_iterable(zip(*columns, strict=True)))
+    texts = tuple(columns[0] if len(columns) == 1 else chain.from_iterable(zip(*columns, strict=True)))
     if not weights:
         return Columns(texts, np.arange(segments + 1) * len(columns), source=source)
     table = np.empty((segments, len(columns)))
@@ -831,7 +821,7 @@ def parallel_columns(
             "give each segment at least one or leave the line out everywhere"
         )
     offsets = np.concatenate(([0], np.cumsum(counts)))
-    return Columns(list(compress(texts, there.ravel().tolist())), offsets, table[there], source=source)
+    return Columns(tuple(compress(texts, there.ravel().tolist())), offsets, table[there], source=source)
 
 
 def _weight_column(lines: list[str], name: str, before: int) -> NDArray[np.float64]:

@@ -98,8 +98,6 @@ TOKENS = "texts"
 
 Made = TypeVar("Made")
 
-_COLUMNS = frozenset(f"_{name}" for name in Columns._fields)
-
 
 class References:
     """Several texts per segment, each with a weight.
@@ -145,21 +143,7 @@ class References:
     Reference(text='hi', weight=0.4, origin=None, weight_se=None)
     """
 
-    __slots__ = (
-        "_before",
-        "_cache",
-        "_contexts",
-        "_ids",
-        "_messages",
-        "_offsets",
-        "_origins",
-        "_ratings",
-        "_source",
-        "_stored",
-        "_texts",
-        "_weight_errors",
-        "_weights",
-    )
+    __slots__ = ("_cache", "_held")
 
     def __init__(
         self,
@@ -176,25 +160,29 @@ class References:
         source: str = "references",
         before: int = 0,
     ) -> None:
-        self._texts = tuple(texts)
-        empty = kernels.count_empty(self._texts)
+        held = tuple(texts)
+        empty = kernels.count_empty(held)
         if empty is None:  # not all of them are plain strings
-            self._texts = exact_texts(self._texts)
-            empty = kernels.count_empty(self._texts)
-        self._offsets = checked_offsets(offsets, len(self._texts))
-        segments = len(self._offsets) - 1
-        self._ids = None if ids is None else check_ids(ids, segments)
-        check_segments(self._offsets, self._ids)
-        self._weights = None if weights is None else checked_weights(weights, len(self._texts))
-        self._weight_errors = None if weight_errors is None else checked_errors(weight_errors, len(self._texts))
-        self._ratings: tuple[Rated | None, ...] | None = checked_column(ratings, len(self._texts), "ratings")
-        self._origins: tuple[str | None, ...] | None = checked_column(origins, len(self._texts), "origins")
-        self._messages: tuple[str | None, ...] | None = checked_column(messages, segments, "messages")
-        self._contexts: tuple[tuple[str, ...] | None, ...] | None = checked_column(contexts, segments, "contexts")
-        self._source = source
-        self._before = before
+            held = exact_texts(held)
+            empty = kernels.count_empty(held)
+        begins = checked_offsets(offsets, len(held))
+        segments = len(begins) - 1
+        names = None if ids is None else check_ids(ids, segments)
+        check_segments(begins, names)
+        self._held: Columns | PreparedFile = Columns(
+            held,
+            begins,
+            None if weights is None else checked_weights(weights, len(held)),
+            None if weight_errors is None else checked_errors(weight_errors, len(held)),
+            checked_column(ratings, len(held), "ratings"),
+            names,
+            checked_column(origins, len(held), "origins"),
+            checked_column(messages, segments, "messages"),
+            checked_column(contexts, segments, "contexts"),
+            source,
+            before,
+        )
         self._cache: dict[Any, Any] = {"empty": empty}
-        self._stored: PreparedFile | None = None
 
     @classmethod
     def from_lists(
@@ -392,20 +380,9 @@ class References:
     def _from_file(cls, file: PreparedFile) -> Self:
         """Return the segments of a file, none of whose columns has been looked at yet."""
         segments = cls.__new__(cls)
-        segments._stored = file  # noqa: SLF001 - it is one of us
+        segments._held = file  # noqa: SLF001 - it is one of us
         segments._cache = dict(file.known)  # noqa: SLF001
         return segments
-
-    # Called for a slot that is still empty: a column of a file, read and checked when it is first asked for. Type
-    # checkers are not told, or they would take any name for a column.
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            if name not in _COLUMNS:
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            value = getattr(self._stored, name.removeprefix("_"))
-            setattr(self, name, value)
-            return value
 
     def write(self, path: PathLike) -> None:
         """Write a file that `References.read` reads back to the same references; it appears whole or not at all.
@@ -477,10 +454,10 @@ class References:
     def __repr__(self) -> str:
         kind = "weighted" if self.weighted() else "unweighted"
         counts = f"{counted(len(self), 'segment')}, {counted(self.count, 'reference')}"
-        return f"<References from {self._source}: {counts}, {kind}>"
+        return f"<References from {self._held.source}: {counts}, {kind}>"
 
     def __len__(self) -> int:
-        return len(self._offsets) - 1
+        return len(self._held.offsets) - 1
 
     def __getitem__(self, index: int) -> Segment:
         return self.segment(index)
@@ -491,95 +468,91 @@ class References:
     def segment(self, index: int) -> Segment:
         """Return one segment; a negative index counts from the end."""
         index = range(len(self))[as_index(index)]
-        span = slice(int(self._offsets[index]), int(self._offsets[index + 1]))
-        weights = (
-            repeat(None) if self._weights is None else (None if w != w else w for w in self._weights[span].tolist())
+        held = self._held
+        span = slice(int(held.offsets[index]), int(held.offsets[index + 1]))
+        weights, errors = (
+            repeat(None) if numbers is None else [None if each != each else each for each in numbers[span].tolist()]
+            for numbers in (held.weights, held.weight_errors)
         )
-        origins = repeat(None) if self._origins is None else self._origins[span]
-        errors = (
-            repeat(None)
-            if self._weight_errors is None
-            else (None if e != e else e for e in self._weight_errors[span].tolist())
-        )
+        origins = repeat(None) if held.origins is None else held.origins[span]
         return Segment(
             id=self._id(index),
-            references=tuple(map(Reference, self._texts[span], weights, origins, errors)),
-            message=None if self._messages is None else self._messages[index],
-            context=None if self._contexts is None else self._contexts[index],
+            references=tuple(map(Reference, held.texts[span], weights, origins, errors)),
+            message=None if held.messages is None else held.messages[index],
+            context=None if held.contexts is None else held.contexts[index],
         )
 
     @property
     def texts(self) -> tuple[str, ...]:
         """All references, flat."""
-        return self._texts
+        return self._held.texts
 
     @property
     def offsets(self) -> NDArray[np.int64]:
         """Where each segment begins in ``texts``, and the end of the last."""
-        return self._offsets
+        return self._held.offsets
 
     @property
     def weights(self) -> NDArray[np.float64] | None:
         """One weight for each text, NaN if not rated yet; None if there are none."""
-        return self._weights
+        return self._held.weights
 
     @property
     def weight_errors(self) -> NDArray[np.float64] | None:
         """The standard error of each weight, NaN where it is not known; None if none is."""
-        return self._weight_errors
+        return self._held.weight_errors
 
     @property
     def ratings(self) -> tuple[Rated | None, ...] | None:
         """Who rated each text and how, or None."""
-        return self._ratings
+        return self._held.ratings
 
     @property
     def ids(self) -> tuple[str, ...]:
         """One name for each segment."""
-        if self._ids is not None:
-            return self._ids
+        if self._held.ids is not None:
+            return self._held.ids
         # With what is not pickled: copies are the same whether somebody asked before or not.
-        return self.remembered("ids", lambda: tuple(map(str, range(self._before + 1, self._before + len(self) + 1))))
+        return self.remembered(
+            "ids", lambda: tuple(map(str, range(self._held.before + 1, self._held.before + len(self) + 1)))
+        )
 
     @property
     def origins(self) -> tuple[str | None, ...] | None:
         """Where each text comes from, or None."""
-        return self._origins
+        return self._held.origins
 
     @property
     def messages(self) -> tuple[str | None, ...] | None:
         """What each segment's references answer to, or None."""
-        return self._messages
+        return self._held.messages
 
     @property
     def contexts(self) -> tuple[tuple[str, ...] | None, ...] | None:
         """The turns before each message, or None."""
-        return self._contexts
+        return self._held.contexts
 
     @property
     def source(self) -> str:
         """Where the references come from, for messages."""
-        return self._source
+        return self._held.source
 
     @property
     def count(self) -> int:
         """How many references there are in all segments together."""
-        return int(self._offsets[-1])
+        return int(self._held.offsets[-1])
 
     def reference_counts(self) -> NDArray[np.int64]:
         """Return how many references each segment has."""
-        return np.diff(self._offsets)
+        return np.diff(self._held.offsets)
 
     def positions(self) -> Mapping[str, int]:
         """Return the index of each id."""
-        if "positions" not in self._cache:
-            self._cache["positions"] = {name: index for index, name in enumerate(self.ids)}
-        positions: Mapping[str, int] = self._cache["positions"]
-        return positions
+        return self.remembered("positions", lambda: {name: index for index, name in enumerate(self.ids)})
 
     def weighted(self) -> bool:
         """Return whether references have weights, though some may not be rated yet."""
-        return self._weights is not None
+        return self._held.weights is not None
 
     def best_weights(self) -> NDArray[np.float64]:
         """Return the largest weight of each segment: 1 without weights, NaN where none is rated yet.
@@ -589,10 +562,10 @@ class References:
         >>> References.from_lists([["a", "b"], ["c", "d"]], [[0.1, 0.9], [None, -1]]).best_weights().tolist()
         [0.9, -1.0]
         """
-        if self._weights is None:
+        if self._held.weights is None:
             return np.ones(len(self))
         # fmax passes over NaN. Every segment has a reference, so reduceat never meets an empty one.
-        best: NDArray[np.float64] = np.fmax.reduceat(self._weights, self._offsets[:-1])
+        best: NDArray[np.float64] = np.fmax.reduceat(self._held.weights, self._held.offsets[:-1])
         return best
 
     def segments_without_positive(self) -> NDArray[np.int64]:
@@ -601,9 +574,9 @@ class References:
 
     def unrated(self) -> NDArray[np.int64]:
         """Return the indices of segments with a reference that is not rated yet."""
-        if self._weights is None:
+        if self._held.weights is None:
             return np.zeros(0, dtype=np.int64)
-        return np.flatnonzero(np.logical_or.reduceat(np.isnan(self._weights), self._offsets[:-1]))
+        return np.flatnonzero(np.logical_or.reduceat(np.isnan(self._held.weights), self._held.offsets[:-1]))
 
     def duplicates(self) -> int:
         """Return how many references have the text of another one of their segment but not its weight.
@@ -613,10 +586,7 @@ class References:
         >>> References.from_lists([["a", "a", "b"], ["a", "a"]], [[1, 0.5, 0], [1, 1]]).duplicates()
         2
         """
-        if "duplicates" not in self._cache:
-            self._cache["duplicates"] = self._count_duplicates()
-        duplicates: int = self._cache["duplicates"]
-        return duplicates
+        return self.remembered("duplicates", self._count_duplicates)
 
     def repeated(self) -> Iterator[tuple[int, str, tuple[float | None, ...]]]:
         """Yield each text that a segment has more than once: the segment's index, the text, and its weights there.
@@ -626,10 +596,10 @@ class References:
         >>> list(References.from_lists([["a"], ["b", "c", "b"]], [[1], [1, 0.5, None]]).repeated())
         [(1, 'b', (1.0, None))]
         """
-        for index in kernels.repeating_segments(self._texts, self._offsets).tolist():
-            start, end = self._offsets[index], self._offsets[index + 1]
-            texts = self._texts[start:end]
-            numbers = [math.nan] * len(texts) if self._weights is None else self._weights[start:end].tolist()
+        for index in kernels.repeating_segments(self._held.texts, self._held.offsets).tolist():
+            start, end = self._held.offsets[index], self._held.offsets[index + 1]
+            texts = self._held.texts[start:end]
+            numbers = [math.nan] * len(texts) if self._held.weights is None else self._held.weights[start:end].tolist()
             weights: dict[str, list[float | None]] = {}
             for text, weight in zip(texts, numbers, strict=True):
                 # None, as NaN differs from itself while two references that are both unrated do not differ.
@@ -671,25 +641,23 @@ class References:
         counts = self.reference_counts()[chosen]
         offsets = np.concatenate(([0], np.cumsum(counts)))
         # Each flat position is shifted by how far its segment moved.
-        flat = np.repeat(self._offsets[chosen] - offsets[:-1], counts) + np.arange(offsets[-1])
+        flat = np.repeat(self._held.offsets[chosen] - offsets[:-1], counts) + np.arange(offsets[-1])
         if kept is not None:
             remaining = np.asarray(kept, dtype=bool)[flat]
             flat = flat[remaining]
             offsets = np.concatenate(([0], np.cumsum(remaining)))[offsets]
-        rows, items = chosen.tolist(), flat.tolist()
+        rows, items, held = chosen.tolist(), flat.tolist(), self._held
         part = type(self)(
-            tuple(map(self._texts.__getitem__, items)),
+            tuple(map(held.texts.__getitem__, items)),
             offsets,
-            None if self._weights is None else self._weights[flat],
-            weight_errors=None if self._weight_errors is None else self._weight_errors[flat],
-            ratings=None if self._ratings is None else list(map(self._ratings.__getitem__, items)),
-            ids=[str(self._before + row + 1) for row in rows]
-            if self._ids is None
-            else list(map(self._ids.__getitem__, rows)),
-            origins=None if self._origins is None else list(map(self._origins.__getitem__, items)),
-            messages=None if self._messages is None else list(map(self._messages.__getitem__, rows)),
-            contexts=None if self._contexts is None else list(map(self._contexts.__getitem__, rows)),
-            source=self._source,
+            None if held.weights is None else held.weights[flat],
+            weight_errors=None if held.weight_errors is None else held.weight_errors[flat],
+            ratings=_picked(held.ratings, items),
+            ids=_picked(held.ids, rows) or [str(held.before + row + 1) for row in rows],
+            origins=_picked(held.origins, items),
+            messages=_picked(held.messages, rows),
+            contexts=_picked(held.contexts, rows),
+            source=held.source,
         )
         self._hand_down(part, items)
         return part
@@ -709,9 +677,9 @@ class References:
         """
         if problem := weight_problem(value):
             raise DataError(f"the weight of unrated references {problem}")
-        if self._weights is None:
+        if self._held.weights is None:
             return self
-        weights = np.where(np.isnan(self._weights), float(value), self._weights)
+        weights = np.where(np.isnan(self._held.weights), float(value), self._held.weights)
         return self._from_columns(self._columns()._replace(weights=weights))
 
     def with_weights(self, weights: ArrayLike) -> References:
@@ -754,7 +722,7 @@ class References:
             raise DataError("messages is one string; pass a list with one text for each segment")
         if len(messages) != len(self):
             raise DataError(
-                f"there are {len(messages)} {what} but {self._source} has {counted(len(self), 'segment')}; "
+                f"there are {len(messages)} {what} but {self._held.source} has {counted(len(self), 'segment')}; "
                 "give one text for each segment"
             )
         if wrong := [index for index, text in enumerate(messages) if not isinstance(text, str)]:
@@ -780,17 +748,17 @@ class References:
         ('how are you?',)
         """
         if "messages" not in self._cache:
-            messages = self._messages or (None,) * len(self)
+            messages = self._held.messages or (None,) * len(self)
             texts = [message for message in messages if message is not None]
             if len(texts) < len(messages):
                 missing = (name for name, message in zip(self.ids, messages, strict=True) if message is None)
                 raise DataError(
-                    f"{self._source} has no message for segments {some(missing)}; "
+                    f"{self._held.source} has no message for segments {some(missing)}; "
                     "give the source of every segment with --source FILE, or as its message in JSON lines"
                 )
-            source = f"the messages of {self._source}"
+            source = f"the messages of {self._held.source}"
             self._cache["messages"] = References(
-                texts, np.arange(len(self) + 1), ids=self._ids, source=source, before=self._before
+                texts, np.arange(len(self) + 1), ids=self._held.ids, source=source, before=self._held.before
             )
         kept: References = self._cache["messages"]
         return kept
@@ -803,7 +771,7 @@ class References:
         # The kernel's own tokenizers all start from the texts as they are.
         key = (TOKENS, None if tokenizer.native else (tokenizer, lowercase))
         if key not in self._cache:
-            self._cache[key] = kernel_texts(self._texts, tokenizer, lowercase)[0]
+            self._cache[key] = kernel_texts(self._held.texts, tokenizer, lowercase)[0]
         texts: tuple[str, ...] = self._cache[key]
         return (texts, tokenizer.native, lowercase) if tokenizer.native else (texts, "none", False)
 
@@ -843,8 +811,9 @@ class References:
     def prepared(self, tokenizer: Tokenizer, lowercase: bool) -> PreparedReferences | None:
         """Return what `prepare` kept for these tokens, or a prepared file holds, if anything."""
         key = ("prepared", tokenizer, lowercase)
-        if key not in self._cache and self._stored is not None and self._stored.holds(tokenizer, lowercase):
-            self._cache[key] = PreparedReferences(self, tokenizer, lowercase, self._stored.kernel())
+        held = self._held
+        if key not in self._cache and isinstance(held, PreparedFile) and held.holds(tokenizer, lowercase):
+            self._cache[key] = PreparedReferences(self, tokenizer, lowercase, held.kernel())
         found: PreparedReferences | None = self._cache.get(key)
         return found
 
@@ -860,23 +829,11 @@ class References:
         return self._from_columns, (self._columns(),)
 
     def _columns(self) -> Columns:
-        return Columns(
-            self._texts,
-            self._offsets,
-            self._weights,
-            self._weight_errors,
-            self._ratings,
-            self._ids,
-            self._origins,
-            self._messages,
-            self._contexts,
-            self._source,
-            self._before,
-        )
+        return Columns(*(getattr(self._held, name) for name in Columns._fields))
 
     def _id(self, index: int) -> str:
         """Return one id without making those of all segments."""
-        return str(self._before + index + 1) if self._ids is None else self._ids[index]
+        return str(self._held.before + index + 1) if self._held.ids is None else self._held.ids[index]
 
     def _hand_down(self, part: References, items: Sequence[int]) -> None:
         """Give a part the tokens that its texts have already been split into."""
@@ -885,6 +842,10 @@ class References:
                 part._cache[key] = tuple(map(texts.__getitem__, items))
 
     def _count_duplicates(self) -> int:
-        if self._weights is None:
+        if self._held.weights is None:
             return 0
         return sum(len(weights) for _, _, weights in self.repeated() if len(set(weights)) > 1)
+
+
+def _picked(values: Sequence[Made] | None, places: Sequence[int]) -> list[Made] | None:
+    return None if values is None else [values[place] for place in places]

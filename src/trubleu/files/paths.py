@@ -385,7 +385,7 @@ def format_to_write(path: PathLike, allowed: Sequence[Format]) -> Format:
     form = format_of(name)
     if form is None or form not in allowed:
         endings = [_ENDINGS[each][0] for each in allowed]
-        choices = f"{', '.join(endings[:-1])} or {endings[-1]}"
+        choices = " or ".join(filter(None, [", ".join(endings[:-1]), endings[-1]]))
         raise DataError(f"{name}: the name does not show a format; let it end in {choices}")
     if form == "parquet" and name.lower().endswith(SUFFIXES):
         raise DataError(f"{name}: Parquet is compressed inside; leave {PurePath(name).suffix} off its name")

@@ -6,6 +6,7 @@ import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, TypeVar
@@ -359,6 +360,20 @@ def check_number(option: str, value: float, what: str, fits: Callable[[float], b
 def check_share(option: str, value: float) -> float:
     """Validate a number from 0 to 1."""
     return check_number(option, value, "a number from 0 to 1", lambda number: 0 <= number <= 1)
+
+
+def parse_kind(
+    option: str, text: str, plain: Sequence[str], numbered: str, what: str, fits: Callable[[float], bool]
+) -> tuple[str, float]:
+    """Parse one of the plain choices, or ``numbered:NUMBER``, into the choice and its number (0 without one)."""
+    kind, separator, number = str(text).partition(":")
+    if kind in plain and not separator:
+        return kind, 0.0
+    if kind == numbered and separator:
+        with suppress(ValueError):
+            if fits(value := float(number)):
+                return kind, value
+    raise UsageError(f"{option}={text} is not known; it is {', '.join(plain)} or {numbered}:{what}")
 
 
 def check_smoothing(smoothing: str, value: float | None) -> tuple[str, float | None]:

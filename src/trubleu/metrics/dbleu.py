@@ -12,7 +12,7 @@ import numpy as np
 from trubleu.data import PreparedReferences, References
 from trubleu.data.weights import weight_problem
 from trubleu.errors import CountedWarning, DataError, UsageError, some
-from trubleu.metrics.base import AnyReferences, Compared, Metric, check_choice
+from trubleu.metrics.base import AnyReferences, Compared, Metric, check_choice, parse_kind
 from trubleu.metrics.bleu import Bleu, BleuParts, Counts, bleu
 from trubleu.metrics.matching import NgramMetric, TextPairs
 from trubleu.signature import number_text
@@ -90,17 +90,10 @@ def parse_negative(negative: str) -> tuple[str, float]:
     >>> parse_negative("floor:0.1"), parse_negative("clamp")
     (('floor', 0.1), ('clamp', 0.0))
     """
-    kind, separator, number = str(negative).partition(":")
-    if kind == "floor" and separator:
-        try:
-            value = float(number)
-        except ValueError:
-            value = math.nan
-        if 0 < value < math.inf:
-            return kind, value
-    elif kind in ("clamp", "error") and not separator:
-        return kind, 0.0
-    raise UsageError(f"negative={negative} is not known; it is clamp, error or floor:E with a number above 0")
+    choices = ("clamp", "error")
+    return parse_kind(
+        "negative", negative, choices, "floor", "E with a number above 0", lambda value: 0 < value < math.inf
+    )
 
 
 ROUNDING: Final = 1e-12

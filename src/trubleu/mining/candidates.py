@@ -12,23 +12,19 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, overload
 
 import numpy as np
 
-from trubleu.data.reference_files import check_storable
 from trubleu.data.triples import TripleList, distinct_triples, warn_of_skipped
 from trubleu.errors import CountedWarning, DataError, TrubleuWarning, UsageError, counted, some
 from trubleu.files.jsonl import json_line
-from trubleu.files.parquet import write_parquet
 from trubleu.files.paths import format_to_write
 from trubleu.files.writer import atomic_writer
 from trubleu.mining.index_builder import corpus_source
 from trubleu.mining.search import FIELDS, check_ranges, folded, word_frequencies
-from trubleu.optional_deps import polars_module
 from trubleu.signature import Signature, make_signature
 from trubleu.text import tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    import polars as pl
     from numpy.typing import NDArray
 
     from trubleu.data.triples import Triple, TripleSource
@@ -200,72 +196,6 @@ def _scores(candidate: Candidate) -> dict[str, float | None] | None:
     return {"score": candidate.score, "message": candidate.message_score, "response": candidate.response_score}
 
 
-def _nested_frame(candidates: Candidates) -> pl.DataFrame:
-    """Return a frame with one row per seed and the fields of the JSON Lines format."""
-    polars = polars_module()
-    long = candidates.to_frame()
-    scores = polars.struct(
-        polars.col("score"), message=polars.col("message_score"), response=polars.col("response_score")
-    )
-    fields: list[Any] = [
-        polars.col("reference").alias("id"),
-        *map(polars.col, ("text", "weight", "origin", "source", "source_message", "rank")),
-        polars.when(polars.col("score").is_not_null()).then(scores).alias("scores"),
-    ]
-    if "message_words" in long.columns:
-        words = polars.struct(message=polars.col("message_words"), response=polars.col("response_words"))
-        fields.append(polars.when(polars.col("message_words").is_not_null()).then(words).alias("words"))
-    counts = [len(each.candidates) for each in candidates]
-    owners = polars.Series([row for row, count in enumerate(counts) for _ in range(count)], dtype=polars.Int64)
-    # Every seed has a candidate, its own response, so grouping gives one row per seed, in order.
-    items = long.select(polars.struct(fields).alias("references"), owners.alias("owner"))
-    references = items.group_by("owner", maintain_order=True).agg("references").get_column("references")
-    heads = {
-        "id": polars.Series([each.seed.id for each in candidates], dtype=polars.String),
-        "context": polars.Series([list(each.seed.context) for each in candidates], dtype=polars.List(polars.String)),
-        "message": polars.Series([each.seed.message for each in candidates], dtype=polars.String),
-        "references": references,
-        "mined": polars.Series([each.mined for each in candidates], dtype=polars.Int64),
-        "wanted": polars.Series([each.wanted for each in candidates], dtype=polars.Int64),
-        "signature": polars.Series([str(candidates.signature)] * len(candidates), dtype=polars.String),
-    }
-    frame: pl.DataFrame = polars.DataFrame(heads)
-    return frame
-
-
-def _rows(found: SeedCandidates) -> Iterator[dict[str, Any]]:
-    """Yield one record per candidate of a seed."""
-    seed = {"id": found.seed.id, "context": list(found.seed.context), "message": found.seed.message}
-    names = ("text", "origin", "source", "source_message", "rank", "score", "message_score", "response_score")
-    for name, each in zip(reference_ids(found.candidates), found.candidates, strict=True):
-        row: dict[str, Any] = {**seed, "reference": name, **{field: getattr(each, field) for field in names}}
-        if each.words is not None:
-            row["message_words"] = [{"word": word, "contribution": part} for word, part in each.words.message]
-            row["response_words"] = [{"word": word, "contribution": part} for word, part in each.words.response]
-        yield row
-
-
-def check_seeds_storable(seeds: Sequence[Triple]) -> None:
-    """Raise an error for seeds that neither a frame nor a Parquet file can hold.
-
-    Raises
-    ------
-    DataError
-        If a text contains half of a surrogate pair.
-    """
-    check_storable((each.id for each in seeds), "id")
-    check_storable((each.message for each in seeds), "message")
-    check_storable((turn for each in seeds for turn in each.context), "turn")
-    check_storable((each.response for each in seeds), "response")
-
-
-def _check_storable(candidates: Candidates) -> None:
-    check_seeds_storable([each.seed for each in candidates])
-    check_storable((one.text for each in candidates for one in each.candidates), "candidate")
-    check_storable((one.source for each in candidates for one in each.candidates), "source")
-    check_storable((one.source_message for each in candidates for one in each.candidates), "source message")
-
-
 def seed_source(seeds: Corpus, *, columns: str | None = None, skip_bad: bool = False) -> TripleSource:
     """Return the source of seeds; files must exist, but are not read yet."""
     if isinstance(seeds, Iterable) and not isinstance(seeds, str):
@@ -420,53 +350,20 @@ class Candidates(Sequence[SeedCandidates]):
     def __getitem__(self, index: int | slice) -> SeedCandidates | tuple[SeedCandidates, ...]:
         return self.seeds[index]
 
-    def to_frame(self) -> pl.DataFrame:
-        """Return a Polars frame with one row per candidate, which `References.from_frame` accepts.
-
-        Its columns are ``id``, ``context`` and ``message`` of the seed, ``reference`` (the candidate's own id),
-        ``text``, ``weight`` (null: not rated yet), ``origin``, ``source``, ``source_message``, ``rank``, ``score``,
-        ``message_score``, ``response_score``, and, if words were requested, ``message_words`` and ``response_words``.
-
-        Raises
-        ------
-        MissingExtraError
-            If Polars is not installed.
-        DataError
-            If a text cannot be held by a frame, because it contains half of a surrogate pair.
-        """
-        polars = polars_module()
-        _check_storable(self)
-        text, number = polars.String, polars.Float64
-        schema = {
-            "id": text, "context": polars.List(text), "message": text, "reference": text, "text": text,
-            "weight": number, "origin": text, "source": text, "source_message": text, "rank": polars.Int64,
-            "score": number, "message_score": number, "response_score": number,
-        }  # fmt: skip
-        if any(one.words is not None for each in self for one in each.candidates):
-            words = polars.List(polars.Struct({"word": text, "contribution": number}))
-            schema |= {"message_words": words, "response_words": words}
-        frame: pl.DataFrame = polars.DataFrame([row for each in self for row in _rows(each)], schema=schema)
-        return frame
-
     def write(self, path: PathLike) -> None:
         """Write a file of unrated references, atomically.
 
         Parameters
         ----------
         path
-            The name tells the format: ``.jsonl`` (then maybe ``.gz`` or ``.zst``) or ``.parquet``. ``-`` is standard
-            output, which gets JSON lines.
+            It ends in ``.jsonl`` (then maybe ``.gz`` or ``.zst``), or is ``-`` for standard output.
 
         Raises
         ------
         DataError
-            If the name tells no format, or the file cannot be written.
-        MissingExtraError
-            If a package that the format needs is not installed.
+            If the name tells another format, or the file cannot be written.
         """
-        if format_to_write(path, ["jsonl", "parquet"]) == "parquet":
-            write_parquet(path, _nested_frame(self))
-            return
+        format_to_write(path, ["jsonl"])
         signature = str(self.signature)
         with atomic_writer(path) as stream:
             stream.writelines(json_line(_record(each, signature)) + "\n" for each in self)

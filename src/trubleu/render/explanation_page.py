@@ -7,13 +7,13 @@ import hashlib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from trubleu._version import __version__
 from trubleu.explain.explanation import windows
 from trubleu.explain.similarity import SimilarityExplanation
 from trubleu.optional_deps import needed
-from trubleu.render.charts import series_style
+from trubleu.render.charts import series_style, table_grid
 from trubleu.render.explanation_text import (
     ALL_REFERENCES,
     SKIPPED,
@@ -22,12 +22,13 @@ from trubleu.render.explanation_text import (
     factor_names,
     factors,
     matched_ngrams,
-    measure,
-    near_misses,
+    near_tables,
+    ngram_table,
+    order_table,
     reference_notes,
     runs,
     similarity_conclusion,
-    smoothed_text,
+    similarity_table,
     source_text,
     unmatched,
     weight_text,
@@ -163,83 +164,24 @@ UNFOLDED: Final = 3
 """References shown without expanding."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedView:
-    """An output compared with one reference, word by word.
-
-    Attributes
-    ----------
-    number, weight, classes, notes
-        As for a `ReferenceView`.
-    similarity
-        How similar they are.
-    summary
-        What F values they have, and how much of both was met.
-    output, reference
-        The words of both, marked by how well each was met.
-    words
-        The same as a table: a word of the output and what it weighs, the word it met and what that weighs, how similar
-        they are; then the words of the reference that none met.
-    """
-
-    number: int
-    weight: str
-    classes: str
-    notes: Sequence[str]
-    similarity: str
-    summary: Sequence[str]
-    output: Sequence[RunView]
-    reference: Sequence[RunView]
-    words: Sequence[Sequence[str]]
+View: TypeAlias = dict[str, Any]
+"""What a template shows of something, by name."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SimilarityView:
-    """One system's output for a segment, scored by similarity.
-
-    Attributes
-    ----------
-    name, score, output
-        Whose it is, what it got, what it says.
-    compared, folded
-        The references that it is shown beside: what decides first, then those that are folded away.
-    others
-        References that are only listed.
-    factors
-        The names of the F values.
-    rows
-        The table of F values and similarities.
-    conclusion
-        How these became the score.
-    """
-
-    similar: ClassVar[bool] = True
-
-    name: str
-    score: str
-    output: str
-    compared: Sequence[ComparedView]
-    folded: Sequence[ComparedView]
-    others: Sequence[ReferenceView]
-    factors: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    conclusion: Sequence[str]
-
-
-def similarity_view(name: str, explanation: SimilarityExplanation, digits: int) -> SimilarityView:
-    """Return the view of one output."""
+def similarity_view(name: str, explanation: SimilarityExplanation, digits: int) -> View:
+    """Return the view of one output, scored by similarity: beside its references, and how that became the score."""
     chosen = explanation.by_interest()[:ALL_REFERENCES]
     compared = [compared_view(explanation, place) for place in chosen]
     unfolded = max(UNFOLDED, len(explanation.decisive()))
-    return SimilarityView(
+    return View(
+        similar=True,
         name=name,
         score="left out" if explanation.score is None else f"{explanation.score:.{digits}f}",
         output=explanation.output.strip(),
         compared=compared[:unfolded],
         folded=compared[unfolded:],
         others=[_listed(explanation, place) for place in explanation.by_weight() if place not in chosen],
-        factors=factor_names(explanation),
-        rows=[_row(explanation, place) for place in sorted(chosen, key=explanation.by_weight().index)],
+        factors=table_grid(similarity_table(explanation), digits, "F values and similarities", 1),
         conclusion=list(map(_with_minus, similarity_conclusion(explanation, digits))),
     )
 
@@ -255,10 +197,10 @@ def _with_minus(line: str) -> str:
     return line.replace(" - ", " − ").replace("(-", "(−")
 
 
-def compared_view(explanation: SimilarityExplanation, place: int) -> ComparedView:
-    """Return the comparison of an output with one reference."""
+def compared_view(explanation: SimilarityExplanation, place: int) -> View:
+    """Return the comparison of an output with one reference, word by word: both texts, and a table of their words."""
     reference = explanation.references[place]
-    return ComparedView(
+    return View(
         number=place + 1,
         weight=_weight(explanation, place),
         classes=weight_classes(reference.weight),
@@ -376,88 +318,35 @@ def _weight(explanation: SimilarityExplanation, place: int) -> str:
 
 
 def _listed(explanation: SimilarityExplanation, place: int) -> ReferenceView:
-    reference = explanation.references[place]
-    similarity = [] if reference.similarity is None else [f"similarity {reference.similarity:.3f}"]
-    return ReferenceView(
-        number=place + 1,
-        weight=_weight(explanation, place),
-        classes=weight_classes(reference.weight),
-        runs=[RunView([TokenView(reference.text)])] if reference.text.strip() else [],
-        credit="",
-        notes=[*_notes(explanation, place), *similarity],
-    )
-
-
-def _row(explanation: SimilarityExplanation, place: int) -> list[str]:
-    reference = explanation.references[place]
-    weight = [_weight(explanation, place)] if explanation.weighted else []
-    return [f"#{place + 1}", *weight, *map(_number, factors(explanation, reference)), _number(reference.similarity)]
+    """Return a reference for a list, as it is."""
+    text = explanation.references[place].text
+    return similarity_reference(explanation, place, [RunView([TokenView(text)])] if text.strip() else [])
 
 
 def _number(value: float | None) -> str:
     return MISSING if value is None else f"{value:.3f}"
 
 
-def similarity_reference(explanation: SimilarityExplanation, place: int) -> ReferenceView:
-    """Return a reference for a list, its words marked by their similarity."""
+def similarity_reference(
+    explanation: SimilarityExplanation, place: int, runs: Sequence[RunView] | None = None
+) -> ReferenceView:
+    """Return a reference for a list, its words marked by their similarity unless they are given."""
     reference = explanation.references[place]
+    similarity = [] if reference.similarity is None else [f"similarity {reference.similarity:.3f}"]
     return ReferenceView(
         number=place + 1,
         weight=_weight(explanation, place),
         classes=weight_classes(reference.weight),
-        runs=reference_words(explanation, place),
+        runs=reference_words(explanation, place) if runs is None else runs,
         credit="",
-        notes=[*_notes(explanation, place), f"similarity {_number(reference.similarity)}"],
+        notes=[*_notes(explanation, place), *similarity],
     )
 
 
-@dataclass(frozen=True, slots=True)
-class GramView:
-    """A row of the n-gram table."""
-
-    id: str
-    order: int
-    text: str
-    title: str
-    classes: str
-    cells: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True)
-class SystemView:
-    """One system's output for a segment."""
-
-    similar: ClassVar[bool] = False
-
-    name: str
-    score: str
-    output: Sequence[RunView]
-    credited: Sequence[ReferenceView]
-    matched: Sequence[ReferenceView]
-    others: Sequence[ReferenceView]
-    grams: Sequence[GramView]
-    unmatched: Sequence[str]
-    near: Sequence[Sequence[str]]
-    orders: Sequence[Sequence[str]]
-    smoothed: bool
-    measure: str
-    conclusion: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True)
-class SegmentView:
-    """A segment and the output of each system."""
-
-    id: str
-    message: str | None
-    context: Sequence[str]
-    systems: Sequence[SystemView | SimilarityView]
-
-
-def segment_view(explanations: Mapping[str, AnyExplanation], digits: int) -> SegmentView:
+def segment_view(explanations: Mapping[str, AnyExplanation], digits: int) -> View:
     """Return the view of one segment, given each system's explanation."""
     first = next(iter(explanations.values()))
-    return SegmentView(
+    return View(
         id=first.segment,
         message=first.message,
         context=first.context or (),
@@ -470,45 +359,34 @@ def segment_view(explanations: Mapping[str, AnyExplanation], digits: int) -> Seg
     )
 
 
-def system_view(name: str, explanation: Explanation, digits: int) -> SystemView:
-    """Return the view of one output."""
+def system_view(name: str, explanation: Explanation, digits: int) -> View:
+    """Return the view of one output, scored by n-grams: its matches, its references, and the tables of both."""
     grams = list(matched_ngrams(explanation))
     views = [reference_view(explanation, place, grams) for place in explanation.by_weight()]
-    smoothed = [smoothed_text(order, digits) for order in explanation.orders]
+    table = table_grid(ngram_table(explanation), digits, "n-grams", 2)
     decisive = decisive_references(explanation)
     rest = [view for view in views if view.number - 1 not in decisive]
-    return SystemView(
+    return View(
+        similar=False,
         name=name,
         score="left out" if explanation.score is None else f"{explanation.score:.{digits}f}",
         output=output_view(explanation, grams),
         credited=[view for view in views if view.number - 1 in decisive],
         matched=[view for view in rest if explanation.references[view.number - 1].matched],
         others=[view for view in rest if not explanation.references[view.number - 1].matched],
-        grams=[_gram(number, gram, explanation.weighted, digits) for number, gram in enumerate(grams)],
+        grams=[
+            View(
+                id=number,
+                title=_said(gram, explanation.weighted),
+                classes=weight_classes(gram.weight or 0.0),
+                cells=row,
+            )
+            for number, (gram, row) in enumerate(zip(grams, table.rows, strict=True))
+        ],
+        gram_heads=table.heads,
         unmatched=list(unmatched(explanation)),
-        near=[
-            (
-                str(len(gram.tokens)),
-                " ".join(gram.tokens),
-                " ".join(miss.tokens),
-                f"#{miss.reference + 1}",
-                minus(f"{miss.similarity:.3f}"),
-                *([minus(weight_text(gram.weight or 0.0))] if explanation.weighted else []),
-            )
-            for gram, miss in near_misses(explanation)
-        ],
-        orders=[
-            (
-                str(order.order),
-                minus(f"{order.numerator:.{digits}f}"),
-                f"{order.denominator:.{digits}f}",
-                *([smoothed[order.order - 1]] if any(smoothed) else []),
-                f"{order.precision:.{digits}f}" if order.used else "left out",
-            )
-            for order in explanation.orders
-        ],
-        smoothed=any(smoothed),
-        measure=measure(explanation),
+        near=[table_grid(near, digits, "near misses", 4) for near in near_tables(explanation)],
+        orders=table_grid(order_table(explanation, digits), digits, "orders", 1),
         conclusion=[SKIPPED] if explanation.skipped else list(conclusion(explanation, digits)),
     )
 
@@ -611,26 +489,6 @@ def _colour_weight(reference: ExplainedReference, credited: float, by_rating: bo
     return reference.rated if by_rating and reference.rated is not None else credited
 
 
-def _gram(number: int, gram: NGram, weighted: bool, digits: int) -> GramView:
-    weight = 0.0 if gram.weight is None else gram.weight
-    return GramView(
-        id=str(number),
-        order=len(gram.tokens),
-        text=" ".join(gram.tokens),
-        title=_said(gram, weighted),
-        classes=weight_classes(weight),
-        cells=[
-            str(gram.occurrences),
-            source_text(gram),
-            str(len(gram.matches)),
-            *([minus(weight_text(weight))] if weighted else []),
-            str(gram.clipped),
-            minus(f"{gram.credit:.{digits}f}"),
-            f"{gram.possible:.{digits}f}",
-        ],
-    )
-
-
 _FOLDER: Final = Path(__file__).parent / "templates"
 
 
@@ -673,7 +531,7 @@ def render_explanation_page(explanations: Mapping[str, Sequence[AnyExplanation]]
     >>> "<b>" in page, page.startswith("<!doctype html>")
     (False, True)
     """
-    segments: list[SegmentView] = [
+    segments = [
         segment_view(dict(zip(explanations, several, strict=True)), digits)
         for several in zip(*explanations.values(), strict=True)
     ]

@@ -138,7 +138,7 @@ def similarity_blocks(name: str, explanation: SimilarityExplanation, digits: int
     yield "\n".join([labelled("output", explanation.output), "references", *_similar_references(explanation)])
     table = [render_tables([_word_table(explanation)], "text", digits).rstrip("\n")] if explanation.tokens else []
     yield "\n".join([*table, *_missed(explanation)])
-    yield render_tables([_similarity_table(explanation)], "text", digits).rstrip("\n")
+    yield render_tables([similarity_table(explanation)], "text", digits).rstrip("\n")
     lines = (line.rpartition(": ") for line in similarity_conclusion(explanation, digits))
     yield "\n".join(wrapped(label + colon, text) for label, colon, text in lines)
 
@@ -237,7 +237,8 @@ def factors(explanation: SimilarityExplanation, reference: SimilarReference) -> 
     return [*values, reference.characters] if explanation.uses_characters else values
 
 
-def _similarity_table(explanation: SimilarityExplanation) -> Table:
+def similarity_table(explanation: SimilarityExplanation) -> Table:
+    """Return the F values and similarities of the references that matter most."""
     chosen = explanation.by_interest()[:ALL_REFERENCES]
     columns = [
         Column("reference"),
@@ -444,7 +445,7 @@ def _system(name: str, explanation: AnyExplanation, digits: int) -> Iterator[str
     if explanation.skipped:
         yield SKIPPED
         return
-    tables = [_ngram_table(explanation), *_near_tables(explanation), _order_table(explanation, digits)]
+    tables = [ngram_table(explanation), *near_tables(explanation), order_table(explanation, digits)]
     yield render_tables(tables, "text", digits).rstrip("\n")
     yield "\n".join(conclusion(explanation, digits))
 
@@ -483,7 +484,8 @@ def _references(explanation: Explanation) -> Iterator[str]:
         yield f"  … and {hidden:,} more, which neither earn anything here nor set the length"
 
 
-def _ngram_table(explanation: Explanation) -> Table:
+def ngram_table(explanation: Explanation) -> Table:
+    """Return the n-grams that some reference contains, with their credit."""
     weighted = explanation.weighted
     columns = [
         Column("order", kind="count", of=lambda gram: len(gram.tokens)),
@@ -507,7 +509,8 @@ def near_misses(explanation: Explanation) -> Iterator[tuple[NGram, NearMiss]]:
                 yield gram, miss
 
 
-def _near_tables(explanation: Explanation) -> Iterator[Table]:
+def near_tables(explanation: Explanation) -> Iterator[Table]:
+    """Yield a table of the near misses that counted, if there are any."""
     columns = [
         Column("order", kind="count", of=lambda pair: len(pair[0].tokens)),
         Column("ngram", "near miss", of=lambda pair: " ".join(pair[0].tokens)),
@@ -528,7 +531,8 @@ def unmatched(explanation: Explanation) -> Iterator[str]:
         yield f"in no reference: {', '.join(listed)}"
 
 
-def _order_table(explanation: Explanation, digits: int) -> Table:
+def order_table(explanation: Explanation, digits: int) -> Table:
+    """Return the precision of each order and its terms."""
     smoothed = any(smoothed_text(order, digits) for order in explanation.orders)
     columns = [
         Column("order", kind="count"),

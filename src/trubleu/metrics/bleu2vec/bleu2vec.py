@@ -21,6 +21,7 @@ from trubleu.metrics.base import (
     check_flag,
     check_order,
     check_smoothing,
+    parse_kind,
     smoothing_text,
 )
 from trubleu.metrics.bleu import (
@@ -94,17 +95,10 @@ def parse_similarity(similarity: str) -> tuple[str, float]:
     >>> parse_similarity("shift:0.3"), parse_similarity("raw")
     (('shift', 0.3), ('raw', 0.0))
     """
-    kind, separator, number = str(similarity).partition(":")
-    if kind in ("raw", "clamp") and not separator:
-        return kind, 0.0
-    if kind == "shift" and separator:
-        try:
-            value = float(number)
-        except ValueError:
-            value = math.nan
-        if 0 <= value < 1:
-            return kind, value
-    raise UsageError(f"similarity={similarity} is not known; it is raw, clamp or shift:S with S from 0 to below 1")
+    choices = ("raw", "clamp")
+    return parse_kind(
+        "similarity", similarity, choices, "shift", "S with S from 0 to below 1", lambda value: 0 <= value < 1
+    )
 
 
 def parse_oov(oov: Unknown) -> Unknown:
