@@ -89,8 +89,12 @@ def test_numbers_are_those_of_the_oracles(tmp_path: Path) -> None:
     assert with_it is not None
     assert model.beside.alpha_without == float(without)
     assert model.beside.alpha == float(with_it)
-    assert model.beside.shared == 60
-    assert model.person.agreement == model.beside.kappa
+    rows = [(key, person, score) for key, scores in people.items() for person, score in enumerate(scores)]
+    kappa, shared = oracle.kappa_with_the_rest(
+        [*rows, *((key, "model", score) for key, score in given.items())], "model", (1, 5)
+    )
+    assert model.beside.kappa == pytest.approx(float(kappa or 0))
+    assert model.beside.shared == shared == 60
     test = model.beside.test
     assert test is not None
     keys = [key for key in people for _ in range(3)]
