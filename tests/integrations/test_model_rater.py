@@ -92,7 +92,7 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, st
             env={**os.environ, "HF_HUB_OFFLINE": "1"},
         )
     try:
-        until = time.monotonic() + 240
+        until = time.monotonic() + 600
         while True:
             assert server.poll() is None, log.read_text()
             assert time.monotonic() < until, log.read_text()

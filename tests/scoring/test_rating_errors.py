@@ -111,6 +111,16 @@ def coverage(spread: float, *, ratings: bool, people: int | None = None, trials:
     return hits / trials
 
 
+def test_noise_of_ratings_lowers_weighted_scores() -> None:
+    draws = np.random.default_rng(7)
+    texts, true, outputs = world(3000, draws)
+    references, chosen = References(texts, np.arange(3001) * 4, true), metric("dbleu-2")
+    noisy = np.clip(true + 0.4 / math.sqrt(3) * draws.standard_normal(len(true)), -1, 1)
+    noisy[::4] = np.maximum(noisy[::4], 0.01)
+    lower = chosen.corpus(outputs, references.with_weights(noisy)).score
+    assert chosen.corpus(outputs, references).score - lower == pytest.approx(2.65, abs=0.01)
+
+
 def test_only_the_levels_of_raters_are_missing_from_intervals_of_segments() -> None:
     assert coverage(0.0, ratings=False) >= 0.85
     assert coverage(0.25, ratings=False) <= 0.75
