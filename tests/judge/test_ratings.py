@@ -301,6 +301,7 @@ def test_rankings_give_accuracies() -> None:
     [
         ({"system": ["X", "Y"]}, "no rating in ratings is of an output that is here: it rates X, Y on 1"),
         ({"item": ["8", "9"]}, "no rating in ratings is of an output that is here"),
+        ({"item": [], "system": [], "rater": [], "score": []}, "ratings has no ratings; give one per row"),
         ({"score": [3, 3]}, "all 2 rated outputs got the same mean rating, 3"),
     ],
 )

@@ -294,6 +294,8 @@ def _known_names(
 
 def _of_ratings(ratings: Ratings, known: _Known, notes: Notes) -> Opinions:
     systems, items, _ = known
+    if not len(ratings):
+        raise DataError(f"{ratings.source} has no ratings; give one per row")
     rows, columns = _places(systems), _places(items)
     people = np.full((len(systems), len(items)), np.nan)
     for (item, system), mean in ratings.item_means().items():
