@@ -12,7 +12,7 @@ import pytest
 from tests.scoring.test_rating_errors import world
 from trubleu import References, metric
 from trubleu.cli import main
-from trubleu.data import Ratings
+from trubleu.data import Rankings, Ratings
 from trubleu.errors import DataError
 from trubleu.judge import judge_ratings
 
@@ -121,6 +121,43 @@ def test_metrics_without_weights_and_values_stay_as_they_are(known: World) -> No
     assert [row.value for row in plain.measures] == [row.value for row in wide.measures]
     assert plain.differences == wide.differences
     assert judged(known, references, "ratings", "sdbleu-2", "chrf") == wide
+
+
+def test_systems_and_rankings(known: World) -> None:
+    references = known.references(known.values(np.random.default_rng(2)))
+    shifted = {f"{name}{by}": texts[by:] + texts[:by] for by in (1, 2) for name, texts in known.systems.items()}
+    scores = {name: np.roll(known.scores[name[0]], -int(name[1])) for name in shifted}
+    more = known._replace(systems={**known.systems, **shifted}, scores={**known.scores, **scores})
+    plain, wide = (
+        judge_ratings(
+            more.systems,
+            references,
+            more.ratings,
+            {"sdbleu-2": metric("sdbleu-2")},
+            system_measure="pearson",
+            resample=each,
+            resamples=200,
+            trials=1,
+        ).measure("system", "pearson", "sdbleu-2")
+        for each in ("segments", "ratings")
+    )
+    assert plain.value == wide.value
+    assert (plain.low, plain.high) != (wide.low, wide.high)
+    assert wide.high is not None
+    assert wide.high <= 1
+    rankings = Rankings.from_columns(
+        segment=references.ids,
+        system_a=["a"] * SEGMENTS,
+        rank_a=[1] * SEGMENTS,
+        system_b=["b"] * SEGMENTS,
+        rank_b=(1 + np.arange(SEGMENTS) % 3).tolist(),
+    )
+    found = judge_ratings(
+        known.systems, references, rankings, {"sdbleu-2": metric("sdbleu-2")}, resample="ratings", trials=1
+    ).measure("segment", "acc-eq-calibrated", "sdbleu-2")
+    assert found.low is not None
+    assert found.value is not None
+    assert found.low < found.value
 
 
 def test_why_intervals_may_be_those_of_segments(known: World) -> None:
