@@ -59,14 +59,8 @@ def usr_persona(source: Path, folder: Path, metrics: Sequence[str] = DIALOGUE_ME
     return [*_pairs(files.usr(source, folder, "pc_usr_data.json"), metrics), "--unit", "20"]
 
 
-def wmt15(source: Path, folder: Path, metrics: Sequence[str] = ()) -> list[str]:
-    tasks = files.wmt15(source, folder)
-    return ["judge", "wmt", "--tasks", str(tasks), *_named(metrics or TRANSLATION_METRICS)]
-
-
-def daseg2015(source: Path, folder: Path, metrics: Sequence[str] = ()) -> list[str]:
-    tasks = files.daseg2015(source, folder)
-    return ["judge", "wmt", "--tasks", str(tasks), *_named(metrics or TRANSLATION_METRICS)]
+def near_translation(source: Path, folder: Path, tasks: Callable[[Path, Path], Path]) -> list[str]:
+    return ["judge", "wmt", "--tasks", str(tasks(source, folder)), *_named(NEAR_TRANSLATION_METRICS)]
 
 
 def trained(source: Path, folder: Path) -> list[str]:
@@ -110,21 +104,18 @@ NEAR_TRANSLATION_METRICS = [
 
 STUDIES: dict[str, tuple[str, Callable[[Path, Path], list[str]]]] = {
     "dstc7": ("dstc7", dstc7),
-    **{f"dstc7-{golds}": ("dstc7", partial(_few_golds, golds=golds)) for golds in (1, 5, 10, 50)},
-    "dstc7-same": ("dstc7", partial(dstc7_same, metrics=DIALOGUE_METRICS, golds=files.MOST_GOLDS)),
+    **{f"dstc7-{golds}": ("dstc7", partial(_few_golds, golds=golds)) for golds in (1, 5, 50)},
     "multirefeval": ("multirefeval", multirefeval),
     "usr-topical": ("usr", usr_topical),
     "usr-persona": ("usr", usr_persona),
-    "wmt15": ("wmt15", wmt15),
-    "daseg2015": ("daseg2015", daseg2015),
     # The same with near misses, on ready vectors.
     "dstc7-5-near": ("dstc7", partial(dstc7_same, metrics=NEAR_DIALOGUE_METRICS, golds=5)),
     "multirefeval-near": ("multirefeval", partial(multirefeval, metrics=NEAR_DIALOGUE_METRICS)),
     "usr-topical-near": ("usr", partial(usr_topical, metrics=NEAR_DIALOGUE_METRICS)),
     "usr-persona-near": ("usr", partial(usr_persona, metrics=NEAR_DIALOGUE_METRICS)),
-    "wmt15-near": ("wmt15", partial(wmt15, metrics=NEAR_TRANSLATION_METRICS)),
+    "wmt15-near": ("wmt15", partial(near_translation, tasks=files.wmt15)),
     "trained": ("text", trained),
-    "daseg2015-near": ("daseg2015", partial(daseg2015, metrics=NEAR_TRANSLATION_METRICS)),
+    "daseg2015-near": ("daseg2015", partial(near_translation, tasks=files.daseg2015)),
 }
 # Rated references: the given ones alone, and with the other systems' rated outputs as weighted references.
 RATED_METRICS = ["trubleu", "dbleu-2", "bleu-2"]

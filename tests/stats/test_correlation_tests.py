@@ -138,7 +138,7 @@ def test_slices_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(6)
     human, x, y = rng.normal(size=(3, 100))
     whole = permutation_of_metrics(x, y, human, correlation="kendall", trials=200)
-    monkeypatch.setattr("trubleu.stats.correlation_tests.SLICE_NUMBERS", 700)
+    monkeypatch.setattr("trubleu.stats.metric_tests.AT_ONCE", 700)
     assert permutation_of_metrics(x, y, human, correlation="kendall", trials=200) == whole
     assert isinstance(whole, PermutationTest)
     assert permutation_of_metrics(x, y, human, correlation="kendall", trials=200, seed=1).p != whole.p

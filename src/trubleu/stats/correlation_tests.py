@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 import numpy as np
 
 from trubleu.errors import DataError, MissingExtraError, UsageError, nearest
-from trubleu.stats import checks
-from trubleu.stats.correlation import centred, kendall, pearson, rank_correlations, spearman
-from trubleu.stats.meta_evaluation import random_bits
+from trubleu.stats.correlation import kendall, pearson, spearman
+from trubleu.stats.metric_tests import MetaEvaluation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
 Correlation: TypeAlias = Literal["pearson", "spearman", "kendall"]
 
@@ -28,12 +27,6 @@ CORRELATIONS: Final[dict[str, Callable[[ArrayLike, ArrayLike], float | None]]] =
 
 INCONSISTENT: Final = 1e-9
 """How far rounding may push the determinant of three correlations below 0."""
-
-EQUAL: Final = 1e-12
-"""Differences of correlations below this are rounding errors."""
-
-SLICE_NUMBERS: Final = 4_000_000
-"""Standardised scores of a metric (32 MB) swapped per batch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,24 +176,11 @@ def permutation_of_metrics(
     """
     if correlation not in CORRELATIONS:
         raise UsageError(f"there is no correlation {correlation!r}; {nearest(str(correlation), CORRELATIONS)}")
-    checks.at_least_one(trials, "trials")
-    checks.seed_range(seed)
     coefficient = CORRELATIONS[correlation]
     observed = _agreement(coefficient, x, human, "x") - _agreement(coefficient, y, human, "y")
-    a, b = _standardised(x), _standardised(y)
-    people = _standardised(human)
-    source = np.random.PCG64(seed)
-    step = max(1, SLICE_NUMBERS // len(a))
-    extreme = 0
-    for first in range(0, trials, step):
-        swapped = random_bits(source, min(step, trials - first), len(a))
-        differences = _coefficients(np.where(swapped, b, a), people, correlation) - _coefficients(
-            np.where(swapped, a, b), people, correlation
-        )
-        extreme += int(np.count_nonzero(~(np.abs(differences) < abs(observed) - EQUAL)))
-    return PermutationTest(
-        difference=observed, p=(extreme + 1) / (trials + 1), correlation=correlation, n=trials, seed=seed
-    )
+    points = MetaEvaluation(np.asarray(human, float)[:, np.newaxis], np.asarray([x, y], float)[:, :, np.newaxis])
+    found = points.differences("segment", f"{correlation}-pooled", "perm-both", trials=trials, seed=seed)
+    return PermutationTest(difference=observed, p=float(found.p[0]), correlation=correlation, n=trials, seed=seed)
 
 
 def _agreement(
@@ -213,23 +193,3 @@ def _agreement(
             "or there are fewer than two points"
         )
     return r
-
-
-def _standardised(values: ArrayLike) -> NDArray[np.float64]:
-    """Return values with mean 0 and variance 1; equal values stay equal despite rounding."""
-    array = centred(np.asarray(values, dtype=np.float64))
-    return np.round(array / math.sqrt(math.fsum((array * array).tolist()) / len(array)), 12)
-
-
-def _coefficients(
-    scores: NDArray[np.float64], human: NDArray[np.float64], correlation: Correlation
-) -> NDArray[np.float64]:
-    """Return the correlation of every row with the human scores, NaN if undefined."""
-    if correlation != "pearson":
-        found = rank_correlations(scores, human)
-        return found.spearman if correlation == "spearman" else found.kendall
-    centred = scores - scores.mean(axis=1, keepdims=True)
-    people = human - human.mean()
-    spread = np.sqrt((centred * centred).sum(axis=1) * (people @ people))
-    undefined = (scores == scores[:, :1]).all(axis=1)
-    return np.where(undefined, np.nan, (centred @ people) / np.where(undefined, 1.0, spread))
