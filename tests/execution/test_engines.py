@@ -204,12 +204,22 @@ class Stubborn:
 
     def __init__(self, done: list[str]) -> None:
         self._done = done
+        self.connection = self.process = self
 
-    def stop(self) -> None:
-        self._done.append("stop")
+    def close(self) -> None:
+        self._done.append("close")
 
-    def join(self, _seconds: float) -> None:
-        self._done.append("join")
+    def terminate(self) -> None:
+        self._done.append("terminate")
+
+    def join(self, seconds: float | None = None) -> None:
+        self._done.append("join" if seconds is None else "wait")
+
+    def is_alive(self) -> bool:
+        return "kill" not in self._done
+
+    def kill(self) -> None:
+        self._done.append("kill")
 
 
 def test_all_processes_are_stopped_before_one_is_waited_for() -> None:
@@ -219,7 +229,7 @@ def test_all_processes_are_stopped_before_one_is_waited_for() -> None:
         for number in range(2):
             two.busy[Stubborn(done)] = number  # type: ignore[index]
         run.close()
-    assert done == ["stop", "stop", "join", "join"]
+    assert done == [*["close", "terminate"] * 2, "wait", "kill", "join", "wait"]
     with pytest.raises(SystemExit) as left:
         local._leave(signal.SIGTERM, None)
     assert local.ended(left.value.code) == "killed by SIGTERM"  # type: ignore[arg-type]

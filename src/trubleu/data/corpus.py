@@ -34,7 +34,6 @@ from trubleu.files.compression import is_packed
 from trubleu.files.jsonl import is_json_name, parse_object
 from trubleu.files.lines import (
     LinePieces,
-    byte_blocks,
     decode_lines,
     line_blocks,
     lines_of_blocks,
@@ -829,7 +828,8 @@ def _is_text_name(path: PathLike) -> bool:
 
 def _is_text(path: PathLike) -> bool:
     """Tell text from tables, which begin with their own mark, and from prepared sets, whose first bytes hold a zero."""
-    head = next(byte_blocks(path), b"")[:64]
+    with open_bytes(path) as stream:
+        head = stream.read(64)
     if head.startswith(PARQUET_MAGIC) or b"\0" in head:
         return False
     first = next(chain.from_iterable(line_blocks(path)), "")

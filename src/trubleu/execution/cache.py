@@ -15,7 +15,6 @@ import os
 import secrets
 import stat
 import sys
-import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,7 +25,6 @@ from trubleu.errors import DataError, EngineError, TrubleuError, UsageError, cou
 from trubleu.execution.base import Partition, Result, State
 from trubleu.files import paths
 from trubleu.files.arrays import ArrayFile, Kind, write_arrays
-from trubleu.files.paths import unreadable
 from trubleu.files.writer import write_private
 
 if TYPE_CHECKING:
@@ -224,22 +222,19 @@ class Kept(Generic[Partition, State, Result]):
         path = paths.joined(self.folder, f"{name}.result")
         try:
             if not self.anew:
-                with _on_this_machine(path) as file:
-                    kept = ArrayFile(file, KIND, key=self.key)
+                kept = ArrayFile(path, KIND, key=self.key)
                 if kept.header.pop("key", None) == name:  # otherwise the file was renamed
                     result = self.unpack(kept.header, kept.array)
                     if self.fits is None or self.fits(partition, result):
                         return result, True
-        except FileNotFoundError:
-            pass
-        except OSError as error:
-            raise EngineError(unreadable(path, error)) from error
         except DataError as error:
             # The file may be intact, so it is neither removed nor recomputed.
             if isinstance(error.__cause__, OSError) and not isinstance(error.__cause__, FileNotFoundError):
                 raise EngineError(str(error)) from error
         except _UNFIT:
             pass  # the file is intact, but not a packed result
+        finally:
+            paths.forget(path)  # of a remote file: copies must not pile up
         result = self.function(partition, state)
         if (packed := self.pack(result)) is not None:
             header, arrays = packed
@@ -256,22 +251,6 @@ class Kept(Generic[Partition, State, Result]):
             digest.update(len(part).to_bytes(8, "little"))
             digest.update(part)
         return digest.hexdigest()
-
-
-@contextmanager
-def _on_this_machine(path: str) -> Iterator[str]:
-    """Yield a local file for memory-mapping; the copy of a remote file is unlinked once mapped, so copies do not pile
-    up.
-    """
-    if not paths.is_remote(path):
-        yield path
-        return
-    from trubleu.files.remote import fetch
-
-    with tempfile.TemporaryDirectory(prefix="trubleu-") as folder:
-        copy = str(Path(folder, "kept"))
-        fetch(path, copy)
-        yield copy
 
 
 def _own_key() -> bytes:

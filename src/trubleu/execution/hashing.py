@@ -9,7 +9,7 @@ import sysconfig
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -103,13 +103,11 @@ def outside_modules(names: Iterable[str]) -> list[tuple[str, str]]:
         module = sys.modules.get(name)
         if name in found or name.partition(".")[0] == _OWN or _is_of_python(name, module):
             continue
-        if _is_installed(module):
-            package = name.partition(".")[0]
-            release = getattr(sys.modules.get(package), "__version__", None)
-            found[name] = release if isinstance(release, str) else _file_digest(module)
-            continue
-        found[name] = _file_digest(module)
-        left += _used_by(module)
+        installed = _is_installed(module)
+        release = getattr(sys.modules.get(name.partition(".")[0]), "__version__", None) if installed else None
+        found[name] = release if isinstance(release, str) else _file_digest(module)
+        if not installed:
+            left += _used_by(module)
     return sorted(found.items())
 
 
@@ -228,7 +226,7 @@ def held_digest(thing: object) -> str:
 
 def _feed(digest: Any, thing: object) -> set[str]:
     """Hash an object and return the modules of its classes and functions."""
-    content = _Content(_Hashed(digest))
+    content = _Content(SimpleNamespace(write=digest.update))
     try:
         content.dump(thing)
     except Exception as error:  # any class may define its pickling
@@ -236,21 +234,10 @@ def _feed(digest: Any, thing: object) -> set[str]:
     return content.modules
 
 
-class _Hashed:
-    """A writable file that hashes its bytes."""
-
-    def __init__(self, digest: Any) -> None:
-        self._digest = digest
-
-    def write(self, data: Any) -> int:
-        self._digest.update(data)
-        return len(data)
-
-
 class _Content(pickle.Pickler):
     """A write-only pickler that replaces objects without a canonical form by their hash."""
 
-    def __init__(self, file: _Hashed) -> None:
+    def __init__(self, file: Any) -> None:
         super().__init__(file, protocol=5)
         # Without memo references: which equal parts are the same object differs between processes.
         self.fast = True

@@ -17,7 +17,6 @@ from trubleu.errors import EngineError, UsageError
 from trubleu.execution.base import TRIES, Engine, Partition, Result, Run, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from multiprocessing.connection import Connection
 
     from trubleu.execution.base import Work
@@ -109,14 +108,8 @@ class Processes(Engine):
 
     def close(self) -> None:
         """End all processes."""
-        idle, self.idle = self.idle, []
-        self._end_busy(idle)
-
-    def _end_busy(self, others: Iterable[_Worker] = ()) -> None:
-        workers = [*others, *self.busy]
-        self.busy = {}
-        self._current = None
-        _end(workers)
+        busy, self.busy, idle, self.idle, self._current = self.busy, {}, self.idle, [], None
+        _end([*idle, *busy])
 
     def _run(self, work: Work[Partition, Any, Result]) -> Run[Partition, Result]:
         if self._current is not None:
@@ -128,7 +121,8 @@ class Processes(Engine):
     def leave(self, run: Run[Any, Any]) -> None:
         """End the processes that work on an abandoned map."""
         if self._current is run:
-            self._end_busy()
+            busy, self.busy, self._current = self.busy, {}, None
+            _end(list(busy))
 
 
 class _Worker:
@@ -142,24 +136,18 @@ class _Worker:
         self.map = 0
         self.answered = False
 
-    def stop(self) -> None:
-        self.connection.close()
-        self.process.terminate()
-
-    def join(self, seconds: float) -> None:
-        self.process.join(seconds)
-        if self.process.is_alive():
-            self.process.kill()
-            self.process.join()
-
 
 def _end(workers: list[_Worker]) -> None:
     """End processes in parallel: each may have files to clean up."""
     for worker in workers:
-        worker.stop()
+        worker.connection.close()
+        worker.process.terminate()
     last = time.monotonic() + _SECONDS_TO_END
     for worker in workers:
-        worker.join(max(0.0, last - time.monotonic()))
+        worker.process.join(max(0.0, last - time.monotonic()))
+        if worker.process.is_alive():
+            worker.process.kill()
+            worker.process.join()
 
 
 class _Dispatch(Run[Partition, Result]):
@@ -236,10 +224,8 @@ class _Dispatch(Run[Partition, Result]):
         del self._engine.busy[worker]
         _end([worker])
         self._deaths[number] += 1
-        code = worker.process.exitcode
-        how = ended(code)
-        name = self._partitions[number][0]
         if self._deaths[number] >= TRIES:
+            name, how = self._partitions[number][0], ended(worker.process.exitcode)
             hint = "try fewer workers if memory is short"
             if not worker.answered and how.startswith("left"):
                 hint = "in a script, start the work under if __name__ == '__main__':"

@@ -97,11 +97,6 @@ class RayProcess(Engine):
             process.wait()
         self._log.close()
 
-    def tell(self, *content: object) -> None:
-        """Send a message without a reply."""
-        with self._whole():
-            self._pipe.send(content)
-
     def ask(self, *content: object) -> Any:
         """Send a message and wait for the reply."""
         with self._whole():
@@ -129,14 +124,13 @@ class RayProcess(Engine):
             raise self._gone() from error
         self._waits = False  # stays True if interrupted
 
-    def stop(self) -> None:
-        """End the process immediately if a message was interrupted, which ends its tasks on the cluster."""
-        if self._waits and self._process is not None:
+    def leave(self, number: int) -> None:
+        """End the tasks of a map; if a message was interrupted, by ending the process."""
+        if self._process is not None and self._waits:
             self._process.terminate()
-
-    def answers(self) -> bool:
-        """Return whether the process can take requests."""
-        return self._process is not None and not self._waits
+        elif self._process is not None:
+            with suppress(EngineError):  # a lost cluster has nothing left to stop
+                self.ask("close", number)
 
     def _run(self, work: Work[Partition, Any, Result]) -> Run[Partition, Result]:
         return _Remote(self, next(self._maps), work)
@@ -169,22 +163,19 @@ class _Remote(Run[Partition, Result]):
 
     def begin(self, number: int, partition: Partition) -> None:
         name = str(partition)
-        self._engine.tell("begin", self._number, number, name, pickled(partition, name))
+        self._engine.ask("begin", self._number, number, name, pickled(partition, name))
 
     def finished(self) -> list[tuple[int, Status]]:
+        found: list[tuple[int, Status]]
         found, self._room = self._engine.ask("finished", self._number)
-        return [(number, Status(*status)) for number, status in found]
+        return found
 
     def take(self, number: int) -> Result:
         result: Result = loaded(self._engine.ask("take", self._number, number))
         return result
 
     def close(self) -> None:
-        if self._engine.answers():
-            with suppress(EngineError):  # a lost cluster has nothing left to stop
-                self._engine.ask("close", self._number)
-        else:
-            self._engine.stop()
+        self._engine.leave(self._number)
 
 
 def _script() -> str | None:

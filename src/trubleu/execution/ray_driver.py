@@ -13,7 +13,6 @@ import threading
 import time
 import traceback
 from contextlib import suppress
-from dataclasses import astuple
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,7 +51,6 @@ def main() -> None:
 
 def _serve(connection: Connection, engine: OnRay) -> None:
     maps: dict[int, Tasks[Any]] = {}
-    failed: dict[int, Exception] = {}  # maps with a partition that could not be submitted; submitting has no reply
     while True:
         what, map_number, *content = connection.recv()
         answer: Any = None
@@ -66,30 +64,19 @@ def _serve(connection: Connection, engine: OnRay) -> None:
                 case "begin":
                     maps[map_number].begin_pickled(*content)
                 case "finished":
-                    _check_begun(failed.get(map_number))
-                    found = [(number, astuple(status)) for number, status in maps[map_number].finished()]
-                    answer = (found, maps[map_number].room)
+                    answer = (maps[map_number].finished(), maps[map_number].room)
                 case "take":
-                    result = maps[map_number].take_pickled(*content)
-                    connection.send(("bytes", None))
-                    connection.send_bytes(result)  # already pickled: doing it again would copy it twice
-                    continue
+                    answer = maps[map_number].take_pickled(*content)
                 case "close":
-                    failed.pop(map_number, None)
                     maps.pop(map_number).close()
         except Exception as error:
-            if what == "begin":
-                failed.setdefault(map_number, error)
-            else:
-                connection.send(("error", _told(error)))
+            connection.send(("error", _told(error)))
+            continue
+        if what == "take":
+            connection.send(("bytes", None))
+            connection.send_bytes(answer)  # already pickled: doing it again would copy it twice
         else:
-            if what != "begin":
-                connection.send(("done", answer))
-
-
-def _check_begun(error: Exception | None) -> None:
-    if error is not None:
-        raise error
+            connection.send(("done", answer))
 
 
 def _told(error: Exception) -> tuple[str, str]:

@@ -11,6 +11,7 @@ import codecs
 import sys
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 
 import numpy as np
@@ -48,8 +49,7 @@ def iterate_lines(path: PathLike) -> Iterator[str]:
     >>> list(iterate_lines(path))
     ['hello', 'world\u2028still world']
     """
-    for lines in line_blocks(path):
-        yield from lines
+    return chain.from_iterable(line_blocks(path))
 
 
 def read_text_lines(path: PathLike) -> list[str]:
@@ -83,10 +83,7 @@ def read_text_lines(path: PathLike) -> list[str]:
     >>> read_text_lines(path)
     ['hello', '', 'world']
     """
-    lines: list[str] = []
-    for block in line_blocks(path):
-        lines += block
-    return lines
+    return list(iterate_lines(path))
 
 
 def line_blocks(path: PathLike) -> Iterator[list[str]]:
@@ -239,13 +236,6 @@ def decode_lines(data: bytes, name: str, offset: int, number: int, keep_ends: bo
     return lines
 
 
-def byte_blocks(path: PathLike) -> Iterator[bytes]:
-    """Yield the decompressed content of a file in blocks."""
-    with open_bytes(path) as stream:
-        while block := stream.read(_BLOCK):
-            yield block
-
-
 @contextmanager
 def open_bytes(path: PathLike, name: str | None = None) -> Iterator[io.BufferedReader]:
     """Open a file or standard input for reading, decompressed; ``name`` replaces the path in messages.
@@ -344,18 +334,14 @@ class LineReader:
 
     def first(self) -> str:
         """Return the first line; `batches` yields it again."""
-        pieces = LinePieces(self._name)
-        while block := self._read():
-            self._ready.append(block)
-            if b"\n" in block:
-                break
-            pieces.add(block, self._number)
-        head, _, _ = b"".join(self._ready).partition(b"\n")
-        lines = self._decoded(head, self._name, 0, 0)
+        lines = self._decoded(self._split(1)[0], self._name, 0, 0)
         return (lines[0] if lines else None) or ""
 
     def head(self, count: int) -> list[str]:
         """Return up to ``count`` first lines; `batches` yields them again. Invalid UTF-8 is replaced."""
+        return [line.decode("utf-8-sig", "replace").removesuffix("\r") for line in self._split(count)]
+
+    def _split(self, count: int) -> list[bytes]:
         ends = sum(block.count(b"\n") for block in self._ready)
         pieces = LinePieces(self._name)
         while ends < count and (block := self._read()):
@@ -365,8 +351,7 @@ class LineReader:
             else:
                 pieces.add(block, self._number + ends)
             ends += more
-        lines = b"".join(self._ready).split(b"\n", count)[:count]
-        return [line.decode("utf-8-sig", "replace").removesuffix("\r") for line in lines]
+        return b"".join(self._ready).split(b"\n", count)[:count]
 
     def batches(self, size: Size, passed: int, count: int | None = None) -> Iterator[list[Line]]:
         """Skip ``passed`` lines and yield the rest in lists of ``size`` (the last may be shorter).

@@ -46,25 +46,22 @@ class _Columns(Mapping[str, "Sequence[Any]"]):
     """Columns that are converted to lists on first access."""
 
     def __init__(self, names: Iterable[str], values: Callable[[str], list[Any]]) -> None:
-        self._names = tuple(names)
+        self._lists: dict[str, list[Any] | None] = dict.fromkeys(names)
         self._values = values
-        self._lists: dict[str, list[Any]] = {}
 
     def __getitem__(self, name: str) -> list[Any]:
-        if name not in self._lists:
-            if name not in self._names:
-                raise KeyError(name)
-            self._lists[name] = self._values(name)
-        return self._lists[name]
+        if (found := self._lists[name]) is None:
+            found = self._lists[name] = self._values(name)
+        return found
 
     def __contains__(self, name: object) -> bool:
-        return name in self._names
+        return name in self._lists
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
+        return iter(self._lists)
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(self._lists)
 
 
 @dataclass(frozen=True, slots=True)

@@ -264,19 +264,13 @@ def local_copy(path: PathLike) -> Path:
     OSError
         If it cannot be copied.
     """
-    if not is_remote(path):
-        return Path(path)
-    from trubleu.files.remote import copied
-
-    return copied(os.fspath(path))
+    return _remote().copied(os.fspath(path)) if is_remote(path) else Path(path)
 
 
 def forget(path: PathLike) -> None:
     """Remove the copy made by `local_copy`, if any; open handles stay readable."""
     if is_remote(path):
-        from trubleu.files.remote import forget as forget_copy
-
-        forget_copy(os.fspath(path))
+        _remote().forget(os.fspath(path))
 
 
 def _is_hidden(name: str) -> bool:

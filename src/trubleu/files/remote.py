@@ -15,7 +15,7 @@ import shutil
 import tempfile
 import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from importlib import import_module
 from multiprocessing.util import Finalize
 from pathlib import Path
@@ -27,7 +27,7 @@ from trubleu.files.paths import NoBucketError, unreadable
 from trubleu.optional_deps import needed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 
 # Bytes fetched ahead: few at first, as many readers need only a little, then doubled while reading continues, as a
@@ -49,8 +49,8 @@ _answered: WeakSet[Any] = WeakSet()  # file systems that have responded
 
 def open_binary(address: str) -> BinaryIO:
     """Open a file for reading; fetches the requested bytes and a little read-ahead."""
-    files, path = _system(address)
-    stream = _ask(files, address, lambda: files.open(path, "rb", cache_type="none"))
+    files, _ = _system(address)
+    stream = _call(address, "open", "rb", cache_type="none")
     details = getattr(stream, "details", None)
     if isinstance(details, dict) and details.get("type") == "directory":  # S3 would open it as an empty file
         raise IsADirectoryError(errno.EISDIR, "it is a folder", address)
@@ -59,15 +59,13 @@ def open_binary(address: str) -> BinaryIO:
 
 def first_bytes(address: str, count: int) -> bytes:
     """Return the first bytes of a file, in one request if the file system supports it."""
-    if byte_size(address) == 0:  # an empty file has no range to request
-        return b""
-    files, path = _system(address)
-    return bytes(_ask(files, address, lambda: files.cat_file(path, start=0, end=count)))
+    # An empty file has no range to request.
+    return bytes(_call(address, "cat_file", start=0, end=count)) if byte_size(address) else b""
 
 
 def byte_size(address: str) -> int:
     """Return the size of a file in bytes."""
-    details = _info(address)
+    details = _call(address, "info")
     if details["type"] == "directory":
         raise IsADirectoryError(errno.EISDIR, "it is a folder", address)
     if details["size"] is None:
@@ -78,7 +76,7 @@ def byte_size(address: str) -> int:
 def kind(address: str) -> Literal["file", "folder"] | None:
     """Return the kind of path; `DataError` if it is unknown, because callers of a query do not expect an `OSError`."""
     try:
-        return "folder" if _info(address)["type"] == "directory" else "file"
+        return "folder" if _call(address, "info")["type"] == "directory" else "file"
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -87,51 +85,42 @@ def kind(address: str) -> Literal["file", "folder"] | None:
 
 def is_folder(address: str) -> bool:
     """Return whether a folder exists; on object stores a file name can also be a prefix of other files."""
-    files, path = _system(address)
     try:
-        return bool(_ask(files, address, lambda: files.isdir(path)))
+        return bool(_call(address, "isdir"))
     except OSError as error:
         raise DataError(unreadable(address, error)) from error
 
 
 def names_below(folder: str) -> list[str]:
     """Return the relative paths of all files below a folder."""
-    files, path = _system(folder)
-    if not _ask(files, folder, lambda: files.isdir(path)):
+    if not _call(folder, "isdir"):
         raise FileNotFoundError(errno.ENOENT, "there is no such folder", folder)
-    found = _ask(files, folder, lambda: files.find(path))
-    begin = path.rstrip("/") + "/"
-    names = [name.removeprefix(begin) for name in found]
+    begin = _system(folder)[1].rstrip("/") + "/"
+    names = [name.removeprefix(begin) for name in _call(folder, "find")]
     return [name for name in names if name and not name.endswith("/")]  # "folder/" is only a marker of the folder
 
 
 def modified(address: str) -> str:
     """Return a value that changes when a file is written."""
-    details = _info(address)
-    if tag := details.get("ETag"):
-        return str(tag).strip('"')
-    files, path = _system(address)
-    return str(_ask(files, address, lambda: files.ukey(path)))
+    tag = _call(address, "info").get("ETag")
+    return str(tag).strip('"') if tag else str(_call(address, "ukey"))
 
 
 def remove(address: str) -> None:
     """Remove a file if it exists."""
-    files, path = _system(address)
     with suppress(FileNotFoundError):
-        _ask(files, address, lambda: files.rm_file(path))
+        _call(address, "rm_file")
 
 
 def make_folder(address: str) -> None:
     """Create a folder, if the file system has folders."""
     if not _in_objects(address):
-        files, path = _system(address)
-        _ask(files, address, lambda: files.makedirs(path, exist_ok=True))
+        _call(address, "makedirs", exist_ok=True)
 
 
 def fetch(address: str, target: str) -> None:
     """Download a file."""
-    files, path = _system(address)
-    _ask(files, address, lambda: files.get_file(path, target))
+    _call(address, "get_file", target)
 
 
 def send(source: str, address: str) -> None:
@@ -161,7 +150,7 @@ def check_target(address: str) -> None:
     files, path = _system(address)
     try:
         no_name = address.endswith("/") or "/" not in path.strip("/")
-        if no_name or _ask(files, address, lambda: files.isdir(path)):
+        if no_name or _call(address, "isdir"):
             raise DataError(f"{address} cannot be written: it is a folder; give the name of a file")
         if address.partition("://")[0] in _S3:
             _ask(files, address, lambda: _try_upload(files, path))
@@ -246,10 +235,10 @@ class _Stream(io.RawIOBase):
         return data
 
 
-def _info(address: str) -> dict[str, Any]:
+def _call(address: str, method: str, *arguments: object, **options: object) -> Any:
+    """Call a method of the file system of a URL with the path in it."""
     files, path = _system(address)
-    details: dict[str, Any] = _ask(files, address, lambda: files.info(path))
-    return details
+    return _ask(files, address, lambda: getattr(files, method)(path, *arguments, **options))
 
 
 def _in_objects(address: str) -> bool:
@@ -307,37 +296,34 @@ def _ask(files: Any, address: str, question: Callable[[], Any]) -> Any:
     """Call ``question``, retrying while the store is busy."""
     for wait in [*_WAITS, None]:
         try:
-            with _os_errors(files, address):
-                return question()
-        except OSError as error:
+            answer = question()
+            _answered.add(files)
+        except (TrubleuError, MemoryError):
+            raise
+        except Exception as error:  # every package has its own exception classes
             # s3fs also reports a file as busy that has changed since it was opened.
-            if wait is None or error.errno != errno.EBUSY or type(error).__name__ == "FileExpired":
-                raise
+            busy = isinstance(error, OSError) and error.errno == errno.EBUSY and type(error).__name__ != "FileExpired"
+            if wait is None or not busy:
+                raise _os_error(error, address) from error
+        else:
+            return answer
         time.sleep(wait * _dice.uniform(0.5, 1.5))
     raise AssertionError
 
 
-@contextmanager
-def _os_errors(files: Any, address: str) -> Iterator[None]:
-    try:
-        yield
-        _answered.add(files)
-    except (TrubleuError, MemoryError):
-        raise
-    except FileNotFoundError as error:
-        if bucket := _missing_bucket(address):
-            raise NoBucketError(errno.ENOENT, f"there is no bucket {bucket}", address) from error
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), address) from error
-    except IsADirectoryError as error:
-        raise IsADirectoryError(errno.EISDIR, "it is a folder", address) from error
-    except PermissionError as error:  # the errors of s3fs have a text and no errno
-        raise PermissionError(errno.EACCES, _said(error), address) from error
-    except OSError as error:
-        if error.strerror:
-            raise
-        raise OSError(errno.EIO, _said(error), address) from error
-    except Exception as error:  # every package has its own exception classes
-        raise OSError(errno.EIO, _said(error), address) from error
+def _os_error(error: Exception, address: str) -> OSError:
+    match error:
+        case FileNotFoundError():
+            if bucket := _missing_bucket(address):
+                return NoBucketError(errno.ENOENT, f"there is no bucket {bucket}", address)
+            return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), address)
+        case IsADirectoryError():
+            return IsADirectoryError(errno.EISDIR, "it is a folder", address)
+        case PermissionError():  # the errors of s3fs have a text and no errno
+            return PermissionError(errno.EACCES, _said(error), address)
+        case OSError(strerror=str(text)) if text:
+            return OSError(error.errno, text, address)
+    return OSError(errno.EIO, _said(error), address)
 
 
 def _missing_bucket(address: str) -> str | None:

@@ -60,21 +60,18 @@ def check_writable(path: PathLike) -> None:
         check_target(shown)
         return
     try:
-        _check_target(shown, Path(path).parent, _target(path))
+        folder, target = Path(path).parent, _target(path)
+        if target.is_dir():
+            raise DataError(f"{shown} cannot be written: it is a folder; give the name of a file")
+        if not target.parent.is_dir():
+            raise DataError(f"{shown} cannot be written: there is no folder {folder}; create it first")
+        # Replacing the file needs no write permission on it, but a read-only file is meant to stay.
+        if target.exists() and not os.access(target, os.W_OK):
+            raise DataError(f"{shown} may not be written; check its permissions")
+        if not _is_special(target) and not os.access(target.parent, os.W_OK | os.X_OK):
+            raise DataError(f"{shown} cannot be written: the folder {folder} may not be written; check its permissions")
     except OSError as error:  # such as an overlong name
         raise DataError(f"{shown} cannot be written: {error.strerror or error}") from error
-
-
-def _check_target(shown: str, folder: Path, target: Path) -> None:
-    if target.is_dir():
-        raise DataError(f"{shown} cannot be written: it is a folder; give the name of a file")
-    if not target.parent.is_dir():
-        raise DataError(f"{shown} cannot be written: there is no folder {folder}; create it first")
-    # Replacing the file needs no write permission on it, but a read-only file is meant to stay.
-    if target.exists() and not os.access(target, os.W_OK):
-        raise DataError(f"{shown} may not be written; check its permissions")
-    if not _is_special(target) and not os.access(target.parent, os.W_OK | os.X_OK):
-        raise DataError(f"{shown} cannot be written: the folder {folder} may not be written; check its permissions")
 
 
 @overload
