@@ -9,8 +9,10 @@ from __future__ import annotations
 import gc
 import os
 import secrets
+import time
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -54,7 +56,12 @@ def start(nodes: int) -> Cluster:
 
 def add_node(cluster: Cluster, **more: Any) -> Node:
     """Add a node with one core; the first one is the head."""
-    with warnings.catch_warnings():
+    from ray._private import node
+
+    # Ray gives a node half a minute to start, which it may exceed on a busy machine.
+    slow = SimpleNamespace(**vars(time) | {"monotonic": lambda: time.monotonic() / 10})
+    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(node, "time", slow)
         warnings.simplefilter("ignore", ResourceWarning)  # Ray leaves sockets open that it looked for ports with
         added = cluster.add_node(**NODE, **more)
         gc.collect()
