@@ -203,7 +203,7 @@ def test_shuffled_rankings_print_the_same(run: Run, tmp_path: Path) -> None:
         ((), "there are no outputs; name the systems' files, or give --tasks FILE.toml"),
         ((*REF, *OUTPUTS), "there is nothing to judge by; give --human, --rankings or --assessments"),
         (("--human", "people.txt", *OUTPUTS), "metrics need references; give --refs FILE, or one or more --ref FILE"),
-        ((*ALL, "--refs", "ref.txt"), "references are given with --refs FILE, or with one or more --ref FILE, not"),
+        ((*ALL, "--refs", "ref.txt"), "--refs and --ref both name references; give one of the two"),
         ((*ALL[2:], "--refs", "ref.txt", "--weight", "w"), "--weight goes with --ref"),
         (("--tasks", "tasks.toml", *OUTPUTS), "out/news.A.de-en is of one language pair; with --tasks it belongs into"),
         (("--tasks", "tasks.toml", "--human", "people.txt"), "--human is of one language pair"),

@@ -167,7 +167,7 @@ def test_progress_is_shown(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["index", "--out", "x"], "mine index needs a CORPUS; give files of triples, or folders of them"),
+        (["index", "--out", "x"], "mine index needs a CORPUS: files of triples, or folders of them; give it"),
         (["index", "c.jsonl"], "the following arguments are required: --out"),
         (["index", "no.jsonl", "--out", "x"], "no.jsonl: there is no such file; check the path"),
         (["index", "c.jsonl", "--out", "no/x"], "no/x cannot be made: there is no folder no; create it first"),
@@ -184,8 +184,8 @@ def test_progress_is_shown(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         (["add", "x"], "mine add needs INDEX MORE"),
         (["add", "x", "c.jsonl"], "x: there is no such index; check the path"),
         (["add", "c.jsonl", "c.jsonl"], "c.jsonl is not an index, which would be a folder"),
-        (["info"], "mine info needs one INDEX, but 0 are given"),
-        (["info", "x", "y"], "mine info needs one INDEX, but 2 are given"),
+        (["info"], "mine info needs one INDEX; give it"),
+        (["info", "x", "y"], "mine info needs one INDEX, not 2 arguments"),
         (["info", "x"], "x: there is no such index; check the path"),
         (["info", "."], ". is not an index: index.json is missing; make one with trubleu mine index"),
     ],

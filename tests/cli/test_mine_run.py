@@ -238,8 +238,8 @@ LOOK = ["mine", "search", "chat.index", "the match"]
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["mine", "run", "--seeds", "seeds.jsonl", "--out", "c.jsonl"], "mine run needs one INDEX, but 0 arguments"),
-        ([*RUN, "other.index", "--out", "c.jsonl"], "mine run needs one INDEX, but 2 arguments are given"),
+        (["mine", "run", "--seeds", "seeds.jsonl", "--out", "c.jsonl"], "mine run needs one INDEX; give it"),
+        ([*RUN, "other.index", "--out", "c.jsonl"], "mine run needs one INDEX, not 2 arguments"),
         (["mine", "run", "no.index", "--seeds", "seeds.jsonl", "--out", "c.jsonl"], "no.index"),
         (["mine", "run", "chat.index", "--seeds", "no.jsonl", "--out", "c.jsonl"], "no.jsonl: there is no such file"),
         (["mine", "run", "chat.index", "--out", "c.jsonl"], "--seeds"),

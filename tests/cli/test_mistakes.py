@@ -214,7 +214,7 @@ MISTAKES = [
         "name the column of scores (--columns score=TITLE), say which are aspects",
     ),
     ("mine index triples.csv --out x.index", "say which they are: --columns message=TITLE,response=TITLE"),
-    ("mine index --out x.index", "mine index needs a CORPUS; give files of triples, or folders of them"),
+    ("mine index --out x.index", "mine index needs a CORPUS: files of triples, or folders of them; give it"),
     ("rate new study --from texts.csv", "could both be the text; rename one of them to text\n"),
     ("rate serve study", "study holds no study: there is no study.yaml; make one with trubleu rate new"),
     ("refs convert refs.csv out.txt", "out.txt: the name does not show a format; let it end in .jsonl or .parquet"),

@@ -149,7 +149,7 @@ def test_settings(run: Run, folder: Path) -> None:
         assert (a.config.title, a.config.raters, b.config.raters, b.config.seed) == ("Mine", 4, 2, 9)
     (folder / "s.yaml").write_text("title: Mine\nkind: response\nrater: 4\n")
     said = refused(run("rate", "new", "c", "--from", "c.jsonl", "--config", "s.yaml"))
-    assert said.startswith("s.yaml:3: 'rater' is not a setting; did you mean raters")
+    assert said.startswith("s.yaml:3: rater is not a setting; did you mean raters")
     (folder / "s.yaml").write_text("title: Mine\nkind: response\n")
     assert "does not fit s.yaml" in refused(
         run("rate", "new", "c", "--from", "c.jsonl", "--config", "s.yaml", "--kind", "pair")

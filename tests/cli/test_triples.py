@@ -74,7 +74,7 @@ def test_make_from_json_and_what_cannot_be_used(run: Run, folder: Path) -> None:
     code, out, err = run("triples", "make", "d.jsonl", "--turns", "said", "--context", "2", "--skip-bad")
     assert (code, err) == (0, "trubleu: warning: dialogues that could not be used and were skipped: 1\n")
     assert [json.loads(line)["context"] for line in out.splitlines()] == [["a"], ["a", "b"]]
-    assert refused(run("triples", "make")) == "triples make needs DIALOGUES; give one file at least"
+    assert refused(run("triples", "make")) == "triples make needs DIALOGUES; give it"
     assert "would be lost" in refused(run("triples", "make", "d.jsonl", "--out", "d.jsonl"))
     assert "does not show a format" in refused(run("triples", "make", "d.jsonl", "--out", "d.txt"))
     (folder / "bars.txt").write_text("a|b|c")

@@ -152,7 +152,7 @@ def test_notes_stand_beside_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--out", "v"], "vectors train needs a CORPUS; give files of text, one sentence per line"),
+        (["--out", "v"], "vectors train needs a CORPUS: files of text, one sentence per line; give it"),
         (["text.txt"], "the following arguments are required: --out"),
         (["nothing.txt", "--out", "v"], "nothing.txt: there is no such file; check the path"),
         (["text.txt", "--out", "no/v"], "no/v cannot be written: there is no folder no"),

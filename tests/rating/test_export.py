@@ -87,20 +87,11 @@ def test_references(make: Make, candidates: list[Item], tmp_path: Path) -> None:
     again = tmp_path / "again.jsonl"
     export_study(study, "references", again)
     assert again.read_bytes() == (tmp_path / "refs.jsonl").read_bytes()
-    export_study(study, "references", tmp_path / "refs.parquet")
-    parquet = References.read(tmp_path / "refs.parquet")
-    assert [*parquet] == [*read]
-    row = pl.read_parquet(tmp_path / "refs.parquet")["references"][0][1]
-    assert (row["rank"], row["scores"]["message"], json.loads(row["extra"])) == (
-        1,
-        1.5,
-        {"words": {"message": {"it": 1.5}}},
-    )
     # A new study can be made of what was exported: the items are the same.
     with pytest.warns(TrubleuWarning, match="has ratings or weights of 4 references, which are left out"):
         assert [(item.key, item.texts) for item in read_items(again)] == [(item.key, item.texts) for item in candidates]
     with pytest.warns(TrubleuWarning, match="has ratings or weights of 4 references, which are left out"):
-        mined = read_items(tmp_path / "refs.parquet")[1]
+        mined = read_items(again)[1]
     assert (mined.key, mined.extra["rank"], mined.extra["words"]) == ("s1#r-2", 1, {"message": {"it": 1.5}})
 
 
@@ -238,7 +229,7 @@ def test_refusals(make: Make, tmp_path: Path) -> None:
     study = make(1)
     with pytest.raises(UsageError, match="there is no export of 'weights'; known: references"):
         export_study(study, "weights", tmp_path / "x.jsonl")  # type: ignore[arg-type]
-    with pytest.raises(DataError, match=r"x\.csv: the name does not show a format; let it end in \.jsonl or \.parquet"):
+    with pytest.raises(DataError, match=r"x\.csv: the name does not show a format; let it end in \.jsonl"):
         export_study(study, "references", tmp_path / "x.csv")
     with pytest.raises(DataError, match="let it end in"):
         export_study(study, "raw", tmp_path / "x.doc")

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trubleu.cli.options import FORMATS as CLI_FORMATS
 from trubleu.errors import UsageError
 from trubleu.render import Bounds, Column, Estimate, Table, render_tables
 from trubleu.render.formats import csv_field
@@ -184,10 +183,6 @@ def test_what_does_not_fit_together() -> None:
         render_tables([OTHER, OTHER], "json")
     with pytest.raises(UsageError, match="format=markdwon is not known; did you mean markdown"):
         render_tables([OTHER], "markdwon")
-
-
-def test_the_command_line_offers_every_format() -> None:
-    assert CLI_FORMATS == FORMATS
 
 
 def test_cells() -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.simulate.paraphrases import paraphrased
 from trubleu.simulate import World, grammar
 from trubleu.simulate.reader import read, whole_sentences
 
@@ -57,7 +58,7 @@ def test_what_just_tells_something_is_worth_what_it_was() -> None:
 
 @given(st.sampled_from(SEEDS), st.integers(0, 100))
 def test_answer_upon_answer_costs_some_of_the_quality(seed: Triple, number: int) -> None:
-    ways = [seed.response, *(WORLD.paraphrase(seed.response, seed=number + each) for each in range(4))]
+    ways = [seed.response, *(paraphrased(seed.response, seed=number + each) for each in range(4))]
     one, two, five = (WORLD.quality(seed.message, " ".join(ways[:many])) for many in (1, 2, 5))
     assert 2 < two < one - 0.3
     assert five < 3.1

@@ -7,31 +7,25 @@ import re
 import sys
 from contextlib import contextmanager
 from difflib import get_close_matches
+from importlib import import_module
 from os.path import exists
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from trubleu._version import __version__
-from trubleu.cli import (
-    compare,
-    completion,
-    demo,
-    explain,
-    judge,
-    mine,
-    published,
-    rate,
-    refs,
-    score,
-    simulate,
-    triples,
-    vectors,
-)
 from trubleu.cli.options import take_set
+from trubleu.cli.score import CI_KINDS
 from trubleu.errors import TrubleuError, UsageError, nearest
+from trubleu.render.tables import ROOM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+COMMANDS: Final = (
+    "score", "refs", "published", "compare", "explain", "judge", "vectors", "triples", "mine", "rate", "simulate",
+    "demo", "completion",
+)  # fmt: skip
+"""Modules of the commands, in the order of ``--help``."""
 
 METRIC_FLAGS: Final = ("-m", "--metric", "--metrics")
 
@@ -113,19 +107,8 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"trubleu {__version__}")
     commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", required=True)
-    score.add_parser(commands)
-    refs.add_parser(commands)
-    published.add_parser(commands)
-    compare.add_parser(commands)
-    explain.add_parser(commands)
-    judge.add_parser(commands)
-    vectors.add_parser(commands)
-    triples.add_parser(commands)
-    mine.add_parser(commands)
-    rate.add_parser(commands)
-    simulate.add_parser(commands)
-    demo.add_parser(commands)
-    completion.add_parser(commands)
+    for name in COMMANDS:
+        import_module(f"trubleu.cli.{name}").add_parser(commands)
     return parser
 
 
@@ -147,8 +130,12 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
         hint = f" (did you mean {close[0]}?)" if close else ""
         command.error(f"there is no option {' or '.join(unknown)}{hint}")
     # The operands that a command takes any number of: systems, or just files.
-    operands = options.systems if "systems" in options else options.files
-    operands += files
+    operands = getattr(options, "systems", getattr(options, "files", None))
+    if operands is not None:
+        operands += files
+    elif files:
+        name = _parser_of(parser, options).prog.removeprefix("trubleu ")
+        raise UsageError(f"{name} has no use for {files[0]}; leave it out")
     if getattr(options, "input", None) is not None:
         _take_input(options)
     if "systems" in options and "refs" in options:
@@ -191,10 +178,10 @@ def _joined(arguments: Sequence[str]) -> list[str]:
             return [*joined, *arguments[place:]]
         if (argument.startswith("-,") and before == "--columns") or (":" in argument and before == "--scale"):
             joined[-1] += f"={argument}"
-        elif before == "--ci" and argument in score.CI_KINDS:
+        elif before == "--ci" and argument in CI_KINDS:
             joined[-1] = f"--ci={argument}"
         elif argument == "--ci":
-            joined.append(f"--ci={score.CI_KINDS[0]}")
+            joined.append(f"--ci={CI_KINDS[0]}")
         elif before in METRIC_FLAGS or (metrics and not argument.startswith("-") and _names_metrics(argument)):
             flags = [part for name in _split_metrics(argument) for part in ("-m", name)]
             joined += flags[1:] if before in METRIC_FLAGS else flags
@@ -228,8 +215,6 @@ def _fitted(options: argparse.Namespace) -> Iterator[None]:
     if not (sys.stdout.isatty() and getattr(options, "out", "-") == "-"):
         yield
         return
-    from trubleu.render.tables import ROOM
-
     token = ROOM.set(get_terminal_size().columns)
     try:
         yield

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import shutil
+import sys
+from typing import TYPE_CHECKING
 
+from trubleu.cli import arguments as add
 from trubleu.cli.explain import corpus_and_metric
-from trubleu.cli.options import (
-    FORMATS,
-    add_corpus_options,
-    add_output_options,
-    add_sampling_options,
-    build_metrics,
-    check_output,
-    sampling_of,
-    write_output,
-)
+from trubleu.cli.options import build_metrics, check_output, sampling_of, write_output
 from trubleu.errors import UsageError
+from trubleu.execution.progress import Bars
 
 if TYPE_CHECKING:
     import argparse
@@ -34,41 +29,28 @@ are shown. Comparing n-grams takes a second per one or two thousand outputs; --n
 """
 
 
-def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
+def add_parser(commands: add.Commands) -> None:
     """Add the command and its options."""
-    parser = commands.add_parser(
-        "compare",
-        help="show where and why systems differ",
-        description="Compare two or more systems: scores, intervals, paired tests, and the segments, kinds of segments "
-        "and n-grams in which they differ most.",
-        epilog=EPILOG,
-    )
-    parser.set_defaults(run=run)
-    add_corpus_options(parser, "compare")
+    parser = add.command(commands, "compare", run, EPILOG)
+    add.corpus(parser, "compare")
     shown = parser.add_argument_group("differences")
-    shown.add_argument(
-        "--top", type=int, metavar="N", help="segments to show per system (default: 5; 2 with more than two systems)"
-    )
-    shown.add_argument(
-        "--ngrams", type=int, metavar="N", help="n-grams to show per system (default: 15; 5 with more than two systems)"
-    )
-    shown.add_argument(
-        "--by",
-        action="append",
-        default=[],
-        metavar="FIELD[=FILE]",
-        help="group segments by this field of --refs, or of another table or JSON lines file with ids; repeat for more",
-    )
-    add_sampling_options(parser.add_argument_group("intervals and test"))
-    out = add_output_options(parser, formats=(*FORMATS, "html"))
-    out.add_argument(
-        "--threads", type=int, metavar="N", help="threads (default: all cores); results do not depend on it"
-    )
+    add.option(shown, "--top", "N", "segments to show per system (default: 5; 2 with more than two systems)", type=int)
+    about = "n-grams to show per system (default: 15; 5 with more than two systems)"
+    add.option(shown, "--ngrams", "N", about, type=int)
+    about = "group segments by this field of --refs, or of another table or JSON lines file with ids; repeat for more"
+    add.several(shown, "--by", "FIELD[=FILE]", about, default=[])
+    drawn = parser.add_argument_group("intervals and test")
+    add.paired_test(drawn)
+    add.sampling(drawn)
+    add.threads(add.output(parser, formats=add.PAGE_FORMATS))
 
 
 def run(options: argparse.Namespace) -> None:
-    """Compare and print."""
-    from trubleu.execution.progress import Bars
+    """Show where and why systems differ.
+
+    Compare two or more systems: scores, intervals, paired tests, and the segments, kinds of segments and n-grams in
+    which they differ most.
+    """
     from trubleu.explain.difference import compare_systems
 
     page = options.format == "html"
@@ -76,10 +58,6 @@ def run(options: argparse.Namespace) -> None:
     for name in ("top", "ngrams"):
         if (getattr(options, name) or 0) < 0:
             raise UsageError(f"--{name} {getattr(options, name)} must be 0 or more")
-    if page:
-        from trubleu.render.explanation_page import load_page_templates
-
-        load_page_templates()  # fail on missing packages before reading files
     if options.metric:
         build_metrics(options)  # fail on wrong names before reading files
     with Bars(quiet=options.quiet) as bars:
@@ -129,9 +107,6 @@ def _columns(options: argparse.Namespace, references: References) -> dict[str, l
 
 def _width(out: str) -> int:
     """Return the width of the terminal, or a default that fits anywhere."""
-    import shutil
-    import sys
-
     from trubleu.render.comparison import COLUMNS
 
     return max(shutil.get_terminal_size((COLUMNS, 24)).columns, 40) if out == "-" and sys.stdout.isatty() else COLUMNS

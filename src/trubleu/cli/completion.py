@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import re
-from typing import TYPE_CHECKING, Any, Final
+import sys
+from typing import TYPE_CHECKING, Final
 
-from trubleu.errors import UsageError
+from trubleu.cli import arguments as add
+from trubleu.optional_deps import needed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,27 +33,19 @@ Make the script again after an update, because a new version may have new option
 """
 
 
-def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
+def add_parser(commands: add.Commands) -> None:
     """Add the command."""
-    parser = commands.add_parser(
-        "completion",
-        help="print a completion script for your shell",
-        description="Print a script that lets your shell complete commands, options, files and metric names.",
-        epilog=EPILOG,
-    )
-    parser.set_defaults(run=run, files=[])
+    parser = add.command(commands, "completion", run, EPILOG)
     parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))
 
 
 def run(options: argparse.Namespace) -> None:
-    """Print the script."""
-    import sys
+    """Print a completion script for your shell.
 
+    Print a script that lets your shell complete commands, options, files and metric names.
+    """
     from trubleu.cli import build_parser
-    from trubleu.optional_deps import needed
 
-    if options.files:
-        raise UsageError(f"completion reads no files, but {options.files[0]} is given; name one shell only")
     shtab = needed("shtab", "a script for completion", "trubleu[completion]")
     parser = build_parser()
     for command, action in _actions(parser):

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import re
+import shlex
+import shutil
+import sys
+from contextlib import chdir, redirect_stdout
+from io import StringIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from trubleu.cli import arguments as add
+from trubleu.cli.options import check_range, picked, say
 from trubleu.errors import DataError, MissingExtraError, UsageError, some
 from trubleu.files.paths import is_remote, is_standard
+from trubleu.files.writer import LOCK, atomic_writer, locked
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
 SCRIPT: Final = """\
 # Make up a world: conversations, messages to answer, five systems that answer them
@@ -66,62 +76,39 @@ Everything stays in the folder. Run the command again to start over, whether or 
 """
 
 
-def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
+def add_parser(commands: add.Commands) -> None:
     """Add the command and its options."""
-    parser = commands.add_parser(
-        "demo",
-        help="run the whole workflow on made-up data, in about a minute",
-        description="Generate conversations, mine references, let simulated raters rate them, score five systems, "
-        "judge the metrics and write a report, in about a minute. Each command is printed before it runs.",
-        epilog=EPILOG,
-    )
-    parser.set_defaults(run=run, files=[])
-    parser.add_argument(
-        "folder",
-        nargs="?",
-        default="trubleu-demo",
-        metavar="FOLDER",
-        help="folder for all files (default: trubleu-demo)",
-    )
-    for name, default, what in (
-        ("seed", 1, "random seed"),
-        ("segments", 100, "messages that systems answer"),
-        ("raters", 3, "simulated raters, each of whom rates everything"),
-    ):
-        parser.add_argument(f"--{name}", type=int, default=default, metavar="N", help=f"{what} (default: {default})")
-    parser.add_argument("--open", action="store_true", help="open the report in a browser")
-    parser.add_argument("--quiet", action="store_true", help="print only the path of the report")
+    parser = add.command(commands, "demo", run, EPILOG)
+    about = "folder for all files (default: trubleu-demo)"
+    parser.add_argument("folder", nargs="?", default="trubleu-demo", metavar="FOLDER", help=about)
+    add.option(parser, "--seed", "N", "random seed", 1)
+    add.option(parser, "--segments", "N", "messages that systems answer", 100)
+    add.option(parser, "--raters", "N", "simulated raters, each of whom rates everything", 3)
+    add.flag(parser, "--open", "open the report in a browser")
+    add.quiet(parser, "print only the path of the report")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Run the script and report the finding."""
-    import json
-    import sys
-    from contextlib import chdir
-    from importlib.util import find_spec
-    from pathlib import Path
-    from shlex import quote
+    """Run the whole workflow on made-up data, in about a minute.
 
-    from trubleu.files.writer import locked
+    Generate conversations, mine references, let simulated raters rate them, score five systems, judge the metrics and
+    write a report, in about a minute. Each command is printed before it runs.
+    """
+    from importlib.util import find_spec
+    from shlex import quote
 
     def show(line: str) -> None:
         if not options.quiet:
-            sys.stdout.write(line + "\n")
-            sys.stdout.flush()  # commands also write to standard error
+            say(line)
 
-    if options.files:
-        raise UsageError(f"demo takes one FOLDER, but {options.files[0]} is given too; leave it out")
     for name, low, high in (("seed", 0, 2**31 - 2), ("segments", 4, 2000), ("raters", 1, 50)):
-        if not low <= getattr(options, name) <= high:
-            raise UsageError(f"--{name} {getattr(options, name)} must lie between {low} and {high:,}")
+        check_range(options, name, low, high)
     if missing := [name for name in PACKAGES if find_spec(name) is None]:
         raise MissingExtraError(f"the demo needs {some(missing)}; install with: pip install 'trubleu[rate,ready]'")
     folder = make_folder(options.folder)
     script = SCRIPT.format(
-        seed=options.seed,
+        **picked(options, "seed segments raters"),
         next_seed=options.seed + 1,
-        segments=options.segments,
-        raters=options.raters,
         unit=min(10, options.segments // 2),
     )
     try:
@@ -150,10 +137,6 @@ def make_folder(name: str) -> Path:
     DataError
         If it cannot be made or read.
     """
-    from pathlib import Path
-
-    from trubleu.files.writer import LOCK
-
     if is_standard(name) or is_remote(name):
         raise UsageError(f"{name} is not a folder on this machine; name one for the demo")
     folder = Path(name)
@@ -172,11 +155,6 @@ def make_folder(name: str) -> Path:
 
 def clear_folder(script: str) -> None:
     """Write the script to the current folder and remove the files of an earlier run; other files stay."""
-    import shutil
-    from pathlib import Path
-
-    from trubleu.files.writer import atomic_writer
-
     with atomic_writer(NAME) as file:
         file.write(MARK + script)
     for path in (*map(Path, MADE), *Path().glob(".trubleu-*.tmp")):
@@ -188,12 +166,7 @@ def clear_folder(script: str) -> None:
 
 def run_script(script: str, show: Callable[[str], object], *, quiet: bool) -> None:
     """Show each command, run it in this process and the current folder, and show the first lines of its output."""
-    import re
-    import shlex
-    import sys
-    from contextlib import redirect_stdout
     from glob import glob
-    from io import StringIO
 
     from trubleu.cli import parse
 

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from trubleu.cli.options import (
-    add_corpus_options,
-    add_output_options,
-    build_metrics,
-    check_output,
-    choose_metric,
-    read_corpus,
-    write_output,
-)
+from trubleu.cli import arguments as add
+from trubleu.cli.options import build_metrics, check_output, choose_metric, read_corpus, write_output
 from trubleu.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -40,35 +33,26 @@ def corpus_and_metric(options: argparse.Namespace) -> tuple[References, Mapping[
     return references, outputs
 
 
-def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
+def add_parser(commands: add.Commands) -> None:
     """Add the command and its options."""
-    parser = commands.add_parser(
-        "explain",
-        help="show how outputs got their scores",
-        description="Show which words or n-grams matched which reference, their weights, and how the score follows.",
-        epilog=EPILOG,
-    )
-    parser.set_defaults(run=run)
+    parser = add.command(commands, "explain", run, EPILOG)
     which = parser.add_argument_group("segments (one of these)")
-    which.add_argument("--segment", action="append", metavar="ID", help="the segment with this id; repeat for more")
-    which.add_argument("--worst", type=int, metavar="N", help="the N segments with the lowest scores of a system")
-    which.add_argument(
-        "--differ", type=int, metavar="N", help="the N segments where the scores of two systems differ most"
-    )
-    add_corpus_options(parser, "explain")
-    add_output_options(parser, formats=("text", "json", "html"))
+    add.several(which, "--segment", "ID", "the segment with this id; repeat for more")
+    add.option(which, "--worst", "N", "the N segments with the lowest scores of a system", type=int)
+    add.option(which, "--differ", "N", "the N segments where the scores of two systems differ most", type=int)
+    add.corpus(parser, "explain")
+    add.output(parser, formats=("text", "json", "html"))
 
 
 def run(options: argparse.Namespace) -> None:
-    """Explain and print."""
+    """Show how outputs got their scores.
+
+    Show which words or n-grams matched which reference, their weights, and how the score follows.
+    """
     from trubleu.explain import explain
 
     check_output(options)
     _check_choice(options)
-    if options.format == "html":
-        from trubleu.render.explanation_page import load_page_templates
-
-        load_page_templates()  # fail on missing packages before reading files
     if options.metric:
         _one_metric(options)
     references, outputs = corpus_and_metric(options)
@@ -81,7 +65,6 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _check_choice(options: argparse.Namespace) -> None:
-
     given = [name for name in ("segment", "worst", "differ") if getattr(options, name) is not None]
     if len(given) != 1:
         raise UsageError("say which segments to explain, with one of --segment ID, --worst N and --differ N")

@@ -5,39 +5,44 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, Final
 
+from trubleu.cli import arguments as add
 from trubleu.cli.judge_ratings import (
     add_draw_options,
     add_rating_options,
     add_ratings_parser,
     add_score_options,
     add_sets_parser,
+    read_ratings,
+    read_scores,
 )
 from trubleu.cli.options import (
-    FORMATS,
-    add_corpus_options,
-    add_judge_engine_group,
-    add_output_options,
     build_metrics,
     check_output,
+    check_references,
     choose_metric,
     chosen_engine,
-    columns_of,
     keep_inputs,
+    picked,
     read_corpus,
     resumable,
     write_output,
 )
+from trubleu.errors import UsageError
+from trubleu.execution.progress import Bars
+from trubleu.files.paths import exists
+from trubleu.files.writer import check_writable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from trubleu.data import Ratings, References, SegmentScores
+    from trubleu.data import References
     from trubleu.judge.pairs.results import PairsReport, SweepName
     from trubleu.judge.wmt.results import WmtReport
     from trubleu.judge.wmt.task import WmtTask
     from trubleu.metrics import Metric
 
 
+RESUME: Final = "cache finished draws and scores in this folder, and reuse those already there"
 DEFAULT_CONDITIONS: Final = ("single", "w>=0.6", "all")
 POOLED_CONDITIONS: Final = ("given", "all")
 
@@ -53,83 +58,58 @@ weight of at least T; a segment without any keeps its best one), given (without 
 """
 
 
-def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
+def add_parser(commands: add.Commands) -> None:
     """Add the command with its protocols."""
-    parser = commands.add_parser(
-        "judge",
-        help="measure how well metrics agree with people",
-        description="Measure how well metrics agree with people, how sure that is, and whether one is better.",
-    )
-    protocols = parser.add_subparsers(title="protocols", dest="protocol", metavar="PROTOCOL", required=True)
+    protocols = add.commands(commands, "judge", "measure how well metrics agree with people")
     add_ratings_parser(protocols)
     add_sets_parser(protocols)
     add_pairs_parser(protocols)
     add_wmt_parser(protocols)
 
 
-def add_pairs_parser(protocols: argparse._SubParsersAction[Any]) -> None:
+def add_pairs_parser(protocols: add.Commands) -> None:
     """Add ``judge pairs``, the ΔBLEU protocol."""
-    parser = protocols.add_parser(
-        "pairs",
-        help="units of segments, pairs of systems, rated outputs: the protocol of the ΔBLEU paper",
-        description="Hold differences between systems' scores against differences between their ratings.",
-        epilog=EPILOG,
-    )
-    parser.set_defaults(run=run_pairs)
-    add_corpus_options(parser, "judge pairs", without=["no_positive", "scale"])
+    parser = add.command(protocols, "pairs", run_pairs, EPILOG)
+    add.corpus(parser, "judge pairs", without=["no_positive", "scale"])
     people = parser.add_argument_group("what people think")
-    people.add_argument(
-        "--ratings",
-        metavar="FILE",
-        help="ratings of outputs: item, system, rater, score (and pair, aspect); a table, JSON lines or Parquet",
-    )
+    about = "ratings of outputs: item, system, rater, score (and pair, aspect); a table, JSON lines or Parquet"
+    add.option(people, "--ratings", "FILE", about)
     add_rating_options(people)
     add_score_options(people)
     units = parser.add_argument_group("protocol")
-    units.add_argument("--pairs", default="all", metavar="A:B,…", help="pairs of systems (all)")
-    units.add_argument(
-        "--condition",
-        action="append",
-        metavar="WHICH",
-        help=f"which references count; repeat for more ({', '.join(DEFAULT_CONDITIONS)}; "
-        f"with --pool-outputs {', '.join(POOLED_CONDITIONS)})",
+    add.option(units, "--pairs", "A:B,…", "pairs of systems", "all")
+    about = (
+        f"which references count; repeat for more ({', '.join(DEFAULT_CONDITIONS)}; with --pool-outputs "
+        f"{', '.join(POOLED_CONDITIONS)})"
     )
-    units.add_argument("--unit", type=int, default=100, metavar="M", help="segments per unit (100)")
-    units.add_argument("--draws", type=int, default=1000, metavar="N", help="random assignments to units (1000)")
-    add_draw_options(units, "bootstrap replicates (1000)")
-    units.add_argument("--partial", action="store_true", help="keep a pair's last unit although it is smaller")
-    units.add_argument(
-        "--sweeps", default="threshold,unit,order", metavar="LIST", help="threshold, unit, order (all three), or none"
-    )
-    units.add_argument("--sweep-draws", type=int, default=200, metavar="N", help="draws at each point (200)")
-    units.add_argument("--sweep-resamples", type=int, default=200, metavar="N", help="replicates at each point (200)")
-    units.add_argument(
-        "--pool-outputs",
-        action="store_true",
-        help="rated outputs of the other systems join the references, weighted by their ratings",
-    )
-    units.add_argument(
-        "--drop-equal",
-        action="append",
-        metavar="NAME",
-        help="leave out references equal to this system's output when it is scored; all for every system",
-    )
-    out = add_output_options(parser, digits=3)
-    out.add_argument("--report", metavar="FILE.html", help="also write a page with tables, charts and segments")
-    out.add_argument("--browse", type=int, default=200, metavar="N", help="segments to look at on the page (200)")
-    out.add_argument("--threads", type=int, metavar="N", help="threads to use (all cores); no number depends on it")
-    add_judge_engine_group(parser)
+    add.several(units, "--condition", "WHICH", about)
+    add.option(units, "--unit", "M", "segments per unit", 100)
+    add.option(units, "--draws", "N", "random assignments to units", 1000)
+    add_draw_options(units, "bootstrap replicates")
+    add.flag(units, "--partial", "keep a pair's last unit although it is smaller")
+    add.option(units, "--sweeps", "LIST", "threshold, unit, order (all three), or none", "threshold,unit,order")
+    add.option(units, "--sweep-draws", "N", "draws at each point", 200)
+    add.option(units, "--sweep-resamples", "N", "replicates at each point", 200)
+    about = "rated outputs of the other systems join the references, weighted by their ratings"
+    add.flag(units, "--pool-outputs", about)
+    about = "leave out references equal to this system's output when it is scored; all for every system"
+    add.several(units, "--drop-equal", "NAME", about)
+    out = add.output(parser, digits=3)
+    add.option(out, "--report", "FILE.html", "also write a page with tables, charts and segments")
+    add.option(out, "--browse", "N", "segments to look at on the page", 200)
+    add.threads(out)
+    add.engine(parser, RESUME)
 
 
 def run_pairs(options: argparse.Namespace) -> None:
-    """Judge and print."""
+    """Units of segments, pairs of systems, rated outputs: the protocol of the ΔBLEU paper.
+
+    Hold differences between systems' scores against differences between their ratings.
+    """
     from trubleu.data import parse_system
-    from trubleu.errors import UsageError
-    from trubleu.execution.output_parts import prepare_folder
-    from trubleu.execution.progress import Bars
-    from trubleu.files.paths import exists
     from trubleu.judge import judge_pairs
     from trubleu.judge.pairs.results import Protocol
+    from trubleu.metrics.dbleu import all_rated
     from trubleu.render import render_pairs
 
     if options.ratings is None:
@@ -140,40 +120,23 @@ def run_pairs(options: argparse.Namespace) -> None:
     _check_extras(options)
     if options.metric:
         build_metrics(options)  # fail on wrong names before reading files
-    protocol = Protocol(
-        unit=options.unit,
-        draws=options.draws,
-        resamples=options.resamples,
-        sweeps=_sweeps(options.sweeps),
-        sweep_draws=options.sweep_draws,
-        sweep_resamples=options.sweep_resamples,
-        confidence=options.confidence,
-        seed=options.seed,
-        partial=options.partial,
-    )
-    with (
-        resumable(options) as cache,
-        Bars(quiet=options.quiet) as bars,
-        chosen_engine(options) as engine,
-    ):
-        if options.resume is not None:
-            prepare_folder(options.resume)  # fail before reading files if it is not writable
+    drawn = picked(options, "unit draws resamples sweep_draws sweep_resamples confidence seed partial")
+    protocol = Protocol(sweeps=_sweeps(options.sweeps), **drawn)
+    with resumable(options) as cache, Bars(quiet=options.quiet) as bars, chosen_engine(options) as engine:
         references, systems = read_corpus(options)
-        references = _rated(references, options)
+        references = all_rated(references, options.unrated_as)
         choose_metric(options, weighted=references.weighted() or options.pool_outputs)
         report = judge_pairs(
             systems,
             references,
-            _ratings(options),
+            read_ratings(options),
             build_metrics(options),
-            pairs=options.pairs,
             conditions=options.condition or _conditions(options, references),
             protocol=protocol,
-            pool_outputs=options.pool_outputs,
             drop_equal=options.drop_equal or (),
-            scores=_scores(options),
+            scores=read_scores(options, "language_pair", "testset", "lower_is_better"),
             lower_is_better=options.lower_is_better or (),
-            threads=options.threads,
+            **picked(options, "pairs pool_outputs threads"),
             engine=engine,
             keep=options.resume,
             cache=cache,
@@ -197,43 +160,8 @@ def _sweeps(written: str) -> tuple[SweepName, ...]:
     return names  # type: ignore[no-any-return] # Protocol refuses what is no sweep
 
 
-def _ratings(options: argparse.Namespace) -> Ratings:
-    from trubleu.data import Ratings
-    from trubleu.data.rating_files import FIELDS
-    from trubleu.data.weights import parse_scale
-
-    return Ratings.read(
-        options.ratings,
-        scale=options.scale and parse_scale(options.scale),
-        repeats=options.repeated_ratings,
-        columns=columns_of(options, options.ratings, FIELDS),
-        only=options.aspect,
-    )
-
-
-def _rated(references: References, options: argparse.Namespace) -> References:
-    from trubleu.metrics.dbleu import all_rated
-
-    return all_rated(references, options.unrated_as)
-
-
-def _scores(options: argparse.Namespace) -> list[SegmentScores]:
-    from trubleu.data import SegmentScores
-    from trubleu.errors import UsageError
-
-    wanted = {name: getattr(options, name) for name in ("language_pair", "testset", "lower_is_better")}
-    for name, value in wanted.items():
-        if value is not None and not options.scores:
-            raise UsageError(f"--{name.replace('_', '-')} changes nothing without --scores; leave it out")
-    found = [SegmentScores.read(path) for path in options.scores or ()]
-    return [scores.select(language_pair=options.language_pair, testset=options.testset) for scores in found]
-
-
 def _check_extras(options: argparse.Namespace) -> None:
     """Raise an error for outputs that cannot be written or missing packages, before any work."""
-    from trubleu.errors import UsageError
-    from trubleu.files.writer import check_writable
-
     if options.browse < 0:
         raise UsageError(f"--browse {options.browse} must be 0 or more")
     if options.report is not None:
@@ -271,114 +199,74 @@ tasks.toml has a table for each language pair, with paths relative to it:
 """
 
 
-def add_wmt_parser(protocols: argparse._SubParsersAction[Any]) -> None:
+def add_wmt_parser(protocols: add.Commands) -> None:
     """Add ``judge wmt``."""
-    parser = protocols.add_parser(
-        "wmt",
-        help="official scores of systems, ranked pairs, direct assessments: the protocol of WMT's metrics tasks",
-        description="Correlate metrics with people as the metrics tasks of WMT do. What is not given is not computed.",
-        epilog=WMT_EPILOG,
-    )
-    parser.set_defaults(run=run_wmt)
-    add_corpus_options(parser, "judge wmt", systems="*", without=["no_positive", "scale", "columns", "only_common"])
+    parser = add.command(protocols, "wmt", run_wmt, WMT_EPILOG)
+    add.corpus(parser, "judge wmt", systems="*", without=["no_positive", "scale", "columns", "only_common"])
     people = parser.add_argument_group("what people think")
-    people.add_argument(
-        "--human", metavar="FILE", help="official scores of systems: one NAME SCORE (LOW, HIGH) per line"
-    )
-    people.add_argument("--rankings", metavar="FILE", help="ranked pairs of outputs: WMT's CSV, maybe compressed")
-    people.add_argument(
-        "--assessments",
-        action="append",
-        metavar="[NAME=]FILE",
-        help="direct assessments of a system's outputs, one number per line or nothing; repeat for more systems",
-    )
-    people.add_argument("--tasks", metavar="FILE.toml", help="several language pairs; instead of all files above")
+    add.option(people, "--human", "FILE", "official scores of systems: one NAME SCORE (LOW, HIGH) per line")
+    add.option(people, "--rankings", "FILE", "ranked pairs of outputs: WMT's CSV, maybe compressed")
+    about = "direct assessments of a system's outputs, one number per line or nothing; repeat for more systems"
+    add.several(people, "--assessments", "[NAME=]FILE", about)
+    add.option(people, "--tasks", "FILE.toml", "several language pairs; instead of all files above")
     add_score_options(
         parser.add_argument_group("other metrics"),
         "other metrics' scores of segments, or of systems if it ends in .sys.score(.gz)",
     )
     drawn = parser.add_argument_group("protocol")
-    drawn.add_argument("--tau", default="wmt14", metavar="NAME", help="wmt12, wmt13, wmt14 (default) or hties")
-    drawn.add_argument(
-        "--identical",
-        choices=("expanded", "collapsed"),
-        default="expanded",
-        metavar="HOW",
-        help="systems that wrote the same text: expanded (default) or collapsed into one",
-    )
-    add_draw_options(drawn, "draws (1000); 0 for no intervals", "both")
-    out = add_output_options(parser, formats=(*FORMATS, "html"), digits=WMT_DIGITS)
-    out.add_argument(
-        "--write-scores", metavar="PREFIX", help="write the metrics' PREFIX.seg.score.gz and PREFIX.sys.score.gz"
-    )
-    out.add_argument("--threads", type=int, metavar="N", help="threads to use (all cores); no number depends on it")
-    add_judge_engine_group(parser)
+    add.option(drawn, "--tau", "NAME", "wmt12, wmt13, wmt14 (default) or hties", "wmt14")
+    about = "systems that wrote the same text: expanded (default) or collapsed into one"
+    add.option(drawn, "--identical", "HOW", about, "expanded", choices=("expanded", "collapsed"))
+    add_draw_options(drawn, "draws; 0 for no intervals", "both")
+    out = add.output(parser, formats=add.PAGE_FORMATS, digits=WMT_DIGITS)
+    add.option(out, "--write-scores", "PREFIX", "write the metrics' PREFIX.seg.score.gz and PREFIX.sys.score.gz")
+    add.threads(out)
+    add.engine(parser, RESUME)
 
 
 def run_wmt(options: argparse.Namespace) -> None:
-    """Judge and print."""
-    from trubleu.execution.output_parts import prepare_folder
-    from trubleu.execution.progress import Bars
+    """Official scores of systems, ranked pairs, direct assessments: the protocol of WMT's metrics tasks.
+
+    Correlate metrics with people as the metrics tasks of WMT do. What is not given is not computed.
+    """
     from trubleu.judge.wmt.judge import judge_wmt
     from trubleu.render.judge_wmt import render_wmt, render_wmt_page
 
     check_output(options)
     _check(options)
-    if options.format == "html":
-        from trubleu.render.explanation_page import load_page_templates
-
-        load_page_templates()  # fail on missing packages before reading files
     if options.metric:
         _build(options)  # fail on wrong names before reading files
-    with (
-        resumable(options) as cache,
-        Bars(quiet=options.quiet) as bars,
-        chosen_engine(options) as engine,
-    ):
-        if options.resume is not None:
-            prepare_folder(options.resume)  # fail before reading files if it is not writable
+    with resumable(options) as cache, Bars(quiet=options.quiet) as bars, chosen_engine(options) as engine:
         tasks = _tasks(options)
         report = judge_wmt(
             tasks,
             _metrics(options, tasks),
-            tau=options.tau,
-            identical=options.identical,
-            resample=options.resample,
-            resamples=options.resamples,
-            confidence=options.confidence,
-            seed=options.seed,
-            unrated_as=options.unrated_as,
+            **picked(options, "tau identical resample resamples confidence seed unrated_as threads"),
             lower_is_better=options.lower_is_better or (),
-            threads=options.threads,
             engine=engine,
             keep=options.resume,
             cache=cache,
             steps=bars.stage,
         )
         _write_scores(options, report)
-    page = options.format == "html"
-    write_output(
-        options, render_wmt_page(report, options.digits) if page else render_wmt(report, options.format, options.digits)
-    )
+    if options.format == "html":
+        write_output(options, render_wmt_page(report, options.digits))
+    else:
+        write_output(options, render_wmt(report, options.format, options.digits))
 
 
 def _check(options: argparse.Namespace) -> None:
     """Raise an error for conflicting options, before reading files."""
-    from trubleu.errors import UsageError
-    from trubleu.files.writer import check_writable
     from trubleu.judge.wmt.tau import check_variant
 
     check_variant(options.tau)
+    check_references(options)
     of_one = ("refs", "ref", "weight", "source", "human", "rankings", "assessments", "language_pair", "testset")
     if options.tasks is not None:
         given = [name for name in of_one if getattr(options, name) is not None]
         if given or options.systems:
             what = f"--{given[0].replace('_', '-')}" if given else options.systems[0]
             raise UsageError(f"{what} is of one language pair; with --tasks it belongs into {options.tasks}")
-    elif options.refs is not None and options.ref is not None:
-        raise UsageError("references are given with --refs FILE, or with one or more --ref FILE, not with both")
-    elif options.weight and not options.ref:
-        raise UsageError("--weight goes with --ref; a file given with --refs holds its weights itself")
     elif not options.systems:
         raise UsageError("there are no outputs; name the systems' files, or give --tasks FILE.toml")
     elif options.human is None and options.rankings is None and not options.assessments:
@@ -434,7 +322,6 @@ def _score_paths(prefix: str) -> tuple[str, str]:
 
 
 def _write_scores(options: argparse.Namespace, report: WmtReport) -> None:
-    from trubleu.errors import UsageError
     from trubleu.judge.wmt.scores import score_files
 
     if options.write_scores is None:

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
+from trubleu.cli import arguments as add
 from trubleu.cli.options import (
-    FORMATS,
-    METRIC_OPTIONS,
-    add_corpus_options,
-    add_output_options,
     build_metrics,
     check_output,
     choose_metric,
     columns_of,
+    picked,
+    read_references,
     take_set,
     write_output,
 )
+from trubleu.errors import UsageError, some
+from trubleu.execution.progress import Bars
+from trubleu.files.paths import base_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from trubleu.data import Rankings, Ratings, References, SegmentScores
-    from trubleu.execution.progress import Bars
     from trubleu.judge import RatingsReport
 
 RATINGS_EPILOG = """\
@@ -45,87 +47,52 @@ examples:
 """
 
 
-def add_ratings_parser(protocols: argparse._SubParsersAction[Any]) -> None:
+def add_ratings_parser(protocols: add.Commands) -> None:
     """Add ``judge ratings``."""
-    parser = protocols.add_parser(
-        "ratings",
-        help="ratings or rankings of outputs: segment and system level, by the measures that the field uses today",
-        description="Hold metrics against ratings or rankings of outputs. What there is, is found out from the data.",
-        epilog=RATINGS_EPILOG,
-    )
-    parser.set_defaults(run=run_ratings, set_name=None)
-    add_corpus_options(parser, "judge ratings", systems="*", without=["no_positive", "scale", "only_common"])
+    parser = add.command(protocols, "ratings", run_ratings, RATINGS_EPILOG)
+    parser.set_defaults(set_name=None)
+    add.corpus(parser, "judge ratings", systems="*", without=["no_positive", "scale", "only_common"])
     people = parser.add_argument_group("what people think")
-    people.add_argument(
-        "--ratings",
-        metavar="FILE",
-        help="ratings or rankings of outputs, if they do not stand first among the arguments",
-    )
+    about = "ratings or rankings of outputs, if they do not stand first among the arguments"
+    add.option(people, "--ratings", "FILE", about)
     add_rating_options(people, without=True)
     add_score_options(people)
     _add_protocol_options(parser)
-    out = add_output_options(parser, formats=(*FORMATS, "html"), digits=3)
-    out.add_argument("--all-pairs", action="store_true", help="also print the comparisons of all pairs of metrics")
-    out.add_argument("--threads", type=int, metavar="N", help="threads to use (all cores); no number depends on it")
+    out = add.output(parser, formats=add.PAGE_FORMATS, digits=3)
+    add.flag(out, "--all-pairs", "also print the comparisons of all pairs of metrics")
+    add.threads(out)
 
 
-def add_sets_parser(protocols: argparse._SubParsersAction[Any]) -> None:
+def add_sets_parser(protocols: add.Commands) -> None:
     """Add ``judge sets``."""
-    parser = protocols.add_parser(
-        "sets",
-        help="the same metrics on many sets: how far each is from the best",
-        description="Judge metrics on many sets, as judge ratings does, and put them side by side.",
-        epilog=SETS_EPILOG,
-    )
-    parser.set_defaults(run=run_sets, metrics_of="judge ratings", weight=None, source=None)
+    parser = add.command(protocols, "sets", run_sets, SETS_EPILOG)
+    parser.set_defaults(weight=None, source=None)
     parser.add_argument("files", nargs="+", metavar="[NAME=]SET", help="a set made by trubleu import")
-    chosen = parser.add_argument_group("metrics")
-    chosen.add_argument(
-        "-m", "--metric", action="append", metavar="METRIC", help="a metric; repeat for more (as judge ratings)"
-    )
-    for name in ("tokenize", "lowercase"):
-        chosen.add_argument(f"--{name}", **METRIC_OPTIONS[name])
+    add.metrics(parser, "judge ratings", without=[*{*add.METRIC_OPTIONS} - {"tokenize", "lowercase"}])
     add_rating_options(parser.add_argument_group("what people think"), without=True)
     _add_protocol_options(parser)
-    out = add_output_options(parser, formats=(*FORMATS, "html"), digits=3)
-    out.add_argument("--threads", type=int, metavar="N", help="threads to use (all cores); no number depends on it")
+    add.threads(add.output(parser, formats=add.PAGE_FORMATS, digits=3))
 
 
 def add_rating_options(people: argparse._ArgumentGroup, *, without: bool = False) -> None:
     """Add the options of rating files, and optionally ``--without``."""
-    people.add_argument(
-        "--aspect",
-        action="append",
-        metavar="NAME",
-        help="use only ratings of this aspect; repeat for more (all, averaged)",
-    )
+    add.several(people, "--aspect", "NAME", "use only ratings of this aspect; repeat for more (default: all, averaged)")
     if without:
-        people.add_argument(
-            "--without",
-            action="append",
-            metavar="SYSTEM",
-            help="leave out a system, such as people whose texts are among the references; of one set only: SET:SYSTEM",
-        )
-    people.add_argument("--scale", metavar="LOW:HIGH", help="the worst and the best rating: 1:5, 0:1, -25:0 (guessed)")
-    people.add_argument(
-        "--repeated-ratings",
-        choices=("refuse", "mean", "first", "last", "keep"),
-        default="refuse",
-        metavar="RULE",
-        help="a rater's second rating of the same output: refuse (default), mean, first, last, or keep both",
-    )
+        about = "leave out a system, such as people whose texts are among the references; of one set only: SET:SYSTEM"
+        add.several(people, "--without", "SYSTEM", about)
+    add.option(people, "--scale", "LOW:HIGH", "the worst and the best rating: 1:5, 0:1, -25:0 (guessed)")
+    rules = ("refuse", "mean", "first", "last", "keep")
+    add.choice(people, "--repeated-ratings", rules, "a rater's second rating of the same output: ", "RULE")
 
 
 def add_score_options(
     group: argparse._ArgumentGroup, scores: str = "segment scores of other metrics: .seg.score, CSV, JSON lines"
 ) -> None:
     """Add the options of score files."""
-    group.add_argument("--scores", action="append", metavar="FILE", help=scores)
-    group.add_argument(
-        "--lower-is-better", action="append", metavar="NAME", help="a metric in --scores that is an error rate"
-    )
-    group.add_argument("--language-pair", metavar="NAME", help="the language pair, where files have several")
-    group.add_argument("--testset", metavar="NAME", help="the test set, where files of scores have several")
+    add.several(group, "--scores", "FILE", scores)
+    add.several(group, "--lower-is-better", "NAME", "a metric in --scores that is an error rate")
+    add.option(group, "--language-pair", "NAME", "the language pair, where files have several")
+    add.option(group, "--testset", "NAME", "the test set, where files of scores have several")
 
 
 def add_draw_options(
@@ -133,37 +100,27 @@ def add_draw_options(
 ) -> None:
     """Add the options of intervals; the resampled unit is one of them if it has a default."""
     if resample is not None:
-        more = "; or ratings: segments and the raters of references" if ratings else ""
-        group.add_argument(
-            "--resample",
-            choices=("segments", "systems", "both", *(("ratings",) if ratings else ())),
-            default=resample,
-            metavar="WHAT",
-            help=f"what intervals draw: segments, systems or both ({resample}){more}",
-        )
-    group.add_argument("--resamples", type=int, default=1000, metavar="N", help=resamples)
-    group.add_argument(
-        "--confidence", type=float, default=0.95, metavar="C", help="confidence of intervals and tests (0.95)"
-    )
-    group.add_argument("--seed", type=int, default=12345, metavar="N", help="seed of all draws (12345)")
+        about = f"what intervals draw: segments, systems or both (default: {resample})"
+        about += "; or ratings: segments and the raters of references" * ratings
+        choices = ("segments", "systems", "both", *(("ratings",) if ratings else ()))
+        add.option(group, "--resample", "WHAT", about, resample, choices=choices)
+    add.sampling(group, 1000, resamples)
 
 
 def _add_protocol_options(parser: argparse.ArgumentParser) -> None:
     drawn = parser.add_argument_group("protocol")
-    drawn.add_argument("--segment-measure", metavar="NAME", help="what is tested on outputs (acc-eq-calibrated)")
-    drawn.add_argument("--system-measure", metavar="NAME", help="what is tested on systems (soft-pairwise-accuracy)")
-    drawn.add_argument("--test", default="perm-input", metavar="NAME", help="between metrics (perm-input)")
-    drawn.add_argument(
-        "--trials", type=int, metavar="N", help="of the test (1000, or 50 for each pair of metrics if that is more)"
-    )
-    add_draw_options(drawn, "bootstrap replicates of intervals (1000)", "segments", ratings=True)
+    add.option(drawn, "--segment-measure", "NAME", "what is tested on outputs (acc-eq-calibrated)")
+    add.option(drawn, "--system-measure", "NAME", "what is tested on systems (soft-pairwise-accuracy)")
+    add.option(drawn, "--test", "NAME", "between metrics", "perm-input")
+    add.option(drawn, "--trials", "N", "of the test (1000, or 50 for each pair of metrics if that is more)", type=int)
+    add_draw_options(drawn, "bootstrap replicates of intervals", "segments", ratings=True)
 
 
 def run_ratings(options: argparse.Namespace) -> None:
-    """Judge and print."""
-    from trubleu.execution.progress import Bars
-    from trubleu.files.paths import base_name
+    """Ratings or rankings of outputs: segment and system level, by the measures that the field uses today.
 
+    Hold metrics against ratings or rankings of outputs. What there is, is found out from the data.
+    """
     _check(options)
     named = options.ratings
     if options.ratings is None:
@@ -175,13 +132,12 @@ def run_ratings(options: argparse.Namespace) -> None:
 
 
 def run_sets(options: argparse.Namespace) -> None:
-    """Judge every set and print."""
-    from pathlib import Path
+    """The same metrics on many sets: how far each is from the best.
 
+    Judge metrics on many sets, as judge ratings does, and put them side by side.
+    """
     from trubleu.data import parse_system
     from trubleu.data.sets import find_set
-    from trubleu.errors import UsageError, some
-    from trubleu.execution.progress import Bars
     from trubleu.judge import judge_sets
     from trubleu.render.judge_sets import render_sets, render_sets_page
 
@@ -230,18 +186,12 @@ def _check(options: argparse.Namespace) -> None:
     check_output(options)
     check_test("segment", options.segment_measure or "acc-eq", options.test)
     check_test("system", options.system_measure or "pearson", options.test)
-    if options.format == "html":
-        from trubleu.render.explanation_page import load_page_templates
-
-        load_page_templates()
     if options.metric:
         build_metrics(options)
 
 
 def _first(options: argparse.Namespace) -> str:
     """Remove the ratings file from the operands and return it."""
-    from trubleu.errors import UsageError
-
     if not options.systems:
         raise UsageError("there is nothing to judge by; give a set made by trubleu import, or a file of ratings")
     first: str = options.systems.pop(0)
@@ -262,32 +212,31 @@ def _judged(options: argparse.Namespace, name: str, bars: Bars) -> RatingsReport
         references,
         opinions,
         metrics,
-        scores=_scores(options),
+        scores=read_scores(options, "testset", "lower_is_better"),
         lower_is_better=options.lower_is_better or (),
         name=name,
         without=options.without or (),
-        segment_measure=options.segment_measure,
-        system_measure=options.system_measure,
-        test=options.test,
-        trials=options.trials,
-        resample=options.resample,
-        resamples=options.resamples,
-        confidence=options.confidence,
-        seed=options.seed,
-        threads=options.threads,
+        **picked(options, "segment_measure system_measure test trials resample resamples confidence seed threads"),
         steps=bars.stage,
     )
 
 
 def _opinions(options: argparse.Namespace) -> Ratings | Rankings:
-    from trubleu.data import Rankings, Ratings
+    from trubleu.data import Rankings
     from trubleu.data.rankings import is_rankings
-    from trubleu.data.rating_files import FIELDS
-    from trubleu.data.weights import parse_scale
 
     if is_rankings(options.ratings):
         rankings = Rankings.read(options.ratings)
         return rankings if options.language_pair is None else rankings.select(options.language_pair)
+    return read_ratings(options)
+
+
+def read_ratings(options: argparse.Namespace) -> Ratings:
+    """Read the file of ``--ratings``."""
+    from trubleu.data import Ratings
+    from trubleu.data.rating_files import FIELDS
+    from trubleu.data.weights import parse_scale
+
     return Ratings.read(
         options.ratings,
         scale=options.scale and parse_scale(options.scale),
@@ -299,36 +248,22 @@ def _opinions(options: argparse.Namespace) -> Ratings | Rankings:
 
 def _corpus(options: argparse.Namespace) -> tuple[References | None, Mapping[str, Sequence[str | None]]]:
     """Read references and outputs; nothing if all scores are in files."""
-    from trubleu.cli.options import corpus_files
-    from trubleu.data import References
     from trubleu.data.outputs import read_partial_outputs
-    from trubleu.data.reference_files import RATING_TITLES, REFERENCE_TITLES
-    from trubleu.errors import UsageError
-    from trubleu.files.lines import read_text_lines
-    from trubleu.files.paths import name_of
     from trubleu.metrics.dbleu import all_rated
 
     if not options.systems:
         if not options.scores or options.metric:
             raise UsageError("there are no outputs to score; name the systems' files, or give --scores FILE without -m")
         return None, {}
-    files, weights, sources, _ = corpus_files(options)
-    if options.refs is None:
-        references = References.read_parallel(files, weights)
-    else:
-        columns = columns_of(options, options.refs, [*REFERENCE_TITLES, *RATING_TITLES])
-        references = References.read(options.refs, columns=columns)
-    for path in sources:
-        references = references.with_messages(read_text_lines(path), what=f"lines in {name_of(path)}")
-    references = all_rated(references, options.unrated_as)
+    references = all_rated(read_references(options), options.unrated_as)
     return references, read_partial_outputs(options.systems, references, columns=options.columns)
 
 
-def _scores(options: argparse.Namespace) -> list[SegmentScores]:
+def read_scores(options: argparse.Namespace, *about_scores: str) -> list[SegmentScores]:
+    """Read the files of ``--scores``; options that are only about these need one."""
     from trubleu.data import SegmentScores
-    from trubleu.errors import UsageError
 
-    for name in ("testset", "lower_is_better"):
+    for name in about_scores:
         if getattr(options, name) is not None and not options.scores:
             raise UsageError(f"--{name.replace('_', '-')} changes nothing without --scores; leave it out")
     found = [SegmentScores.read(path) for path in options.scores or ()]

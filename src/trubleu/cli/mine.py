@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final
 
-from trubleu.cli.options import (
-    add_cache_options,
-    add_engine_group,
-    add_number,
-    add_output_options,
-    add_threads,
-    add_triple_options,
-    check_output,
-    chosen_engine,
-    keep_inputs,
-    resumable,
-    write_output,
-)
-from trubleu.errors import UsageError, counted
+from trubleu.cli import arguments as add
+from trubleu.cli.options import check_output, chosen_engine, keep_inputs, operands, picked, resumable, write_tables
+from trubleu.errors import UsageError
+from trubleu.execution.progress import Bars
 from trubleu.files.paths import format_to_write
+from trubleu.files.writer import check_writable
+from trubleu.render.tables import FOR_PROGRAMS, one_line, render_tables
 
 if TYPE_CHECKING:
     import argparse
@@ -40,104 +34,67 @@ examples:
 """
 
 
-def add_run_parser(commands: argparse._SubParsersAction[Any]) -> None:
+def add_run_parser(commands: add.Commands) -> None:
     """Add ``mine run``."""
-    parser = commands.add_parser(
-        "run",
-        help="mine candidate references for seeds",
-        description="For each seed, find the responses in the corpus whose message is similar to the seed's message "
-        "and which are similar to the seed's response. Add the seed's own response and its message. The output is a "
-        "file of unrated references.",
-        epilog=RUN_EPILOG,
-    )
-    parser.set_defaults(run=run)
-    parser.add_argument("files", nargs="*", metavar="INDEX", help="an index, made by mine index")
-    parser.add_argument(
-        "--seeds", metavar="FILE", required=True, help="triples: JSON lines, a table or Parquet, or a folder"
-    )
-    add_triple_options(parser, "skip and count bad seeds instead of stopping")
+    parser = add.command(commands, "run", run, RUN_EPILOG)
+    add.files(parser, "INDEX", "an index, made by mine index")
+    add.option(parser, "--seeds", "FILE", "triples: JSON lines, a table or Parquet, or a folder", required=True)
+    add.triples(parser, "skip and count bad seeds instead of stopping")
     _add_scoring(parser)
-    add_number(parser, "--random", 0, "random responses to add per seed", "K")
-    add_number(parser, "--seed", 1, "random seed")
-    where = add_engine_group(parser)
-    where.add_argument(
-        "--resume",
-        metavar="FOLDER",
-        help="cache the results of finished parts in this folder, and reuse those already there",
-    )
-    add_cache_options(where)
+    add.option(parser, "--random", "K", "random responses to add per seed", 0)
+    add.option(parser, "--seed", "N", "random seed", 1)
+    add.engine(parser, "cache the results of finished parts in this folder, and reuse those already there")
     out = parser.add_argument_group("output")
-    out.add_argument("--out", metavar="FILE", required=True, help=".jsonl (optionally with .gz or .zst), or -")
-    out.add_argument("--quiet", action="store_true", help="no progress bars, warnings or table")
+    add.option(out, "--out", "FILE", ".jsonl (optionally with .gz or .zst), or -", required=True)
+    add.quiet(out, "no progress bars, warnings or table")
 
 
-def add_search_parser(commands: argparse._SubParsersAction[Any]) -> None:
+def add_search_parser(commands: add.Commands) -> None:
     """Add ``mine search``."""
-    parser = commands.add_parser(
-        "search",
-        help="show what would be mined for one message",
-        description="Print what would be mined for a message and a response; without a response, the triples with the "
-        "most similar messages.",
-        epilog=SEARCH_EPILOG,
-    )
-    parser.set_defaults(run=look)
-    parser.add_argument("files", nargs="*", metavar="INDEX MESSAGE", help="an index, and a message as one argument")
-    parser.add_argument(
-        "--response",
-        metavar="TEXT",
-        help="response that candidates should be similar to; the same response is left out",
-    )
+    parser = add.command(commands, "search", look, SEARCH_EPILOG)
+    add.files(parser, "INDEX MESSAGE", "an index, and a message as one argument")
+    about = "response that candidates should be similar to; the same response is left out"
+    add.option(parser, "--response", "TEXT", about)
     _add_scoring(parser)
-    add_output_options(parser)
+    add.output(parser)
 
 
 def _add_scoring(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("scores")
     # None if not given: the defaults are those of the Python API, and alpha and epsilon need a response.
-    group.add_argument("--top", type=int, metavar="N", help="candidates per seed (default: 15)")
-    group.add_argument(
-        "--alpha", type=float, metavar="A", help="weight of the response's similarity, from 0 to 1 (default: 0.5)"
-    )
-    group.add_argument(
-        "--epsilon",
-        type=float,
-        metavar="E",
-        help="at least 0; above 0, responses that share no word are kept (default: 0.1)",
-    )
-    group.add_argument(
-        "--variant", default="lucene", metavar="NAME", help="BM25 variant: lucene (default), robertson or atire"
-    )
-    add_number(group, "--k1", 1.2, "BM25 saturation of repeated words", "X")
-    add_number(group, "--b", 0.75, "BM25 length normalisation, from 0 to 1", "X")
-    group.add_argument("--explain", action="store_true", help="add the matching words and their contributions")
-    add_threads(group)
+    add.option(group, "--top", "N", "candidates per seed (default: 15)", type=int)
+    add.option(group, "--alpha", "A", "weight of the response's similarity, from 0 to 1 (default: 0.5)", type=float)
+    about = "at least 0; above 0, responses that share no word are kept (default: 0.1)"
+    add.option(group, "--epsilon", "E", about, type=float)
+    add.option(group, "--variant", "NAME", "BM25 variant: lucene (default), robertson or atire", "lucene")
+    add.option(group, "--k1", "X", "BM25 saturation of repeated words", 1.2)
+    add.option(group, "--b", "X", "BM25 length normalisation, from 0 to 1", 0.75)
+    add.flag(group, "--explain", "add the matching words and their contributions")
+    add.threads(group)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Mine, and write the file."""
-    import sys
-    from contextlib import ExitStack
+    """Mine candidate references for seeds.
 
-    from trubleu.execution.progress import Bars
-    from trubleu.files.writer import check_writable
+    For each seed, find the responses in the corpus whose message is similar to the seed's message and which are similar
+    to the seed's response. Add the seed's own response and its message. The output is a file of unrated references.
+    """
     from trubleu.mining import Index
     from trubleu.mining.candidates import seed_source, seed_triples
     from trubleu.render.mining import summary_table
-    from trubleu.render.tables import render_tables
 
-    if len(options.files) != 1:
-        raise UsageError(f"mine run needs one INDEX, but {len(options.files)} arguments are given")
+    (path,) = operands(options, "mine run", "one INDEX", 1)
     chosen = _scoring(options)
     format_to_write(options.out, ["jsonl"])
     check_writable(options.out)
+    _keep_index(path, options.out)
+    if options.resume is not None:
+        _keep_index(path, options.resume)
     with resumable(options) as cache, Bars(quiet=options.quiet) as bars:
         source = seed_source(options.seeds, columns=options.columns, skip_bad=options.skip_bad)
         options.seeds = list(source.files)  # expands folders
         keep_inputs(options, options.out)
-        _keep_index(options.files[0], options.out)
-        if options.resume is not None:
-            _keep_index(options.files[0], options.resume)
-        index = Index.open(options.files[0])
+        index = Index.open(path)
         seeds = seed_triples(source)
         progress = bars.stage("mine", len(seeds) * len(index.shards), "search")
         with ExitStack() as stack:
@@ -145,8 +102,7 @@ def run(options: argparse.Namespace) -> None:
             found = index.candidates(
                 seeds,
                 **chosen,
-                random=options.random,
-                seed=options.seed,
+                **picked(options, "random seed"),
                 engine=engine,
                 keep=options.resume,
                 cache=cache,
@@ -158,14 +114,15 @@ def run(options: argparse.Namespace) -> None:
 
 
 def look(options: argparse.Namespace) -> None:
-    """Print the search results."""
+    """Show what would be mined for one message.
+
+    Print what would be mined for a message and a response; without a response, the triples with the most similar
+    messages.
+    """
     from trubleu.mining import Index
     from trubleu.render.mining import candidate_tables
-    from trubleu.render.tables import FOR_PROGRAMS, render_tables
 
-    if len(options.files) != 2:
-        raise UsageError(f'mine search needs INDEX "A MESSAGE", not {counted(len(options.files), "argument")}')
-    path, message = options.files
+    path, message = operands(options, "mine search", 'INDEX "A MESSAGE"', 2)
     if options.response is None and (options.alpha is not None or options.epsilon is not None):
         name = "--epsilon" if options.alpha is None else "--alpha"
         raise UsageError(f"{name} is about the response, and there is none; give --response, or leave {name} out")
@@ -184,7 +141,7 @@ def look(options: argparse.Namespace) -> None:
         for_people=options.format not in FOR_PROGRAMS,
         digits=options.digits,
     )
-    write_output(options, render_tables(tables, options.format, options.digits))
+    write_tables(options, *tables)
 
 
 def _scoring(options: argparse.Namespace) -> dict[str, Any]:
@@ -192,27 +149,17 @@ def _scoring(options: argparse.Namespace) -> dict[str, Any]:
     from trubleu.mining.bm25 import Bm25
     from trubleu.mining.candidates import ALPHA, EPSILON, TOP, Ranking
 
-    top = TOP if options.top is None else options.top
-    alpha = ALPHA if options.alpha is None else options.alpha
-    epsilon = EPSILON if options.epsilon is None else options.epsilon
-    Ranking(top, alpha, epsilon, Bm25(options.variant, options.k1, options.b))
-    return {
-        "top": top,
-        "alpha": alpha,
-        "epsilon": epsilon,
-        "variant": options.variant,
-        "k1": options.k1,
-        "b": options.b,
-        "explain": options.explain,
-        "threads": options.threads,
-    }
+    chosen = picked(options, "top alpha epsilon variant k1 b explain threads")
+    for name, usual in (("top", TOP), ("alpha", ALPHA), ("epsilon", EPSILON)):
+        chosen[name] = usual if chosen[name] is None else chosen[name]
+    Ranking(chosen["top"], chosen["alpha"], chosen["epsilon"], Bm25(options.variant, options.k1, options.b))
+    return chosen
 
 
 def _nothing(index: Index, message: str, response: str | None, chosen: dict[str, Any]) -> str:
     """Explain why a search found nothing."""
     from trubleu.mining.bm25 import Bm25
     from trubleu.mining.candidates import Explainer
-    from trubleu.render.tables import one_line
 
     text = repr(one_line(message))
     bm25 = Bm25(chosen["variant"], chosen["k1"], chosen["b"])
@@ -261,15 +208,9 @@ be at an address such as s3://bucket/folder. Finished shards are kept: after Ctr
 """
 
 
-def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
+def add_parser(commands: add.Commands) -> None:
     """Add the command and its subcommands."""
-    parser = commands.add_parser(
-        "mine",
-        help="mine candidate references from conversations",
-        description="Index conversations and mine candidate references from them.",
-        epilog=EPILOG,
-    )
-    inner = parser.add_subparsers(title="commands", dest="mine_command", metavar="COMMAND", required=True)
+    inner = add.commands(commands, "mine", "mine candidate references from conversations", EPILOG)
     _add_index(inner)
     _add_add(inner)
     _add_info(inner)
@@ -277,97 +218,71 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     add_search_parser(inner)
 
 
-def _add_index(commands: argparse._SubParsersAction[Any]) -> None:
-    parser = commands.add_parser(
-        "index",
-        help="index a corpus of triples",
-        description="Index a corpus of triples. Memory does not grow with the corpus.",
-        epilog=INDEX_EPILOG,
-    )
-    parser.set_defaults(run=index)
-    parser.add_argument("files", nargs="*", metavar="CORPUS", help="files of triples, or folders of them")
+def _add_index(commands: add.Commands) -> None:
+    parser = add.command(commands, "index", index, INDEX_EPILOG)
+    add.files(parser, "CORPUS", "files of triples, or folders of them")
     words = parser.add_argument_group("words")
-    words.add_argument("--tokenize", default="13a", metavar="NAME", help="tokenizer, as in scoring (default: 13a)")
-    words.add_argument("--keep-case", action="store_true", help="keep upper and lower case apart")
-    words.add_argument("--stop-words", metavar="FILE", help="words to leave out, one per line")
+    add.option(words, "--tokenize", "NAME", "tokenizer, as in scoring", "13a")
+    add.flag(words, "--keep-case", "keep upper and lower case apart")
+    add.option(words, "--stop-words", "FILE", "words to leave out, one per line")
     _add_reading(parser)
     out = parser.add_argument_group("output")
-    out.add_argument("--out", required=True, metavar="INDEX", help="the folder to create")
-    out.add_argument(
-        "--shard-triples",
-        type=int,
-        metavar="N",
-        help="maximum number of triples per shard (default: 1048576); smaller shards need less memory",
-    )
+    add.option(out, "--out", "INDEX", "the folder to create", required=True)
+    about = "maximum number of triples per shard (default: 1048576); smaller shards need less memory"
+    add.option(out, "--shard-triples", "N", about, type=int)
     _add_resume(out)
-    add_engine_group(parser)
+    add.engine(parser)
 
 
-def _add_add(commands: argparse._SubParsersAction[Any]) -> None:
-    parser = commands.add_parser(
-        "add",
-        help="add more triples to an index",
-        description="Add more triples to an index. It can be searched meanwhile.",
-        epilog=INDEX_EPILOG,
-    )
-    parser.set_defaults(run=add)
-    parser.add_argument("files", nargs="*", metavar="INDEX MORE", help="an index, then files of triples or folders")
+def _add_add(commands: add.Commands) -> None:
+    parser = add.command(commands, "add", extend, INDEX_EPILOG)
+    add.files(parser, "INDEX MORE", "an index, then files of triples or folders")
     _add_reading(parser)
     _add_resume(parser.add_argument_group("output"))
-    add_engine_group(parser)
+    add.engine(parser)
 
 
-def _add_info(commands: argparse._SubParsersAction[Any]) -> None:
-    parser = commands.add_parser(
-        "info",
-        help="describe an index",
-        description="Describe what an index contains and how it was made; with --check, verify all checksums.",
-    )
-    parser.set_defaults(run=info)
-    parser.add_argument("files", nargs="*", metavar="INDEX", help="an index")
-    parser.add_argument("--check", action="store_true", help="verify all checksums")
-    add_output_options(parser)
+def _add_info(commands: add.Commands) -> None:
+    parser = add.command(commands, "info", info)
+    add.files(parser, "INDEX", "an index")
+    add.flag(parser, "--check", "verify all checksums")
+    add.output(parser)
 
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
     skipped = "skip and count rows with a missing or wrong field, and leave out damaged files"
-    add_triple_options(parser.add_argument_group("corpus"), skipped)
+    add.triples(parser.add_argument_group("corpus"), skipped)
 
 
 def _add_resume(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--resume", action="store_true", help="continue an interrupted run")
-    add_cache_options(group)
-    group.add_argument("--quiet", action="store_true", help="no progress bars, warnings or table")
+    add.flag(group, "--resume", "continue an interrupted run")
+    add.cache(group)
+    add.quiet(group, "no progress bars, warnings or table")
 
 
 def index(options: argparse.Namespace) -> None:
-    """Index a corpus, and report the result."""
-    from trubleu.execution.progress import Bars
+    """Index a corpus of triples.
+
+    Index a corpus of triples. Memory does not grow with the corpus.
+    """
     from trubleu.mining import Index
     from trubleu.mining.index_builder import check_outside, corpus_source
     from trubleu.mining.manifest import read_stop_words
     from trubleu.mining.shard import MOST_TRIPLES
 
-    if not options.files:
-        raise UsageError("mine index needs a CORPUS; give files of triples, or folders of them")
+    operands(options, "mine index", "a CORPUS: files of triples, or folders of them")
     stop_words = read_stop_words(options.stop_words) if options.stop_words else ()
     check_outside(options.out, options.files)
     shard_triples = MOST_TRIPLES if options.shard_triples is None else options.shard_triples
-    with (
-        resumable(options) as cache,
-        chosen_engine(options) as where,
-        Bars(quiet=options.quiet) as bars,
-    ):
+    with resumable(options) as cache, chosen_engine(options) as where, Bars(quiet=options.quiet) as bars:
         corpus = corpus_source(options.files, columns=options.columns, skip_bad=options.skip_bad)
         made = Index.build(
             options.out,
             corpus,
-            tokenize=options.tokenize,
             lowercase=not options.keep_case,
             stop_words=stop_words,
             shard_triples=shard_triples,
-            columns=options.columns,
-            resume=options.resume,
+            **picked(options, "tokenize columns resume"),
             cache=cache,
             engine=where,
             progress=bars.stage("indexing", corpus.total, corpus.unit),
@@ -375,27 +290,24 @@ def index(options: argparse.Namespace) -> None:
     _say(options, made)
 
 
-def add(options: argparse.Namespace) -> None:
-    """Add to an index, and report its new contents."""
-    from trubleu.execution.progress import Bars
+def extend(options: argparse.Namespace) -> None:
+    """Add more triples to an index.
+
+    Add more triples to an index. It can be searched meanwhile.
+    """
     from trubleu.mining import Index
     from trubleu.mining.index_builder import check_outside, corpus_source
 
     if len(options.files) < 2:
         raise UsageError("mine add needs INDEX MORE: an index, and files of triples or folders of them")
     path, *files = options.files
-    with (
-        resumable(options) as cache,
-        chosen_engine(options) as where,
-        Bars(quiet=options.quiet) as bars,
-    ):
+    with resumable(options) as cache, chosen_engine(options) as where, Bars(quiet=options.quiet) as bars:
         before = Index.open(path)
         check_outside(path, files)
         corpus = corpus_source(files, columns=options.columns, skip_bad=options.skip_bad)
         made = before.add(
             corpus,
-            columns=options.columns,
-            resume=options.resume,
+            **picked(options, "columns resume"),
             cache=cache,
             engine=where,
             progress=bars.stage("adding", corpus.total, corpus.unit),
@@ -404,29 +316,25 @@ def add(options: argparse.Namespace) -> None:
 
 
 def info(options: argparse.Namespace) -> None:
-    """Print the contents of an index."""
-    from trubleu.execution.progress import Bars
+    """Describe an index.
+
+    Describe what an index contains and how it was made; with --check, verify all checksums.
+    """
     from trubleu.mining import Index
     from trubleu.render.mining import index_tables
-    from trubleu.render.tables import render_tables
 
-    if len(options.files) != 1:
-        raise UsageError(f"mine info needs one INDEX, but {len(options.files)} are given")
-    found = Index.open(options.files[0])
+    (path,) = operands(options, "mine info", "one INDEX", 1)
+    found = Index.open(path)
     options.files = []  # a folder, which no output could overwrite
     check_output(options)
     if options.check:
         with Bars(quiet=options.quiet) as bars:
             found.check(bars.stage("checking", len(found.shards), "shard"))
-    tables = index_tables(found, ["Every byte is in order."] if options.check else [])
-    write_output(options, render_tables(tables, options.format, options.digits))
+    write_tables(options, *index_tables(found, ["Every byte is in order."] if options.check else []))
 
 
 def _say(options: argparse.Namespace, made: Index) -> None:
-    import sys
-
     from trubleu.render.mining import index_tables
-    from trubleu.render.tables import render_tables
 
     if not options.quiet:
         sys.stdout.write(render_tables(index_tables(made)[:1], "text", 2))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import sys
+from typing import TYPE_CHECKING, Final
 
-from trubleu.errors import UsageError, counted, some
+from trubleu.cli import arguments as add
+from trubleu.errors import counted, some
 
 if TYPE_CHECKING:
     import argparse
@@ -25,29 +27,22 @@ or language pairs becomes a folder of sets.
 """
 
 
-def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
+def add_parser(commands: add.Commands) -> None:
     """Add the command and its options."""
-    parser = commands.add_parser(
-        "import",
-        help="convert published data into outputs, references and ratings",
-        description="Convert the raw files of published data into a set (outputs, references and ratings) that other "
-        "commands can use. Nothing is downloaded.",
-        epilog=EPILOG,
-    )
-    parser.set_defaults(run=run, files=[])
+    parser = add.command(commands, "import", run, EPILOG)
     parser.add_argument("kind", choices=KINDS, metavar="KIND", help=f"{', '.join(KINDS[:-1])} or {KINDS[-1]}")
     parser.add_argument("source", metavar="SOURCE", help="the folder with the raw files, or one file")
-    parser.add_argument("--out", required=True, metavar="FOLDER", help="the new folder")
+    add.option(parser, "--out", "FOLDER", "the new folder", required=True)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Read, write, and print a summary."""
-    import sys
+    """Convert published data into outputs, references and ratings.
 
+    Convert the raw files of published data into a set (outputs, references and ratings) that other commands can use.
+    Nothing is downloaded.
+    """
     from trubleu.data.sets import read_published, terms_of, write_sets
 
-    if options.files:
-        raise UsageError(f"import reads one file or folder, but {options.files[0]} is given, too; import it by itself")
     for folder, each in write_sets(options.out, read_published(options.kind, options.source)).items():
         sys.stdout.write(f"{folder}: {each.title}, {_listed(each.counts())}\n")
         if each.left_out:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import TYPE_CHECKING, Any
+import sys
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from trubleu.cli.options import add_output_options, check_output, takes_option, write_output
+from trubleu.cli import arguments as add
+from trubleu.cli.options import check_output, check_range, picked, takes_option, write_tables
 from trubleu.cli.rate_model import add_model_parser
 from trubleu.cli.rate_serve import add_serve_parser, add_simulate_parser
-from trubleu.cli.rate_study import (
-    add_audit_parser,
-    add_export_parser,
-    add_import_parser,
-    add_links_parser,
-    add_people_parsers,
-    add_status_parser,
-    check_packages,
-    no_more,
-    opened,
-)
+from trubleu.cli.rate_study import add_parsers, check_packages, opened
+from trubleu.errors import UsageError, counted
+from trubleu.execution.progress import Bars
+from trubleu.files.paths import check_standard_input_once
+from trubleu.render.tables import FOR_PROGRAMS
 
 if TYPE_CHECKING:
+    import argparse
+
     from trubleu.rating import Item, StudyConfig
 
 
@@ -50,113 +49,61 @@ examples:
 """
 
 
-def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
+def add_parser(commands: add.Commands) -> None:
     """Add the command and its subcommands."""
-    parser = commands.add_parser(
-        "rate",
-        help="let people rate or rank responses and outputs, and models beside them",
-        description="Let people rate responses, or rate or rank the outputs of systems, and turn that into weighted "
-        "references, ratings or rankings.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    inner = parser.add_subparsers(title="commands", dest="rate_command", metavar="COMMAND", required=True)
+    about = "let people rate or rank responses and outputs, and models beside them"
+    inner = add.commands(commands, "rate", about, EPILOG)
     _add_new(inner)
     _add_plan(inner)
-    add_links_parser(inner)
     add_serve_parser(inner)
-    add_status_parser(inner)
-    add_audit_parser(inner)
-    add_export_parser(inner)
-    add_import_parser(inner)
-    add_people_parsers(inner)
+    add_parsers(inner)
     add_model_parser(inner)
     add_simulate_parser(inner)
 
 
-def _add_new(commands: argparse._SubParsersAction[Any]) -> None:
-    parser = commands.add_parser(
-        "new",
-        help="make a study",
-        description="Make a study in a new folder, from candidates, references or triples (one response at a time), or "
-        "from the outputs of systems (two at a time, or several to be ranked; blind). Wording, practice and gold items "
-        "are then set in its study.yaml.",
-        epilog=NEW_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.set_defaults(run=new, files=[])
+def _add_new(commands: add.Commands) -> None:
+    parser = add.command(commands, "new", new, NEW_EPILOG)
     parser.add_argument("study", metavar="STUDY", help="the folder to make")
     _add_what(parser, required=True)
-    parser.add_argument("--title", metavar="TEXT", help="what raters see at the top (Rate responses)")
-    parser.add_argument(
-        "--carry", metavar="STUDY", help="take over the ratings that another study has of the same texts"
-    )
-    parser.add_argument("--store", metavar="URL", help="a PostgreSQL database instead of a file in the folder")
-    parser.add_argument("--quiet", action="store_true", help="print nothing")
+    add.option(parser, "--title", "TEXT", "what raters see at the top (Rate responses)")
+    add.option(parser, "--carry", "STUDY", "take over the ratings that another study has of the same texts")
+    add.option(parser, "--store", "URL", "a PostgreSQL database instead of a file in the folder")
+    add.quiet(parser, "print nothing")
 
 
 def _add_what(parser: argparse.ArgumentParser, *, required: bool) -> None:
-    parser.add_argument(
-        "--from",
-        dest="source",
-        metavar="FILE",
-        required=required,
-        help="candidates, references or triples as JSON lines, tables or Parquet; for pairs, what the "
-        "outputs answer to",
-    )
-    parser.add_argument(
-        "--kind", choices=("response", "pair", "ranking"), metavar="NAME", help="response (default), pair or ranking"
-    )
-    parser.add_argument(
-        "--outputs",
-        nargs="+",
-        default=[],
-        metavar="SYSTEM",
-        help="for pairs and rankings: NAME=PATH or PATH of each system",
-    )
-    parser.add_argument("--pairs", metavar="LIST", help="for pairs: which, as A:B,A:C, or all (default)")
-    parser.add_argument("--raters", type=int, metavar="N", help="ratings for each item (5)")
-    parser.add_argument("--config", metavar="FILE", help="settings to begin with, as in the study.yaml of a study")
+    about = "candidates, references or triples as JSON lines, tables or Parquet; for pairs, what the outputs answer to"
+    add.option(parser, "--from", "FILE", about, dest="source", required=required)
+    add.option(parser, "--kind", "NAME", "response (default), pair or ranking", choices=("response", "pair", "ranking"))
+    add.option(parser, "--outputs", "SYSTEM", "for pairs and rankings: NAME=PATH or PATH of each system", [], nargs="+")
+    add.option(parser, "--pairs", "LIST", "for pairs: which, as A:B,A:C, or all (default)")
+    add.option(parser, "--raters", "N", "ratings for each item (5)", type=int)
+    add.option(parser, "--config", "FILE", "settings to begin with, as in the study.yaml of a study")
 
 
-def _add_plan(commands: argparse._SubParsersAction[Any]) -> None:
-    parser = commands.add_parser(
-        "plan",
-        help="what a study takes, or which references to rate next",
-        description="Say how many ratings, hours and people a study takes, and at a given pay how much money; practice "
-        "and gold items included. For a study, what is still missing. With --systems, which references to rate next so "
-        "that the interval of a score, or of the difference between two, becomes narrowest.",
-        epilog=PLAN_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.set_defaults(run=plan, files=[])
+def _add_plan(commands: add.Commands) -> None:
+    parser = add.command(commands, "plan", plan, PLAN_EPILOG)
     parser.add_argument("study", nargs="?", metavar="STUDY", help="the folder of a study; or give --from")
     _add_what(parser, required=False)
-    parser.add_argument("--seconds-per-item", type=float, metavar="S", help="how long a task takes (20)")
-    parser.add_argument("--pay", type=float, metavar="P", help="of an hour (15)")
-    parser.add_argument("--minutes", type=float, default=60.0, metavar="M", help="that nobody should exceed (60)")
+    add.option(parser, "--seconds-per-item", "S", "how long a task takes (20)", type=float)
+    add.option(parser, "--pay", "P", "of an hour (15)", type=float)
+    add.option(parser, "--minutes", "M", "that nobody should exceed", 60.0)
     score = parser.add_argument_group("which references to rate next")
-    score.add_argument(
-        "--systems", dest="scored", nargs="+", metavar="[NAME=]OUTPUTS", help="outputs of one system, or of two"
-    )
-    score.add_argument("-m", "--metric", metavar="METRIC", help="a metric that uses weights (default: trubleu)")
-    score.add_argument("--interval", type=float, metavar="WIDTH", help="width of the interval at which the plan ends")
-    score.add_argument("--most", type=int, metavar="N", help="ratings to plan at most (default: 100)")
-    add_output_options(parser)
+    add.option(score, "--systems", "[NAME=]OUTPUTS", "outputs of one system, or of two", dest="scored", nargs="+")
+    add.option(score, "-m --metric", "METRIC", "a metric that uses weights (default: trubleu)")
+    add.option(score, "--interval", "WIDTH", "width of the interval at which the plan ends", type=float)
+    add.option(score, "--most", "N", "ratings to plan at most (default: 100)", type=int)
+    add.output(parser)
 
 
 def new(options: argparse.Namespace) -> None:
-    """Create a study."""
-    import sys
-    from contextlib import ExitStack
+    """Make a study.
 
-    from trubleu.errors import UsageError, counted
-
+    Make a study in a new folder, from candidates, references or triples (one response at a time), or from the outputs
+    of systems (two at a time, or several to be ranked; blind). Wording, practice and gold items are then set in its
+    study.yaml.
+    """
     check_packages()
-    no_more(options, "new")
     from trubleu.rating import Study
     from trubleu.rating.carry import create_and_carry
     from trubleu.rating.config import check_verified
@@ -195,14 +142,11 @@ def new(options: argparse.Namespace) -> None:
 
 def _config(options: argparse.Namespace) -> StudyConfig:
     """Return the settings of a file, or the defaults, overridden by the options."""
-    from dataclasses import replace
-
-    from trubleu.errors import UsageError
     from trubleu.rating import read_config
     from trubleu.rating.config import FEWEST_RANKED, MOST_RANKED, default_config
 
-    if options.raters is not None and not 1 <= options.raters <= 1000:
-        raise UsageError(f"--raters {options.raters} must lie between 1 and 1,000")
+    if options.raters is not None:
+        check_range(options, "raters", 1, 1000)
     if options.config is None:
         number = len(options.outputs)
         if options.kind == "ranking" and not FEWEST_RANKED <= number <= MOST_RANKED:
@@ -226,8 +170,6 @@ def _config(options: argparse.Namespace) -> StudyConfig:
 
 def _items(options: argparse.Namespace, config: StudyConfig) -> list[Item]:
     from trubleu.data import parse_system, read_outputs
-    from trubleu.errors import UsageError
-    from trubleu.files.paths import check_standard_input_once
     from trubleu.rating import output_items, parse_pairs, read_items, read_segments
 
     if config.kind == "response":
@@ -255,16 +197,16 @@ def _items(options: argparse.Namespace, config: StudyConfig) -> list[Item]:
 
 
 def plan(options: argparse.Namespace) -> None:
-    """Estimate the effort of a study."""
-    from dataclasses import replace
+    """What a study takes, or which references to rate next.
 
-    from trubleu.errors import UsageError
+    Say how many ratings, hours and people a study takes, and at a given pay how much money; practice and gold items
+    included. For a study, what is still missing. With --systems, which references to rate next so that the interval of
+    a score, or of the difference between two, becomes narrowest.
+    """
     from trubleu.rating.plan import make_plan
     from trubleu.render.rating import plan_table
-    from trubleu.render.tables import FOR_PROGRAMS, render_tables
 
     check_packages()
-    no_more(options, "plan")
     check_output(options)
     if options.scored is not None:
         _plan_ratings(options)
@@ -274,11 +216,7 @@ def plan(options: argparse.Namespace) -> None:
             raise UsageError(f"--{name} goes with --systems; add it, or leave it out")
     if (options.study is None) == (options.source is None):
         raise UsageError("rate plan needs a STUDY, or --from FILE for one that is not made yet, and not both")
-    given: dict[str, Any] = {
-        "seconds_per_item": options.seconds_per_item,
-        "per_hour": options.pay,
-        "minutes": options.minutes,
-    }
+    given = {**picked(options, "seconds_per_item minutes"), "per_hour": options.pay}
     if options.study is not None:
         for name in ("kind", "outputs", "pairs", "config"):
             if getattr(options, name):
@@ -294,18 +232,15 @@ def plan(options: argparse.Namespace) -> None:
         config = _config(options)
         made = make_plan(config, len(_items(options, config)), **given)
     table = plan_table(made, for_people=options.format not in FOR_PROGRAMS)
-    write_output(options, render_tables([table], options.format, options.digits))
+    write_tables(options, table)
 
 
 def _plan_ratings(options: argparse.Namespace) -> None:
     """Print which references of a study to rate next."""
     from trubleu.data import read_outputs
-    from trubleu.errors import UsageError
-    from trubleu.execution.progress import Bars
     from trubleu.metrics.registry import metric, parse
     from trubleu.rating.export import rated_references
     from trubleu.render.rating import rating_plan_tables
-    from trubleu.render.tables import render_tables
     from trubleu.scoring.next_ratings import plan_ratings
 
     if options.study is None or options.source is not None:
@@ -324,4 +259,4 @@ def _plan_ratings(options: argparse.Namespace) -> None:
     with Bars(quiet=options.quiet) as bars:
         made = plan_ratings(references, outputs, chosen, width=options.interval, most=most, steps=bars.stage)
     tables, notes = rating_plan_tables(made, options.format)
-    write_output(options, render_tables(tables, options.format, options.digits, notes=notes))
+    write_tables(options, *tables, notes=notes)

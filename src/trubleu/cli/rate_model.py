@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import TYPE_CHECKING, Any
+import math
+import os
+import sys
+from typing import TYPE_CHECKING
 
-from trubleu.cli.rate_study import no_more, opened
+from trubleu.cli import arguments as add
+from trubleu.cli.options import picked, say
+from trubleu.cli.rate_study import opened, study_command
+from trubleu.errors import EndpointError, UsageError, counted
+from trubleu.execution.progress import Bars
 
 if TYPE_CHECKING:
+    import argparse
+
     from trubleu.rating.model_rater import ModelOptions, ModelPlan
 
 EPILOG = """\
@@ -22,42 +30,20 @@ again about items to which no answer could be used.
 """
 
 
-def add_model_parser(commands: argparse._SubParsersAction[Any]) -> None:
+def add_model_parser(commands: add.Commands) -> None:
     """Add ``rate model``."""
-    parser = commands.add_parser(
-        "model",
-        help="let a language model rate",
-        description="Let a language model rate the items of a study, over any endpoint that speaks OpenAI's API, with "
-        "the study's own instructions, questions, scales and practice items. Its answers are logged as those of a "
-        "model: they count towards the ratings that items need only if study.yaml says models_count: true, and rate "
-        "status shows how far they can be trusted.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.set_defaults(run=rate, files=[])
-    parser.add_argument("study", metavar="STUDY", help="the folder of the study")
-    parser.add_argument("--url", required=True, metavar="URL", help="the endpoint, as https://HOST/v1")
-    parser.add_argument("--model", required=True, metavar="NAME", help="what the model is called there")
-    parser.add_argument("--share", type=float, default=1.0, metavar="P", help="of the items, from 0 to 1 (1)")
-    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="answers per item, whose mean is taken (1)")
-    parser.add_argument(
-        "--logprobs", action="store_true", help="weigh the scale by the probabilities of the answer's tokens"
-    )
-    parser.add_argument("--temperature", type=float, metavar="T", help="(0 for one answer, 1 for several)")
-    parser.add_argument(
-        "--seed", type=int, default=0, metavar="N", help="of the share; sent to the server if not 0 (0)"
-    )
-    parser.add_argument("--concurrency", type=int, default=8, metavar="N", help="requests at once (8)")
-    parser.add_argument("--timeout", type=float, default=60.0, metavar="S", help="seconds for an answer (60)")
-    parser.add_argument(
-        "--answer-tokens",
-        type=int,
-        default=512,
-        metavar="N",
-        help="the longest answer; models that reason need thousands (512)",
-    )
-    parser.add_argument("--budget", type=int, metavar="TOKENS", help="stop when about so many tokens are spent")
+    parser = study_command(commands, "model", rate, EPILOG)
+    add.option(parser, "--url", "URL", "the endpoint, as https://HOST/v1", required=True)
+    add.option(parser, "--model", "NAME", "what the model is called there", required=True)
+    add.option(parser, "--share", "P", "of the items, from 0 to 1", 1.0)
+    add.option(parser, "--repeat", "N", "answers per item, whose mean is taken", 1)
+    add.flag(parser, "--logprobs", "weigh the scale by the probabilities of the answer's tokens")
+    add.option(parser, "--temperature", "T", "(0 for one answer, 1 for several)", type=float)
+    add.option(parser, "--seed", "N", "of the share; sent to the server if not 0", 0)
+    add.option(parser, "--concurrency", "N", "requests at once", 8)
+    add.option(parser, "--timeout", "S", "seconds for an answer", 60.0)
+    add.option(parser, "--answer-tokens", "N", "the longest answer; models that reason need thousands", 512)
+    add.option(parser, "--budget", "TOKENS", "stop when about so many tokens are spent", type=int)
     parser.add_argument(
         "--price",
         type=float,
@@ -65,35 +51,29 @@ def add_model_parser(commands: argparse._SubParsersAction[Any]) -> None:
         metavar=("IN", "OUT"),
         help="of a million tokens, for the estimate of --dry-run",
     )
-    parser.add_argument("--dry-run", action="store_true", help="print items, tokens and cost, and send nothing")
-    parser.add_argument("--send-to", metavar="HOST", help="confirm that texts may be sent to this host")
-    parser.add_argument("--quiet", action="store_true", help="print nothing, and no progress bar")
+    add.flag(parser, "--dry-run", "print items, tokens and cost, and send nothing")
+    add.option(parser, "--send-to", "HOST", "confirm that texts may be sent to this host")
+    add.quiet(parser, "print nothing, and no progress bar")
 
 
 def rate(options: argparse.Namespace) -> None:
-    """Let a model rate."""
-    import math
-    import os
-    import sys
+    """Let a language model rate.
 
-    from trubleu.errors import EndpointError, UsageError, counted
-    from trubleu.execution.progress import Bars
-
-    no_more(options, "model")
+    Let a language model rate the items of a study, over any endpoint that speaks OpenAI's API, with the study's own
+    instructions, questions, scales and practice items. Its answers are logged as those of a model: they count towards
+    the ratings that items need only if study.yaml says models_count: true, and rate status shows how far they can be
+    trusted.
+    """
     if not all(math.isfinite(price) and price >= 0 for price in options.price or ()):
         raise UsageError(f"--price must be two numbers from 0 on, not {options.price[0]:g} and {options.price[1]:g}")
     with opened(options.study, sync=not options.dry_run, copy=options.dry_run) as study:
         from trubleu.rating.model_rater import ModelOptions, plan_model, rate_with_model
 
-        names = (
-            "url", "model", "share", "repeat", "logprobs", "temperature", "seed", "concurrency", "timeout", "budget",
-            "answer_tokens",
-        )  # fmt: skip
-        given = {name: getattr(options, name) for name in names}
-        asked = ModelOptions(key=os.environ.get("OPENAI_API_KEY", "").strip(), **given)
+        names = "url model share repeat logprobs temperature seed concurrency timeout budget answer_tokens"
+        asked = ModelOptions(key=os.environ.get("OPENAI_API_KEY", "").strip(), **picked(options, names))
         plan = plan_model(study, asked)
         if options.dry_run:
-            sys.stdout.write("\n".join(_estimate(plan, asked, options.price)) + "\n")
+            say(*_estimate(plan, asked, options.price))
             return
         _confirm(options.send_to, asked, plan.items)
         with Bars(quiet=options.quiet) as bars:
@@ -104,15 +84,13 @@ def rate(options: argparse.Namespace) -> None:
             said += f", {done.refused:,} refused"
         if done.before:
             said += f", {done.before:,} before"
-        sys.stdout.write(f"{said}; {counted(done.requests, 'request')}, {counted(done.tokens, 'token')}\n")
-        sys.stdout.write(f"then: trubleu rate status {options.study}\n")
+        said += f"; {counted(done.requests, 'request')}, {counted(done.tokens, 'token')}"
+        say(said, f"then: trubleu rate status {options.study}")
     if done.refused and not done.rated:
         raise EndpointError(f"no answer of {asked.host} to {counted(done.refused, 'item')} can be used: {done.problem}")
 
 
 def _estimate(plan: ModelPlan, options: ModelOptions, price: list[float] | None) -> list[str]:
-    from trubleu.errors import counted
-
     lines = [
         f"host        {options.host}",
         f"items       {plan.items:,}" + (f" ({plan.rated:,} are rated already)" if plan.rated else ""),
@@ -131,10 +109,6 @@ def _estimate(plan: ModelPlan, options: ModelOptions, price: list[float] | None)
 
 def _confirm(host: str | None, options: ModelOptions, items: int) -> None:
     """Ask for confirmation before texts leave this machine."""
-    import sys
-
-    from trubleu.errors import UsageError, counted
-
     if host is not None and host.lower() != options.host:
         raise UsageError(f"--send-to {host} is not the host of --url, {options.host}; nothing was sent")
     if host is not None or options.is_local or not items:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
+import os
+import sys
+from contextlib import ExitStack
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trubleu.cli.options import checked_url
-from trubleu.cli.rate_study import no_more, opened
+from trubleu.cli import arguments as add
+from trubleu.cli.options import check_range, checked_url, picked, say
+from trubleu.cli.rate_study import opened, study_command
+from trubleu.errors import UsageError, counted
+from trubleu.execution.progress import Bars
+from trubleu.optional_deps import needed
 
 if TYPE_CHECKING:
+    import argparse
     import socket
-    from collections.abc import Callable
 
     from trubleu.rating import Study
     from trubleu.rating.simulated_raters import Simulation
@@ -27,74 +34,37 @@ _CONNECTIONS, _PER_ADDRESS = 1000, 300  # as in `trubleu.rating.web.connections`
 _PROXY = "127.0.0.1,::1"
 
 
-def add_serve_parser(commands: argparse._SubParsersAction[Any]) -> None:
+def add_serve_parser(commands: add.Commands) -> None:
     """Add ``rate serve``."""
-    parser = commands.add_parser(
-        "serve",
-        help="serve the pages for raters and the lead",
-        description="Serve the pages of a study for raters and its lead, until Ctrl-C. Raters elsewhere need TLS: put "
-        "a web server such as nginx or Caddy in front and name its address with --url.",
-        epilog=SERVE_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.set_defaults(run=serve, files=[])
-    parser.add_argument("study", metavar="STUDY", help="the folder of the study")
-    parser.add_argument("--host", default="127.0.0.1", metavar="NAME", help="where to listen (127.0.0.1)")
-    parser.add_argument("--port", type=int, default=8000, metavar="N", help="0 takes a free one (8000)")
-    parser.add_argument("--url", metavar="URL", help="how people reach the pages, such as https://rate.example.org")
-    parser.add_argument(
-        "--proxy",
-        default=_PROXY,
-        metavar="ADDRESS,…",
-        help=f"web servers in front that say who asks, as addresses or networks ({_PROXY}); for use with --url",
-    )
-    parser.add_argument("--workers", type=int, default=1, metavar="N", help="processes (1)")
-    parser.add_argument(
-        "--requests",
-        type=float,
-        default=_REQUESTS,
-        metavar="N",
-        help=f"a minute and rater; 0 for no limit ({_REQUESTS})",
-    )
-    parser.add_argument(
-        "--connections",
-        type=int,
-        default=_CONNECTIONS,
-        metavar="N",
-        help=f"at the same time in each process ({_CONNECTIONS})",
-    )
-    parser.add_argument(
-        "--per-address",
-        type=int,
-        default=_PER_ADDRESS,
-        metavar="N",
-        help=f"of these from one address, web servers in front apart ({_PER_ADDRESS})",
-    )
-    parser.add_argument("--openapi", action="store_true", help="describe the pages for programs at /openapi.json")
-    parser.add_argument("--quiet", action="store_true", help="do not print a line for each request")
+    parser = study_command(commands, "serve", serve, SERVE_EPILOG)
+    add.option(parser, "--host", "NAME", "where to listen", "127.0.0.1")
+    add.option(parser, "--port", "N", "0 takes a free one", 8000)
+    add.option(parser, "--url", "URL", "how people reach the pages, such as https://rate.example.org")
+    about = "web servers in front that say who asks, as addresses or networks, for use with --url"
+    add.option(parser, "--proxy", "ADDRESS,…", about, _PROXY)
+    add.option(parser, "--workers", "N", "processes", 1)
+    add.option(parser, "--requests", "N", "a minute and rater; 0 for no limit", _REQUESTS, type=float)
+    add.option(parser, "--connections", "N", "at the same time in each process", _CONNECTIONS)
+    add.option(parser, "--per-address", "N", "of these from one address, web servers in front apart", _PER_ADDRESS)
+    add.flag(parser, "--openapi", "describe the pages for programs at /openapi.json")
+    add.quiet(parser, "do not print a line for each request")
 
 
 def serve(options: argparse.Namespace) -> None:
-    """Serve the pages until interrupted."""
-    from trubleu.errors import UsageError
-    from trubleu.optional_deps import needed
+    """Serve the pages for raters and the lead.
 
+    Serve the pages of a study for raters and its lead, until Ctrl-C. Raters elsewhere need TLS: put a web server such
+    as nginx or Caddy in front and name its address with --url.
+    """
     for package in ("fastapi", "uvicorn", "jinja2", "markdown_it", "python_multipart", "sqlalchemy", "yaml"):
         needed(package, "serving a study", "trubleu[rate]")
     from trubleu.rating.study import Study
 
-    if options.files:
-        raise UsageError(f"rate serve takes one study, but {options.files[0]} is given too; start one for each")
-    if not 0 <= options.port <= 65535:
-        raise UsageError(f"--port {options.port} must lie between 0 and 65535")
-    if not 1 <= options.workers <= 64:
-        raise UsageError(f"--workers {options.workers} must lie between 1 and 64")
-    if not 0 <= options.requests <= 1e9:
-        raise UsageError(f"--requests {options.requests:g} must lie between 0 and 1,000,000,000")
-    for name in ("connections", "per_address"):
-        if not 1 <= getattr(options, name) <= 1_000_000:
-            raise UsageError(f"--{name.replace('_', '-')} {getattr(options, name)} must lie between 1 and 1,000,000")
+    check_range(options, "port", 0, 65_535)
+    check_range(options, "workers", 1, 64)
+    check_range(options, "requests", 0, 1_000_000_000)
+    check_range(options, "connections", 1, 1_000_000)
+    check_range(options, "per_address", 1, 1_000_000)
     url = None if options.url is None else checked_url(options.url)
     _check_proxy(options.proxy, url)
     with Study.open(options.study, sync=True) as study:
@@ -109,13 +79,11 @@ def serve(options: argparse.Namespace) -> None:
             if options.url is not None or options.port:  # a random port would change the next time
                 study.store.put("url", url or "")  # for links created by other commands
             _run(options, study, listening, url)
-    _say("The server has stopped; everything that was answered is saved.")
+    say("The server has stopped; everything that was answered is saved.")
 
 
 def _check_crowd(study: Study) -> None:
     """Raise an error for a new study that accepts any made-up id; warn if raters have already joined."""
-    import sys
-
     from trubleu.rating.config import check_verified, crowd_warnings
 
     if not any(rater.entry == "prolific" for rater in study.raters()):
@@ -126,8 +94,6 @@ def _check_crowd(study: Study) -> None:
 
 def _check_proxy(proxy: str, url: str | None) -> None:
     import ipaddress
-
-    from trubleu.errors import UsageError
 
     if url is None and proxy != _PROXY:
         raise UsageError("--proxy needs --url too: how people reach the web server in front")
@@ -142,8 +108,6 @@ def _check_proxy(proxy: str, url: str | None) -> None:
 
 def _listen(host: str, port: int) -> socket.socket:
     import socket
-
-    from trubleu.errors import UsageError
 
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
@@ -181,22 +145,19 @@ def _is_everywhere(listening: socket.socket) -> bool:
 
 
 def _greet(study: Study, url: str, here: str) -> None:
-    import sys
-
     title = " ".join(study.config.title.split())
-    _say(f"{title}: listening at {here}" + (f" for {url}" if url != here else ""))
+    say(f"{title}: listening at {here}" + (f" for {url}" if url != here else ""))
     # On a terminal only: a log file or service journal would keep the token, and others may read it.
     token = (
         study.lead_token if sys.stdout.isatty() else f"TOKEN, with the token that {study.folder / 'lead.token'} holds"
     )
-    _say(f"The lead's page:  {url}/lead/{token}")
-    _say(f"Links for raters: on the lead's page, or with trubleu rate links {study.folder} --add 1")
-    _say("Ctrl-C ends it.")
+    say(f"The lead's page:  {url}/lead/{token}")
+    say(f"Links for raters: on the lead's page, or with trubleu rate links {study.folder} --add 1")
+    say("Ctrl-C ends it.")
 
 
 def _warn(listening: socket.socket, url: str | None) -> None:
     import ipaddress
-    import sys
 
     local = ipaddress.ip_address(listening.getsockname()[0].partition("%")[0]).is_loopback
     if not local and (url is None or not url.startswith("https://")):
@@ -207,8 +168,6 @@ def _warn(listening: socket.socket, url: str | None) -> None:
 
 
 def _run(options: argparse.Namespace, study: Study, listening: socket.socket, url: str | None) -> None:
-    import os
-
     import uvicorn
 
     from trubleu.rating.web import app as pages
@@ -257,8 +216,6 @@ def _run(options: argparse.Namespace, study: Study, listening: socket.socket, ur
 
 def _limits(options: argparse.Namespace) -> Limits:
     """Return the limits on connections, within the process's limit on open files."""
-    import sys
-
     from trubleu.rating.web.connections import Limits, raise_file_limit
 
     connections = raise_file_limit(options.connections)
@@ -295,13 +252,6 @@ def _logging(quiet: bool) -> dict[str, Any]:
     }
 
 
-def _say(line: str) -> None:
-    import sys
-
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
-
-
 SIMULATE_EPILOG = """\
 examples:
   trubleu rate simulate rehearsal --raters 40 --noise 0.8
@@ -311,70 +261,36 @@ examples:
 """
 
 
-def add_simulate_parser(commands: argparse._SubParsersAction[Any]) -> None:
+def add_simulate_parser(commands: add.Commands) -> None:
     """Add ``rate simulate``."""
-    parser = commands.add_parser(
-        "simulate",
-        help="answer a study with simulated raters, for rehearsal",
-        description="Answer a study with simulated raters, who reach it over HTTP as people do: for rehearsal, on a "
-        "study that no real person has rated in. Without --url a server is started for them.",
-        epilog=SIMULATE_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.set_defaults(run=simulate, files=[])
-    parser.add_argument("study", metavar="STUDY", help="the folder of the study")
-    parser.add_argument("--raters", type=int, required=True, metavar="N", help="how many there are")
-    parser.add_argument(
-        "--world",
-        metavar="FOLDER",
-        help="raters know the true quality of every text in this world, made with trubleu simulate world",
-    )
-    parser.add_argument("--noise", type=float, default=0.8, metavar="S", help="spread of one rater's scores (0.8)")
-    parser.add_argument("--bias", type=float, default=0.3, metavar="S", help="spread of how mild raters are (0.3)")
-    parser.add_argument("--lazy", type=float, default=0.0, metavar="SHARE", help="of raters who do not read (0)")
-    parser.add_argument(
-        "--clumsy",
-        type=float,
-        default=0.0,
-        metavar="SHARE",
-        help="of those who send twice, lose the connection, take answers back, cannot judge (0)",
-    )
-    parser.add_argument("--slow", type=float, default=0.0, metavar="SHARE", help="of those who answer late (0)")
-    parser.add_argument(
-        "--leaving", type=float, default=0.0, metavar="SHARE", help="of those who take a task and never come back (0)"
-    )
-    parser.add_argument("--seconds", type=float, default=0.0, metavar="S", help="that a task takes on average (0)")
-    parser.add_argument("--at-once", type=int, default=8, metavar="N", help="how many rate at the same time (8)")
-    parser.add_argument(
-        "--seed",
-        type=int,
-        default=1,
-        metavar="N",
-        help="of the people and of all that is drawn (1); the same people judge the same item the same way",
-    )
-    parser.add_argument(
-        "--url",
-        action="append",
-        default=[],
-        metavar="URL",
-        help="where the study is served already; several times for several servers",
-    )
-    parser.add_argument(
-        "--anyway",
-        action="store_true",
-        help="even if real people have rated, whose answers it would mix with, or the study is in PostgreSQL",
-    )
-    parser.add_argument("--quiet", action="store_true", help="print nothing, and no progress bar")
+    parser = study_command(commands, "simulate", simulate, SIMULATE_EPILOG)
+    add.option(parser, "--raters", "N", "how many there are", type=int, required=True)
+    about = "raters know the true quality of every text in this world, made with trubleu simulate world"
+    add.option(parser, "--world", "FOLDER", about)
+    add.option(parser, "--noise", "S", "spread of one rater's scores", 0.8)
+    add.option(parser, "--bias", "S", "spread of how mild raters are", 0.3)
+    add.option(parser, "--lazy", "SHARE", "of raters who do not read", 0.0)
+    about = "of those who send twice, lose the connection, take answers back, cannot judge"
+    add.option(parser, "--clumsy", "SHARE", about, 0.0)
+    add.option(parser, "--slow", "SHARE", "of those who answer late", 0.0)
+    add.option(parser, "--leaving", "SHARE", "of those who take a task and never come back", 0.0)
+    add.option(parser, "--seconds", "S", "that a task takes on average", 0.0)
+    add.option(parser, "--at-once", "N", "how many rate at the same time", 8)
+    about = "of the people and of all that is drawn (1); the same people judge the same item the same way"
+    add.option(parser, "--seed", "N", about, 1)
+    about = "where the study is served already; several times for several servers"
+    add.several(parser, "--url", "URL", about, default=[])
+    about = "even if real people have rated, whose answers it would mix with, or the study is in PostgreSQL"
+    add.flag(parser, "--anyway", about)
+    add.quiet(parser, "print nothing, and no progress bar")
 
 
 def simulate(options: argparse.Namespace) -> None:
-    """Answer a study with simulated raters."""
-    import sys
+    """Answer a study with simulated raters, for rehearsal.
 
-    from trubleu.optional_deps import needed
-
-    no_more(options, "simulate")
+    Answer a study with simulated raters, who reach it over HTTP as people do: for rehearsal, on a study that no real
+    person has rated in. Without --url a server is started for them.
+    """
     _check_store(options)
     with opened(options.study, sync=True) as study:
         for package in ("httpx", "fastapi", "uvicorn", "jinja2", "markdown_it", "python_multipart"):
@@ -382,15 +298,11 @@ def simulate(options: argparse.Namespace) -> None:
         _check(options, study)
         done = _simulated(options, study)
     if not options.quiet:
-        sys.stdout.write("\n".join(_told(done, options.study)) + "\n")
+        say(*_told(done, options.study))
 
 
 def _check_store(options: argparse.Namespace) -> None:
     """Raise an error for a folder that may be a copy: it refers to the database of the real study."""
-    from pathlib import Path
-
-    from trubleu.errors import UsageError
-
     if (Path(options.study) / "store.url").exists() and not options.anyway:
         raise UsageError(
             f"{options.study} keeps its answers in the database that its store.url names, and so does every copy "
@@ -400,7 +312,6 @@ def _check_store(options: argparse.Namespace) -> None:
 
 
 def _check(options: argparse.Namespace, study: Study) -> None:
-    from trubleu.errors import UsageError, counted
     from trubleu.rating.simulated_raters import LABEL
 
     for url in options.url:
@@ -417,22 +328,13 @@ def _check(options: argparse.Namespace, study: Study) -> None:
 
 
 def _simulated(options: argparse.Namespace, study: Study) -> Simulation:
-    from contextlib import ExitStack
-
-    from trubleu.execution.progress import Bars
     from trubleu.rating.server_process import ServerProcess
     from trubleu.rating.simulated_raters import simulate
+    from trubleu.simulate import read_world
     from trubleu.simulate.raters import Habits
 
-    habits = Habits(
-        noise=options.noise,
-        bias=options.bias,
-        lazy=options.lazy,
-        clumsy=options.clumsy,
-        slow=options.slow,
-        leaving=options.leaving,
-    )
-    quality = _truth(options.world)
+    habits = Habits(**picked(options, "noise bias lazy clumsy slow leaving"))
+    quality = None if options.world is None else read_world(options.world).quality
     missing = sum(max(0, item.wanted - item.counted) for item in study.items() if item.role == "item")
     with ExitStack() as stack:
         urls = options.url
@@ -444,26 +346,13 @@ def _simulated(options: argparse.Namespace, study: Study) -> Simulation:
             options.raters,
             urls=urls,
             habits=habits,
-            at_once=options.at_once,
-            seed=options.seed,
-            seconds=options.seconds,
+            **picked(options, "at_once seed seconds"),
             quality=quality,
             progress=bars.stage("rating", missing, "answer"),
         )
 
 
-def _truth(world: str | None) -> Callable[[str, str], float] | None:
-    """Return the function that gives the true quality of a text, if a world was given."""
-    if world is None:
-        return None
-    from trubleu.simulate import read_world
-
-    return read_world(world).quality
-
-
 def _told(done: Simulation, study: str) -> list[str]:
-    from trubleu.errors import counted
-
     who = f"{counted(len(done.answers), 'answer')} of {counted(len(done.raters), 'simulated rater')}"
     lines = [
         f"{study}: {who} in {done.seconds:,.1f} seconds",

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import TYPE_CHECKING, Any, Final
+import csv
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
-from trubleu.cli.options import add_output_options, check_output, checked_url, write_output
+from trubleu.cli import arguments as add
+from trubleu.cli.options import check_output, check_range, checked_url, picked, say, write_tables
+from trubleu.errors import DataError, StoreError, UsageError, counted, nearest, some
+from trubleu.files.writer import check_writable
+from trubleu.optional_deps import needed
+from trubleu.render.tables import FOR_PROGRAMS, one_line
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable
 
     from trubleu.rating import NewRater, Study
@@ -19,10 +28,14 @@ examples:
   trubleu rate status my-study --format json --out status.json
 """
 
-AUDIT_EPILOG = """\
+LINKS_EPILOG = """\
 examples:
-  trubleu rate audit my-study
+  trubleu rate links my-study --add 20 --url https://rate.example.org --out links.csv
+  trubleu rate links my-study --labels names.txt
+  trubleu rate links my-study --renew 7
 """
+
+_LOCAL: Final = "http://127.0.0.1:8000"
 
 EXPORT_EPILOG = """\
 examples:
@@ -51,8 +64,6 @@ LAYOUTS: Final = ("table", "mturk")
 
 def check_packages() -> None:
     """Raise an error with the command to install missing packages."""
-    from trubleu.optional_deps import needed
-
     for package in ("sqlalchemy", "yaml"):
         needed(package, "a rating study", "trubleu[rate]")
 
@@ -65,143 +76,85 @@ def opened(folder: str, *, sync: bool = False, copy: bool = False, check: bool =
     return Study.open(folder, sync=sync, copy=copy, check=check)
 
 
-def no_more(options: argparse.Namespace, command: str) -> None:
-    """Raise an error for unexpected arguments."""
-    from trubleu.errors import UsageError
-
-    if options.files:
-        raise UsageError(f"rate {command} has no use for {options.files[0]}; leave it out")
-
-
-def add_status_parser(commands: argparse._SubParsersAction[Any]) -> None:
-    """Add ``rate status``."""
-    parser = commands.add_parser(
-        "status",
-        help="how a study goes: progress, agreement, raters, weights",
-        description="Say how a study goes, as the lead's page does: progress, agreement of raters, how each of them "
-        "rates, the distribution of weights, and what they disagree on most.",
-        epilog=STATUS_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.set_defaults(run=status, files=[])
+def study_command(commands: add.Commands, name: str, run: add.Run, epilog: str = "") -> argparse.ArgumentParser:
+    """Add a command on an existing study."""
+    parser = add.command(commands, name, run, epilog or f"examples:\n  trubleu rate {name} my-study\n")
     parser.add_argument("study", metavar="STUDY", help="the folder of the study")
-    parser.add_argument("--resamples", type=int, default=1000, metavar="N", help="for the interval of α (1000)")
-    parser.add_argument(
-        "--epsilon",
-        type=float,
-        default=0.1,
-        metavar="E",
-        help="how much worse than a person a model may be: 0.1 beside crowd workers, 0.15 beside trained raters, 0.2 "
-        "beside experts (0.1)",
-    )
-    add_output_options(parser)
+    return parser
 
 
-def add_audit_parser(commands: argparse._SubParsersAction[Any]) -> None:
-    """Add ``rate audit``."""
-    parser = commands.add_parser(
-        "audit",
-        help="check the store of a study",
-        description="Check that the store of a study is as it was written: the hashes of settings, items, raters and "
-        "the log are right, and every other table is what follows from the log. Other commands check that too and "
-        "refuse a store with the first fault; this one lists all of them.",
-        epilog=AUDIT_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.set_defaults(run=audit, files=[])
-    parser.add_argument("study", metavar="STUDY", help="the folder of the study")
+def add_parsers(commands: add.Commands) -> None:
+    """Add the commands."""
+    parser = study_command(commands, "links", links, LINKS_EPILOG)
+    add.option(parser, "--add", "N", "how many raters to add", type=int)
+    add.option(parser, "--labels", "FILE", "what to call them, one per line")
+    add.option(parser, "--renew", "RATER", "give a rater a new link instead; the old one ceases to work")
+    about = f"how people reach the pages (default: as rate serve was last started with, else {_LOCAL})"
+    add.option(parser, "--url", "URL", about)
+    add.option(parser, "--out", "FILE", "a new .csv file (default: standard output)", "-")
 
+    parser = study_command(commands, "status", status, STATUS_EPILOG)
+    add.option(parser, "--resamples", "N", "for the interval of α", 1000)
+    about = (
+        "how much worse than a person a model may be: 0.1 beside crowd workers, 0.15 beside trained raters, 0.2 beside "
+        "experts"
+    )
+    add.option(parser, "--epsilon", "E", about, 0.1)
+    add.output(parser)
 
-def add_export_parser(commands: argparse._SubParsersAction[Any]) -> None:
-    """Add ``rate export``."""
-    parser = commands.add_parser(
-        "export",
-        help="write weighted references, ratings or the log",
-        description="Write what a study has. references: a file for trubleu score, with the weights that the ratings "
-        "give. ratings: one row a rating, for trubleu judge and trubleu triples split. rankings: one row for each pair "
-        "of a ranking, for trubleu judge. wide: one row an answer, for spreadsheets. raw: the log of everything that "
-        "happened. mturk-tasks: what still lacks ratings, for a batch of Mechanical Turk. Excluded raters, gold and "
-        "practice items are left out, except from the log.",
-        epilog=EXPORT_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.set_defaults(run=export, files=[])
-    parser.add_argument("study", metavar="STUDY", help="the folder of the study")
-    parser.add_argument("--as", dest="what", choices=WHATS, required=True, metavar="NAME", help=", ".join(WHATS))
-    parser.add_argument(
-        "--out",
-        default="-",
-        metavar="FILE",
-        help="references: .jsonl, .parquet; ratings, wide, raw: .csv, .tsv, .jsonl, .parquet; rankings: .csv, .tsv; "
-        "mturk-tasks: .csv; standard output gets JSON lines, or CSV (default)",
-    )
-    parser.add_argument("--labels", action="store_true", help="call raters by their labels instead of by numbers")
-    parser.add_argument(
-        "--weights",
-        choices=WEIGHTS_FROM,
-        default=WEIGHTS_FROM[0],
-        metavar="NAME",
-        help="of references. people (default); joint: people's, and where nobody has rated, those of a model, "
-        "calibrated on the texts that both have rated; model: those of a model alone",
-    )
-    parser.add_argument("--model", metavar="NAME", help="which model, by name or number, if several have rated")
-    parser.add_argument(
-        "--unverified", action="store_true", help="with --weights model: export what nobody has checked, and say so"
-    )
-    parser.add_argument("--quiet", action="store_true", help="no warnings, no summary")
+    study_command(commands, "audit", audit)
 
-
-def add_import_parser(commands: argparse._SubParsersAction[Any]) -> None:
-    """Add ``rate import``."""
-    parser = commands.add_parser(
-        "import",
-        help="add ratings that were given elsewhere",
-        description="Add ratings that were given elsewhere: a table with the columns item, rater and score (for pairs "
-        "also system and pair), or the results of a batch of Mechanical Turk. All are added, or none if one cannot be "
-        "used; doing it again changes nothing.",
-        epilog=IMPORT_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+    parser = study_command(commands, "export", export, EXPORT_EPILOG)
+    add.option(parser, "--as", "NAME", ", ".join(WHATS), dest="what", choices=WHATS, required=True)
+    about = (
+        "references: .jsonl; ratings, wide, raw: .csv, .tsv, .jsonl, .parquet; rankings: .csv, .tsv; "
+        "mturk-tasks: .csv; standard output gets JSON lines, or CSV (default)"
     )
-    parser.set_defaults(run=bring_in, files=[])
-    parser.add_argument("study", metavar="STUDY", help="the folder of the study")
+    add.option(parser, "--out", "FILE", about, "-")
+    add.flag(parser, "--labels", "call raters by their labels instead of by numbers")
+    about = (
+        "of references. people (default); joint: people's, and where nobody has rated, those of a model, calibrated on "
+        "the texts that both have rated; model: those of a model alone"
+    )
+    add.option(parser, "--weights", "NAME", about, WEIGHTS_FROM[0], choices=WEIGHTS_FROM)
+    add.option(parser, "--model", "NAME", "which model, by name or number, if several have rated")
+    add.flag(parser, "--unverified", "with --weights model: export what nobody has checked, and say so")
+    add.quiet(parser)
+
+    parser = study_command(commands, "import", bring_in, IMPORT_EPILOG)
     parser.add_argument("file", metavar="FILE", help="CSV, TSV, JSON lines or Parquet; for Mechanical Turk CSV")
-    parser.add_argument(
-        "--as", dest="layout", choices=LAYOUTS, default=LAYOUTS[0], metavar="NAME", help="table (default) or mturk"
-    )
-    parser.add_argument(
-        "--answer",
-        default="score",
-        metavar="NAME",
-        help="what the form on Mechanical Turk calls an answer; for pairs 1 and 2 are added (score)",
-    )
-    parser.add_argument("--quiet", action="store_true", help="no warnings, no summary")
+    add.option(parser, "--as", "NAME", "table (default) or mturk", LAYOUTS[0], dest="layout", choices=LAYOUTS)
+    about = "what the form on Mechanical Turk calls an answer; for pairs 1 and 2 are added"
+    add.option(parser, "--answer", "NAME", about, "score")
+    add.quiet(parser)
+
+    for name, run, example in (
+        ("exclude", exclude, '7 --reason "fails gold items"'),
+        ("readmit", readmit, '7 --reason "the gold items were wrong"'),
+        ("erase", erase, "7"),
+    ):
+        parser = study_command(commands, name, run, f"examples:\n  trubleu rate {name} my-study {example}\n")
+        parser.add_argument("rater", metavar="RATER", help="the number of the rater, or the label")
+        if run is not erase:
+            add.option(parser, "--reason", "TEXT", "why; it stays in the log for ever, so name nobody", required=True)
+    study_command(commands, "pause", pause)
+    study_command(commands, "resume", resume)
 
 
 def export(options: argparse.Namespace) -> None:
-    """Export the data of a study."""
-    import sys
+    """Write weighted references, ratings or the log.
 
-    from trubleu.errors import counted
-    from trubleu.files.writer import check_writable
-
-    no_more(options, "export")
+    Write what a study has. references: a file for trubleu score, with the weights that the ratings give. ratings: one
+    row a rating, for trubleu judge and trubleu triples split. rankings: one row for each pair of a ranking, for trubleu
+    judge. wide: one row an answer, for spreadsheets. raw: the log of everything that happened. mturk-tasks: what still
+    lacks ratings, for a batch of Mechanical Turk. Excluded raters, gold and practice items are left out, except from
+    the log.
+    """
     check_writable(options.out)
     with opened(options.study, copy=True) as study:
         from trubleu.rating.export import export_study
 
-        made = export_study(
-            study,
-            options.what,
-            options.out,
-            labels=options.labels,
-            weights=options.weights,
-            model=options.model,
-            unverified=options.unverified,
-        )
+        made = export_study(study, options.what, options.out, **picked(options, "labels weights model unverified"))
     if options.quiet or options.out == "-":
         return
     rows = {
@@ -225,12 +178,12 @@ def export(options: argparse.Namespace) -> None:
 
 
 def bring_in(options: argparse.Namespace) -> None:
-    """Import ratings collected elsewhere."""
-    import sys
+    """Add ratings that were given elsewhere.
 
-    from trubleu.errors import counted
-
-    no_more(options, "import")
+    Add ratings that were given elsewhere: a table with the columns item, rater and score (for pairs also system and
+    pair), or the results of a batch of Mechanical Turk. All are added, or none if one cannot be used; doing it again
+    changes nothing.
+    """
     with opened(options.study) as study:
         from trubleu.rating.import_ratings import import_ratings
 
@@ -251,39 +204,35 @@ def bring_in(options: argparse.Namespace) -> None:
 
 
 def status(options: argparse.Namespace) -> None:
-    """Print the progress of a study."""
-    from trubleu.errors import UsageError
-    from trubleu.render.rating import status_records, status_tables
-    from trubleu.render.tables import FOR_PROGRAMS, render_tables
+    """How a study goes: progress, agreement, raters, weights.
 
-    no_more(options, "status")
+    Say how a study goes, as the lead's page does: progress, agreement of raters, how each of them rates, the
+    distribution of weights, and what they disagree on most.
+    """
+    from trubleu.render.rating import status_records, status_tables
+
     check_output(options)
-    if not 0 <= options.resamples <= 1_000_000:
-        raise UsageError(f"--resamples {options.resamples} must lie between 0 and 1,000,000")
-    if not 0 <= options.epsilon <= 1:
-        raise UsageError(f"--epsilon {options.epsilon:g} must lie between 0 and 1")
+    check_range(options, "resamples", 0, 1_000_000)
+    check_range(options, "epsilon", 0, 1)
     with opened(options.study, copy=True) as study:
         from trubleu.rating.summary import summary
 
         found = summary(study, study.now(), resamples=options.resamples, epsilon=options.epsilon)
-    for_people = options.format not in FOR_PROGRAMS
-    tables = status_tables(found) if for_people else status_records(found)
-    write_output(
-        options,
-        render_tables(
-            tables, options.format, options.digits, notes=(*found.warnings, *found.notes) if for_people else ()
-        ),
-    )
+    if options.format in FOR_PROGRAMS:
+        write_tables(options, *status_records(found))
+    else:
+        write_tables(options, *status_tables(found), notes=(*found.warnings, *found.notes))
 
 
 def audit(options: argparse.Namespace) -> None:
-    """Verify a store against its hashes and its log."""
-    import sys
+    """Check the store of a study.
 
-    from trubleu.errors import StoreError, counted
+    Check that the store of a study is as it was written: the hashes of settings, items, raters and the log are right,
+    and every other table is what follows from the log. Other commands check that too and refuse a store with the first
+    fault; this one lists all of them.
+    """
     from trubleu.rating.audit import audit as faults_of
 
-    no_more(options, "audit")
     with opened(options.study, copy=True, check=False) as study:
         faults = faults_of(study)
         name = study.store.name
@@ -300,88 +249,16 @@ def audit(options: argparse.Namespace) -> None:
     raise StoreError(f"{name} is damaged or was changed from outside: {found}; restore the study from a backup")
 
 
-LINKS_EPILOG = """\
-examples:
-  trubleu rate links my-study --add 20 --url https://rate.example.org --out links.csv
-  trubleu rate links my-study --labels names.txt
-  trubleu rate links my-study --renew 7
-"""
-
-_LOCAL = "http://127.0.0.1:8000"
-
-_ABOUT = {
-    "exclude": (
-        "leave a rater's ratings out",
-        "Leave a rater's ratings out; items that now lack ratings are asked again.",
-    ),
-    "readmit": ("take a rater's ratings in again", "Take a rater's ratings in again, as far as items have room."),
-    "erase": (
-        "forget who a rater is",
-        "Forget a rater's label, id from elsewhere and link, for ever. The ratings stay and go on counting.",
-    ),
-    "pause": ("hand out no more tasks", "Hand out no more tasks; answers to those that are out are still kept."),
-    "resume": ("hand out tasks again", "Hand out tasks again after a pause."),
-}
-
-
-def add_links_parser(commands: argparse._SubParsersAction[Any]) -> None:
-    """Add ``rate links``."""
-    parser = commands.add_parser(
-        "links",
-        help="add raters, and print their links once",
-        description="Add raters with links of their own. The links are printed, or written to a file that only its "
-        "owner may read, this once: the study keeps nothing that they could be made from again.",
-        epilog=LINKS_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.set_defaults(run=links, files=[])
-    parser.add_argument("study", metavar="STUDY", help="the folder of the study")
-    parser.add_argument("--add", type=int, metavar="N", help="how many raters to add")
-    parser.add_argument("--labels", metavar="FILE", help="what to call them, one per line")
-    parser.add_argument("--renew", metavar="RATER", help="give a rater a new link instead; the old one ceases to work")
-    parser.add_argument(
-        "--url",
-        metavar="URL",
-        help=f"how people reach the pages (as rate serve was last started with, else {_LOCAL})",
-    )
-    parser.add_argument("--out", default="-", metavar="FILE", help="a new .csv file instead of standard output")
-
-
-def add_people_parsers(commands: argparse._SubParsersAction[Any]) -> None:
-    """Add ``rate exclude``, ``readmit``, ``erase``, ``pause`` and ``resume``."""
-    for name, (summary, description) in _ABOUT.items():
-        with_rater = name in ("exclude", "readmit", "erase")
-        with_reason = name in ("exclude", "readmit")
-        example = " 7" * with_rater + ' --reason "fails gold items"' * (name == "exclude")
-        example += ' --reason "the gold items were wrong"' * (name == "readmit")
-        parser = commands.add_parser(
-            name,
-            help=summary,
-            description=description,
-            epilog=f"examples:\n  trubleu rate {name} my-study{example}\n",
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-        )
-        parser.set_defaults(run=change, files=[])
-        parser.add_argument("study", metavar="STUDY", help="the folder of the study")
-        if with_rater:
-            parser.add_argument("rater", metavar="RATER", help="the number of the rater, or the label")
-        if with_reason:
-            parser.add_argument(
-                "--reason", required=True, metavar="TEXT", help="why; it stays in the log for ever, so name nobody"
-            )
-
-
 def links(options: argparse.Namespace) -> None:
-    """Add raters, and print their links."""
-    from trubleu.errors import UsageError
+    """Add raters, and print their links once.
+
+    Add raters with links of their own. The links are printed, or written to a file that only its owner may read, this
+    once: the study keeps nothing that they could be made from again.
+    """
     from trubleu.files.lines import read_text_lines
 
-    no_more(options, "links")
-    labels = (
-        [] if options.labels is None else [line.strip() for line in read_text_lines(options.labels) if line.strip()]
-    )
+    lines = [] if options.labels is None else read_text_lines(options.labels)
+    labels = [line.strip() for line in lines if line.strip()]
     if options.labels is not None and not labels:
         raise UsageError(f"{options.labels} holds no labels; write one per line")
     if (options.renew is not None) == (options.add is not None or bool(labels)):
@@ -404,15 +281,7 @@ def links(options: argparse.Namespace) -> None:
 
 def _tell(target: str, url: str, made: Callable[[], list[NewRater]]) -> None:
     """Write links to a private file, or print them; the file is created before any rater is added."""
-    import csv
-    import os
-    import sys
-    from pathlib import Path
-
-    from trubleu.errors import DataError, UsageError
     from trubleu.files.delimited import guarded
-    from trubleu.files.writer import check_writable
-    from trubleu.render.tables import one_line
 
     if target == "-":
         sys.stdout.write("".join(f"{one_line(each.rater.name)}\t{url}/r/{each.token}\n" for each in made()))
@@ -447,8 +316,6 @@ def rater_number(study: Study, name: str) -> int:
     UsageError
         If nobody, or more than one, is called so.
     """
-    from trubleu.errors import UsageError, nearest, some
-
     everybody = study.raters()
     if name.isascii() and name.isdecimal() and len(name) < 19:
         found = [rater for rater in everybody if rater.id == int(name)]
@@ -465,34 +332,44 @@ def rater_number(study: Study, name: str) -> int:
     return found[0].id
 
 
-def change(options: argparse.Namespace) -> None:
-    """Exclude, re-admit or erase a rater; pause or resume a study."""
-    import sys
-
-    from trubleu.render.tables import one_line
-
-    command = options.rate_command
-    no_more(options, command)
+def exclude(options: argparse.Namespace) -> None:
+    """Leave a rater's ratings out; items that now lack ratings are asked again."""
     with opened(options.study) as study:
-        match command:
-            case "pause":
-                study.pause()
-                said = f"{study.folder} is paused"
-            case "resume":
-                study.resume()
-                said = f"{study.folder} is running"
-            case "erase":
-                erased = study.erase(rater_number(study, options.rater))
-                said = f"rater {erased.id}: the identity is erased, the ratings stay"
-                if study.store.dialect == "postgresql":
-                    said += (
-                        "\nPostgreSQL keeps old rows: let the owner of the tables run VACUUM (FULL, ANALYZE) raters; "
-                        "backups and archived WAL hold the identity as long as they are kept"
-                    )
-            case _:
-                number = rater_number(study, options.rater)
-                act = study.exclude if command == "exclude" else study.readmit
-                person = act(number, reason=options.reason)
-                done = "excluded, and the ratings no longer count" if person.excluded else "taken in again"
-                said = f"{one_line(person.name)} (number {person.id}) is {done}"
-    sys.stdout.write(said + "\n")
+        person = study.exclude(rater_number(study, options.rater), reason=options.reason)
+    say(f"{one_line(person.name)} (number {person.id}) is excluded, and the ratings no longer count")
+
+
+def readmit(options: argparse.Namespace) -> None:
+    """Take a rater's ratings in again, as far as items have room."""
+    with opened(options.study) as study:
+        person = study.readmit(rater_number(study, options.rater), reason=options.reason)
+    say(f"{one_line(person.name)} (number {person.id}) is taken in again")
+
+
+def erase(options: argparse.Namespace) -> None:
+    """Forget who a rater is.
+
+    Forget a rater's label, id from elsewhere and link, for ever. The ratings stay and go on counting.
+    """
+    with opened(options.study) as study:
+        erased = study.erase(rater_number(study, options.rater))
+    say(f"rater {erased.id}: the identity is erased, the ratings stay")
+    if study.store.dialect == "postgresql":
+        say(
+            "PostgreSQL keeps old rows: let the owner of the tables run VACUUM (FULL, ANALYZE) raters; "
+            "backups and archived WAL hold the identity as long as they are kept"
+        )
+
+
+def pause(options: argparse.Namespace) -> None:
+    """Hand out no more tasks; answers to those that are out are still kept."""
+    with opened(options.study) as study:
+        study.pause()
+    say(f"{study.folder} is paused")
+
+
+def resume(options: argparse.Namespace) -> None:
+    """Hand out tasks again after a pause."""
+    with opened(options.study) as study:
+        study.resume()
+    say(f"{study.folder} is running")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from trubleu.cli.options import add_output_options, check_output, keep_inputs, write_output
+from trubleu.cli import arguments as add
+from trubleu.cli.options import check_output, keep_inputs, write_output
 from trubleu.errors import DataError, UsageError
+from trubleu.execution.progress import Bars
+from trubleu.files.writer import check_writable
 
 if TYPE_CHECKING:
     import argparse
@@ -22,77 +25,47 @@ examples:
 """
 
 
-def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
+def add_parser(commands: add.Commands) -> None:
     """Add the command and its subcommands."""
-    parser = commands.add_parser(
-        "refs",
-        help="check, convert or prepare references",
-        description="Check references, convert them to another format, or prepare them for repeated scoring.",
-        epilog=EPILOG,
-    )
-    inner = parser.add_subparsers(title="commands", dest="refs_command", metavar="COMMAND", required=True)
+    inner = add.commands(commands, "refs", "check, convert or prepare references", EPILOG)
     _add_check(inner)
     _add_convert(inner)
     _add_prepare(inner)
 
 
-def _add_check(commands: argparse._SubParsersAction[Any]) -> None:
-    parser = commands.add_parser(
-        "check",
-        help="count references and weights, and report possible problems",
-        description="Count segments, references and weights, and report segments without a positive weight and "
-        "references that are unrated, repeated or empty. The exit code is 0 even if there are problems.",
-    )
-    parser.set_defaults(run=check)
-    _add_input(parser, "FILE", "references: JSON lines, a table, Parquet, one per line, or a prepared file")
-    add_output_options(parser)
+def _add_check(commands: add.Commands) -> None:
+    parser = add.command(commands, "check", check)
+    _add_input(parser, "references: JSON lines, a table, Parquet, one per line, or a prepared file")
+    add.output(parser)
 
 
-def _add_convert(commands: argparse._SubParsersAction[Any]) -> None:
-    parser = commands.add_parser(
-        "convert",
-        help="write references in another format",
-        description="Write references in the format given by the name of the second file: .jsonl (optionally with .gz "
-        "or .zst) or .parquet. Ids, contexts, messages, texts, weights and origins are kept; ratings become weights.",
-    )
-    parser.set_defaults(run=convert)
-    _add_input(parser, "FILE", "the references (unless --ref is given), and the file to write")
-    parser.add_argument(
-        "--min-weight",
-        type=float,
-        metavar="W",
-        help="keep only references with at least this weight; a segment without any keeps its best one",
-    )
+def _add_convert(commands: add.Commands) -> None:
+    parser = add.command(commands, "convert", convert)
+    _add_input(parser, "the references (unless --ref is given), and the file to write")
+    about = "keep only references with at least this weight; a segment without any keeps its best one"
+    add.option(parser, "--min-weight", "W", about, type=float)
 
 
-def _add_prepare(commands: argparse._SubParsersAction[Any]) -> None:
-    parser = commands.add_parser(
-        "prepare",
-        help="tokenise references once, for repeated scoring",
-        description="Tokenise references once and write them to a file for trubleu score --refs. The file opens "
-        "instantly, and scoring with several references is several times as fast.",
-    )
-    parser.set_defaults(run=prepare)
-    _add_input(parser, "FILE", "the references, unless --ref is given")
-    parser.add_argument("--out", metavar="FILE.tbp", required=True, help="the file to write")
-    parser.add_argument("--tokenize", metavar="NAME", default="13a", help="tokenizer: 13a (default), intl, chat, …")
-    parser.add_argument("--lowercase", action="store_true", help="lower-case all texts")
-    parser.add_argument("--quiet", action="store_true", help="no progress bars or warnings")
+def _add_prepare(commands: add.Commands) -> None:
+    parser = add.command(commands, "prepare", prepare)
+    _add_input(parser, "the references, unless --ref is given")
+    add.option(parser, "--out", "FILE.tbp", "the file to write", required=True)
+    add.option(parser, "--tokenize", "NAME", "tokenizer: 13a (default), intl, chat, …", "13a")
+    add.flag(parser, "--lowercase", "lower-case all texts")
+    add.quiet(parser, "no progress bars or warnings")
 
 
-def _add_input(parser: argparse.ArgumentParser, metavar: str, text: str) -> None:
-    parser.add_argument("files", nargs="*", metavar=metavar, help=text)
-    parser.add_argument("--ref", action="append", metavar="FILE", help="one reference per line; repeat for more")
-    parser.add_argument(
-        "--weight",
-        action="append",
-        metavar="FILE",
-        help="weights, one file per --ref in the same order: a number from -1 to 1 per line, empty for no reference",
-    )
+def _add_input(parser: argparse.ArgumentParser, text: str) -> None:
+    add.files(parser, "FILE", text)
+    add.references(parser)
 
 
 def check(options: argparse.Namespace) -> None:
-    """Check references and print the findings."""
+    """Count references and weights, and report possible problems.
+
+    Count segments, references and weights, and report segments without a positive weight and references that are
+    unrated, repeated or empty. The exit code is 0 even if there are problems.
+    """
     from trubleu.render.references import render_reference_check
     from trubleu.scoring.reference_check import check_references
 
@@ -102,9 +75,11 @@ def check(options: argparse.Namespace) -> None:
 
 
 def convert(options: argparse.Namespace) -> None:
-    """Convert references to another format."""
-    from trubleu.files.writer import check_writable
+    """Write references in another format.
 
+    Write references in the format given by the name of the second file: .jsonl (optionally with .gz or .zst) or
+    .parquet. Ids, contexts, messages, texts, weights and origins are kept; ratings become weights.
+    """
     if not options.files:
         raise UsageError("refs convert needs the file to write; give it last")
     if options.min_weight is not None and not -1 <= options.min_weight <= 1:
@@ -136,9 +111,11 @@ def _above(references: References, least: float) -> References:
 
 
 def prepare(options: argparse.Namespace) -> None:
-    """Tokenize references and write the result."""
-    from trubleu.execution.progress import Bars
-    from trubleu.files.writer import check_writable
+    """Tokenise references once, for repeated scoring.
+
+    Tokenise references once and write them to a file for trubleu score --refs. The file opens instantly, and scoring
+    with several references is several times as fast.
+    """
     from trubleu.text import tokenizer
 
     if options.out == "-":

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from trubleu.cli import arguments as add
 from trubleu.cli.options import (
-    add_cache_options,
-    add_corpus_options,
-    add_engine_group,
-    add_output_options,
-    add_sampling_options,
     build_metrics,
     check_output,
     choose_metric,
     chosen_engine,
     corpus_files,
     metric_settings,
+    picked,
     read_corpus,
     resumable,
     sampling_of,
     write_output,
 )
 from trubleu.errors import DataError, UsageError
+from trubleu.execution.progress import Bars
 from trubleu.files.paths import absolute, exists, name_of
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 
     from trubleu.execution import Engine
     from trubleu.execution.cache import Cache
-    from trubleu.execution.progress import Bars
     from trubleu.metrics import Metric
     from trubleu.scoring.systems import Sampling, ScoreReport, ScoreRow
 
@@ -42,17 +40,6 @@ CI_KINDS: Final = ("segments", "ratings")
 
 # Options that combine with the list.
 _APPLY: Final = ("list_metrics", "format", "digits", "out", "quiet")
-
-
-def add_list_option(parser: argparse._ArgumentGroup) -> None:
-    """Add the option."""
-    parser.add_argument(
-        "--list-metrics",
-        nargs="?",
-        const=ALL,
-        metavar="NAME",
-        help="list all metrics and what each is for and needs, or the options of one metric, and exit",
-    )
 
 
 def metric_list(options: argparse.Namespace) -> str:
@@ -84,69 +71,35 @@ is for.
 """
 
 
-def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
+def add_parser(commands: add.Commands) -> None:
     """Add the command and its options."""
-    parser = commands.add_parser(
-        "score",
-        help="score systems against references",
-        description="Score one or more systems against references, with intervals and tests.",
-        epilog=EPILOG,
-    )
-    parser.set_defaults(run=run)
-    add_list_option(add_corpus_options(parser, "score", systems="*"))
+    parser = add.command(commands, "score", run, EPILOG)
+    about = "list all metrics and what each is for and needs, or the options of one metric, and exit"
+    add.option(add.corpus(parser, "score", systems="*"), "--list-metrics", "NAME", about, nargs="?", const=ALL)
     drawn = parser.add_argument_group("intervals and tests")
-    drawn.add_argument(
-        "--ci",
-        nargs="?",
-        const=CI_KINDS[0],
-        choices=CI_KINDS,
-        help="add bootstrap intervals of segments (default), or of segments and the raters of references",
-    )
-    drawn.add_argument("--test", action="store_true", help="test the differences between systems")
-    drawn.add_argument(
-        "--baseline", metavar="NAME", help="compare all systems with this one instead of testing all pairs"
-    )
-    add_sampling_options(drawn)
-    out = add_output_options(parser)
-    out.add_argument(
-        "-b", "--score-only", action="store_true", help="print only the scores, one line per system and metric"
-    )
-    out.add_argument(
-        "--signature",
-        choices=("trubleu", "sacrebleu"),
-        default="trubleu",
-        metavar="NAME",
-        help="style of signatures: trubleu (default), or sacrebleu for metrics that equal sacreBLEU's",
-    )
-    out.add_argument("--segments", action="store_true", help="add the score of every segment")
-    out.add_argument(
-        "--segments-to",
-        metavar="FOLDER",
-        help="write segment scores to this folder as JSON lines, in parts; for large corpora",
-    )
-    add_engine_options(parser)
-
-
-def add_engine_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of engines."""
-    where = add_engine_group(parser)
-    where.add_argument(
-        "--resume",
-        metavar="FOLDER",
-        help="with --engine: cache finished ranges in this folder, and reuse those already there",
-    )
-    add_cache_options(where)
-    where.add_argument("--skip-bad", action="store_true", help="with --engine: leave out ranges with bad data")
-    where.add_argument(
-        "--threads", type=int, metavar="N", help="threads (default: all cores; with --engine one per range)"
-    )
+    about = "add bootstrap intervals of segments (default), or of segments and the raters of references"
+    drawn.add_argument("--ci", nargs="?", const=CI_KINDS[0], choices=CI_KINDS, help=about)
+    add.flag(drawn, "--test", "test the differences between systems")
+    add.option(drawn, "--baseline", "NAME", "compare all systems with this one instead of testing all pairs")
+    add.paired_test(drawn)
+    add.sampling(drawn)
+    out = add.output(parser)
+    add.flag(out, "-b --score-only", "print only the scores, one line per system and metric")
+    about = "style of signatures: trubleu (default), or sacrebleu for metrics that equal sacreBLEU's"
+    add.option(out, "--signature", "NAME", about, "trubleu", choices=("trubleu", "sacrebleu"))
+    add.flag(out, "--segments", "add the score of every segment")
+    about = "write segment scores to this folder as JSON lines, in parts; for large corpora"
+    add.option(out, "--segments-to", "FOLDER", about)
+    where = add.engine(parser, "with --engine: cache finished ranges in this folder, and reuse those already there")
+    add.flag(where, "--skip-bad", "with --engine: leave out ranges with bad data")
+    add.threads(where, "threads (default: all cores; with --engine one per range)")
 
 
 def run(options: argparse.Namespace) -> None:
-    """Score and print."""
-    from dataclasses import replace
+    """Score systems against references.
 
-    from trubleu.execution.progress import Bars
+    Score one or more systems against references, with intervals and tests.
+    """
     from trubleu.render.scores import render_scores
 
     if options.list_metrics is not None:
@@ -192,8 +145,6 @@ def run(options: argparse.Namespace) -> None:
 
 def _with_their_signatures(report: ScoreReport, metrics: Mapping[str, Metric]) -> ScoreReport:
     """Return the report with sacreBLEU's signatures for scores equal to sacreBLEU's."""
-    from dataclasses import replace
-
     from trubleu.compat.sacrebleu.metrics import signature_of
 
     def theirs(row: ScoreRow) -> str:
@@ -206,15 +157,11 @@ def _with_their_signatures(report: ScoreReport, metrics: Mapping[str, Metric]) -
 def _in_ranges(options: argparse.Namespace) -> bool:
     """Return whether to score by ranges although no engine was named: files are large, or folders."""
     from trubleu.data.corpus import worth_streaming
+    from trubleu.metrics.corpus_weights import LearningMetric
 
     files, weights, sources, paths = corpus_files(options)
-    learning = [metric for metric in build_metrics(options).values() if metric.learns] if options.metric else []
-    if learning:
-        from trubleu.metrics.corpus_weights import LearningMetric
-
-        if not all(isinstance(metric, LearningMetric) for metric in learning):
-            return False
-    if options.only_common:
+    metrics = build_metrics(options).values() if options.metric else ()
+    if options.only_common or not all(isinstance(metric, LearningMetric) for metric in metrics if metric.learns):
         return False
     return worth_streaming(files, [*weights, *sources, *paths.values()])
 
@@ -239,9 +186,8 @@ def _score_ranges(
         raise UsageError(f"{tables[0]} is a table, which is read whole; leave --engine out, or write JSON lines of it")
     if options.only_common or options.columns or options.reference_scale:
         raise UsageError("--only-common, --columns and --scale need files that are read whole; leave --engine out")
-    for folder in (options.resume, options.segments_to):
-        if folder is not None:
-            prepare_folder(folder)
+    if options.segments_to is not None:
+        prepare_folder(options.segments_to)
     stream = LineStream(references=files, weights=weights, systems=paths, source=options.source)
     stream = counted_on(stream, where, bars.stage, skip_bad=options.skip_bad)
     choose_metric(options, weighted=stream.weighted)
@@ -250,20 +196,15 @@ def _score_ranges(
         partial(metrics_by_name, _for_others(metric_settings(options))),
         where,
         sampling=sampling,
-        segments=options.segments,
-        segments_to=options.segments_to,
-        skip_bad=options.skip_bad,
         keep=options.resume,
         cache=cache,
-        threads=options.threads,
         steps=bars.stage,
+        **picked(options, "segments segments_to skip_bad threads"),
     )
 
 
 def _score_whole(options: argparse.Namespace, sampling: Sampling, bars: Bars) -> ScoreReport:
     """Score a corpus in memory."""
-    from dataclasses import replace
-
     from trubleu.scoring.segment_files import segments_folder, write_report_segments
     from trubleu.scoring.systems import score_systems
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from typing import TYPE_CHECKING, Any, Final
 
-from trubleu.cli.options import add_number, add_output_options, add_threads, check_output, write_output
+from trubleu.cli import arguments as add
+from trubleu.cli.options import check_output, picked, write_output
 from trubleu.errors import UsageError, counted
+from trubleu.execution.progress import Bars
+from trubleu.optional_deps import needed
+from trubleu.render.tables import render_tables
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from trubleu.execution.progress import Bars
     from trubleu.simulate import WrittenWorld
     from trubleu.simulate.studies import Pool, Scored
 
@@ -32,48 +37,36 @@ systems:
 """
 
 
-def add_world_parser(commands: argparse._SubParsersAction[Any]) -> None:
+def add_world_parser(commands: add.Commands) -> None:
     """Add ``simulate world``."""
-    parser = commands.add_parser(
-        "world",
-        help="a world with known quality: a corpus, test messages, systems, and the truth about them",
-        description="Generate a world in which the quality of every response is known: a corpus to mine, conversations "
-        "to test on, the answers of systems of chosen quality, and the true quality of each answer.",
-        epilog=WORLD_EPILOG,
-    )
-    parser.set_defaults(run=world, files=[])
+    parser = add.command(commands, "world", world, WORLD_EPILOG)
     parser.add_argument("folder", metavar="FOLDER", help="a new folder")
-    add_number(parser, "--seed", 1, "random seed")
-    add_number(parser, "--corpus", 20_000, "conversations in the corpus")
-    add_number(parser, "--segments", 200, "conversations to test on")
-    parser.add_argument(
-        "--system",
-        action="append",
-        default=[],
-        metavar="NAME=SPEC",
-        help="a system; repeat for more (default: strong=skill:0.85, fair=skill:0.6, weak=skill:0.3, retrieval, dull, "
-        "parrot and random)",
+    add.option(parser, "--seed", "N", "random seed", 1)
+    add.option(parser, "--corpus", "N", "conversations in the corpus", 20_000)
+    add.option(parser, "--segments", "N", "conversations to test on", 200)
+    about = (
+        "a system; repeat for more (default: strong=skill:0.85, fair=skill:0.6, weak=skill:0.3, retrieval, dull, "
+        "parrot and random)"
     )
-    parser.add_argument("--quiet", action="store_true", help="no output and no progress bars")
+    add.several(parser, "--system", "NAME=SPEC", about, default=[])
+    add.quiet(parser, "no output and no progress bars")
 
 
 def world(options: argparse.Namespace) -> None:
-    """Write a synthetic world."""
-    import sys
+    """A world with known quality: a corpus, test messages, systems, and the truth about them.
 
-    from trubleu.execution.progress import Bars
+    Generate a world in which the quality of every response is known: a corpus to mine, conversations to test on, the
+    answers of systems of chosen quality, and the true quality of each answer.
+    """
     from trubleu.simulate import World, write_world
     from trubleu.simulate.world import SYSTEMS
 
-    if options.files:
-        raise UsageError(f"simulate world makes one folder, but {options.files[0]} is given as well")
     systems = read_systems(options.system, need_names=True) if options.system else dict(SYSTEMS)
     with Bars(quiet=options.quiet) as bars:
         written = write_world(
             options.folder,
             World(seed=options.seed),
-            corpus=options.corpus,
-            segments=options.segments,
+            **picked(options, "corpus segments"),
             systems=systems,
             progress=lambda name, total: bars.stage(name, total, ""),
         )
@@ -101,7 +94,6 @@ def read_systems(given: Sequence[str], *, need_names: bool) -> dict[str, str]:
     >>> read_systems(["a=skill:0.8", "parrot"], need_names=True)
     {'a': 'skill:0.8', 'parrot': 'parrot'}
     """
-
     systems: dict[str, str] = {}
     for each in given:
         name, equals, spec = each.partition("=")
@@ -116,10 +108,7 @@ def read_systems(given: Sequence[str], *, need_names: bool) -> dict[str, str]:
 
 
 def _told(written: WrittenWorld, systems: dict[str, str]) -> str:
-    import shlex
-
     from trubleu.render.studies import world_table
-    from trubleu.render.tables import render_tables
 
     folder = shlex.quote(str(written.folder))
     what = f"{counted(written.corpus, 'conversation')} to mine, {written.segments:,} to test on"
@@ -135,8 +124,6 @@ def _told(written: WrittenWorld, systems: dict[str, str]) -> str:
 
 
 ALL: Final = "all"
-
-ONE_WORLD: Final = "± is the standard error over draws from one world. Worlds differ by more, so try several (--seed)."
 
 POWER_EPILOG: Final = """\
 examples:
@@ -173,110 +160,60 @@ MODELS: Final = (
 )
 
 
-def add_study_parsers(commands: argparse._SubParsersAction[Any]) -> None:
+def add_study_parsers(commands: add.Commands) -> None:
     """Add the four commands."""
-    power = _parser(
-        commands,
-        "power",
-        "how often would a study find the better of two systems?",
-        "Simulate many studies of two systems of known quality, with the same mining, weights, metrics and paired test "
-        "as in a real study. For each number of segments, references and raters, the table shows how often the test "
-        "finds the better system at p < 0.05, how often it finds the wrong one, and how often it finds a difference "
-        f"between equal systems. {ONE_WORLD}",
-        POWER_EPILOG,
-    )
-    power.set_defaults(study_options=("studies", "test", "resamples", "threads"))
-    _add_systems(power, "exactly two", "skill:0.7", "skill:0.5")
-    _add_sizes(power, segments="50,100,200,500", references="1,5,15", raters="1,3,5,10", metrics=("bleu-2", "dbleu-2"))
-    drawn = power.add_argument_group("tests")
-    add_number(drawn, "--studies", 300, "studies per condition")
-    tests = ("bootstrap", "randomisation")
-    drawn.add_argument("--method", dest="test", choices=tests, default=tests[0], help="the paired test")
-    _add_world(power)
-    add_output_options(power, digits=1)
+    parser = add.command(commands, "power", power, POWER_EPILOG)
+    _add_systems(parser, "exactly two", "skill:0.7", "skill:0.5")
+    _add_sizes(parser, segments="50,100,200,500", references="1,5,15", raters="1,3,5,10", metrics=("bleu-2", "dbleu-2"))
+    drawn = parser.add_argument_group("tests")
+    add.option(drawn, "--studies", "N", "studies per condition", 300)
+    add.paired_test(drawn, dest="test")
+    _add_world(parser)
+    add.output(parser, digits=1)
 
-    coverage = _parser(
-        commands,
-        "coverage",
-        "do intervals contain the true score as often as they promise?",
-        "Draw many test sets from a pool of segments with a known score, compute the bootstrap interval of each, and "
-        "count how often it contains the true score.",
-        COVERAGE_EPILOG,
-    )
-    coverage.set_defaults(study_options=("sets", "confidence", "resamples", "threads"))
-    _add_systems(coverage, "repeat for more", "skill:0.6")
+    parser = add.command(commands, "coverage", coverage, COVERAGE_EPILOG)
+    _add_systems(parser, "repeat for more", "skill:0.6")
     metrics = ("bleu-2", "bleu-4", "sbleu-2", "dbleu-2")
-    _add_sizes(coverage, segments="50,100,200,500,1000", references="5", raters="5", metrics=metrics)
-    drawn = coverage.add_argument_group("intervals")
-    add_number(drawn, "--sets", 1_000, "test sets per condition")
-    add_number(drawn, "--confidence", 0.95, "confidence level", "C")
-    _add_world(coverage)
-    add_output_options(coverage)
+    _add_sizes(parser, segments="50,100,200,500,1000", references="5", raters="5", metrics=metrics)
+    drawn = parser.add_argument_group("intervals")
+    add.option(drawn, "--sets", "N", "test sets per condition", 1_000)
+    add.option(drawn, "--confidence", "C", "confidence level", 0.95)
+    _add_world(parser)
+    add.output(parser)
 
-    order = _parser(
-        commands,
-        "order",
-        "do metrics rank systems in their true order?",
-        f"Score systems of known quality on many test sets, and compare their order with the true one. {ONE_WORLD}",
-        ORDER_EPILOG,
-    )
-    order.set_defaults(study_options=("sets",))
-    _add_systems(order, "repeat for more")
-    _add_sizes(order, segments="50,200", references=f"1,{ALL}", raters="5", metrics=("bleu-2", "sbleu-2", "dbleu-2"))
-    add_number(order.add_argument_group("test sets"), "--sets", 1_000, "test sets per condition")
-    _add_world(order, resamples=False)
-    add_output_options(order)
+    parser = add.command(commands, "order", order, ORDER_EPILOG)
+    _add_systems(parser, "repeat for more")
+    _add_sizes(parser, segments="50,200", references=f"1,{ALL}", raters="5", metrics=("bleu-2", "sbleu-2", "dbleu-2"))
+    add.option(parser.add_argument_group("test sets"), "--sets", "N", "test sets per condition", 1_000)
+    _add_world(parser, resamples=False)
+    add.output(parser)
 
-    models = _parser(
-        commands,
-        "models",
-        "what are ratings by a model worth beside people's?",
-        "Weigh references by people, by models of known bias and noise, and by both, with the same calibration and "
-        "test as in a real study. The table shows how far weights are from the truth, how many 95 % intervals hold it, "
-        f"and how well systems are ordered with them. {ONE_WORLD}",
-        MODELS_EPILOG,
+    parser = add.command(commands, "models", models, MODELS_EPILOG)
+    _add_systems(parser, "repeat for more")
+    varied = parser.add_argument_group("conditions")
+    about = (
+        "a model (repeat for more), as noise:0.5,bias:1: the standard deviation of its error, what it gives too much, "
+        "its slope (below 1 it keeps to the middle), and length, what it gives more to texts of twice the length "
+        f"(default: {' '.join(MODELS)})"
     )
-    models.set_defaults(run=run_models)
-    _add_systems(models, "repeat for more")
-    varied = models.add_argument_group("conditions")
-    varied.add_argument(
-        "--model",
-        action="append",
-        metavar="NAME=SPEC",
-        help="a model (repeat for more), as noise:0.5,bias:1: the standard deviation of its error, what it gives too "
-        "much, its slope (below 1 it keeps to the middle), and length, what it gives more to texts of twice the length "
-        f"(default: {' '.join(MODELS)})",
-    )
-    varied.add_argument(
-        "--rated", default=f"1,3,{ALL}", metavar="N,…", help=f"texts per segment that people rate (1,3,{ALL})"
-    )
-    varied.add_argument("--raters", type=int, default=3, metavar="N", help="people who rate each of these (3)")
-    varied.add_argument("--segments", default="200", metavar="N", help="segments of a test set (200)")
-    varied.add_argument("-m", "--metric", action="append", metavar="METRIC", help="one that takes weights (dbleu-2)")
-    varied.add_argument("--sets", type=int, default=500, metavar="N", help="test sets (500)")
-    _add_world(models, resamples=False)
-    models.set_defaults(pool=1_000)
-    add_output_options(models)
-
-
-def _parser(
-    commands: argparse._SubParsersAction[Any], name: str, about: str, description: str, epilog: str
-) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(name, help=about, description=description, epilog=epilog)
-    parser.set_defaults(run=study, files=[])
-    return parser
+    add.several(varied, "--model", "NAME=SPEC", about)
+    add.option(varied, "--rated", "N,…", "texts per segment that people rate", f"1,3,{ALL}")
+    add.option(varied, "--raters", "N", "people who rate each of these", 3)
+    add.option(varied, "--segments", "N", "segments of a test set", "200")
+    add.several(varied, "-m --metric", "METRIC", "one that takes weights (default: dbleu-2)")
+    add.option(varied, "--sets", "N", "test sets", 500)
+    _add_world(parser, resamples=False)
+    parser.set_defaults(pool=1_000)
+    add.output(parser)
 
 
 def _add_systems(parser: argparse.ArgumentParser, often: str, *default: str) -> None:
     """Add ``--system``; without a default, the systems are those of ``simulate world``."""
-    parser.add_argument(
-        "--system",
-        action="append",
-        dest="responders",
-        metavar="[NAME=]SPEC",
-        help=f"a system ({often}): skill:SHARE (the share of good answers), random, constant, dull, parrot or "
-        f"retrieval (default: {', '.join(default) or 'the systems of simulate world'})",
+    about = (
+        f"a system ({often}): skill:SHARE (the share of good answers), random, constant, dull, parrot or retrieval "
+        f"(default: {', '.join(default) or 'the systems of simulate world'})"
     )
+    add.several(parser, "--system", "[NAME=]SPEC", about, dest="responders")
     parser.set_defaults(default_responders=default)
 
 
@@ -284,98 +221,124 @@ def _add_sizes(
     parser: argparse.ArgumentParser, *, segments: str, references: str, raters: str, metrics: Sequence[str]
 ) -> None:
     varied = parser.add_argument_group("conditions")
-    varied.add_argument("--segments", default=segments, metavar="N,…", help=f"sizes of test sets (default: {segments})")
-    varied.add_argument(
-        "--references",
-        default=references,
-        metavar="N,…",
-        help="references per segment, in the order of mine run (the seed's response, mined ones by rank, the message, "
-        f"random ones), or all (default: {references})",
+    add.option(varied, "--segments", "N,…", "sizes of test sets", segments)
+    about = (
+        "references per segment, in the order of mine run (the seed's response, mined ones by rank, the message, "
+        "random ones), or all"
     )
-    varied.add_argument("--raters", default=raters, metavar="N,…", help=f"ratings per reference (default: {raters})")
-    varied.add_argument(
-        "-m",
-        "--metric",
-        action="append",
-        metavar="METRIC",
-        help=f"a metric; repeat for more (default: {', '.join(metrics)})",
-    )
+    add.option(varied, "--references", "N,…", about, references)
+    add.option(varied, "--raters", "N,…", "ratings per reference", raters)
+    add.several(varied, "-m --metric", "METRIC", f"a metric; repeat for more (default: {', '.join(metrics)})")
     parser.set_defaults(default_metrics=tuple(metrics))
 
 
 def _add_world(parser: argparse.ArgumentParser, *, resamples: bool = True) -> None:
     people = parser.add_argument_group("raters")
-    add_number(people, "--noise", 0.8, "standard deviation of a rater's noise", "S")
-    add_number(people, "--bias", 0.3, "standard deviation of raters' leniency", "S")
-    add_number(people, "--lazy", 0.0, "share of raters who do not read", "SHARE")
-    add_number(people, "--crowd", 40, "number of raters to draw from")
+    add.option(people, "--noise", "S", "standard deviation of a rater's noise", 0.8)
+    add.option(people, "--bias", "S", "standard deviation of raters' leniency", 0.3)
+    add.option(people, "--lazy", "SHARE", "share of raters who do not read", 0.0)
+    add.option(people, "--crowd", "N", "number of raters to draw from", 40)
     made = parser.add_argument_group("the world")
-    add_number(made, "--pool", 5_000, "segments to draw test sets from")
-    add_number(made, "--corpus", 20_000, "conversations to mine from")
-    add_number(made, "--top", 15, "mined candidates per seed")
-    add_number(made, "--random", 0, "random responses per seed", "K")
-    add_number(made, "--seed", 1, "random seed of the world and all draws")
+    add.option(made, "--pool", "N", "segments to draw test sets from", 5_000)
+    add.option(made, "--corpus", "N", "conversations to mine from", 20_000)
+    add.option(made, "--top", "N", "mined candidates per seed", 15)
+    add.option(made, "--random", "K", "random responses per seed", 0)
+    add.option(made, "--seed", "N", "random seed of the world and all draws", 1)
     if resamples:
-        add_number(made, "--resamples", 1_000, "bootstrap resamples")
-    add_threads(made)
+        add.option(made, "--resamples", "N", "bootstrap resamples", 1_000)
+    add.threads(made)
 
 
-def study(options: argparse.Namespace) -> None:
-    """Simulate a study of the kind that the command names."""
-    from trubleu.execution.progress import Bars
-    from trubleu.render import studies as render
-    from trubleu.simulate import studies
+def power(options: argparse.Namespace) -> None:
+    """How often would a study find the better of two systems?
+
+    Simulate many studies of two systems of known quality, with the same mining, weights, metrics and paired test as in
+    a real study. For each number of segments, references and raters, the table shows how often the test finds the
+    better system at p < 0.05, how often it finds the wrong one, and how often it finds a difference between equal
+    systems. ± is the standard error over draws from one world. Worlds differ by more, so try several (--seed).
+    """
+    from trubleu.render.studies import render_power
+    from trubleu.simulate.studies import check_two, power_study
+
+    systems = _systems(options)
+    check_two(systems)  # before the pool is created, which takes seconds
+    _study(options, systems, power_study, render_power, "studies test resamples threads")
+
+
+def coverage(options: argparse.Namespace) -> None:
+    """Do intervals contain the true score as often as they promise?
+
+    Draw many test sets from a pool of segments with a known score, compute the bootstrap interval of each, and count
+    how often it contains the true score.
+    """
+    from trubleu.render.studies import render_coverage
+    from trubleu.simulate.studies import coverage_study
+
+    _study(options, _systems(options), coverage_study, render_coverage, "sets confidence resamples threads")
+
+
+def order(options: argparse.Namespace) -> None:
+    """Do metrics rank systems in their true order?
+
+    Score systems of known quality on many test sets, and compare their order with the true one. ± is the standard error
+    over draws from one world. Worlds differ by more, so try several (--seed).
+    """
+    from trubleu.render.studies import render_order
+    from trubleu.simulate.studies import order_study
+
+    systems = _systems(options)
+    if len(systems) < 2:
+        raise UsageError(f"an order needs at least two systems, not {len(systems)}; give --system again")
+    _study(options, systems, order_study, render_order, "sets")
+
+
+def _systems(options: argparse.Namespace) -> Mapping[str, str]:
     from trubleu.simulate.world import SYSTEMS
 
-    kind = options.simulate_command
     given = options.responders or options.default_responders
-    systems = read_systems(given, need_names=False) if given else SYSTEMS
-    # Before the pool is created, which takes seconds.
-    if kind == "power":
-        studies.check_two(systems)
-    if kind == "order" and len(systems) < 2:
-        raise UsageError(f"an order needs at least two systems, not {len(systems)}; give --system again")
+    return read_systems(given, need_names=False) if given else SYSTEMS
+
+
+def _study(options: argparse.Namespace, systems: Mapping[str, str], make: Any, show: Any, names: str) -> None:
+    """Simulate a study; ``names`` are the options that only this kind of study has."""
     sizes = _checked(options)
-    make: Any = {"power": studies.power_study, "coverage": studies.coverage_study, "order": studies.order_study}[kind]
-    show: Any = {"power": render.render_power, "coverage": render.render_coverage, "order": render.render_order}[kind]
-    chosen = {name: getattr(options, name) for name in ("seed", *options.study_options)}
     with Bars(quiet=options.quiet) as bars:
         pool, scored = _scored(options, systems, bars)
-        made = make(pool, scored, segments=sizes, steps=bars.stage, **chosen)
+        made = make(pool, scored, segments=sizes, steps=bars.stage, **picked(options, f"seed {names}"))
     write_output(options, show(made, options.format, options.digits))
 
 
-def run_models(options: argparse.Namespace) -> None:
-    """Weight references by people, by models, and by both."""
-    from trubleu.execution.progress import Bars
-    from trubleu.optional_deps import needed
+def models(options: argparse.Namespace) -> None:
+    """What are ratings by a model worth beside people's?
+
+    Weigh references by people, by models of known bias and noise, and by both, with the same calibration and test as in
+    a real study. The table shows how far weights are from the truth, how many 95 % intervals hold it, and how well
+    systems are ordered with them. ± is the standard error over draws from one world. Worlds differ by more, so try
+    several (--seed).
+    """
     from trubleu.render.studies import render_models
     from trubleu.simulate.model_study import model_study
     from trubleu.simulate.raters import Habits, read_models
     from trubleu.simulate.studies import MOST_REFERENCES
-    from trubleu.simulate.world import SYSTEMS
 
     needed("scipy", "calibrating a model", "trubleu[model]")
+    metrics = options.metric or ["dbleu-2"]
     sizes = _checked(options)
-    if len(sizes) != 1 or len(options.metric or ["dbleu-2"]) != 1:
+    if len(sizes) != 1 or len(metrics) != 1:
         raise UsageError("simulate models takes one number of segments and one metric; leave the others out")
-    models = read_models(options.model or MODELS)
+    made = read_models(options.model or MODELS)
     rated = _numbers("rated", options.rated, {ALL: MOST_REFERENCES})
-    habits = Habits(noise=options.noise, bias=options.bias, lazy=options.lazy)
-    systems = read_systems(options.responders, need_names=False) if options.responders else SYSTEMS
+    habits = Habits(**picked(options, "noise bias lazy"))
+    systems = _systems(options)
     with Bars(quiet=options.quiet) as bars:
         study = model_study(
             _pool(options, systems, bars),
-            models,
+            made,
             rated=rated,
-            raters=options.raters,
-            metric=(options.metric or ["dbleu-2"])[0],
+            metric=metrics[0],
             segments=sizes[0],
-            sets=options.sets,
             habits=habits,
-            crowd=options.crowd,
-            seed=options.seed,
-            threads=options.threads,
+            **picked(options, "raters sets crowd seed threads"),
             steps=bars.stage,
         )
     write_output(options, render_models(study, options.format, options.digits))
@@ -386,10 +349,6 @@ def _checked(options: argparse.Namespace) -> list[int]:
     from trubleu.simulate.studies import check_numbers, check_whole
     from trubleu.stats.checks import at_least_one, confidence_level
 
-    if options.files:
-        raise UsageError(
-            f"simulate {options.simulate_command} reads no files, but {options.files[0]} is given; leave it out"
-        )
     check_output(options)
     sizes = _numbers("segments", options.segments)
     check_numbers("segments", sizes, 2)
@@ -420,7 +379,7 @@ def _scored(options: argparse.Namespace, systems: Mapping[str, str], bars: Bars)
         )
     raters = _numbers("raters", options.raters)
     conditions = make_conditions(options.metric or options.default_metrics, references, raters)
-    habits = Habits(noise=options.noise, bias=options.bias, lazy=options.lazy)
+    habits = Habits(**picked(options, "noise bias lazy"))
     if max(raters) > options.crowd:
         raise UsageError(f"{max(raters)} raters per text cannot come from a crowd of {options.crowd}; raise --crowd")
     pool = _pool(options, systems, bars)
@@ -429,8 +388,7 @@ def _scored(options: argparse.Namespace, systems: Mapping[str, str], bars: Bars)
         pool,
         needed,
         habits=habits,
-        crowd=options.crowd,
-        seed=options.seed,
+        **picked(options, "crowd seed"),
         progress=bars.stage("rating", pool.candidates.count, " texts"),
     )
     return pool, score_pool(pool, conditions, ratings, threads=options.threads, steps=bars.stage)
@@ -444,17 +402,13 @@ def _pool(options: argparse.Namespace, systems: Mapping[str, str], bars: Bars) -
         World(seed=options.seed),
         systems,
         segments=options.pool,
-        corpus=options.corpus,
-        top=options.top,
-        random=options.random,
-        threads=options.threads,
+        **picked(options, "corpus top random threads"),
         steps=bars.stage,
     )
 
 
 def _numbers(name: str, written: str, words: Mapping[str, int] | None = None) -> list[int]:
     """Parse comma-separated integers."""
-
     numbers = []
     for part in written.split(","):
         known = (words or {}).get(part.strip())
@@ -474,61 +428,36 @@ examples:
 """
 
 
-def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
+def add_parser(commands: add.Commands) -> None:
     """Add the command and its subcommands."""
-    parser = commands.add_parser(
-        "simulate",
-        help="generate made-up data, and plan studies with it",
-        description="Generate made-up data of any size from a seed, for rehearsals, planning and benchmarks.",
-        epilog=EPILOG,
-    )
-    inner = parser.add_subparsers(title="commands", dest="simulate_command", metavar="COMMAND", required=True)
+    inner = add.commands(commands, "simulate", "generate made-up data, and plan studies with it", EPILOG)
     add_world_parser(inner)
     _add_triples(inner)
     add_study_parsers(inner)
 
 
-def _add_triples(commands: argparse._SubParsersAction[Any]) -> None:
-    parser = commands.add_parser(
-        "triples",
-        help="any number of conversations without meaning",
-        description="Make up conversations: words with Zipf's frequencies, topics, stock phrases, duplicates and "
-        "near-duplicates. The first thousand triples are the same however many are asked for.",
-        epilog=EPILOG,
-    )
-    parser.set_defaults(run=triples, files=[])
-    parser.add_argument("--n", type=int, required=True, metavar="N", help="number of triples")
-    add_number(parser, "--seed", 1, "random seed of the texts")
-    add_number(parser, "--language", 1, "random seed of the words and stock phrases")
-    add_number(parser, "--words", 200_000, "vocabulary size")
-    add_number(parser, "--exponent", 1.0, "exponent of Zipf's law", "X")
-    add_number(parser, "--duplicates", 0.02, "share of messages and responses that repeat an earlier one", "SHARE")
-    add_number(parser, "--near-duplicates", 0.05, "share that nearly repeat an earlier one", "SHARE")
-    parser.add_argument(
-        "--out",
-        required=True,
-        metavar="FILE",
-        help=".jsonl or .tsv, also with .gz or .zst, or .parquet; - for standard output",
-    )
-    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+def _add_triples(commands: add.Commands) -> None:
+    parser = add.command(commands, "triples", triples, EPILOG)
+    add.option(parser, "--n", "N", "number of triples", type=int, required=True)
+    add.option(parser, "--seed", "N", "random seed of the texts", 1)
+    add.option(parser, "--language", "N", "random seed of the words and stock phrases", 1)
+    add.option(parser, "--words", "N", "vocabulary size", 200_000)
+    add.option(parser, "--exponent", "X", "exponent of Zipf's law", 1.0)
+    add.option(parser, "--duplicates", "SHARE", "share of messages and responses that repeat an earlier one", 0.02)
+    add.option(parser, "--near-duplicates", "SHARE", "share that nearly repeat an earlier one", 0.05)
+    about = ".jsonl or .tsv, also with .gz or .zst, or .parquet; - for standard output"
+    add.option(parser, "--out", "FILE", about, required=True)
+    add.quiet(parser, "no progress bar")
 
 
 def triples(options: argparse.Namespace) -> None:
-    """Write synthetic triples."""
-    from trubleu.execution.progress import Bars
+    """Any number of conversations without meaning.
+
+    Make up conversations: words with Zipf's frequencies, topics, stock phrases, duplicates and near-duplicates. The
+    first thousand triples are the same however many are asked for.
+    """
     from trubleu.simulate import TripleSimulation
 
-    if options.files:
-        raise UsageError(
-            f"simulate triples reads no files, but {options.files[0]} is given; name the target with --out"
-        )
-    simulation = TripleSimulation(
-        seed=options.seed,
-        language=options.language,
-        words=options.words,
-        exponent=options.exponent,
-        duplicates=options.duplicates,
-        near_duplicates=options.near_duplicates,
-    )
+    simulation = TripleSimulation(**picked(options, "seed language words exponent duplicates near_duplicates"))
     with Bars(quiet=options.quiet) as bars:
         simulation.write(options.out, options.n, progress=bars.stage("simulating", options.n, " triples"))

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING, Any
 
-from trubleu.cli.options import FORMATS, add_number, add_triple_options, keep_inputs
-from trubleu.errors import UsageError
+from trubleu.cli import arguments as add
+from trubleu.cli.options import keep_inputs, operands
+from trubleu.execution.progress import Bars
 from trubleu.files.paths import check_standard_input_once, format_to_write
+from trubleu.files.writer import check_writable
+from trubleu.render.tables import FORMATS, render_tables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,110 +51,65 @@ _TRIPLES = "triples: JSON lines, tables (.tsv, .csv, .xlsx) or Parquet, folders 
 _TARGET = ".jsonl or .tsv (optionally with .gz or .zst), or .parquet"
 
 
-def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
+def add_parser(commands: add.Commands) -> None:
     """Add the command and its subcommands."""
-    parser = commands.add_parser(
-        "triples",
-        help="cut conversations into triples, sample seeds, split them",
-        description="Cut conversations into triples (context, message, response), sample seeds from a corpus of them, "
-        "and split highly rated seeds into dev and test.",
-        epilog=EPILOG,
-    )
-    inner = parser.add_subparsers(title="commands", dest="triples_command", metavar="COMMAND", required=True)
+    inner = add.commands(commands, "triples", "cut conversations into triples, sample seeds, split them", EPILOG)
     _add_make(inner)
     _add_sample(inner)
     _add_split(inner)
 
 
-def _add_make(commands: argparse._SubParsersAction[Any]) -> None:
-    parser = commands.add_parser(
-        "make",
-        help="cut whole conversations into triples",
-        description="Cut conversations into triples: every turn from the third on is a response to the one before it, "
-        'and earlier turns are its context. Each line is a conversation: an object {"id": ..., "turns": [...]}, or '
-        "text with a separator between turns.",
-        epilog=MAKE_EPILOG,
-    )
-    parser.set_defaults(run=make)
-    parser.add_argument("files", nargs="*", metavar="DIALOGUES", help="JSON lines or text, one conversation per line")
-    parser.add_argument(
-        "--context",
-        type=int,
-        default=1,
-        metavar="N",
-        help="maximum number of context turns (default: 1); with 0, the second turn is a response too",
-    )
-    parser.add_argument(
-        "--separator",
-        default="__eou__",
-        metavar="TEXT",
-        help="separator between turns in a line of text (default: __eou__)",
-    )
-    parser.add_argument("--turns", default="turns", metavar="FIELD", help="JSON field with the turns (default: turns)")
-    parser.add_argument("--skip-bad", action="store_true", help="skip and count bad conversations instead of stopping")
+def _add_make(commands: add.Commands) -> None:
+    parser = add.command(commands, "make", make, MAKE_EPILOG)
+    add.files(parser, "DIALOGUES", "JSON lines or text, one conversation per line")
+    about = "maximum number of context turns (default: 1); with 0, the second turn is a response too"
+    add.option(parser, "--context", "N", about, 1)
+    add.option(parser, "--separator", "TEXT", "separator between turns in a line of text", "__eou__")
+    add.option(parser, "--turns", "FIELD", "JSON field with the turns", "turns")
+    add.flag(parser, "--skip-bad", "skip and count bad conversations instead of stopping")
     _add_target(parser)
 
 
-def _add_sample(commands: argparse._SubParsersAction[Any]) -> None:
-    parser = commands.add_parser(
-        "sample",
-        help="sample triples at random",
-        description="Sample triples at random, without replacement, in one pass over a corpus of any size. They keep "
-        "the order of the corpus. The sample depends on the seed and that order, not on how files are split.",
-        epilog=SAMPLE_EPILOG,
-    )
-    parser.set_defaults(run=sample)
-    parser.add_argument("files", nargs="*", metavar="CORPUS", help=_TRIPLES)
-    parser.add_argument("--n", type=int, required=True, metavar="N", help="number of triples")
-    add_number(parser, "--seed", 1, "random seed")
-    add_triple_options(parser, "skip and count bad rows instead of stopping")
+def _add_sample(commands: add.Commands) -> None:
+    parser = add.command(commands, "sample", sample, SAMPLE_EPILOG)
+    add.files(parser, "CORPUS", _TRIPLES)
+    add.option(parser, "--n", "N", "number of triples", type=int, required=True)
+    add.option(parser, "--seed", "N", "random seed", 1)
+    add.triples(parser, "skip and count bad rows instead of stopping")
     _add_target(parser)
 
 
-def _add_split(commands: argparse._SubParsersAction[Any]) -> None:
-    parser = commands.add_parser(
-        "split",
-        help="keep highly rated triples, and split them into dev and test",
-        description="Keep triples with a high mean rating, and split them at random into dev and test. Either both "
-        "files are written or none. Means are compared as exact fractions.",
-        epilog=SPLIT_EPILOG,
-    )
-    parser.set_defaults(run=split)
-    parser.add_argument("files", nargs="*", metavar="TRIPLES", help=_TRIPLES)
-    parser.add_argument(
-        "--ratings",
-        required=True,
-        metavar="FILE",
-        help="ratings of the responses from 1 to 5: columns item (the id of a triple), rater and score",
-    )
-    parser.add_argument("--least", default="4", metavar="MEAN", help="least mean rating (default: 4)")
-    add_number(parser, "--raters", 3, "least number of raters")
-    parser.add_argument("--dev", default="0.5", metavar="SHARE", help="share of dev (default: 0.5)")
-    add_number(parser, "--seed", 1, "random seed")
-    add_triple_options(parser, "skip and count bad rows instead of stopping")
+def _add_split(commands: add.Commands) -> None:
+    parser = add.command(commands, "split", split, SPLIT_EPILOG)
+    add.files(parser, "TRIPLES", _TRIPLES)
+    about = "ratings of the responses from 1 to 5: columns item (the id of a triple), rater and score"
+    add.option(parser, "--ratings", "FILE", about, required=True)
+    add.option(parser, "--least", "MEAN", "least mean rating", "4")
+    add.option(parser, "--raters", "N", "least number of raters", 3)
+    add.option(parser, "--dev", "SHARE", "share of dev", "0.5")
+    add.option(parser, "--seed", "N", "random seed", 1)
+    add.triples(parser, "skip and count bad rows instead of stopping")
     group = parser.add_argument_group("output")
-    group.add_argument("--dev-out", required=True, metavar="FILE", help=f"file for dev: {_TARGET}")
-    group.add_argument("--test-out", required=True, metavar="FILE", help="file for test")
-    group.add_argument(
-        "--format",
-        choices=FORMATS,
-        default=FORMATS[0],
-        metavar="NAME",
-        help=f"format of the table: {FORMATS[0]} (default), {', '.join(FORMATS[1:-1])} or {FORMATS[-1]}",
-    )
-    group.add_argument("--quiet", action="store_true", help="no progress bars, warnings or table")
+    add.option(group, "--dev-out", "FILE", f"file for dev: {_TARGET}", required=True)
+    add.option(group, "--test-out", "FILE", "file for test", required=True)
+    add.choice(group, "--format", FORMATS, "format of the table: ")
+    add.quiet(group, "no progress bars, warnings or table")
 
 
 def _add_target(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("output")
-    group.add_argument("--out", default="-", metavar="FILE", help=f"{_TARGET} (default: JSON lines on standard output)")
-    group.add_argument("--quiet", action="store_true", help="no progress bars, warnings or table")
+    add.option(group, "--out", "FILE", f"{_TARGET} (default: JSON lines on standard output)", "-")
+    add.quiet(group, "no progress bars, warnings or table")
 
 
 def make(options: argparse.Namespace) -> None:
-    """Split conversations into triples."""
+    """Cut whole conversations into triples.
+
+    Cut conversations into triples: every turn from the third on is a response to the one before it, and earlier turns
+    are its context. Each line is a conversation: an object {"id": ..., "turns": [...]}, or text with a separator
+    between turns.
+    """
     from trubleu.data import DialogueFiles, write_triples
-    from trubleu.execution.progress import Bars
 
     _check(options, "make", "DIALOGUES", [options.out])
     source = DialogueFiles(options.files, separator=options.separator, turns=options.turns, skip_bad=options.skip_bad)
@@ -162,9 +121,12 @@ def make(options: argparse.Namespace) -> None:
 
 
 def sample(options: argparse.Namespace) -> None:
-    """Sample triples at random."""
+    """Sample triples at random.
+
+    Sample triples at random, without replacement, in one pass over a corpus of any size. They keep the order of the
+    corpus. The sample depends on the seed and that order, not on how files are split.
+    """
     from trubleu.data import TripleFiles, sample_triples, write_triples
-    from trubleu.execution.progress import Bars
 
     _check(options, "sample", "CORPUS", [options.out])
     source = TripleFiles(options.files, columns=options.columns, skip_bad=options.skip_bad)
@@ -177,12 +139,15 @@ def sample(options: argparse.Namespace) -> None:
 
 
 def split(options: argparse.Namespace) -> None:
-    """Keep highly rated triples, and split them into dev and test."""
+    """Keep highly rated triples, and split them into dev and test.
+
+    Keep triples with a high mean rating, and split them at random into dev and test. Either both files are written or
+    none. Means are compared as exact fractions.
+    """
     from trubleu.data import Ratings, TripleFiles, split_seeds, warn_of_skipped
     from trubleu.data.seeds import SEED_SYSTEM
     from trubleu.data.triples import check_together, distinct_triples, write_together
     from trubleu.data.weights import FIVE_POINTS
-    from trubleu.execution.progress import Bars
 
     targets = [options.dev_out, options.test_out]
     _check(options, "split", "TRIPLES", targets)
@@ -206,10 +171,7 @@ def split(options: argparse.Namespace) -> None:
 
 def _check(options: argparse.Namespace, command: str, what: str, targets: Sequence[str]) -> None:
     """Raise an error for files that cannot be read or written, before any work."""
-    from trubleu.files.writer import check_writable
-
-    if not options.files:
-        raise UsageError(f"triples {command} needs {what}; give one file at least")
+    operands(options, f"triples {command}", what)
     for target in targets:
         format_to_write(target, ["jsonl", "tsv", "parquet"])
         check_writable(target)
@@ -224,13 +186,10 @@ def _counts(parts: SeedSplit) -> dict[str, int]:
 def _say(options: argparse.Namespace, counts: dict[str, int]) -> None:
     """Print a summary, unless the triples themselves were printed."""
     if not options.quiet and options.out != "-":
-        _print(counts, FORMATS[0])
+        _print(counts, "text")
 
 
 def _print(counts: dict[str, int], form: Any) -> None:
-    import sys
-
     from trubleu.render.mining import triples_table
-    from trubleu.render.tables import render_tables
 
     sys.stdout.write(render_tables([triples_table(counts)], form))

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final
+import sys
+from typing import TYPE_CHECKING, Final
 
-from trubleu.cli.options import (
-    add_cache_options,
-    add_engine_group,
-    add_number,
-    add_output_options,
-    check_output,
-    keep_inputs,
-    resumable,
-    write_output,
-)
+from trubleu.cli import arguments as add
+from trubleu.cli.options import check_output, keep_inputs, operands, picked, resumable, write_tables
 from trubleu.errors import DataError, UsageError
+from trubleu.execution.progress import Bars
+from trubleu.render.tables import render_tables
 
 if TYPE_CHECKING:
     import argparse
@@ -36,56 +31,36 @@ such as s3://bucket/news.store, that folder is created in the current folder.
 """
 
 
-def add_train_parser(commands: argparse._SubParsersAction[Any]) -> None:
+def add_train_parser(commands: add.Commands) -> None:
     """Add the command."""
-    parser = commands.add_parser(
-        "train",
-        help="train vectors of words and n-grams on text",
-        description="Train vectors of words and n-grams on text with one sentence per line.",
-        epilog=TRAIN_EPILOG,
-    )
-    parser.set_defaults(run=train)
-    parser.add_argument("files", nargs="*", metavar="CORPUS", help="text, one sentence per line; may be compressed")
+    parser = add.command(commands, "train", train, TRAIN_EPILOG)
+    add.files(parser, "CORPUS", "text, one sentence per line; may be compressed")
     entries = parser.add_argument_group("what gets a vector")
-    entries.add_argument(
-        "--mode",
-        default="separate",
-        metavar="NAME",
-        help="separate (default): one model per order; joint: one model for words and n-grams",
-    )
-    entries.add_argument("--orders", default="1-3", metavar="LIST", help="n-gram orders (default: 1-3)")
-    entries.add_argument(
-        "--min-count", metavar="LIST", help="minimum count per order (default: 5,30,50), or one for all"
-    )
-    add_number(entries, "--beta", 0.125, "joint: n-grams are joined with probability f^-B", "B")
-    entries.add_argument(
-        "--output",
-        default="same",
-        metavar="NAME",
-        help="joint: n-grams predict words and n-grams (same, default), or words only (words)",
-    )
-    entries.add_argument("--tokenize", default="13a", metavar="NAME", help="tokenizer, as in scoring (default: 13a)")
-    entries.add_argument("--lowercase", action="store_true", help="lower-case the text")
+    about = "separate (default): one model per order; joint: one model for words and n-grams"
+    add.option(entries, "--mode", "NAME", about, "separate")
+    add.option(entries, "--orders", "LIST", "n-gram orders", "1-3")
+    add.option(entries, "--min-count", "LIST", "minimum count per order (default: 5,30,50), or one for all")
+    add.option(entries, "--beta", "B", "joint: n-grams are joined with probability f^-B", 0.125)
+    about = "joint: n-grams predict words and n-grams (same, default), or words only (words)"
+    add.option(entries, "--output", "NAME", about, "same")
+    add.option(entries, "--tokenize", "NAME", "tokenizer, as in scoring", "13a")
+    add.flag(entries, "--lowercase", "lower-case the text")
     model = parser.add_argument_group("model")
-    add_number(model, "--dim", 100, "dimensions")
-    add_number(model, "--window", 5, "maximum window size on each side")
-    add_number(model, "--negative", 5, "negative samples")
-    add_number(model, "--epochs", 5, "epochs")
-    add_number(model, "--sample", 1e-3, "sub-sampling threshold", "S")
-    add_number(model, "--alpha", 0.025, "initial learning rate", "A")
-    add_number(model, "--seed", 1, "random seed")
+    add.option(model, "--dim", "N", "dimensions", 100)
+    add.option(model, "--window", "N", "maximum window size on each side", 5)
+    add.option(model, "--negative", "N", "negative samples", 5)
+    add.option(model, "--epochs", "N", "epochs", 5)
+    add.option(model, "--sample", "S", "sub-sampling threshold", 1e-3)
+    add.option(model, "--alpha", "A", "initial learning rate", 0.025)
+    add.option(model, "--seed", "N", "random seed", 1)
     out = parser.add_argument_group("output")
-    out.add_argument("--out", required=True, metavar="STORE", help="the store to write")
-    out.add_argument(
-        "--dtype", default="float32", metavar="TYPE", help="number type of the store: float32 (default) or float16"
-    )
-    out.add_argument("--resume", action="store_true", help="continue an interrupted training")
-    add_cache_options(out)
-    out.add_argument(
-        "--threads", type=int, metavar="N", help="threads (default: all cores); only 1 gives reproducible bytes"
-    )
-    out.add_argument("--quiet", action="store_true", help="no progress bars or table")
-    where = add_engine_group(parser)
+    add.option(out, "--out", "STORE", "the store to write", required=True)
+    add.option(out, "--dtype", "TYPE", "number type of the store: float32 (default) or float16", "float32")
+    add.flag(out, "--resume", "continue an interrupted training")
+    add.cache(out)
+    add.option(out, "--threads", "N", "threads (default: all cores); only 1 gives reproducible bytes", type=int)
+    add.quiet(out, "no progress bars or table")
+    where = add.engine(parser)
     where.description = (
         "The engine counts words and n-grams; training runs in this process. Workers must reach the corpus\n"
         "and the checkpoints under the same paths. A compressed file is read by one worker."
@@ -93,33 +68,20 @@ def add_train_parser(commands: argparse._SubParsersAction[Any]) -> None:
 
 
 def train(options: argparse.Namespace) -> None:
-    """Train vectors, and print a summary."""
-    import sys
+    """Train vectors of words and n-grams on text.
 
+    Train vectors of words and n-grams on text with one sentence per line.
+    """
     from trubleu.execution import engine
-    from trubleu.execution.progress import Bars
-    from trubleu.render.tables import render_tables
     from trubleu.render.vectors import training_table
     from trubleu.vectors.training.options import TrainingOptions
     from trubleu.vectors.training.trainer import train_vectors
 
-    if not options.files:
-        raise UsageError("vectors train needs a CORPUS; give files of text, one sentence per line")
+    operands(options, "vectors train", "a CORPUS: files of text, one sentence per line")
     chosen = TrainingOptions(
-        mode=options.mode,
         orders=_numbers("--orders", options.orders),
-        dim=options.dim,
-        window=options.window,
-        negative=options.negative,
-        epochs=options.epochs,
         min_count=() if options.min_count is None else _numbers("--min-count", options.min_count),
-        beta=options.beta,
-        sample=options.sample,
-        alpha=options.alpha,
-        seed=options.seed,
-        output=options.output,
-        tokenize=options.tokenize,
-        lowercase=options.lowercase,
+        **picked(options, "mode dim window negative epochs beta sample alpha seed output tokenize lowercase"),
     )
     # Counting takes one thread; --threads applies to training, which does not use the engine.
     where = engine("local" if options.engine is None else options.engine)
@@ -128,10 +90,8 @@ def train(options: argparse.Namespace) -> None:
             options.files,
             options.out,
             chosen,
-            resume=options.resume,
+            **picked(options, "resume threads dtype"),
             cache=cache,
-            threads=options.threads,
-            dtype=options.dtype,
             engine=where,
             after_counting=where.close,
             progress=bars,
@@ -142,7 +102,6 @@ def train(options: argparse.Namespace) -> None:
 
 def _numbers(option: str, written: str) -> tuple[int, ...]:
     """Parse comma-separated integers, and ranges such as 1-3."""
-
     numbers: list[int] = []
     for part in written.split(","):
         found = re.fullmatch(r"\s*(\d{1,18})(?:\s*-\s*(\d{1,18}))?\s*", part, re.ASCII)
@@ -166,15 +125,9 @@ examples:
 SOURCE: Final = "a store, a word2vec or fastText file, a model2vec folder, or ready"
 
 
-def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
+def add_parser(commands: add.Commands) -> None:
     """Add the command and its subcommands."""
-    parser = commands.add_parser(
-        "vectors",
-        help="train, inspect, query and convert n-gram vectors",
-        description="Train, inspect, query and convert vectors of words and n-grams.",
-        epilog=EPILOG,
-    )
-    inner = parser.add_subparsers(title="commands", dest="vectors_command", metavar="COMMAND", required=True)
+    inner = add.commands(commands, "vectors", "train, inspect, query and convert n-gram vectors", EPILOG)
     add_train_parser(inner)
     _add_info(inner)
     _add_nearest(inner)
@@ -182,98 +135,70 @@ def add_parser(commands: argparse._SubParsersAction[Any]) -> None:
     _add_convert(inner)
 
 
-def _add_info(commands: argparse._SubParsersAction[Any]) -> None:
-    parser = commands.add_parser(
-        "info",
-        help="describe a file of vectors",
-        description="Show the number of n-grams per order, their dimensions, and how they were made.",
-    )
-    parser.set_defaults(run=info)
-    parser.add_argument("files", nargs="*", metavar="SOURCE", help=SOURCE)
-    add_output_options(parser)
+def _add_info(commands: add.Commands) -> None:
+    parser = add.command(commands, "info", info)
+    add.files(parser, "SOURCE", SOURCE)
+    add.output(parser)
 
 
-def _add_nearest(commands: argparse._SubParsersAction[Any]) -> None:
-    parser = commands.add_parser(
-        "nearest",
-        help="find the n-grams most similar to a phrase",
-        description="Find the n-grams whose vectors have the largest cosines with that of a phrase.",
-    )
-    parser.set_defaults(run=find_nearest)
-    parser.add_argument("files", nargs="*", metavar="SOURCE PHRASE", help=f"{SOURCE}; then a phrase as one argument")
-    add_number(parser, "--top", 10, "number of n-grams")
-    parser.add_argument(
-        "--order", type=int, action="append", metavar="N", help="only n-grams of N words; repeat for more"
-    )
-    parser.add_argument("--among", metavar="FILE", help="search only the n-grams of this file, one per line")
+def _add_nearest(commands: add.Commands) -> None:
+    parser = add.command(commands, "nearest", find_nearest)
+    add.files(parser, "SOURCE PHRASE", f"{SOURCE}; then a phrase as one argument")
+    add.option(parser, "--top", "N", "number of n-grams", 10)
+    add.several(parser, "--order", "N", "only n-grams of N words; repeat for more", type=int)
+    add.option(parser, "--among", "FILE", "search only the n-grams of this file, one per line")
     _add_composed(parser)
-    add_output_options(parser, digits=3)
+    add.output(parser, digits=3)
 
 
-def _add_similarity(commands: argparse._SubParsersAction[Any]) -> None:
-    parser = commands.add_parser(
-        "similarity",
-        help="print the cosine of two n-grams",
-        description="Print the cosine of two n-grams, or of several pairs of them.",
-    )
-    parser.set_defaults(run=compare)
+def _add_similarity(commands: add.Commands) -> None:
+    parser = add.command(commands, "similarity", compare)
     parser.add_argument(
         "files", nargs="*", metavar="SOURCE PHRASE PHRASE", help=f"{SOURCE}; then pairs of phrases, each one argument"
     )
     _add_composed(parser)
-    add_output_options(parser, digits=3)
+    add.output(parser, digits=3)
 
 
 def _add_composed(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--composed",
-        action="store_true",
-        help="compose n-grams without a vector from word vectors (all n-grams, if orders were trained separately)",
-    )
+    about = "compose n-grams without a vector from word vectors (all n-grams, if orders were trained separately)"
+    add.flag(parser, "--composed", about)
 
 
-def _add_convert(commands: argparse._SubParsersAction[Any]) -> None:
-    parser = commands.add_parser(
-        "convert",
-        help="convert vectors to another format",
-        description="Convert vectors to a store, or to word2vec's text or binary format, where _ joins the words of an "
-        "n-gram and a word's own _ is escaped with a backslash.",
-    )
-    parser.set_defaults(run=convert)
-    parser.add_argument("files", nargs="*", metavar="SOURCE TARGET", help=f"{SOURCE}; then the file to write")
-    parser.add_argument("--to", metavar="FORMAT", help="store, text or binary (default: by the file name)")
-    parser.add_argument(
-        "--dtype", metavar="TYPE", default="float32", help="number type of a store: float32 (default) or float16"
-    )
-    parser.add_argument(
-        "--joiner", metavar="C", default="_", help="character that joins words in word2vec files (default: _), or none"
-    )
-    parser.add_argument(
-        "--duplicates", metavar="RULE", default="error", help="duplicate names: error (default) or first"
-    )
-    parser.add_argument("--among", metavar="FILE", help="only the n-grams of this file, one per line")
-    parser.add_argument("--quiet", action="store_true", help="no progress bars or warnings")
+def _add_convert(commands: add.Commands) -> None:
+    parser = add.command(commands, "convert", convert)
+    add.files(parser, "SOURCE TARGET", f"{SOURCE}; then the file to write")
+    add.option(parser, "--to", "FORMAT", "store, text or binary (default: by the file name)")
+    add.option(parser, "--dtype", "TYPE", "number type of a store: float32 (default) or float16", "float32")
+    add.option(parser, "--joiner", "C", "character that joins words in word2vec files (default: _), or none", "_")
+    add.option(parser, "--duplicates", "RULE", "duplicate names: error (default) or first", "error")
+    add.option(parser, "--among", "FILE", "only the n-grams of this file, one per line")
+    add.quiet(parser, "no progress bars or warnings")
 
 
 def info(options: argparse.Namespace) -> None:
-    """Print the contents of a source."""
-    from trubleu.render.tables import render_tables
+    """Describe a file of vectors.
+
+    Show the number of n-grams per order, their dimensions, and how they were made.
+    """
     from trubleu.render.vectors import source_tables
     from trubleu.vectors import as_source
 
-    (path,) = _arguments(options, "info", "one SOURCE", 1)
+    (path,) = operands(options, "vectors info", "one SOURCE", 1)
     check_output(options)
     source = as_source(path)
-    write_output(options, render_tables(source_tables(source), options.format, options.digits))
+    write_tables(options, *source_tables(source))
 
 
 def find_nearest(options: argparse.Namespace) -> None:
-    """Print an n-gram's neighbours."""
-    from trubleu.render.tables import render_tables
+    """Find the n-grams most similar to a phrase.
+
+    Find the n-grams whose vectors have the largest cosines with that of a phrase.
+    """
     from trubleu.render.vectors import neighbours_table
     from trubleu.vectors import Composed, ListedSource, nearest
 
-    path, phrase = _arguments(options, "nearest", 'SOURCE "SOME WORDS"', 2)
+    path, phrase = operands(options, "vectors nearest", 'SOURCE "SOME WORDS"', 2)
     options.files = [path]
     check_output(options)
     among = _listed(options) if options.among else None
@@ -282,16 +207,18 @@ def find_nearest(options: argparse.Namespace) -> None:
         raise UsageError(f"{path} has a vector for any n-gram and no list of them; give candidates with --among FILE")
     found = nearest(source, _spaced(phrase), top=options.top, among=among, orders=options.order)
     table = neighbours_table(found, _spaced(phrase), source.name)
-    write_output(options, render_tables([table], options.format, options.digits))
+    write_tables(options, table)
 
 
 def compare(options: argparse.Namespace) -> None:
-    """Print cosines."""
-    from trubleu.render.tables import render_tables
+    """Print the cosine of two n-grams.
+
+    Print the cosine of two n-grams, or of several pairs of them.
+    """
     from trubleu.render.vectors import similarities_table
     from trubleu.vectors import similarity
 
-    path, *phrases = _arguments(options, "similarity", 'SOURCE "SOME WORDS" "OTHER WORDS"')
+    path, *phrases = operands(options, "vectors similarity", 'SOURCE "SOME WORDS" "OTHER WORDS"')
     if not phrases or len(phrases) % 2:
         raise UsageError(
             f"similarity compares pairs, but there are {len(phrases)} phrases; put each in quotation marks"
@@ -302,36 +229,29 @@ def compare(options: argparse.Namespace) -> None:
     pairs = list(zip(map(_spaced, phrases[::2]), map(_spaced, phrases[1::2]), strict=True))
     found = [(one, other, similarity(source, one, other)) for one, other in pairs]
     table = similarities_table(found, source.name)
-    write_output(options, render_tables([table], options.format, options.digits))
+    write_tables(options, table)
 
 
 def convert(options: argparse.Namespace) -> None:
-    """Convert vectors to another file format."""
-    from trubleu.execution.progress import Bars
+    """Convert vectors to another format.
+
+    Convert vectors to a store, or to word2vec's text or binary format, where _ joins the words of an n-gram and a
+    word's own _ is escaped with a backslash.
+    """
     from trubleu.vectors.convert import convert_vectors
 
-    source, target = _arguments(options, "convert", "SOURCE TARGET", 2)
+    source, target = operands(options, "vectors convert", "SOURCE TARGET", 2)
     options.files = [source]
     keep_inputs(options, target)
     with Bars(quiet=options.quiet) as bars:
         convert_vectors(
             source,
             target,
-            to=options.to,
-            dtype=options.dtype,
+            **picked(options, "to dtype duplicates"),
             joiner=None if options.joiner == "none" else options.joiner,
-            duplicates=options.duplicates,
             among=_listed(options) if options.among else None,
             progress=bars.stage("vectors", 0),
         )
-
-
-def _arguments(options: argparse.Namespace, command: str, wanted: str, count: int | None = None) -> list[str]:
-
-    given: list[str] = options.files
-    if not given or (count is not None and len(given) != count):
-        raise UsageError(f"vectors {command} needs {wanted}, but {len(given)} arguments are given")
-    return given
 
 
 def _opened(options: argparse.Namespace, path: str) -> VectorSource:

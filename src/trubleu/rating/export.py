@@ -14,7 +14,7 @@ from sqlalchemy import select
 
 from trubleu.data.rankings import Rankings
 from trubleu.data.ratings import Ratings
-from trubleu.data.reference_files import SegmentCollector, check_storable
+from trubleu.data.reference_files import SegmentCollector
 from trubleu.data.references import References
 from trubleu.data.seeds import SEED_SYSTEM
 from trubleu.errors import DataError, TrubleuWarning, UsageError, nearest, shown
@@ -53,10 +53,6 @@ if TYPE_CHECKING:
     from trubleu.rating.study import Study
     from trubleu.rating.weights import Text, WeightsFrom
     from trubleu.stats import Calibration
-
-
-_TEXTS: Final = ("origin", "source", "source_message")
-_SCORES: Final = ("score", "message", "response")
 
 
 def write_columns(
@@ -104,75 +100,12 @@ def _wide_frame(columns: Mapping[str, Sequence[Any]]) -> Any:
     return polars.DataFrame(dict(columns), schema=types)
 
 
-def write_references(path: PathLike, form: Format, records: Sequence[Mapping[str, Any]]) -> None:
-    """Write segments with their references as JSON lines or Parquet."""
-    if form == "parquet":
-        write_parquet(path, _references_frame(records))
-        return
-    with atomic_writer(path) as stream:
-        for record in records:
-            stream.write(json_line(dict(record)) + "\n")
-
-
-def _references_frame(records: Sequence[Mapping[str, Any]]) -> Any:
-    """Return a frame with a row per segment; what has no column of its own is JSON in the field ``extra``."""
-    polars = polars_module()
-    text = polars.String
-    references = [[_flat_reference(each) for each in record["references"]] for record in records]
-    for record in records:
-        check_storable((record["id"], record.get("message"), *record["context"]), "segment")
-        check_storable((each["text"] for each in record["references"]), "reference")
-    fields = {
-        "id": text, "text": text, "weight": polars.Float64, "weight_se": polars.Float64,
-        "ratings": polars.List(polars.Int64), "raters": polars.List(text),
-        **dict.fromkeys(_TEXTS, text), "rank": polars.Int64,
-        "scores": polars.Struct(dict.fromkeys(_SCORES, polars.Float64)), "short": polars.Boolean, "extra": text,
-    }  # fmt: skip
-    types = {
-        "id": text,
-        "context": polars.List(text),
-        "message": text,
-        "references": polars.List(polars.Struct(fields)),
-    }
-    columns = {
-        "id": [record["id"] for record in records],
-        "context": [record["context"] for record in records],
-        "message": [record.get("message") for record in records],
-        "references": references,
-    }
-    return polars.DataFrame(columns, schema=types)
-
-
-def _flat_reference(reference: Mapping[str, Any]) -> dict[str, Any]:
-    known: dict[str, Any] = {
-        name: reference.get(name) for name in ("id", "text", "weight", "weight_se", "ratings", "raters")
-    }
-    known |= {name: value if isinstance(value := reference.get(name), str) else None for name in _TEXTS}
-    rank = reference.get("rank")
-    known["rank"] = rank if type(rank) is int and abs(rank) < 2**63 else None
-    known["scores"] = _scores(reference.get("scores"))
-    known["short"] = reference.get("short", False)
-    rest = {name: value for name, value in reference.items() if name not in known or known[name] != value}
-    known["extra"] = json.dumps(rest) if rest else None
-    check_storable((known[name] for name in ("id", *_TEXTS)), "reference")
-    return known
-
-
-def _scores(given: object) -> dict[str, float | None] | None:
-    """Return the scores of a mined candidate, None if they are anything else."""
-    if not isinstance(given, dict) or set(given) != set(_SCORES):
-        return None
-    if not all(value is None or type(value) in (int, float) for value in given.values()):
-        return None
-    return {name: given[name] for name in _SCORES}
-
-
 What: TypeAlias = Literal["references", "ratings", "rankings", "wide", "raw", "mturk-tasks"]
 
 WHATS: Final[tuple[What, ...]] = get_args(What)
 
 FORMATS: Final[dict[What, tuple[Format, ...]]] = {
-    "references": ("jsonl", "parquet"),
+    "references": ("jsonl",),
     "ratings": ("csv", "tsv", "jsonl", "parquet"),
     "rankings": ("csv", "tsv"),
     "wide": ("csv", "tsv", "jsonl", "parquet"),
@@ -291,7 +224,8 @@ def export_study(
             chosen, calibration = (None, None) if weights == "people" else _chosen_weights(study, there, weights, model)
             by_model = sum(weight.source == "model" for weight in (chosen or {}).values())
             records = _reference_records(there, study, chosen, unverified=weights == "model")
-            write_references(path, form, records)
+            with atomic_writer(path) as stream:
+                stream.writelines(json_line(record) + "\n" for record in records)
             rows = len(records)
             given = [row for row in there.given if not row.model]
         case "ratings":

@@ -11,7 +11,7 @@ from sqlalchemy import select
 from trubleu.rating.items import Item
 from trubleu.rating.quota import lock_items, settle
 from trubleu.rating.store.schema import assignments, items, raters, ratings
-from trubleu.rating.store.updates import add_entries, batches
+from trubleu.rating.store.updates import add_entries, batches, rating_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,42 +78,17 @@ def take_answers(
             for answer in answers
         ],
     )
-    given = [
-        {
-            "item": answer.item,
-            "rater": answer.rater,
-            "part": at // questions,
-            "question": at % questions,
-            "score": score,
-            "counted": False,
-            "answered_at": answer.answered_at,
-            "milliseconds": answer.milliseconds,
-            "client_milliseconds": answer.client_milliseconds,
-        }
-        for answer in answers
-        for at, score in enumerate(answer.scores or ())
-    ]
+    given, entries = [], []
+    for answer in answers:
+        names = ("item", "rater", "answered_at", "milliseconds", "client_milliseconds")
+        common = {**{name: getattr(answer, name) for name in names}, "counted": False}
+        given += rating_rows(answer.scores or (), questions, common)
+        scores = None if answer.scores is None else json.dumps(answer.scores)
+        noted = {"at": now, "kind": kind, "scores": scores, "flipped": answer.flipped, "note": answer.note or source}
+        entries.append(common | noted)
     if given:
         connection.execute(ratings.insert(), given)
-    add_entries(
-        connection,
-        [
-            {
-                "at": now,
-                "kind": kind,
-                "rater": answer.rater,
-                "item": answer.item,
-                "scores": None if answer.scores is None else json.dumps(answer.scores),
-                "flipped": answer.flipped,
-                "milliseconds": answer.milliseconds,
-                "client_milliseconds": answer.client_milliseconds,
-                "answered_at": answer.answered_at,
-                "counted": False,
-                "note": answer.note or source,
-            }
-            for answer in answers
-        ],
-    )
+    add_entries(connection, entries)
     settle(connection, touched, now=now)
     pairs = {(answer.item, answer.rater) for answer in answers}
     return sum(

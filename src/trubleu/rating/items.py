@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import warnings
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -112,19 +112,17 @@ class Item:
 
     def to_json(self) -> str:
         """Return everything except the key as ASCII JSON, which every database can store."""
-        record = {
-            "texts": self.texts,
-            "context": self.context,
-            "message": self.message,
-            "segment": self.segment,
-            "reference": self.reference,
-            "systems": self.systems,
-            "accepted": self.accepted,
-            "feedback": self.feedback,
-            "role": self.role,
-            "extra": dict(self.extra),
+        record = {each.name: getattr(self, each.name) for each in fields(self)}
+        record["extra"] = dict(self.extra)
+        usual = {
+            "key": self.key,
+            "segment": "",
+            "feedback": "",
+            "context": (),
+            "systems": (),
+            "extra": {},
+            "role": "item",
         }
-        usual = {"segment": "", "feedback": "", "context": (), "systems": (), "extra": {}, "role": "item"}
         return json.dumps({name: value for name, value in record.items() if value != usual.get(name)})
 
     @classmethod

@@ -13,7 +13,7 @@ import hashlib
 import hmac
 import re
 import secrets
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, func, select
@@ -207,22 +207,7 @@ def new_token() -> str:
 
 def rater_of(row: Row[Any]) -> Rater:
     """Create a rater from a table row."""
-    return Rater(
-        row.id,
-        row.label,
-        row.entry,
-        row.external,
-        row.consented_at,
-        row.instructed_at,
-        row.practice_done,
-        row.excluded,
-        row.reason,
-        row.created_at,
-        row.erased_at,
-        row.answered,
-        row.last,
-        row.break_at,
-    )
+    return Rater(**{each.name: getattr(row, each.name) for each in fields(Rater)})
 
 
 def find_rater(connection: Connection, token: str) -> Rater | None:

@@ -16,7 +16,15 @@ from trubleu.rating.raters import get_rater, note
 from trubleu.rating.secret import draw
 from trubleu.rating.store.database import add_row, get_meta, secret_of
 from trubleu.rating.store.schema import assignments, items, log, raters, ratings
-from trubleu.rating.store.updates import add_entries, add_entry, batches, set_assignment, set_item, set_rater
+from trubleu.rating.store.updates import (
+    add_entries,
+    add_entry,
+    batches,
+    rating_rows,
+    set_assignment,
+    set_item,
+    set_rater,
+)
 
 if TYPE_CHECKING:
     from random import Random
@@ -199,23 +207,18 @@ _OVER = (
 )
 _LATE = select(assignments.c.id, assignments.c.item).where(assignments.c.state == "leased", or_(*_OVER)).limit(500)
 _FIRST_LATE = select(assignments.c.id).where(assignments.c.state == "leased", _OVER[0]).limit(1)
+_TASK = select(assignments, items.c.key, items.c.payload, items.c.role, items.c.parts).join(
+    items, items.c.id == assignments.c.item
+)
 _HELD = (
-    select(assignments, items.c.key, items.c.payload, items.c.role, items.c.parts)
-    .join(items, items.c.id == assignments.c.item)
-    .where(assignments.c.rater == bindparam("rater"), assignments.c.state == "leased", items.c.role != "retired")
+    _TASK.where(assignments.c.rater == bindparam("rater"), assignments.c.state == "leased", items.c.role != "retired")
     # There is more than one only after an undo; the undone task comes first.
     .order_by((assignments.c.turn > 0).desc(), assignments.c.lease_until.desc(), assignments.c.id)
     .limit(1)
 )
-_HELD_TASK = (
-    select(assignments, items.c.key, items.c.payload, items.c.role, items.c.parts)
-    .join(items, items.c.id == assignments.c.item)
-    .where(assignments.c.id == bindparam("assignment"))
-)
+_HELD_TASK = _TASK.where(assignments.c.id == bindparam("assignment"))
 _LOST = (
-    select(assignments, items.c.key, items.c.payload, items.c.role, items.c.parts)
-    .join(items, items.c.id == assignments.c.item)
-    .where(
+    _TASK.where(
         assignments.c.rater == bindparam("rater"),
         assignments.c.state == "expired",
         (items.c.role == "gold") | ((items.c.role == "item") & (items.c.load < items.c.wanted)),
@@ -449,23 +452,9 @@ def answer(
         raise TooEarlyError(early)
     counted = true_order is not None and item.role == "item" and not person.excluded and item.counted < item.wanted
     if true_order is not None:
-        connection.execute(
-            _ADD_RATINGS,
-            [
-                {
-                    "item": item.id,
-                    "rater": rater,
-                    "part": at // questions,
-                    "question": at % questions,
-                    "score": score,
-                    "counted": counted,
-                    "answered_at": now,
-                    "milliseconds": measured,
-                    "client_milliseconds": milliseconds,
-                }
-                for at, score in enumerate(true_order)
-            ],
-        )
+        given = {"item": item.id, "rater": rater, "counted": counted, "answered_at": now}
+        times = {"milliseconds": measured, "client_milliseconds": milliseconds}
+        connection.execute(_ADD_RATINGS, rating_rows(true_order, questions, given | times))
     state = "unable" if true_order is None else "answered"
     set_assignment(connection, task, state=state, before=person.last)
     if item.role != "practice":

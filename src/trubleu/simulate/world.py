@@ -19,7 +19,7 @@ from trubleu.files.writer import atomic_writer, new_folder
 from trubleu.simulate import reader
 from trubleu.simulate.grammar import tokens
 from trubleu.simulate.reader import read
-from trubleu.simulate.speech import Speaker, paraphrased
+from trubleu.simulate.speech import Speaker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -296,23 +296,6 @@ class World:
         [4.87, 2.2, 1.5, 1.0]
         """
         return reader.quality(message, response)
-
-    def paraphrase(self, text: str, *, seed: int = 0) -> str:
-        """Paraphrase a text, as far as it can be parsed.
-
-        Parameters
-        ----------
-        text
-            Any text; words that mean nothing in this world stay as they are.
-        seed
-            Another one may give other words.
-
-        Examples
-        --------
-        >>> World().paraphrase("i got it at the jazz club .", seed=3)
-        'i got it in the blues bar .'
-        """
-        return paraphrased(text, Random(f"paraphrase/{self.seed}/{seed}/{text}"))  # noqa: S311 - no secret
 
     def _conversations(self, n: int, letter: str, purpose: str, *, good: bool) -> Iterator[Triple]:
         if type(n) is not int or not 0 <= n <= MOST_TRIPLES:

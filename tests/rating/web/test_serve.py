@@ -138,7 +138,7 @@ def test_warnings_where_others_listen(
         ),
         (["--url", "http://h", "--proxy", "*"], "--proxy * is no address; write one like 10.0.0.5, or a network"),
         (["--proxy", "10.0.0.5"], "--proxy needs --url too: how people reach the web server in front"),
-        (["other"], "rate serve takes one study, but other is given too"),
+        (["other"], "rate serve has no use for other; leave it out"),
     ],
 )
 def test_options_that_cannot_be_used(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import func, select
 
@@ -176,14 +176,9 @@ def stored_items(connection: Connection) -> list[StoredItem]:
     rows = connection.execute(select(items).order_by(items.c.role != "item", items.c.position, items.c.id))
     return [
         StoredItem(
-            row.id,
-            Item.from_json(row.key, row.payload),
-            row.role,
-            row.position,
-            row.wanted,
-            row.counted,
-            row.load,
-            unable.get(row.id, 0),
+            item=Item.from_json(row.key, row.payload),
+            unable=unable.get(row.id, 0),
+            **{name: getattr(row, name) for name in ("id", "role", "position", "wanted", "counted", "load")},
         )
         for row in rows
     ]
@@ -244,23 +239,10 @@ def log_rows(connection: Connection) -> Iterator[LogRow]:
 ENTRY_COLUMNS = tuple(log.c[name] for name in ENTRY)
 
 
-def log_row(
-    number: int,
-    at: int,
-    kind: str,
-    rater: int | None,
-    item: int | None,
-    assignment: int | None,
-    scores: str | None,
-    flipped: bool | None,
-    milliseconds: int | None,
-    client_milliseconds: int | None,
-    answered_at: int | None,
-    _client_key: str | None,
-    counted: bool | None,
-    note: str | None,
-) -> LogRow:
+def log_row(number: int, *values: Any) -> LogRow:
     """Create an entry from the number and the hashed columns of a log row."""
-    given = None if scores is None else tuple(json.loads(scores))
-    times = (milliseconds, client_milliseconds, answered_at)
-    return LogRow(number, at, kind, rater, item, assignment, given, flipped, *times, counted, note)
+    entry = dict(zip(ENTRY, values, strict=True))
+    del entry["client_key"]
+    if entry["scores"] is not None:
+        entry["scores"] = tuple(json.loads(entry["scores"]))
+    return LogRow(number, **entry)

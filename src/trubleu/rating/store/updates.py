@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlalchemy import bindparam, select
 
@@ -11,88 +11,36 @@ from trubleu.rating.store.database import secret_of
 from trubleu.rating.store.schema import assignments, items, log, raters
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from sqlalchemy import Connection, Row
+    from sqlalchemy import Connection, Row, Table
 
-_SET_ITEM = (
-    items.update()
-    .where(items.c.id == bindparam("of_item"))
-    .values(
-        load=bindparam("new_load"),
-        counted=bindparam("new_counted"),
-        shuffle=bindparam("new_shuffle"),
-        tip=bindparam("new_tip"),
-    )
-)
-_SET_ASSIGNMENT = (
-    assignments.update()
-    .where(assignments.c.id == bindparam("of_assignment"))
-    .values(
-        state=bindparam("new_state"),
-        lease_until=bindparam("new_lease"),
-        turn=bindparam("new_turn"),
-        shown_at=bindparam("new_shown"),
-        before=bindparam("new_before"),
-    )
-)
-_SET_RATER = (
-    raters.update()
-    .where(raters.c.id == bindparam("of_rater"))
-    .values(
-        had=bindparam("new_had"),
-        answered=bindparam("new_answered"),
-        rated=bindparam("new_rated"),
-        last=bindparam("new_last"),
-        break_at=bindparam("new_break"),
-        practice_done=bindparam("new_practice"),
-    )
-)
+    Setter: TypeAlias = Callable[..., None]
 
 
-def set_item(connection: Connection, item: Row[Any], **changes: int | str) -> None:
-    """Change the counters of an item whose row is locked."""
-    new = {"load": item.load, "counted": item.counted, "shuffle": item.shuffle, "tip": item.tip, **changes}
-    connection.execute(_SET_ITEM, {"of_item": item.id, **{f"new_{name}": value for name, value in new.items()}})
+def _setter(table: Table, *columns: str) -> Setter:
+    """Return a function that changes columns of one locked row; the statement is the same each time."""
+    names = {name: f"new_{name}" for name in columns}
+    values: dict[str, Any] = {name: bindparam(new) for name, new in names.items()}
+    statement = table.update().where(table.c.id == bindparam("of_row")).values(values)
+
+    def change(connection: Connection, row: Row[Any], **changes: int | str | None) -> None:
+        given = {new: changes.pop(name, getattr(row, name)) for name, new in names.items()}
+        if changes:
+            raise TypeError(f"{table.name} has other columns to change than {', '.join(changes)}")
+        connection.execute(statement, {"of_row": row.id, **given})
+
+    return change
 
 
-def set_assignment(connection: Connection, task: Row[Any], **changes: int | str | None) -> None:
-    """Change a task whose item is locked."""
-    new = {
-        "state": task.state,
-        "lease_until": task.lease_until,
-        "turn": task.turn,
-        "shown_at": task.shown_at,
-        "before": task.before,
-        **changes,
-    }
-    connection.execute(
-        _SET_ASSIGNMENT,
-        {
-            "of_assignment": task.id,
-            "new_state": new["state"],
-            "new_lease": new["lease_until"],
-            "new_turn": new["turn"],
-            "new_shown": new["shown_at"],
-            "new_before": new["before"],
-        },
-    )
+set_item = _setter(items, "load", "counted", "shuffle", "tip")
+"""Change the counters of an item whose row is locked."""
 
+set_assignment = _setter(assignments, "state", "lease_until", "turn", "shown_at", "before")
+"""Change a task whose item is locked."""
 
-def set_rater(connection: Connection, person: Row[Any], **changes: int | None) -> None:
-    """Change the counters of a rater whose row is locked."""
-    new: dict[str, Any] = {
-        "had": person.had,
-        "answered": person.answered,
-        "rated": person.rated,
-        "last": person.last,
-        "break_at": person.break_at,
-        "practice_done": person.practice_done,
-        **changes,
-    }
-    new["practice"], new["break"] = new.pop("practice_done"), new.pop("break_at")
-    connection.execute(_SET_RATER, {"of_rater": person.id, **{f"new_{name}": value for name, value in new.items()}})
-
+set_rater = _setter(raters, "had", "answered", "rated", "last", "break_at", "practice_done")
+"""Change the counters of a rater whose row is locked."""
 
 ENTRY = (
     "at", "kind", "rater", "item", "assignment", "scores", "flipped", "milliseconds", "client_milliseconds",
@@ -121,6 +69,14 @@ TIP = "tip"
 _AT_ONCE = 500  # numbers per statement; SQLite accepts 999 in every build
 _ADD_ENTRY = log.insert()
 _SET_TIP = items.update().where(items.c.id == bindparam("of_item")).values(tip=bindparam("new_tip"))
+
+
+def rating_rows(scores: Sequence[int | None], questions: int, common: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return rows of ratings: one for each score, text by text and question by question."""
+    return [
+        {**common, "part": at // questions, "question": at % questions, "score": score}
+        for at, score in enumerate(scores)
+    ]
 
 
 def batches(numbers: Sequence[int]) -> Iterator[Sequence[int]]:
