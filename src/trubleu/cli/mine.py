@@ -34,31 +34,6 @@ examples:
 """
 
 
-def add_run_parser(commands: add.Commands) -> None:
-    """Add ``mine run``."""
-    parser = add.command(commands, "run", run, RUN_EPILOG)
-    add.files(parser, "INDEX", "an index, made by mine index")
-    add.option(parser, "--seeds", "FILE", "triples: JSON lines, a table or Parquet, or a folder", required=True)
-    add.triples(parser, "skip and count bad seeds instead of stopping")
-    _add_scoring(parser)
-    add.option(parser, "--random", "K", "random responses to add per seed", 0)
-    add.option(parser, "--seed", "N", "random seed", 1)
-    add.engine(parser, "cache the results of finished parts in this folder, and reuse those already there")
-    out = parser.add_argument_group("output")
-    add.option(out, "--out", "FILE", ".jsonl (optionally with .gz or .zst), or -", required=True)
-    add.quiet(out, "no progress bars, warnings or table")
-
-
-def add_search_parser(commands: add.Commands) -> None:
-    """Add ``mine search``."""
-    parser = add.command(commands, "search", look, SEARCH_EPILOG)
-    add.files(parser, "INDEX MESSAGE", "an index, and a message as one argument")
-    about = "response that candidates should be similar to; the same response is left out"
-    add.option(parser, "--response", "TEXT", about)
-    _add_scoring(parser)
-    add.output(parser)
-
-
 def _add_scoring(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("scores")
     # None if not given: the defaults are those of the Python API, and alpha and epsilon need a response.
@@ -211,15 +186,8 @@ be at an address such as s3://bucket/folder. Finished shards are kept: after Ctr
 def add_parser(commands: add.Commands) -> None:
     """Add the command and its subcommands."""
     inner = add.commands(commands, "mine", "mine candidate references from conversations", EPILOG)
-    _add_index(inner)
-    _add_add(inner)
-    _add_info(inner)
-    add_run_parser(inner)
-    add_search_parser(inner)
 
-
-def _add_index(commands: add.Commands) -> None:
-    parser = add.command(commands, "index", index, INDEX_EPILOG)
+    parser = add.command(inner, "index", index, INDEX_EPILOG)
     add.files(parser, "CORPUS", "files of triples, or folders of them")
     words = parser.add_argument_group("words")
     add.option(words, "--tokenize", "NAME", "tokenizer, as in scoring", "13a")
@@ -233,19 +201,34 @@ def _add_index(commands: add.Commands) -> None:
     _add_resume(out)
     add.engine(parser)
 
-
-def _add_add(commands: add.Commands) -> None:
-    parser = add.command(commands, "add", extend, INDEX_EPILOG)
+    parser = add.command(inner, "add", extend, INDEX_EPILOG)
     add.files(parser, "INDEX MORE", "an index, then files of triples or folders")
     _add_reading(parser)
     _add_resume(parser.add_argument_group("output"))
     add.engine(parser)
 
-
-def _add_info(commands: add.Commands) -> None:
-    parser = add.command(commands, "info", info)
+    parser = add.command(inner, "info", info)
     add.files(parser, "INDEX", "an index")
     add.flag(parser, "--check", "verify all checksums")
+    add.output(parser)
+
+    parser = add.command(inner, "run", run, RUN_EPILOG)
+    add.files(parser, "INDEX", "an index, made by mine index")
+    add.option(parser, "--seeds", "FILE", "triples: JSON lines, a table or Parquet, or a folder", required=True)
+    add.triples(parser, "skip and count bad seeds instead of stopping")
+    _add_scoring(parser)
+    add.option(parser, "--random", "K", "random responses to add per seed", 0)
+    add.option(parser, "--seed", "N", "random seed", 1)
+    add.engine(parser, "cache the results of finished parts in this folder, and reuse those already there")
+    out = parser.add_argument_group("output")
+    add.option(out, "--out", "FILE", ".jsonl (optionally with .gz or .zst), or -", required=True)
+    add.quiet(out, "no progress bars, warnings or table")
+
+    parser = add.command(inner, "search", look, SEARCH_EPILOG)
+    add.files(parser, "INDEX MESSAGE", "an index, and a message as one argument")
+    about = "response that candidates should be similar to; the same response is left out"
+    add.option(parser, "--response", "TEXT", about)
+    _add_scoring(parser)
     add.output(parser)
 
 

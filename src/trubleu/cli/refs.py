@@ -28,26 +28,17 @@ examples:
 def add_parser(commands: add.Commands) -> None:
     """Add the command and its subcommands."""
     inner = add.commands(commands, "refs", "check, convert or prepare references", EPILOG)
-    _add_check(inner)
-    _add_convert(inner)
-    _add_prepare(inner)
 
-
-def _add_check(commands: add.Commands) -> None:
-    parser = add.command(commands, "check", check)
+    parser = add.command(inner, "check", check)
     _add_input(parser, "references: JSON lines, a table, Parquet, one per line, or a prepared file")
     add.output(parser)
 
-
-def _add_convert(commands: add.Commands) -> None:
-    parser = add.command(commands, "convert", convert)
+    parser = add.command(inner, "convert", convert)
     _add_input(parser, "the references (unless --ref is given), and the file to write")
     about = "keep only references with at least this weight; a segment without any keeps its best one"
     add.option(parser, "--min-weight", "W", about, type=float)
 
-
-def _add_prepare(commands: add.Commands) -> None:
-    parser = add.command(commands, "prepare", prepare)
+    parser = add.command(inner, "prepare", prepare)
     _add_input(parser, "the references, unless --ref is given")
     add.option(parser, "--out", "FILE.tbp", "the file to write", required=True)
     add.option(parser, "--tokenize", "NAME", "tokenizer: 13a (default), intl, chat, …", "13a")

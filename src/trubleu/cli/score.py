@@ -157,11 +157,15 @@ def _with_their_signatures(report: ScoreReport, metrics: Mapping[str, Metric]) -
 def _in_ranges(options: argparse.Namespace) -> bool:
     """Return whether to score by ranges although no engine was named: files are large, or folders."""
     from trubleu.data.corpus import worth_streaming
-    from trubleu.metrics.corpus_weights import LearningMetric
 
     files, weights, sources, paths = corpus_files(options)
-    metrics = build_metrics(options).values() if options.metric else ()
-    if options.only_common or not all(isinstance(metric, LearningMetric) for metric in metrics if metric.learns):
+    learning = [metric for metric in build_metrics(options).values() if metric.learns] if options.metric else []
+    if learning:
+        from trubleu.metrics.corpus_weights import LearningMetric
+
+        if not all(isinstance(metric, LearningMetric) for metric in learning):
+            return False
+    if options.only_common:
         return False
     return worth_streaming(files, [*weights, *sources, *paths.values()])
 

@@ -37,21 +37,6 @@ systems:
 """
 
 
-def add_world_parser(commands: add.Commands) -> None:
-    """Add ``simulate world``."""
-    parser = add.command(commands, "world", world, WORLD_EPILOG)
-    parser.add_argument("folder", metavar="FOLDER", help="a new folder")
-    add.option(parser, "--seed", "N", "random seed", 1)
-    add.option(parser, "--corpus", "N", "conversations in the corpus", 20_000)
-    add.option(parser, "--segments", "N", "conversations to test on", 200)
-    about = (
-        "a system; repeat for more (default: strong=skill:0.85, fair=skill:0.6, weak=skill:0.3, retrieval, dull, "
-        "parrot and random)"
-    )
-    add.several(parser, "--system", "NAME=SPEC", about, default=[])
-    add.quiet(parser, "no output and no progress bars")
-
-
 def world(options: argparse.Namespace) -> None:
     """A world with known quality: a corpus, test messages, systems, and the truth about them.
 
@@ -158,53 +143,6 @@ MODELS: Final = (
     "likes-long=noise:0.5,length:1",
     "guesses=noise:4,slope:0",
 )
-
-
-def add_study_parsers(commands: add.Commands) -> None:
-    """Add the four commands."""
-    parser = add.command(commands, "power", power, POWER_EPILOG)
-    _add_systems(parser, "exactly two", "skill:0.7", "skill:0.5")
-    _add_sizes(parser, segments="50,100,200,500", references="1,5,15", raters="1,3,5,10", metrics=("bleu-2", "dbleu-2"))
-    drawn = parser.add_argument_group("tests")
-    add.option(drawn, "--studies", "N", "studies per condition", 300)
-    add.paired_test(drawn, dest="test")
-    _add_world(parser)
-    add.output(parser, digits=1)
-
-    parser = add.command(commands, "coverage", coverage, COVERAGE_EPILOG)
-    _add_systems(parser, "repeat for more", "skill:0.6")
-    metrics = ("bleu-2", "bleu-4", "sbleu-2", "dbleu-2")
-    _add_sizes(parser, segments="50,100,200,500,1000", references="5", raters="5", metrics=metrics)
-    drawn = parser.add_argument_group("intervals")
-    add.option(drawn, "--sets", "N", "test sets per condition", 1_000)
-    add.option(drawn, "--confidence", "C", "confidence level", 0.95)
-    _add_world(parser)
-    add.output(parser)
-
-    parser = add.command(commands, "order", order, ORDER_EPILOG)
-    _add_systems(parser, "repeat for more")
-    _add_sizes(parser, segments="50,200", references=f"1,{ALL}", raters="5", metrics=("bleu-2", "sbleu-2", "dbleu-2"))
-    add.option(parser.add_argument_group("test sets"), "--sets", "N", "test sets per condition", 1_000)
-    _add_world(parser, resamples=False)
-    add.output(parser)
-
-    parser = add.command(commands, "models", models, MODELS_EPILOG)
-    _add_systems(parser, "repeat for more")
-    varied = parser.add_argument_group("conditions")
-    about = (
-        "a model (repeat for more), as noise:0.5,bias:1: the standard deviation of its error, what it gives too much, "
-        "its slope (below 1 it keeps to the middle), and length, what it gives more to texts of twice the length "
-        f"(default: {' '.join(MODELS)})"
-    )
-    add.several(varied, "--model", "NAME=SPEC", about)
-    add.option(varied, "--rated", "N,…", "texts per segment that people rate", f"1,3,{ALL}")
-    add.option(varied, "--raters", "N", "people who rate each of these", 3)
-    add.option(varied, "--segments", "N", "segments of a test set", "200")
-    add.several(varied, "-m --metric", "METRIC", "one that takes weights (default: dbleu-2)")
-    add.option(varied, "--sets", "N", "test sets", 500)
-    _add_world(parser, resamples=False)
-    parser.set_defaults(pool=1_000)
-    add.output(parser)
 
 
 def _add_systems(parser: argparse.ArgumentParser, often: str, *default: str) -> None:
@@ -431,13 +369,20 @@ examples:
 def add_parser(commands: add.Commands) -> None:
     """Add the command and its subcommands."""
     inner = add.commands(commands, "simulate", "generate made-up data, and plan studies with it", EPILOG)
-    add_world_parser(inner)
-    _add_triples(inner)
-    add_study_parsers(inner)
 
+    parser = add.command(inner, "world", world, WORLD_EPILOG)
+    parser.add_argument("folder", metavar="FOLDER", help="a new folder")
+    add.option(parser, "--seed", "N", "random seed", 1)
+    add.option(parser, "--corpus", "N", "conversations in the corpus", 20_000)
+    add.option(parser, "--segments", "N", "conversations to test on", 200)
+    about = (
+        "a system; repeat for more (default: strong=skill:0.85, fair=skill:0.6, weak=skill:0.3, retrieval, dull, "
+        "parrot and random)"
+    )
+    add.several(parser, "--system", "NAME=SPEC", about, default=[])
+    add.quiet(parser, "no output and no progress bars")
 
-def _add_triples(commands: add.Commands) -> None:
-    parser = add.command(commands, "triples", triples, EPILOG)
+    parser = add.command(inner, "triples", triples, EPILOG)
     add.option(parser, "--n", "N", "number of triples", type=int, required=True)
     add.option(parser, "--seed", "N", "random seed of the texts", 1)
     add.option(parser, "--language", "N", "random seed of the words and stock phrases", 1)
@@ -448,6 +393,50 @@ def _add_triples(commands: add.Commands) -> None:
     about = ".jsonl or .tsv, also with .gz or .zst, or .parquet; - for standard output"
     add.option(parser, "--out", "FILE", about, required=True)
     add.quiet(parser, "no progress bar")
+
+    parser = add.command(inner, "power", power, POWER_EPILOG)
+    _add_systems(parser, "exactly two", "skill:0.7", "skill:0.5")
+    _add_sizes(parser, segments="50,100,200,500", references="1,5,15", raters="1,3,5,10", metrics=("bleu-2", "dbleu-2"))
+    drawn = parser.add_argument_group("tests")
+    add.option(drawn, "--studies", "N", "studies per condition", 300)
+    add.paired_test(drawn, dest="test")
+    _add_world(parser)
+    add.output(parser, digits=1)
+
+    parser = add.command(inner, "coverage", coverage, COVERAGE_EPILOG)
+    _add_systems(parser, "repeat for more", "skill:0.6")
+    metrics = ("bleu-2", "bleu-4", "sbleu-2", "dbleu-2")
+    _add_sizes(parser, segments="50,100,200,500,1000", references="5", raters="5", metrics=metrics)
+    drawn = parser.add_argument_group("intervals")
+    add.option(drawn, "--sets", "N", "test sets per condition", 1_000)
+    add.option(drawn, "--confidence", "C", "confidence level", 0.95)
+    _add_world(parser)
+    add.output(parser)
+
+    parser = add.command(inner, "order", order, ORDER_EPILOG)
+    _add_systems(parser, "repeat for more")
+    _add_sizes(parser, segments="50,200", references=f"1,{ALL}", raters="5", metrics=("bleu-2", "sbleu-2", "dbleu-2"))
+    add.option(parser.add_argument_group("test sets"), "--sets", "N", "test sets per condition", 1_000)
+    _add_world(parser, resamples=False)
+    add.output(parser)
+
+    parser = add.command(inner, "models", models, MODELS_EPILOG)
+    _add_systems(parser, "repeat for more")
+    varied = parser.add_argument_group("conditions")
+    about = (
+        "a model (repeat for more), as noise:0.5,bias:1: the standard deviation of its error, what it gives too much, "
+        "its slope (below 1 it keeps to the middle), and length, what it gives more to texts of twice the length "
+        f"(default: {' '.join(MODELS)})"
+    )
+    add.several(varied, "--model", "NAME=SPEC", about)
+    add.option(varied, "--rated", "N,…", "texts per segment that people rate", f"1,3,{ALL}")
+    add.option(varied, "--raters", "N", "people who rate each of these", 3)
+    add.option(varied, "--segments", "N", "segments of a test set", "200")
+    add.several(varied, "-m --metric", "METRIC", "one that takes weights (default: dbleu-2)")
+    add.option(varied, "--sets", "N", "test sets", 500)
+    _add_world(parser, resamples=False)
+    parser.set_defaults(pool=1_000)
+    add.output(parser)
 
 
 def triples(options: argparse.Namespace) -> None:

@@ -54,13 +54,8 @@ _TARGET = ".jsonl or .tsv (optionally with .gz or .zst), or .parquet"
 def add_parser(commands: add.Commands) -> None:
     """Add the command and its subcommands."""
     inner = add.commands(commands, "triples", "cut conversations into triples, sample seeds, split them", EPILOG)
-    _add_make(inner)
-    _add_sample(inner)
-    _add_split(inner)
 
-
-def _add_make(commands: add.Commands) -> None:
-    parser = add.command(commands, "make", make, MAKE_EPILOG)
+    parser = add.command(inner, "make", make, MAKE_EPILOG)
     add.files(parser, "DIALOGUES", "JSON lines or text, one conversation per line")
     about = "maximum number of context turns (default: 1); with 0, the second turn is a response too"
     add.option(parser, "--context", "N", about, 1)
@@ -69,18 +64,14 @@ def _add_make(commands: add.Commands) -> None:
     add.flag(parser, "--skip-bad", "skip and count bad conversations instead of stopping")
     _add_target(parser)
 
-
-def _add_sample(commands: add.Commands) -> None:
-    parser = add.command(commands, "sample", sample, SAMPLE_EPILOG)
+    parser = add.command(inner, "sample", sample, SAMPLE_EPILOG)
     add.files(parser, "CORPUS", _TRIPLES)
     add.option(parser, "--n", "N", "number of triples", type=int, required=True)
     add.option(parser, "--seed", "N", "random seed", 1)
     add.triples(parser, "skip and count bad rows instead of stopping")
     _add_target(parser)
 
-
-def _add_split(commands: add.Commands) -> None:
-    parser = add.command(commands, "split", split, SPLIT_EPILOG)
+    parser = add.command(inner, "split", split, SPLIT_EPILOG)
     add.files(parser, "TRIPLES", _TRIPLES)
     about = "ratings of the responses from 1 to 5: columns item (the id of a triple), rater and score"
     add.option(parser, "--ratings", "FILE", about, required=True)

@@ -31,42 +31,6 @@ such as s3://bucket/news.store, that folder is created in the current folder.
 """
 
 
-def add_train_parser(commands: add.Commands) -> None:
-    """Add the command."""
-    parser = add.command(commands, "train", train, TRAIN_EPILOG)
-    add.files(parser, "CORPUS", "text, one sentence per line; may be compressed")
-    entries = parser.add_argument_group("what gets a vector")
-    about = "separate (default): one model per order; joint: one model for words and n-grams"
-    add.option(entries, "--mode", "NAME", about, "separate")
-    add.option(entries, "--orders", "LIST", "n-gram orders", "1-3")
-    add.option(entries, "--min-count", "LIST", "minimum count per order (default: 5,30,50), or one for all")
-    add.option(entries, "--beta", "B", "joint: n-grams are joined with probability f^-B", 0.125)
-    about = "joint: n-grams predict words and n-grams (same, default), or words only (words)"
-    add.option(entries, "--output", "NAME", about, "same")
-    add.option(entries, "--tokenize", "NAME", "tokenizer, as in scoring", "13a")
-    add.flag(entries, "--lowercase", "lower-case the text")
-    model = parser.add_argument_group("model")
-    add.option(model, "--dim", "N", "dimensions", 100)
-    add.option(model, "--window", "N", "maximum window size on each side", 5)
-    add.option(model, "--negative", "N", "negative samples", 5)
-    add.option(model, "--epochs", "N", "epochs", 5)
-    add.option(model, "--sample", "S", "sub-sampling threshold", 1e-3)
-    add.option(model, "--alpha", "A", "initial learning rate", 0.025)
-    add.option(model, "--seed", "N", "random seed", 1)
-    out = parser.add_argument_group("output")
-    add.option(out, "--out", "STORE", "the store to write", required=True)
-    add.option(out, "--dtype", "TYPE", "number type of the store: float32 (default) or float16", "float32")
-    add.flag(out, "--resume", "continue an interrupted training")
-    add.cache(out)
-    add.option(out, "--threads", "N", "threads (default: all cores); only 1 gives reproducible bytes", type=int)
-    add.quiet(out, "no progress bars or table")
-    where = add.engine(parser)
-    where.description = (
-        "The engine counts words and n-grams; training runs in this process. Workers must reach the corpus\n"
-        "and the checkpoints under the same paths. A compressed file is read by one worker."
-    )
-
-
 def train(options: argparse.Namespace) -> None:
     """Train vectors of words and n-grams on text.
 
@@ -128,21 +92,45 @@ SOURCE: Final = "a store, a word2vec or fastText file, a model2vec folder, or re
 def add_parser(commands: add.Commands) -> None:
     """Add the command and its subcommands."""
     inner = add.commands(commands, "vectors", "train, inspect, query and convert n-gram vectors", EPILOG)
-    add_train_parser(inner)
-    _add_info(inner)
-    _add_nearest(inner)
-    _add_similarity(inner)
-    _add_convert(inner)
 
+    parser = add.command(inner, "train", train, TRAIN_EPILOG)
+    add.files(parser, "CORPUS", "text, one sentence per line; may be compressed")
+    entries = parser.add_argument_group("what gets a vector")
+    about = "separate (default): one model per order; joint: one model for words and n-grams"
+    add.option(entries, "--mode", "NAME", about, "separate")
+    add.option(entries, "--orders", "LIST", "n-gram orders", "1-3")
+    add.option(entries, "--min-count", "LIST", "minimum count per order (default: 5,30,50), or one for all")
+    add.option(entries, "--beta", "B", "joint: n-grams are joined with probability f^-B", 0.125)
+    about = "joint: n-grams predict words and n-grams (same, default), or words only (words)"
+    add.option(entries, "--output", "NAME", about, "same")
+    add.option(entries, "--tokenize", "NAME", "tokenizer, as in scoring", "13a")
+    add.flag(entries, "--lowercase", "lower-case the text")
+    model = parser.add_argument_group("model")
+    add.option(model, "--dim", "N", "dimensions", 100)
+    add.option(model, "--window", "N", "maximum window size on each side", 5)
+    add.option(model, "--negative", "N", "negative samples", 5)
+    add.option(model, "--epochs", "N", "epochs", 5)
+    add.option(model, "--sample", "S", "sub-sampling threshold", 1e-3)
+    add.option(model, "--alpha", "A", "initial learning rate", 0.025)
+    add.option(model, "--seed", "N", "random seed", 1)
+    out = parser.add_argument_group("output")
+    add.option(out, "--out", "STORE", "the store to write", required=True)
+    add.option(out, "--dtype", "TYPE", "number type of the store: float32 (default) or float16", "float32")
+    add.flag(out, "--resume", "continue an interrupted training")
+    add.cache(out)
+    add.option(out, "--threads", "N", "threads (default: all cores); only 1 gives reproducible bytes", type=int)
+    add.quiet(out, "no progress bars or table")
+    where = add.engine(parser)
+    where.description = (
+        "The engine counts words and n-grams; training runs in this process. Workers must reach the corpus\n"
+        "and the checkpoints under the same paths. A compressed file is read by one worker."
+    )
 
-def _add_info(commands: add.Commands) -> None:
-    parser = add.command(commands, "info", info)
+    parser = add.command(inner, "info", info)
     add.files(parser, "SOURCE", SOURCE)
     add.output(parser)
 
-
-def _add_nearest(commands: add.Commands) -> None:
-    parser = add.command(commands, "nearest", find_nearest)
+    parser = add.command(inner, "nearest", find_nearest)
     add.files(parser, "SOURCE PHRASE", f"{SOURCE}; then a phrase as one argument")
     add.option(parser, "--top", "N", "number of n-grams", 10)
     add.several(parser, "--order", "N", "only n-grams of N words; repeat for more", type=int)
@@ -150,23 +138,14 @@ def _add_nearest(commands: add.Commands) -> None:
     _add_composed(parser)
     add.output(parser, digits=3)
 
-
-def _add_similarity(commands: add.Commands) -> None:
-    parser = add.command(commands, "similarity", compare)
+    parser = add.command(inner, "similarity", compare)
     parser.add_argument(
         "files", nargs="*", metavar="SOURCE PHRASE PHRASE", help=f"{SOURCE}; then pairs of phrases, each one argument"
     )
     _add_composed(parser)
     add.output(parser, digits=3)
 
-
-def _add_composed(parser: argparse.ArgumentParser) -> None:
-    about = "compose n-grams without a vector from word vectors (all n-grams, if orders were trained separately)"
-    add.flag(parser, "--composed", about)
-
-
-def _add_convert(commands: add.Commands) -> None:
-    parser = add.command(commands, "convert", convert)
+    parser = add.command(inner, "convert", convert)
     add.files(parser, "SOURCE TARGET", f"{SOURCE}; then the file to write")
     add.option(parser, "--to", "FORMAT", "store, text or binary (default: by the file name)")
     add.option(parser, "--dtype", "TYPE", "number type of a store: float32 (default) or float16", "float32")
@@ -174,6 +153,11 @@ def _add_convert(commands: add.Commands) -> None:
     add.option(parser, "--duplicates", "RULE", "duplicate names: error (default) or first", "error")
     add.option(parser, "--among", "FILE", "only the n-grams of this file, one per line")
     add.quiet(parser, "no progress bars or warnings")
+
+
+def _add_composed(parser: argparse.ArgumentParser) -> None:
+    about = "compose n-grams without a vector from word vectors (all n-grams, if orders were trained separately)"
+    add.flag(parser, "--composed", about)
 
 
 def info(options: argparse.Namespace) -> None:
