@@ -8,7 +8,6 @@ import re
 from statistics import fmean, variance
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
 import pytest
 
 from tests.rating.model_server import Reply, served
@@ -131,19 +130,16 @@ def test_a_model_alone_is_exported_only_if_asked_for_and_says_so(tmp_path: Path)
     with pytest.raises(UsageError, match="have been checked by nobody; add --unverified"):
         export_study(study, "references", tmp_path / "refs.jsonl", weights="model")
     assert not (tmp_path / "refs.jsonl").exists()
-    for name in ("refs.jsonl", "refs.parquet"):
-        short = pytest.warns(TrubleuWarning, match="fewer ratings than asked for")
-        with short, pytest.warns(TrubleuWarning, match="are those of 'tiny' alone, which nobody has checked"):
-            export_study(study, "references", tmp_path / name, weights="model", unverified=True)
+    short = pytest.warns(TrubleuWarning, match="fewer ratings than asked for")
+    with short, pytest.warns(TrubleuWarning, match="are those of 'tiny' alone, which nobody has checked"):
+        export_study(study, "references", tmp_path / "refs.jsonl", weights="model", unverified=True)
     found = exported(study, tmp_path / "refs.jsonl", weights="model", unverified=True)
     for item in some_items():
         assert found[item.segment]["weight"] == (int(mild(item.texts[0])) - 3) / 2
         assert found[item.segment]["unverified"] is True
         assert found[item.segment]["weight_from"] == "model"
         assert "ratings" not in found[item.segment]
-    stored = pl.read_parquet(tmp_path / "refs.parquet")["references"].explode().struct.field("extra")
-    assert {json.loads(extra)["unverified"] for extra in stored} == {True}
-    weights = [segment.references[0].weight for segment in References.read(tmp_path / "refs.parquet")]
+    weights = [segment.references[0].weight for segment in References.read(tmp_path / "refs.jsonl")]
     assert weights == [record["weight"] for record in found.values()]
     study.close()
 

@@ -99,8 +99,6 @@ def test_exports(make: Make, tmp_path: Path) -> None:
         settings.write_text(settings.read_text().replace(f"weights: {weights}", "weights: mean"))
     export_study(study, "references", tmp_path / "refs.jsonl")
     assert References.read(tmp_path / "refs.jsonl")[0].references[0].weight == 0.75
-    export_study(study, "references", tmp_path / "refs.parquet")
-    assert References.read(tmp_path / "refs.parquet")[0].references[0].weight == 0.75
 
     made = export_study(study, "ratings", tmp_path / "long.csv", labels=True)
     assert (made.rows, made.ratings) == (3, 2)
