@@ -24,14 +24,6 @@ KEPT_CHOICES: Final = 8
 """Choices of references whose weights of n-grams are kept: threads work on several, each for two outputs."""
 
 
-def any_positive(
-    weights: NDArray[np.float64], chosen: NDArray[np.bool_], offsets: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    """Return for each segment whether a chosen reference has a positive weight."""
-    found: NDArray[np.bool_] = np.logical_or.reduceat(chosen & (weights > 0), offsets[:-1])
-    return found
-
-
 class _Level(NamedTuple):
     """The n-grams of one length in references, each n-gram of each reference once, sorted by segment and n-gram.
 
@@ -344,5 +336,6 @@ class ComparedNgrams:
         """Return the statistics against a choice of the references."""
         rows = self.matches.rows(self.matching, chosen, self.weights)
         if self.weights is not None:
-            rows[~any_positive(self.weights, chosen, self.matches.ngrams.offsets)] = 0.0
+            good = np.logical_or.reduceat(chosen & (self.weights > 0), self.matches.ngrams.offsets[:-1])
+            rows[~good] = 0.0
         return rows

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self
 import numpy as np
 
 from trubleu.data.prepared import kernel_texts
-from trubleu.errors import DataError
 from trubleu.metrics.base import (
     AnyReferences,
     check_flag,
     check_order,
     check_share,
 )
-from trubleu.metrics.matching import TextMetric, TextPairs, check_width, copy_of_order
+from trubleu.metrics.matching import TextMetric, TextPairs, check_width, copy_of_order, too_long
 from trubleu.native import kernels
 from trubleu.text import tokenizer
 
@@ -94,10 +93,7 @@ class LeBleu(TextMetric):
             texts = references.texts[slice(*references.offsets[segment : segment + 2])]
             most = max(len(self.tokenizer.tokens(text, self.lowercase)) for text in texts)
             if words * most > MOST_PAIRS:
-                raise DataError(
-                    f"segment {references.ids[segment]} has an output of {words:,} words and a reference of {most:,}, "
-                    f"too many for {self.name}; split these texts into segments"
-                )
+                raise too_long(references, segment, words, most, f"for {self.name}")
 
     def with_order(self, order: int) -> Self:
         """Return the same metric for another maximum n-gram length."""

@@ -257,6 +257,14 @@ def check_width(statistics: NDArray[np.float64], columns: int, name: str) -> Non
         raise DataError(f"an array of shape {statistics.shape} holds no statistics of {name}")
 
 
+def too_long(references: References, segment: int, words: int, longest: int, what: str) -> DataError:
+    """Return the error for an output and a reference that would take minutes or hours."""
+    return DataError(
+        f"segment {references.ids[segment]} has an output of {words:,} words and a reference of {longest:,}, "
+        f"too many {what}; split these texts into segments"
+    )
+
+
 def mean_score(statistics: NDArray[np.float64], columns: int, name: str) -> NDArray[np.float64]:
     """Return the last column but one over the last, a count, per row of summed statistics; 0 without a count."""
     check_width(statistics, columns, name)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Self
 import numpy as np
 
 from trubleu.data.prepared import kernel_texts
-from trubleu.errors import DataError, TrubleuWarning, UsageError
+from trubleu.errors import TrubleuWarning, UsageError
 from trubleu.metrics.base import (
     AnyReferences,
     Compared,
@@ -29,7 +29,7 @@ from trubleu.metrics.bleu2vec.bleu2vec import ENOUGH_WORDS, warn_of_texts
 from trubleu.metrics.bleu2vec.vectors import NOTHING, HeldWords, soft_vectors
 from trubleu.metrics.corpus_weights import Counted, LearningMetric, NgramCounts
 from trubleu.metrics.dbleu import WeightPolicy
-from trubleu.metrics.matching import TextPairs, kept_part, mean_score
+from trubleu.metrics.matching import TextPairs, kept_part, mean_score, too_long
 from trubleu.native import kernels, resolve_threads
 from trubleu.signature import Signature, number_text
 from trubleu.vectors import as_source
@@ -501,10 +501,7 @@ def _check_lengths(outputs: Sequence[str], lines: Sequence[str], references: Ref
         words = output.count(" ") + 1
         longest = max((line.count(" ") + 1 for line in lines[begin:end]), default=0)
         if words * longest > MOST_PAIRS:
-            raise DataError(
-                f"segment {references.ids[segment]} has an output of {words:,} words and a reference of {longest:,}, "
-                "too many to compare all of them; split these texts into segments"
-            )
+            raise too_long(references, segment, words, longest, "to compare all of them")
 
 
 def _text_weights(tokens: Sequence[str], weight_of: Mapping[str, float]) -> tuple[float, ...]:

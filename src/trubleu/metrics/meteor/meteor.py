@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, ClassVar, Final
 import numpy as np
 
 from trubleu.data.prepared import kernel_texts
-from trubleu.errors import DataError, UsageError
+from trubleu.errors import UsageError
 from trubleu.metrics.base import AnyReferences, FResult, check_flag, check_number, check_share
-from trubleu.metrics.matching import ReferenceWords, TextMetric, TextPairs, check_width
+from trubleu.metrics.matching import ReferenceWords, TextMetric, TextPairs, check_width, too_long
 from trubleu.metrics.meteor.lexicon import Stemmer, WordNet, installed
 from trubleu.native import kernels
 from trubleu.stats import total
@@ -180,10 +180,7 @@ def _check_lengths(outputs: NDArray[np.int64], lengths: NDArray[np.int64], refer
     for segment, words in enumerate(outputs.tolist()):
         longest = int(lengths[slice(*references.offsets[segment : segment + 2])].max())
         if words and (longest > MOST_WORDS or words * longest > MOST_PAIRS):
-            raise DataError(
-                f"segment {references.ids[segment]} has an output of {words:,} words and a reference of {longest:,}, "
-                "too many to align them; split these texts into segments"
-            )
+            raise too_long(references, segment, words, longest, "to align them")
 
 
 def _wordnet(synonyms: str) -> WordNet | None:
