@@ -780,21 +780,26 @@ _PACKING: Final = Packing((Hits, FoundHits))
 
 def _counted(engine: Engine, where: Where, groups: Sequence[SearchPart], words: tuple[str, ...]) -> NDArray[np.int64]:
     """Return the document frequencies of each word in the messages and responses of the whole index."""
-    count = _Count(words)
-    state = partial(OpenShards, groups[0].index)
-    counted = (where.cache or Cache()).map(
-        lambda work: engine.map(work, groups, state=state),
-        count,
-        where.keep,
-        content=count.content,
-        pack=_PACKING.pack,
-        unpack=_PACKING.unpack,
-    )
     total = np.zeros((2, len(words)), np.int64)
-    with closing(counted) as results:
+    with _mapped(engine, where, _Count(words), groups) as results:
         for _, frequencies in results:
             total += frequencies
     return total
+
+
+def _mapped(
+    engine: Engine,
+    where: Where,
+    work: _Count | _Search,
+    parts: Sequence[SearchPart],
+    told: Callable[[SearchPart], object] | None = None,
+) -> closing[Any]:
+    """Map parts of the index and the seeds on an engine; results in the cache are not computed again."""
+    state = partial(OpenShards, parts[0].index)
+    run = partial(engine.map, partitions=parts, state=state, progress=told)
+    pack, unpack = _PACKING.pack, _PACKING.unpack
+    cache = where.cache or Cache()
+    return closing(cache.map(run, work, where.keep, content=work.content, pack=pack, unpack=unpack))
 
 
 def _search_all(
@@ -820,16 +825,7 @@ def _search_all(
             for group in round_groups
             for chunk, seeds in enumerate(pairwise(cuts))
         ]
-        state = partial(OpenShards, groups[0].index)
-        mapped = (where.cache or Cache()).map(
-            partial(engine.map, partitions=parts, state=state, progress=tell),
-            search,
-            where.keep,
-            content=search.content,
-            pack=_PACKING.pack,
-            unpack=_PACKING.unpack,
-        )
-        with closing(mapped) as results:
+        with _mapped(engine, where, search, parts, tell) as results:
             for part, found in results:
                 best.add(found, part.seeds[0])
 

@@ -106,9 +106,7 @@ def references_only(files: LineStream) -> LineStream:
 def _content(job: str, columns: int, lines: LineRange) -> Iterator[bytes]:
     yield f"learn {job}".encode()
     yield repr((lines.first, lines.count)).encode()
-    for spans in lines.spans[:columns]:
-        for span in spans:
-            yield span.digest()
+    yield from (span.digest() for spans in lines.spans[:columns] for span in spans)
 
 
 def _pack_counts(found: dict[str, NgramCounts]) -> Packed | None:
@@ -234,9 +232,7 @@ def content(job: str, placed: Placed) -> Iterator[bytes]:
     """Yield everything that identifies a range and its computation, for hashing."""
     yield job.encode()
     yield repr((placed.row, placed.number, placed.lines.first, placed.lines.count)).encode()
-    for spans in placed.lines.spans:
-        for span in spans:
-            yield span.digest()
+    yield from (span.digest() for spans in placed.lines.spans for span in spans)
 
 
 def _pack_scores(found: RangeScores) -> Packed | None:
