@@ -97,12 +97,16 @@ def settling(now: int, needed: int | None, what: str, other: str, difference: fl
     --------
     >>> settling(100, 784, "rated items", "chrf", 0.02, 0.31)
     'About 790 rated items would settle the difference to chrf, .020 (p = .310).'
+    >>> settling(100, 100, "rated items", "chrf", 0.02, 0.06)
+    'A little more data or more draws would settle the difference to chrf, .020 (p = .060).'
+    >>> settling(100, 20_000, "rated items", "chrf", 0.001, None)
+    'The difference to chrf is .001: no realistic amount of data would settle it.'
     """
     of = f"{brief(difference)}{'' if p is None else f' (p = {brief_p(p)})'}"
     if needed is None or needed > HOPELESS * now:
         return f"The difference to {other} is {of}: no realistic amount of data would settle it."
     if needed <= now:
-        return f"A little more data would settle the difference to {other}, {of}."
+        return f"A little more data or more draws would settle the difference to {other}, {of}."
     step = 10 ** max(len(str(needed)) - 2, 0)  # two digits that count
     return f"About {-(-needed // step) * step:,} {what} would settle the difference to {other}, {of}."
 
