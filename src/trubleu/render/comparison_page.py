@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from trubleu._version import __version__
 from trubleu.errors import TrubleuWarning
 from trubleu.execution.progress import Steps, no_steps
 from trubleu.explain.segment import explain, is_explainable
@@ -27,10 +26,9 @@ from trubleu.render.charts import (
 )
 from trubleu.render.comparison import bucket_tables, describe_bucket, ngram_tables, verdict
 from trubleu.render.explanation_page import (
-    content_policy,
-    load_page_templates,
     page_asset,
     page_script,
+    rendered_page,
     report_style,
 )
 from trubleu.render.explanation_text import SKIPPED, conclusion, runs, similarity_conclusion
@@ -83,44 +81,37 @@ def render_comparison_page(comparison: SystemComparison, digits: int = 2, *, ste
     MissingExtraError
         If Jinja2 is not installed.
     """
-    style = report_style() + page_asset("compare.css")
-    script = page_script() + page_asset("compare.js")
     scores, *tests = score_tables(comparison.report)
     data, held = segments_json(comparison, digits, steps)
     metric = comparison.metrics[comparison.metric]
-    text = (
-        load_page_templates()
-        .get_template("compare.html.j2")
-        .render(
-            title=_title(comparison.systems),
-            headline=verdict(comparison, digits),
-            segments=len(comparison.references),
-            held=held,
-            systems=comparison.systems,
-            pairs=comparison.pairs,
-            metric=comparison.metric,
-            metrics=comparison.report.metrics,
-            scores=_score_rows(comparison, digits),
-            score_heads=[column.heading for column in scores.columns[1:]],
-            score_ends=[value_text(end) for end in _score_ends(comparison)],
-            tests=[table_grid(table, digits, "tests", 3) for table in tests],
-            folded=_FOLDED,
-            confidence=f"{comparison.report.confidence or 0.0:.0%}",
-            histograms=list(_histograms(comparison)),
-            buckets=list(_buckets(comparison, digits)),
-            notes=comparison.notes,
-            legend_keys=system_legend(comparison.systems),
-            ngrams=list(_ngrams(comparison, digits)),
-            words=isinstance(metric, TruBleu),
-            explained=is_explainable(metric),
-            similar=isinstance(metric, TruBleu),
-            how=list(score_notes(comparison.report)),
-            data=data,
-            style=style,
-            script=script,
-            policy=content_policy(style, script),
-            version=__version__,
-        )
+    text = rendered_page(
+        "compare.html.j2",
+        report_style() + page_asset("compare.css"),
+        page_script() + page_asset("compare.js"),
+        title=_title(comparison.systems),
+        headline=verdict(comparison, digits),
+        segments=len(comparison.references),
+        held=held,
+        systems=comparison.systems,
+        pairs=comparison.pairs,
+        metric=comparison.metric,
+        metrics=comparison.report.metrics,
+        scores=_score_rows(comparison, digits),
+        score_heads=[column.heading for column in scores.columns[1:]],
+        score_ends=[value_text(end) for end in _score_ends(comparison)],
+        tests=[table_grid(table, digits, "tests", 3) for table in tests],
+        folded=_FOLDED,
+        confidence=f"{comparison.report.confidence or 0.0:.0%}",
+        histograms=list(_histograms(comparison)),
+        buckets=list(_buckets(comparison, digits)),
+        notes=comparison.notes,
+        legend_keys=system_legend(comparison.systems),
+        ngrams=list(_ngrams(comparison, digits)),
+        words=isinstance(metric, TruBleu),
+        explained=is_explainable(metric),
+        similar=isinstance(metric, TruBleu),
+        how=list(score_notes(comparison.report)),
+        data=data,
     )
     # A lone surrogate, which JSON allows and UTF-8 does not, becomes \ud83d, which is valid JSON again.
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -536,24 +536,29 @@ def render_explanation_page(explanations: Mapping[str, Sequence[AnyExplanation]]
         for several in zip(*explanations.values(), strict=True)
     ]
     everything = [one for several in explanations.values() for one in several]
-    style, script = page_style(), page_script()
-    return (
-        load_page_templates()
-        .get_template("page.html.j2")
-        .render(
-            segments=segments,
-            systems=list(explanations),
-            metric=everything[0].metric,
-            weighted=any(one.weighted for one in everything),
-            similar=isinstance(everything[0], SimilarityExplanation),
-            signatures=list(dict.fromkeys(one.signature for one in everything)),
-            steps=STEPS,
-            style=style,
-            script=script,
-            policy=content_policy(style, script),
-            version=__version__,
-        )
+    return rendered_page(
+        "page.html.j2",
+        page_style(),
+        page_script(),
+        segments=segments,
+        systems=list(explanations),
+        metric=everything[0].metric,
+        weighted=any(one.weighted for one in everything),
+        similar=isinstance(everything[0], SimilarityExplanation),
+        signatures=list(dict.fromkeys(one.signature for one in everything)),
+        steps=STEPS,
     )
+
+
+def rendered_page(template: str, style: str, script: str, **values: Any) -> str:
+    """Return a page of a template, with its style, its script, and a policy that allows no others."""
+    policy = content_policy(style, script)
+    page: str = (
+        load_page_templates()
+        .get_template(template)
+        .render(style=style, script=script, policy=policy, version=__version__, **values)
+    )
+    return page
 
 
 def page_style() -> str:
