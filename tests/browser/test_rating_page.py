@@ -730,7 +730,7 @@ def test_what_a_screen_reader_is_told(made: Any, opened: Open) -> None:
     rater.start(study.add_raters(1)[0].token)
     page = rater.page
     for part in (1, 2):
-        group = page.get_by_role("group", name=re.compile(rf"How good is each.*Response {part} is"))
+        group = page.get_by_role("group", name=re.compile(rf"How good is each.*Response {part}$"))
         assert group.get_by_role("radio").count() == 5
         assert group.get_by_role("radio", name="4 good").count() == 1
         assert page.get_by_role("region", name=f"Response {part}").count() == 1

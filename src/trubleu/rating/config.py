@@ -777,7 +777,7 @@ def crowd_warnings(config: StudyConfig) -> list[str]:
         )
     if (entry.prolific or entry.mturk) and (gold.rule is None or gold.rule.then == "flag"):
         found.append(
-            "who gets gold items wrong reaches the end as everybody else does; gold.rule can exclude or stop them"
+            "raters who get gold items wrong reach the end like all others; gold.rule can exclude or stop them"
         )
     elif gold.rule is not None and gold.rule.at_least > (expected := _gold_each(config)):
         found.append(

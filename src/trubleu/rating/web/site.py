@@ -126,8 +126,11 @@ class Site:
 
     def refusal(self, refusal: Refusal, request: Request | None = None) -> HTMLResponse:
         """Return the page that explains a refusal, and how to continue."""
-        path = "" if request is None else request.url.path.removeprefix(self.prefix)
-        back = None if path.startswith("/join") else "/lead" if path.startswith("/lead") else "/"
+        back: str | None = "/"
+        if request is not None and request.url.path.removeprefix(self.prefix).startswith("/join"):
+            back = None
+        elif request is not None and request.url.path.removeprefix(self.prefix).startswith("/lead"):
+            back = "/lead" if self.cookie(request, "lead") else None
         headers = {} if refusal.retry_after is None else {"retry-after": str(refusal.retry_after)}
         return self.page("refusal.html", status=refusal.status, headers=headers, refusal=refusal, back=back)
 

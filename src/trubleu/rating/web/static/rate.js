@@ -204,6 +204,17 @@
     (next.querySelector(":checked") ?? next.querySelector("input")).focus();
   }
 
+  // What opens is seen whole, and a tap beside the reasons closes them.
+  document.addEventListener("toggle", (event) => {
+    if (!event.target.open || !event.target.closest("form[data-answer]")) return;
+    form().querySelector(".actions").scrollIntoView({ block: "nearest" });
+    event.target.lastElementChild.scrollIntoView({ block: "nearest" });
+  }, true);
+  document.addEventListener("click", (event) => {
+    const box = document.querySelector("[data-unable][open]");
+    if (box && !box.contains(event.target)) box.open = false;
+  });
+
   let tapped = null; // the choice under a finger or a mouse, and whether its question was open
   document.addEventListener("pointerdown", (event) => {
     const choice = event.target.closest?.("main.task .choice");
