@@ -15,6 +15,7 @@ import uvicorn
 
 from tests.browser.conftest import CONTRASTS, TIMEOUT, violations
 from tests.rating.model_server import Reply, schema_of, served
+from trubleu.errors import StoreError
 from trubleu.rating import Item, ModelOptions, Study, StudyConfig, rate_with_model
 from trubleu.rating.config import Completion, Entry, Gold, Question, example
 from trubleu.rating.web import create_app
@@ -722,6 +723,226 @@ def test_focus_can_be_seen(made: Any, opened: Open) -> None:
         seen.append(outline)
     assert {name for name, _ in seen} >= {"A", "INPUT", "BUTTON"}
     assert all(width >= 3 for _, width in seen)
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 780), (320, 640)])
+def test_nothing_moves_when_undo_or_the_reasons_appear(width: int, height: int, made: Any, opened: Open) -> None:
+    study, url = made(3, questions=TWO, comments=True)
+    rater = opened(url, width=width)
+    page = rater.page
+    page.set_viewport_size({"width": width, "height": height})
+    rater.start(study.add_raters(1)[0].token)
+    all_of_them = page.locator(".choice, .comment > summary, .actions > .button, .unable > summary")
+
+    def places() -> list[Any]:
+        return [one.bounding_box() for one in all_of_them.all()]
+
+    before = places()
+    page.get_by_text("Cannot judge", exact=True).click()
+    panel = page.get_by_role("group", name="Why can you not judge this?")
+    panel.wait_for()
+    box = panel.bounding_box()
+    assert box is not None
+    assert min(box["x"], box["y"]) >= 0
+    assert box["x"] + box["width"] <= width
+    assert box["y"] + box["height"] <= height
+    top = page.evaluate("scrollY")
+    assert [one["y"] + top for one in places()] == [one["y"] for one in before]
+    page.get_by_role("heading", level=1).click()
+    panel.wait_for(state="hidden")  # as a tap beside it closes it
+    rater.press("3", "1")
+    rater.task(2)
+    assert page.get_by_role("button", name="Undo").is_visible()
+    assert places()[: len(before)] == before
+    rater.press("u")
+    rater.task(1)
+    assert places()[: len(before)] == before
+
+
+def test_keys_scroll_a_long_text(made: Any, opened: Open) -> None:
+    study, url = made(items=[Item("long", ("long " * 2000,), message="m")], questions=TWO)
+    rater = opened(url)
+    rater.start(study.add_raters(1)[0].token)
+    for key in ("End", "Home", "PageDown"):
+        before = rater.page.locator(".response").bounding_box()
+        rater.page.keyboard.press(key)
+        rater.page.wait_for_timeout(300)
+        after = rater.page.locator(".response").bounding_box()
+        assert before is not None
+        assert after is not None
+        assert abs(before["y"] - after["y"]) > 100
+    assert rater.page.get_by_role("button", name="Save and go on").bounding_box()
+    assert rater.page.evaluate("scrollY") == 0
+
+
+BROKEN = """all => all.flatMap(one => [...one.textContent.matchAll(/\\S+/g)].filter(word => {
+  const range = document.createRange();
+  range.setStart(one.firstChild, word.index);
+  range.setEnd(one.firstChild, word.index + word[0].length);
+  return range.getClientRects().length > 1;
+}).map(word => word[0]))"""
+
+
+@pytest.mark.parametrize("width", [320, 390, 1280])
+@pytest.mark.parametrize("kind", ["response", "pair"])
+def test_answers_are_in_rows_and_words_stay_whole(kind: str, width: int, made: Any, opened: Open) -> None:
+    long = ("strongly disagree", "disagree", "undecided", "agree", "strongly agree")
+    questions = (
+        Question("Good?", name="quality"),
+        Question("Relevant?", ("not at all", "partly", "completely"), "relevance"),
+        Question("Interesting?", ("dull", "fascinating"), "interest", points=7),
+        Question("Do you agree?", long, "consent"),
+    )
+    study, url = made(1, kind=kind, questions=questions)
+    rater = opened(url, width=width)
+    rater.start(study.add_raters(1)[0].token)
+    page = rater.page
+    page.locator(".choice").nth(2).click()
+    assert page.locator(".choice .label, .ends span, .which, .actions > .button").evaluate_all(BROKEN) == []
+    number = PARTS[kind]
+    for at, most in enumerate((1, 1, 1 if width > 320 else 2, 1 if width == 1280 else 3)):
+        for group in page.locator("fieldset").all()[at * number : (at + 1) * number]:
+            rows = {round((one.bounding_box() or {"y": 0})["y"]) for one in group.locator(".choice").all()}
+            assert len(rows) <= most
+    for ends in page.locator(".ends").all():
+        assert ends.inner_text().split("\n") == ["1 – dull", "7 – fascinating"]
+    assert page.get_by_role("radio", name="7 fascinating").count() == number
+
+
+TAB_ORDER = {
+    "response": ["score_1_1", "score_1_2", "Add a comment", "Save and go on"],
+    "pair": [*(f"score_{n}_{q}" for q in (1, 2) for n in (1, 2)), "Add a comment", "Save and go on"],
+    "ranking": ["score_1", "score_2", "score_3", "Add a comment", "Save and go on"],
+}
+
+
+@pytest.mark.parametrize("kind", PARTS)
+def test_the_order_of_the_keyboard_and_of_a_screen_reader(kind: str, made: Any, opened: Open) -> None:
+    questions = (Question("Which is best?"),) if kind == "ranking" else TWO
+    study, url = made(3, kind=kind, questions=questions, comments=True)
+    rater = opened(url, width=390)
+    page = rater.page
+    rater.start(study.add_raters(1)[0].token)
+    rater.press(*("1", "2", "1", "2")[: len(study.config.asked.fields)], *(["Enter"] if kind == "ranking" else []))
+    rater.task(2)
+    seen: list[str] = []
+    while "Undo" not in seen:
+        page.keyboard.press("Tab")
+        seen.append(
+            page.evaluate(
+                """() => { const on = document.activeElement;
+                  return on.name || on.getAttribute("aria-label") || on.textContent.trim(); }"""
+            )
+        )
+        assert len(seen) < 20
+    assert seen == [*TAB_ORDER[kind], "Cannot judge", "Take a break", "Undo"]
+    read = page.locator("main").aria_snapshot()
+    wanted = ["Task 2 of", "progressbar", 'region "Conversation"', "how are you?"]
+    texts = [f'region "Response {n}"' for n in range(1, PARTS[kind] + 1)] if kind != "response" else ["Response"]
+    asked = [question.text for question in questions]
+    wanted += [*asked, *texts] if kind == "ranking" else [*texts, *asked]
+    found = [read.index(each) for each in [*wanted, "Save and go on", "Cannot judge", "Take a break", "Undo"]]
+    assert found == sorted(found)
+
+
+PERSIAN = "این پاسخ چقدر خوب است؟"
+HEBREW = ("גרוע", "סביר", "מצוין")
+
+
+def test_a_study_from_right_to_left(made: Any, opened: Open) -> None:
+    questions = (Question(PERSIAN, HEBREW, "a"), Question(PERSIAN, HEBREW[::2], "b", points=5))
+    study, url = made(1, questions=questions, instructions=PERSIAN, consent=HEBREW[2], reasons=(ARABIC,))
+    rater = opened(url, width=320)
+    page = rater.page
+    page.goto(f"{url}/r/{study.add_raters(1)[0].token}")
+
+    def directions(selector: str) -> set[str]:
+        return set(page.locator(selector).evaluate_all("all => all.map(one => getComputedStyle(one).direction)"))
+
+    assert directions(".prose") == {"rtl"}
+    page.locator("main button").first.click()
+    assert directions(".prose, main h2, .scale li") == {"rtl"}
+    page.get_by_role("button", name="Start").click()
+    rater.at("task")
+    assert directions("legend, .label, .reasons button > :last-child") == {"rtl"}
+    assert directions(".number, .actions, .response") == {"ltr"}
+    assert rater.overflow() == 0
+
+
+@pytest.mark.parametrize(("width", "height", "scheme"), [(320, 640, "dark"), (640, 400, "light"), (1280, 800, "dark")])
+def test_every_other_page(
+    width: int, height: int, scheme: str, made: Any, opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    practice = (example("practice", ("fine", "no"), (), "how are you?", ((3, 3), None) * 2, "**Good.**"),)
+    study, url = made(
+        1, kind="pair", questions=TWO, practice=practice, entry=Entry(code="open sesame", mturk=True), comments=True
+    )
+    rater = opened(url, width=width, scheme=scheme)
+    page = rater.page
+    page.set_viewport_size({"width": width, "height": height})
+    one, two, three = study.add_raters(3)
+    looked = []
+
+    def look(state: str) -> None:
+        rater.at(state)
+        looked.append(state)
+        assert rater.overflow() == 0
+        assert violations(page) == []
+        assert page.locator("main h1").count() == 1
+
+    page.goto(f"{url}/join")
+    page.get_by_label("The code").fill("wrong")
+    page.locator("main button").first.click()
+    page.get_by_role("alert").wait_for()
+    look("join")
+    for worker in ("assignmentId=A&workerId=W", "assignmentId=ASSIGNMENT_ID_NOT_AVAILABLE"):
+        page.goto(f"{url}/join?{worker}")
+        look("mturk")
+    for path in ("rate", "r/expired", "lead", "lead/expired", "nothing"):
+        page.goto(f"{url}/{path}")
+        look("refused")
+        assert page.locator("main .button").count() == 0
+    rater.start(one.token)
+    rater.press("1", "2", "3", "3")
+    look("feedback")
+    page.get_by_role("link", name="Go on").click()
+    rater.task(1)
+    page.locator("form[data-answer]").evaluate("form => { form.noValidate = true; form.requestSubmit(); }")
+    page.get_by_role("alert").wait_for()
+    look("task")
+    page.get_by_role("button", name="Take a break").click()
+    look("break")
+    study.pause()
+    page.goto(f"{url}/r/{two.token}")
+    page.get_by_role("button", name="Start").click()
+    look("paused")
+    study.exclude(two.rater.id, reason="a rehearsal")
+    page.reload()
+    look("excluded")
+    study.resume()
+    page.goto(f"{url}/lead/{study.lead_token}")
+    look("lead")
+    page.goto(f"{url}/lead/texts?words=nothing")
+    look("texts")
+    page.goto(f"{url}/lead/items/99")
+    look("refused")
+    page.get_by_role("link", name="Overview").click()
+    page.get_by_label("How many").fill("2")
+    page.get_by_role("button", name="Add and show").click()
+    look("links")
+
+    def away(*_: object, **__: object) -> None:
+        raise StoreError("the disk is full")
+
+    page.goto(f"{url}/r/{three.token}")
+    page.get_by_role("button", name="Start").click()
+    rater.at("task")
+    monkeypatch.setattr(Study, "answer", away)
+    for group in page.locator("fieldset").all():
+        group.locator("input").first.check(force=True)
+    page.locator("form[data-answer]").evaluate("form => form.submit()")  # as without scripts
+    look("unsaved")
+    assert len(set(looked)) == 12
 
 
 def test_what_a_screen_reader_is_told(made: Any, opened: Open) -> None:

@@ -134,34 +134,23 @@ def exports(site: Site) -> list[tuple[What, str]]:
 
 
 @router.post("/lead/pause", status_code=303, responses=pages(403), response_class=RedirectResponse)
-def pause(request: Request, site: TheSite, csrf: Csrf) -> Response:
-    """Stop assigning tasks."""
-    site.lead(request, csrf=csrf)
-    site.study.pause()
-    return site.redirect("/lead")
-
-
 @router.post("/lead/resume", status_code=303, responses=pages(403), response_class=RedirectResponse)
-def resume(request: Request, site: TheSite, csrf: Csrf) -> Response:
-    """Assign tasks again."""
+def pause_or_resume(request: Request, site: TheSite, csrf: Csrf) -> Response:
+    """Stop assigning tasks, or assign them again."""
     site.lead(request, csrf=csrf)
-    site.study.resume()
+    (site.study.pause if request.scope["route"].path == "/lead/pause" else site.study.resume)()
     return site.redirect("/lead")
 
 
 @router.post("/lead/exclude", status_code=303, responses=pages(403), response_class=RedirectResponse)
-def exclude(request: Request, site: TheSite, csrf: Csrf, rater: Number, reason: Reason = "") -> Response:
-    """Exclude a rater."""
-    site.lead(request, csrf=csrf)
-    site.study.exclude(rater, reason=_reason(reason))
-    return site.redirect(f"/lead#rater-{rater}")
-
-
 @router.post("/lead/readmit", status_code=303, responses=pages(403), response_class=RedirectResponse)
-def readmit(request: Request, site: TheSite, csrf: Csrf, rater: Number, reason: Reason = "") -> Response:
-    """Readmit a rater."""
+def exclude_or_readmit(request: Request, site: TheSite, csrf: Csrf, rater: Number, reason: Reason = "") -> Response:
+    """Exclude a rater, or readmit one."""
     site.lead(request, csrf=csrf)
-    site.study.readmit(rater, reason=_reason(reason))
+    if not reason.strip():
+        raise Refusal(422, "Why?", "Nothing was changed. Give a reason; it stays in the log.")
+    change = site.study.exclude if request.scope["route"].path == "/lead/exclude" else site.study.readmit
+    change(rater, reason=reason.strip())
     return site.redirect(f"/lead#rater-{rater}")
 
 
@@ -215,12 +204,6 @@ def enter(request: Request, site: TheSite, token: Annotated[str, Path(max_length
     response = site.redirect("/lead")
     site.keep(response, "lead", session)
     return response
-
-
-def _reason(reason: str) -> str:
-    if not reason.strip():
-        raise Refusal(422, "Why?", "Nothing was changed. Give a reason; it stays in the log.")
-    return reason.strip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from trubleu.errors import StoreError, UsageError
 from trubleu.rating.config import LONGEST_REASON
 from trubleu.rating.gold import has_ended
 from trubleu.rating.scheduler import LONGEST_NOTE, NoConsentError, TooEarlyError, standing
+from trubleu.rating.study import Study
 from trubleu.rating.web.on_complete import tell_if_complete
 from trubleu.rating.web.sanitize import visible
 from trubleu.rating.web.security import Refusal, log, not_saved
@@ -113,17 +114,6 @@ def rate(request: Request, site: TheSite, kept: Annotated[int, Query(ge=0, le=1)
     return site.page("done.html", session=session, stands=stands)
 
 
-@router.get("/answer", include_in_schema=False)
-@router.get("/consent", include_in_schema=False)
-@router.get("/instructed", include_in_schema=False)
-@router.get("/undo", include_in_schema=False)
-@router.get("/break", include_in_schema=False)
-@router.get("/back", include_in_schema=False)
-def onwards(site: TheSite) -> Response:
-    """Redirect from the URL of a form; some pages are the response to one."""
-    return site.redirect("/rate")
-
-
 @router.get("/instructions", responses=pages(403))
 def instructions(request: Request, site: TheSite) -> Response:
     """Show the instructions again."""
@@ -131,20 +121,28 @@ def instructions(request: Request, site: TheSite) -> Response:
     return site.page("instructions.html", session=session, again=True, link=_own_link(request, site, session))
 
 
-@router.post("/consent", status_code=303, responses=pages(403), response_class=RedirectResponse)
-def consent(request: Request, site: TheSite, csrf: Csrf) -> Response:
-    """Give consent."""
+def step(request: Request, site: TheSite, csrf: Csrf) -> Response:
+    """Give consent, confirm that the instructions were read, take a break or come back from it."""
     session = site.session(request, csrf=csrf)
-    site.study.consent(session.rater.id)
+    _STEPS[request.scope["route"].path](site.study, session.rater.id)
     return site.redirect("/rate")
 
 
-@router.post("/instructed", status_code=303, responses=pages(403), response_class=RedirectResponse)
-def instructed(request: Request, site: TheSite, csrf: Csrf) -> Response:
-    """Confirm that the instructions were read."""
-    session = site.session(request, csrf=csrf)
-    site.study.instructed(session.rater.id)
+def onwards(site: TheSite) -> Response:
+    """Redirect from the URL of a form; some pages are the response to one."""
     return site.redirect("/rate")
+
+
+_STEPS: Final = {
+    "/consent": Study.consent,
+    "/instructed": Study.instructed,
+    "/break": Study.take_break,
+    "/back": Study.come_back,
+}
+for _path in _STEPS:
+    router.post(_path, status_code=303, responses=pages(403), response_class=RedirectResponse)(step)
+for _path in (*_STEPS, "/answer", "/undo"):
+    router.get(_path, include_in_schema=False)(onwards)
 
 
 @router.post("/answer", responses=pages(303, 403, 409))
@@ -271,16 +269,13 @@ _LONG: Final = 5000  # characters of a text from which its length is announced
 
 
 def _feedback(site: Site, session: Session, given: Answer, outcome: Outcome, task: Task | None) -> Response:
-    accepted = None
-    if task is not None:
-        accepted = _accepted(site, task)
     return site.page(
         "feedback.html",
         session=session,
         given=given,
         outcome=outcome,
         item=task.item if task else None,
-        accepted=accepted,
+        accepted=_accepted(site, task) if task else None,
     )
 
 
@@ -306,22 +301,6 @@ def undo(
     session = site.session(request, csrf=csrf)
     if has_ended(site.study, session.rater) or site.study.undo(session.rater.id, task=task) is None:
         raise Refusal(409, "There is nothing to undo", "You have no answer that can be undone.")
-    return site.redirect("/rate")
-
-
-@router.post("/break", status_code=303, responses=pages(403), response_class=RedirectResponse)
-def take_break(request: Request, site: TheSite, csrf: Csrf) -> Response:
-    """Take a break, which does not count towards the time of a task."""
-    session = site.session(request, csrf=csrf)
-    site.study.take_break(session.rater.id)
-    return site.redirect("/rate")
-
-
-@router.post("/back", status_code=303, responses=pages(403), response_class=RedirectResponse)
-def come_back(request: Request, site: TheSite, csrf: Csrf) -> Response:
-    """Continue after a break."""
-    session = site.session(request, csrf=csrf)
-    site.study.come_back(session.rater.id)
     return site.redirect("/rate")
 
 

@@ -126,11 +126,9 @@ class Site:
 
     def refusal(self, refusal: Refusal, request: Request | None = None) -> HTMLResponse:
         """Return the page that explains a refusal, and how to continue."""
-        back: str | None = "/"
-        if request is not None and request.url.path.removeprefix(self.prefix).startswith("/join"):
-            back = None
-        elif request is not None and request.url.path.removeprefix(self.prefix).startswith("/lead"):
-            back = "/lead" if self.cookie(request, "lead") else None
+        path = "" if request is None else request.url.path.removeprefix(self.prefix)
+        is_lead = request is not None and self.cookie(request, "lead") is not None  # sent to the lead's pages only
+        back = "/lead" if is_lead else None if path.startswith(("/join", "/lead")) else "/"
         headers = {} if refusal.retry_after is None else {"retry-after": str(refusal.retry_after)}
         return self.page("refusal.html", status=refusal.status, headers=headers, refusal=refusal, back=back)
 

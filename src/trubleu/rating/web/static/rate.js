@@ -277,6 +277,8 @@
   });
 
   begin();
+  // Where keys scroll the text. Pages that follow begin there too.
+  if (main()?.matches(".task") && document.activeElement === body) main().querySelector("h1").focus({ preventScroll: true });
   // An answer that was kept when the page was closed or the connection lost.
   if (body.dataset.page) next();
 })();
