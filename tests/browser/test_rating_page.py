@@ -861,7 +861,8 @@ def test_a_study_from_right_to_left(made: Any, opened: Open) -> None:
 
     assert directions(".prose") == {"rtl"}
     page.locator("main button").first.click()
-    assert directions(".prose, main h2, .scale li") == {"rtl"}
+    assert directions(".prose, main h2, .scale, .scale li") == {"rtl"}
+    assert page.locator(".scale").first.evaluate("list => parseFloat(getComputedStyle(list).paddingRight)") > 20
     page.get_by_role("button", name="Start").click()
     rater.at("task")
     assert directions("legend, .label, .reasons button > :last-child") == {"rtl"}

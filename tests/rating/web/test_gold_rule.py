@@ -129,7 +129,7 @@ def test_made_up_ids_do_not_finish_a_study(make: Make, visit: Visit) -> None:
         assert CODE not in finished(visitor, page, 1).text
     assert all(rater.excluded for rater in study.raters())
     assert not any(row.counted for row in study.table())
-    assert "ids from Prolific are not verified" in lead_page(study, visit)
+    assert "Ids from Prolific are not verified" in lead_page(study, visit)
 
 
 def test_the_same_rule_holds_for_files_of_mechanical_turk(

@@ -246,5 +246,5 @@ def test_the_lead_is_told_whether_ids_are_verified(make: Make, study: Study, vis
     assert "the study&#39;s URL (secure external study URL)" in page.text
     assert "not verified" not in page.text
     old = make(1, entry=Entry(prolific=True))
-    assert "ids from Prolific are not verified" in visit(old).lead(old).text
+    assert "Ids from Prolific are not verified" in visit(old).lead(old).text
     assert "prolific:\n    verify: keys.json\n    study: " in config_text(study.config)
