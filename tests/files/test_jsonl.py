@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from trubleu.data import DialogueFiles, Ratings, References, SegmentScores, read_outputs, read_published, read_triples
 from trubleu.data.corpus import json_rows
+from trubleu.data.sets import find_set
 from trubleu.errors import DataError
 from trubleu.files.jsonl import parse_json
 from trubleu.files.lines import read_text_lines
@@ -88,3 +89,9 @@ def test_all_others_are_as_ever(pairs: list[tuple[str, int]], ascii_only: bool) 
     else:
         with pytest.raises(ValueError, match=r"^an object has the key .* twice; keep one of them$"):
             parse_json(text)
+
+
+def test_deep_nesting_describes_no_set(tmp_path: Path) -> None:
+    (tmp_path / "set.json").write_text("[" * 100_000)
+    with pytest.raises(DataError, match=r"set\.json does not describe a set; import the set again$"):
+        find_set(str(tmp_path))

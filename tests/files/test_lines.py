@@ -16,11 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trubleu.data import References
+from trubleu.data.sets import find_set
 from trubleu.errors import DataError, UsageError
 from trubleu.files import lines as files_module
 from trubleu.files.lines import LineReader, iterate_lines, open_bytes, read_text_lines
 from trubleu.files.paths import check_standard_input_once
 from trubleu.files.writer import atomic_writer, check_writable
+from trubleu.mining import Index
+from trubleu.vectors.ready import SubwordVectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -410,6 +413,16 @@ def test_a_file_without_an_end_is_no_table(tmp_path: Path, form: str) -> None:
     path.symlink_to("/dev/zero")
     with pytest.raises(DataError, match=rf"x\.{form} is not an? (Excel workbook|Parquet file)"):
         References.read(path)
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs /dev/zero")
+@pytest.mark.parametrize(
+    ("name", "read"), [("set.json", find_set), ("index.json", Index.open), ("model.safetensors", SubwordVectors.read)]
+)
+def test_a_file_without_an_end_is_in_no_folder(tmp_path: Path, name: str, read: Callable[[str], object]) -> None:
+    (tmp_path / name).symlink_to("/dev/zero")
+    with pytest.raises(DataError, match=rf"{name} is a device or a pipe, but a file is needed$"):
+        read(str(tmp_path))
 
 
 def test_long_lines_up_to_the_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from trubleu.errors import DataError, UsageError, counted, nearest, shown, some
 from trubleu.files.delimited import whole
 from trubleu.files.jsonl import json_line, kind_of, parse_json, parse_objects
 from trubleu.files.lines import iterate_lines, read_text_lines
-from trubleu.files.paths import exists, is_remote
+from trubleu.files.paths import exists, is_remote, read_whole
 from trubleu.files.writer import atomic_writer, new_folder
 
 if TYPE_CHECKING:
@@ -240,18 +240,13 @@ def find_set(path: str) -> SetFiles | None:
         If it is a folder with several sets.
     """
     folder = Path(path)
-    try:
-        text = (folder / DESCRIPTION).read_text(encoding="utf-8")
-    except (FileNotFoundError, NotADirectoryError):
+    if not exists(folder / DESCRIPTION):
         if folder.is_dir() and (inside := sorted(each.parent.name for each in folder.glob(f"*/{DESCRIPTION}"))):
-            raise UsageError(
-                f"{path} holds several sets: {some(inside)}; name one, such as {folder / inside[0]}"
-            ) from None
+            raise UsageError(f"{path} holds several sets: {some(inside)}; name one, such as {folder / inside[0]}")
         return None
-    except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{folder / DESCRIPTION} cannot be read: {error}") from error
+    text = read_whole(folder / DESCRIPTION)
     try:
-        about = parse_json(text)
+        about = parse_json(text.decode())
         if about["schema"] != SCHEMA:
             raise DataError(f"{folder / DESCRIPTION} was made by another version of trubleu; import the set again")
         if unfit := [name for name in about["systems"] if _UNFIT.search(name)]:
@@ -259,7 +254,7 @@ def find_set(path: str) -> SetFiles | None:
         outputs = {name: str(folder / OUTPUTS / f"{name}.jsonl") for name in about["systems"]}
         scales = {str(aspect): (int(low), int(high)) for aspect, (low, high) in about["scales"].items()}
         aspects = [str(aspect) for aspect in about["aspects"]]
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         if isinstance(error, DataError):
             raise
         raise DataError(f"{folder / DESCRIPTION} does not describe a set; import the set again") from error

@@ -172,6 +172,23 @@ def first_bytes(path: PathLike, count: int) -> bytes:
         return stream.read(count)
 
 
+def read_whole(path: PathLike) -> bytes:
+    """Return the content of a file, which must not be a device or a pipe: these may have no end.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read.
+    """
+    if not is_remote(path) and exists(path) and not is_file(path) and not is_folder(path):
+        raise DataError(f"{name_of(path)} is a device or a pipe, but a file is needed")
+    try:
+        with open_binary(path) as stream:
+            return stream.read()
+    except OSError as error:
+        raise DataError(unreadable(name_of(path), error)) from error
+
+
 def byte_size(path: PathLike) -> int:
     """Return the size of a file in bytes.
 

@@ -23,7 +23,7 @@ from trubleu.errors import DataError, TrubleuWarning, UsageError, some
 from trubleu.files.arrays import sealed, unsealed
 from trubleu.files.jsonl import parse_json
 from trubleu.files.lines import iterate_lines
-from trubleu.files.paths import is_remote, joined, name_of, open_binary, unreadable
+from trubleu.files.paths import is_remote, joined, name_of, read_whole
 from trubleu.files.writer import atomic_writer
 from trubleu.mining.shard import MOST_TRIPLES, ShardInfo
 from trubleu.native import kernels
@@ -86,11 +86,7 @@ def read_sealed(path: PathLike, kind: SealedKind, key: bytes | None = None) -> t
     DataError
         If it cannot be read, is something else or of another version, or any byte of it is not what was written.
     """
-    try:
-        with open_binary(path) as stream:
-            data = stream.read()
-    except OSError as error:
-        raise DataError(unreadable(os.fspath(path), error)) from error
+    data = read_whole(path)
     try:
         text = data.decode()
         fields = parse_json(text)

@@ -22,7 +22,7 @@ import numpy as np
 
 from trubleu.errors import DataError, MissingExtraError
 from trubleu.files.jsonl import parse_json
-from trubleu.files.paths import name_of, unreadable
+from trubleu.files.paths import name_of, read_whole
 from trubleu.native import kernels
 from trubleu.optional_deps import needed
 from trubleu.vectors.source import READY, label_of, normalised, number_words, segment_sums, short_checksum
@@ -112,7 +112,7 @@ class SubwordVectors:
         place = os.path.realpath(here)
         tensors = _read_tensors(here / "model.safetensors")
         label = label_of(place, "folder")
-        return cls(_read_bytes(here / "tokenizer.json"), tensors, label=label, where=name_of(folder), place=place)
+        return cls(read_whole(here / "tokenizer.json"), tensors, label=label, where=name_of(folder), place=place)
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
         # Other processes read the files again: they are smaller than the loaded objects, and often shared.
@@ -279,7 +279,7 @@ def ready_vectors() -> SubwordVectors:
         )
     tensors = _read_tensors(here / _WEIGHTS)
     return SubwordVectors(
-        _read_bytes(here / _TOKENIZER), tensors, label=f"ready:{MODEL}", where=f"the package {PACKAGE}", place=READY
+        read_whole(here / _TOKENIZER), tensors, label=f"ready:{MODEL}", where=f"the package {PACKAGE}", place=READY
     )
 
 
@@ -293,16 +293,9 @@ def _read_again(place: str, name: str) -> SubwordVectors:
     return vectors
 
 
-def _read_bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise DataError(unreadable(str(path), error)) from error
-
-
 def _read_tensors(path: Path) -> dict[str, NDArray[Any]]:
     load = needed("safetensors.numpy", "ready vectors", _REQUIREMENT).load
-    data = _read_bytes(path)
+    data = read_whole(path)
     try:
         tensors: dict[str, NDArray[Any]] = load(data)
     except Exception as error:  # the package's own exception, and KeyError for dtypes that NumPy lacks
