@@ -156,7 +156,7 @@ BAD_CALLS: list[tuple[list[str], str]] = [
     (["--refs", "refs.jsonl", "good.txt", "bad.txt", "--resamples", "0"], "resamples must be 1 or more"),
     (["--refs", "refs.jsonl", "good.txt", "bad.txt", "--format", "pdf"], "--format.*invalid choice"),
     ([*CALL, "--by", "topik"], r"refs.jsonl has no column 'topik'; did you mean topic\?"),
-    ([*CALL, "--by", "same"], "the column same has one value, 'all', in all segments, which makes no buckets"),
+    ([*CALL, "--by", "same"], "the column same has one value, 'all', in all segments, which gives no buckets"),
     ([*CALL, "--by", "nothing"], "the column nothing has no value in any segment"),
     ([*CALL, "--by", "references"], "references must be a text or a number to sort segments by, not an array"),
     (

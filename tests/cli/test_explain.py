@@ -188,7 +188,7 @@ BAD_CALLS: list[tuple[list[str], str]] = [
     (["--refs", "refs.jsonl", "good.txt", "--worst", "0"], "--worst 0 shows nothing"),
     (["--refs", "refs.jsonl", "good.txt", "bad.txt", "--differ", "-1"], "--differ -1 shows nothing"),
     (["--refs", "refs.jsonl", "good.txt", "--differ", "3"], "--differ needs two systems, not 1"),
-    (["--refs", "refs.jsonl", "good.txt", "bad.txt", "--worst", "3"], "--worst goes by the scores of one system"),
+    (["--refs", "refs.jsonl", "good.txt", "bad.txt", "--worst", "3"], "--worst takes one system"),
     (["--refs", "refs.jsonl", "good.txt", "c=good.txt", "--differ", "3"], "good and c have the same score in every"),
     (["--refs", "refs.jsonl", "good.txt", "--worst", "1", "-m", "chrf"], "chrf cannot be .* bleu, sbleu, dbleu, sd"),
     (["--refs", "refs.jsonl", "good.txt", "--worst", "1", "-m", "ibleu-2"], "ibleu-2 cannot be explained"),

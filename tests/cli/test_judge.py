@@ -270,7 +270,7 @@ def test_a_folder_that_cannot_be(capsys: pytest.CaptureFixture[str]) -> None:
     for place, problem in (("A.txt", "File exists"), ("no/such", "No such file or directory")):
         code, out, err = run("missing.txt", "B.txt", "--resume", place, capsys=capsys)
         assert (code, out) == (2, "")
-        assert err == f"trubleu: the folder {place} cannot be made: {problem}; check the path\n"
+        assert err == f"trubleu: the folder {place} cannot be created: {problem}; check the path\n"
 
 
 def test_the_default_conditions_are_those_of_python() -> None:

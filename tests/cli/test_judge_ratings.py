@@ -132,7 +132,7 @@ def test_ratings_with_outputs_or_with_scores(run: Run, tmp_path: Path) -> None:
 def test_some_systems_of_a_set(run: Run) -> None:
     code, out, _ = run("judge", "ratings", "good", "S0", "S1", "S2", *FAST, "--quiet")
     assert code == 0
-    assert "the system level needs 5 systems, not 3" in out
+    assert "the system level needs at least 5 systems; there are 3" in out
 
 
 def test_rankings_are_known_by_their_columns(run: Run, tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_many_sets(run: Run, name: str) -> None:
         (("ratings", "good", "--without", "S00"), "there is no system 'S00' to leave out; did you mean S0?"),
         (("sets", "good", "small", "--without", "S9"), "there is no system S9 in any of the sets; leave out SYSTEM"),
         (("sets", "good", "small", "--without", "god:S1"), "there is no system god:S1 in any of the sets"),
-        (("sets", "good.jsonl"), "good.jsonl is not a set; make one with trubleu import"),
+        (("sets", "good.jsonl"), "good.jsonl is not a set; create one with trubleu import"),
         (("sets", "good", "good"), "two sets are named good; name them with NAME=SET"),
         (("sets", "good", "--metric", "blue"), "there is no metric 'blue'"),
     ],

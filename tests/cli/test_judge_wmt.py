@@ -218,7 +218,7 @@ def test_shuffled_rankings_print_the_same(run: Run, tmp_path: Path) -> None:
         ((*ALL, "--lower-is-better", "ter"), "lower is better for ter, but no file has scores of it"),
         ((*ALL, "--write-scores", "no/where"), "no/where.seg.score.gz cannot be written: there is no folder no"),
         ((*ALL, "--out", "rank.csv"), "rank.csv is read by this command and would be lost"),
-        ((*ALL, "--confidence", "2"), "confidence must lie between 0 and 1"),
+        ((*ALL, "--confidence", "2"), "confidence must be between 0 and 1"),
         ((*ALL, "--resamples", "-3"), "resamples must be 1 or more, not -3"),
         ((*ALL, "--identical", "merged"), "invalid choice: 'merged'"),
         ((*ALL, "--source", "ref.txt", "-m", "bleu"), "--source has no effect"),
@@ -312,5 +312,5 @@ def test_what_is_kept_is_not_made_again(run: Run, tmp_path: Path, monkeypatch: p
         assert len({(tmp_path / f"{name}.{file}").read_bytes() for name in ("alone", "one", "two")}) == 1
     assert run(*arguments, "three", "--resume", "people.txt")[::2] == (
         2,
-        "trubleu: the folder people.txt cannot be made: File exists; check the path\n",
+        "trubleu: the folder people.txt cannot be created: File exists; check the path\n",
     )

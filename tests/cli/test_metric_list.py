@@ -136,7 +136,7 @@ def test_nothing_to_score(run: Run, tmp_path: Path) -> None:
     (tmp_path / "r").write_text("a\n")
     code, _, err = run("--ref", "r")
     assert code == 2
-    assert "there is nothing to score; name a file of outputs, or see what there is with --list-metrics" in err
+    assert "there is nothing to score; name a file of outputs, or list the metrics with --list-metrics" in err
 
 
 def test_large_files_are_read_whole_for_metrics_that_learn(

@@ -49,7 +49,7 @@ TEXTS = {
 REFS = "--refs refs.csv outs.csv"
 
 MISTAKES = [
-    ("score", "there is nothing to score; name a file of outputs, or see what there is with --list-metrics"),
+    ("score", "there is nothing to score; name a file of outputs, or list the metrics with --list-metrics"),
     ("score ref.txt sys.txt", "references are given with --refs FILE, with one or more --ref FILE, or by a set"),
     ("score --ref ref.txt", "there is nothing to score; name a file of outputs"),
     ("score --ref ref.txt --refs refs.csv sys.txt", "--refs and --ref both name references; give one of the two"),
@@ -128,7 +128,7 @@ MISTAKES = [
     ),
     (
         "score --refs slip.csv outs.csv",
-        "slip.csv:22: the rating 44 lies outside of the scale from 1 to 5; correct it, or",
+        "slip.csv:22: the rating 44 is outside the scale from 1 to 5; correct it, or",
     ),
     (
         "score --refs comma.csv outs.csv",
@@ -148,7 +148,7 @@ MISTAKES = [
         "'text' must be FIELD=TITLE, several with commas between them: id=conv,text=answer",
     ),
     (f"score {REFS} --scale 1-", "the scale '1-' must be two numbers, the worst and the best: 1:5, 0:1 or -25:0"),
-    (f"score {REFS} --scale 4:5", "refs.csv:4: the rating 3 lies outside of the scale from 4 to 5; correct it, or say"),
+    (f"score {REFS} --scale 4:5", "refs.csv:4: the rating 3 is outside the scale from 4 to 5; correct it, or say"),
     (
         "score --refs bad.jsonl sys.txt",
         "bad.jsonl:1: this is not JSON: Expecting ',' delimiter at column 24; every line",
@@ -216,7 +216,7 @@ MISTAKES = [
     ("mine index triples.csv --out x.index", "say which they are: --columns message=TITLE,response=TITLE"),
     ("mine index --out x.index", "mine index needs a CORPUS: files of triples, or folders of them; give it"),
     ("rate new study --from texts.csv", "could both be the text; rename one of them to text\n"),
-    ("rate serve study", "study holds no study: there is no study.yaml; make one with trubleu rate new"),
+    ("rate serve study", "study has no study: there is no study.yaml; create one with trubleu rate new"),
     ("refs convert refs.csv out.txt", "out.txt: the name does not show a format; let it end in .jsonl or .parquet"),
     ("import dstc folder --out x", "invalid choice: 'dstc'; did you mean dstc7?"),
     (

@@ -236,7 +236,7 @@ def test_options_of_0_count(folder: Path, run: Callable[..., tuple[int, str, str
         (["--ref", "plain.txt", "sys_A.txt", "--format", "html"], "--format.*invalid choice: 'html'"),
         (
             ["--ref", "plain.txt", "sys_A.txt", "--format", "csv", "--digits", "-1"],
-            "--digits -1 must lie between 0 and 17",
+            "--digits -1 must be between 0 and 17",
         ),
     ],
 )

@@ -138,7 +138,7 @@ def test_carry(run: Run) -> None:
     assert (plan["wanted"], plan["there"], plan["missing"], plan["people"]) == (6, 2, 4, 2)
     pair = ("--kind", "pair", "--from", "c.jsonl", "--outputs", "A.txt", "B.txt")
     assert "is a study of kind response, not pair" in refused(run("rate", "new", "third", *pair, "--carry", "first"))
-    assert "holds no study" in refused(run("rate", "new", "third", "--from", "c.jsonl", "--carry", "nowhere"))
+    assert "has no study" in refused(run("rate", "new", "third", "--from", "c.jsonl", "--carry", "nowhere"))
 
 
 def test_settings(run: Run, folder: Path) -> None:
@@ -159,13 +159,13 @@ def test_settings(run: Run, folder: Path) -> None:
 
 def test_what_cannot_be_made(run: Run, folder: Path) -> None:
     done(run("rate", "new", "study", "--from", "c.jsonl"))
-    assert "study is there already" in refused(run("rate", "new", "study", "--from", "c.jsonl"))
+    assert "study already exists" in refused(run("rate", "new", "study", "--from", "c.jsonl"))
     assert "there is no such file" in refused(run("rate", "new", "x", "--from", "nothing.jsonl"))
-    assert "must lie between 1 and 1,000" in refused(run("rate", "new", "x", "--from", "c.jsonl", "--raters", "0"))
+    assert "must be between 1 and 1,000" in refused(run("rate", "new", "x", "--from", "c.jsonl", "--raters", "0"))
     assert "are for --kind pair" in refused(run("rate", "new", "x", "--from", "c.jsonl", "--pairs", "A:B"))
     assert "--title is empty" in refused(run("rate", "new", "x", "--from", "c.jsonl", "--title", " "))
     assert "mysql" in refused(run("rate", "new", "x", "--from", "c.jsonl", "--store", "mysql://host/db"))
-    assert "has no use for c.jsonl" in refused(run("rate", "status", "study", "c.jsonl"))
+    assert "does not take c.jsonl" in refused(run("rate", "status", "study", "c.jsonl"))
     (folder / "bad.jsonl").write_text('{"id": "1"}\n')
     assert refused(run("rate", "new", "x", "--from", "bad.jsonl")).startswith(
         "bad.jsonl:1: there is neither references"
@@ -180,10 +180,10 @@ def test_what_cannot_be_made(run: Run, folder: Path) -> None:
     assert "there is no such file" in refused(run("rate", "new", "x", "--from", "c.parquet"))
     assert not (folder / "x").exists()
     for command in ("status", "pause", "resume", "plan"):
-        assert "holds no study" in refused(run("rate", command, "nowhere"))
-    assert "holds no study" in refused(run("rate", "links", "nowhere", "--add", "1"))
-    assert "holds no study" in refused(run("rate", "export", "nowhere", "--as", "raw"))
-    assert "holds no study" in refused(run("rate", "import", "nowhere", "ratings.csv"))
+        assert "has no study" in refused(run("rate", command, "nowhere"))
+    assert "has no study" in refused(run("rate", "links", "nowhere", "--add", "1"))
+    assert "has no study" in refused(run("rate", "export", "nowhere", "--as", "raw"))
+    assert "has no study" in refused(run("rate", "import", "nowhere", "ratings.csv"))
 
 
 def test_plan(run: Run) -> None:
@@ -216,7 +216,7 @@ def test_links(run: Run, folder: Path) -> None:
         tokens = [each.rsplit("/", 1)[1].strip() for each in (link, second, rows[0]["link"], rows[1]["link"], renewed)]
         found = [study.find_rater(token) for token in tokens]
     assert [rater and rater.id for rater in found] == [1, 2, None, 4, 3]
-    assert "is there already" in refused(run("rate", "links", "study", "--add", "1", "--out", "links.csv"))
+    assert "already exists" in refused(run("rate", "links", "study", "--add", "1", "--out", "links.csv"))
     assert "must end in .csv" in refused(run("rate", "links", "study", "--add", "1", "--out", "links.txt"))
     assert "there is no folder" in refused(run("rate", "links", "study", "--add", "1", "--out", "no/links.csv"))
     assert "needs --add N" in refused(run("rate", "links", "study"))
@@ -224,7 +224,7 @@ def test_links(run: Run, folder: Path) -> None:
     assert "there are 2 labels for 3" in refused(run("rate", "links", "study", "--add", "3", "--labels", "names.txt"))
     assert "must be from 1" in refused(run("rate", "links", "study", "--add", "0", "--out", "new.csv"))
     assert not (folder / "new.csv").exists()
-    assert "is no address" in refused(run("rate", "links", "study", "--add", "1", "--url", "x.org"))
+    assert "is not an address" in refused(run("rate", "links", "study", "--add", "1", "--url", "x.org"))
     assert "there is no rater 'cem'" in refused(run("rate", "links", "study", "--renew", "cem"))
     with Study.open("study") as study:
         assert len(study.raters()) == 4
@@ -358,7 +358,7 @@ def test_an_old_copy_sets_nothing_back(run: Run, folder: Path) -> None:
     settings.write_text(settings.read_text().replace("raters: 3", "raters: 2"))
     for command in (("status",), ("export", "--as", "raw", "--out", "log.csv"), ("plan",), ("pause",)):
         code, _, err = run("rate", command[0], "study", *command[1:])
-        assert (code, err.count("they hold once trubleu rate serve is started again")) == (0, 1)
+        assert (code, err.count("they take effect when trubleu rate serve is restarted")) == (0, 1)
     assert run("rate", "status", "study", "--quiet")[2] == ""
     with pytest.warns(match="asks for other ratings"), Study.open("study") as study:
         assert {item.wanted for item in study.items()} == {3}

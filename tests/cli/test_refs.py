@@ -238,7 +238,7 @@ def test_prepare_plain_files(run: Run) -> None:
         (("convert",), "needs the file to write"),
         (("convert", "refs.jsonl"), "not as none"),
         (("convert", "refs.jsonl", "a.txt", "out.jsonl"), "not as 2 files"),
-        (("convert", "refs.jsonl", "out.jsonl", "--min-weight", "2"), "--min-weight 2 must lie between -1 and 1"),
+        (("convert", "refs.jsonl", "out.jsonl", "--min-weight", "2"), "--min-weight 2 must be between -1 and 1"),
         (("convert", "a.txt", "out.jsonl", "--min-weight", "0"), "a.txt have no weights; leave out --min-weight"),
         (("convert", "refs.jsonl", "no/out.jsonl"), "there is no folder no; create it first"),
         (("convert", "refs.jsonl", "out.docx"), "out.docx"),

@@ -260,7 +260,7 @@ def test_text_without_spaces_is_told_once(
     call = ["--ref", "zh", "a=zh", "b=zh", "-m", "bleu-2", "-m", "sbleu-2", "-m", "chrf"]
     whole = run(*call)
     assert whole[2].startswith("trubleu: warning: the tokenizer 13a does not split Chinese, Japanese, Thai, ")
-    assert whole[2].endswith("; take the tokenizer words or char, or zh for Chinese\n")
+    assert whole[2].endswith("; use the tokenizer words or char, or zh for Chinese\n")
     assert whole[2].count("\n") == 1
     assert run(*call, "--tokenize", "words")[2] == ""
     monkeypatch.setattr("trubleu.data.corpus.WORTH_STREAMING", 1)
@@ -385,7 +385,7 @@ BAD_CALLS: list[tuple[list[str], str]] = [
     (["--refs", "refs.jsonl", "good.txt", "--baseline", "good"], "--baseline needs --test"),
     (["--refs", "refs.jsonl", "good.txt", "bad.txt", "--test", "--baseline", "god"], "'god' .*did you mean good"),
     (["--refs", "refs.jsonl", "good.txt", "--ci", "--resamples", "0"], "resamples must be 1 or more"),
-    (["--refs", "refs.jsonl", "good.txt", "--ci", "--confidence", "95"], "confidence must lie between 0 and 1"),
+    (["--refs", "refs.jsonl", "good.txt", "--ci", "--confidence", "95"], "confidence must be between 0 and 1"),
     (["--refs", "refs.jsonl", "good.txt", "--threads", "0"], "threads must be a whole number from 1 to 10,000"),
     (["--refs", "refs.jsonl", "good.txt", "--threads", "99999999999"], "threads must be a whole number"),
     (["--refs", "refs.jsonl", "good.txt", "--ci", "--resamples", "1000000000000"], "resamples must be at most"),

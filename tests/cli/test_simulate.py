@@ -82,10 +82,10 @@ def test_a_bar_shows_how_far_it_is(run: Run, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--n", "-1"], "n is -1, but must lie between 0 and 1,000,000,000,000"),
-        (["--n", "1", "--words", "999"], "words is 999, but must lie between 1,000 and 10,000,000"),
+        (["--n", "-1"], "n is -1, but must be between 0 and 1,000,000,000,000"),
+        (["--n", "1", "--words", "999"], "words is 999, but must be between 1,000 and 10,000,000"),
         (["--n", "1", "--seed", "-1"], "seed is -1, but must not be negative"),
-        (["--n", "1", "--duplicates", "2"], "duplicates is 2.0, but a share must lie between 0 and 1"),
+        (["--n", "1", "--duplicates", "2"], "duplicates is 2.0, but a share must be between 0 and 1"),
         (
             ["--n", "1", "--out", "t.doc"],
             "t.doc: the name does not show a format; let it end in .jsonl, .tsv or .parquet",

@@ -130,7 +130,7 @@ def test_judge_takes_ratings_from_excel(folder: Path) -> None:
             "could both be the text; rename one of them to text, or say which it is, such as --columns text=",
         ),
         ("--refs percent.csv one.csv", "go from 60 to 90; say on which scale they are: --scale"),
-        ("--refs percent.csv one.csv --scale 0:80", "percent.csv:2: the rating 90 lies outside of the scale"),
+        ("--refs percent.csv one.csv --scale 0:80", "percent.csv:2: the rating 90 is outside the scale"),
         ("--refs percent.csv one.csv --scale 5:1", "must be two numbers, the worst and the best"),
         ("--ref one.csv one.csv", "give it with --refs"),
         ("--ref table.txt one.csv", "table.txt is a table with the columns id, text, not one text per line; rename it"),

@@ -165,8 +165,8 @@ def test_split_refuses_and_writes_nothing(run: Run, folder: Path) -> None:
     assert err.splitlines()[-1].startswith(
         "trubleu: ratings.csv: none of 20 triples is rated 4 or more on average by 4"
     )
-    assert "must lie between 0 and 1" in refused(run(*SPLIT, "--dev", "1.5"))
-    assert "must lie between 1 and 5" in refused(run(*SPLIT, "--least", "7"))
+    assert "must be between 0 and 1" in refused(run(*SPLIT, "--dev", "1.5"))
+    assert "must be between 1 and 5" in refused(run(*SPLIT, "--least", "7"))
     assert "are the same file" in refused(run(*SPLIT[:-1], "dev.jsonl"))
     assert "none can be standard output" in refused(run(*SPLIT[:-1], "-"))
     for used in ("triples.jsonl", "ratings.csv"):

@@ -185,4 +185,4 @@ def test_bad_input_is_one_sentence(run: Run, tmp_path: Path, arguments: list[str
 def test_an_empty_corpus(run: Run, tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_text("\n")
     code, _, err = run("empty.txt", "--out", "v")
-    assert (code, err) == (2, "trubleu: empty.txt holds no words; give text, one sentence per line\n")
+    assert (code, err) == (2, "trubleu: empty.txt has no words; give text, one sentence per line\n")

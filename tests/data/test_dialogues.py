@@ -124,7 +124,7 @@ def test_no_turns_are_a_short_conversation(tmp_path: Path) -> None:
         ("d.txt", "a __eou__ b __eou__\n", 1, r"3 turns at least; give longer ones, or ask for no context"),
         ("d.txt", "a __eou__\n", 0, r"2 turns at least; give longer ones$"),
         ("d.jsonl", "{}\n", 1, r"jsonl: no dialogue gives a triple \(1 dialogue skipped\), for which it needs 3 turns"),
-        ("d.txt", "\n\n", 1, r"d\.txt holds no dialogues; give some, one per line$"),
+        ("d.txt", "\n\n", 1, r"d\.txt has no dialogues; give some, one per line$"),
     ],
 )
 def test_no_triples_at_all_are_an_error(tmp_path: Path, name: str, content: str, context: int, message: str) -> None:

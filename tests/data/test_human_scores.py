@@ -44,7 +44,7 @@ def test_names_with_spaces(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("", " is empty; official scores have NAME SCORE per line$"),
-        ("+++\n", " holds no scores; official scores have NAME SCORE per line$"),
+        ("+++\n", " has no scores; official scores have NAME SCORE per line$"),
         ("A 0.5\nB\n", r":2: a line must be NAME SCORE \(LOW, HIGH\) or plus signs, not 'B'$"),
         ("A 0.5\nB x\n", ":2: the score must be a finite number, not 'x'$"),
         ("A nan\n", ":1: the score must be a finite number, not 'nan'$"),
@@ -53,7 +53,7 @@ def test_names_with_spaces(tmp_path: Path) -> None:
         ("system,score\nA,1,2\n", ":2: this line has 3 fields but the first has 2;"),
         ("system,score\n ,1\n", ":2: the system is empty; every line names one$"),
         ("system,score,score\n", ":1: there are 2 columns score; leave only one of them$"),
-        ("system,score\n", " holds no scores;"),
+        ("system,score\n", " has no scores;"),
     ],
 )
 def test_official_scores_that_cannot_be_used(tmp_path: Path, text: str, message: str) -> None:
@@ -80,7 +80,7 @@ def test_outputs_that_were_not_assessed(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("", " is empty; assessments are one number per line$"),
-        ("\nNA\nnan\n", " holds no assessment; write one number per line, and nothing for an output without one$"),
+        ("\nNA\nnan\n", " has no assessment; write one number per line, and nothing for an output without one$"),
         ("\n1\n\nnone\n", ":4: an assessment must be a finite number, not 'none'$"),
         ("1\nx\n", ":2: an assessment must be a finite number, not 'x'$"),
         ("1 2\n", ":1: an assessment must be a finite number, not '1 2'$"),

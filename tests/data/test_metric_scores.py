@@ -195,7 +195,7 @@ def test_what_the_command_prints(tmp_path: Path, form: str) -> None:
         ("s.csv", "metric,metric,system,id,score\n", ":1: there are 2 columns metric; leave only one of them$"),
         ("s.csv", "metric,system,id,score\nm,A,1\n", ":2: this line has 3 fields but the first has 4; add what"),
         ("s.csv", "metric,system,id,score\nm,A,1,x\n", ":2: score must be a finite number, not 'x'$"),
-        ("s.csv", "metric,system,id,score\nm,A,1,\n", " holds no scores; a file of scores has METRIC"),
+        ("s.csv", "metric,system,id,score\nm,A,1,\n", " has no scores; a file of scores has METRIC"),
         (
             "s.jsonl",
             '{"metric": "m", "system": "A", "id": 1, "score": "1"}',
@@ -222,7 +222,7 @@ def test_what_the_command_prints(tmp_path: Path, form: str) -> None:
             ":1: the column segment must be there; columns found: m",
         ),
         ("s.jsonl", '{"metric": "m"\n', ":1: this is not JSON: "),
-        ("s.json", '{"schema": 1,\n"scores": []}', " holds no segments; run trubleu score with --segments$"),
+        ("s.json", '{"schema": 1,\n"scores": []}', " has no segments; run trubleu score with --segments$"),
         ("s.json", '{"segments": [3]}', ": row 1 of segments must be an object, not the number 3$"),
         ("s.parquet", "PAR1", " is a Parquet file; scores are read from "),
     ],
@@ -236,7 +236,7 @@ def test_a_file_that_cannot_be_used(tmp_path: Path, name: str, text: str, messag
 def test_scores_of_segments_are_not_taken_for_scores_of_systems(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"s\.seg\.score:1: this line has a score of one segment; here scores of whole"):
         SystemScores.read(written(tmp_path, "m x y A 1 0.5\n"))
-    with pytest.raises(DataError, match=r"s\.json holds no scores; give what trubleu score prints$"):
+    with pytest.raises(DataError, match=r"s\.json has no scores; give what trubleu score prints$"):
         SystemScores.read(written(tmp_path, '{"segments": []}', "s.json"))
 
 

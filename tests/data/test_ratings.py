@@ -159,9 +159,7 @@ def test_the_scale_is_guessed_and_said(scores: list[float], scale: Any, said: st
 def test_a_slip_is_no_other_scale() -> None:
     rows = [{"item": str(number), "system": "A", "rater": "r", "score": 4} for number in range(20)]
     rows[7]["score"] = 55
-    with pytest.raises(
-        DataError, match=r"^ratings: row 8: the score 55 lies outside of the scale from 1 to 5, on which"
-    ):
+    with pytest.raises(DataError, match=r"^ratings: row 8: the score 55 is outside the scale from 1 to 5, on which"):
         Ratings.from_rows(rows)
     assert Ratings.from_rows(rows, scale=(0, 100)).score[7] == 55
 

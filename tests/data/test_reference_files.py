@@ -150,7 +150,7 @@ def deep() -> str:
         (line(id=1.5), "id must be a string, not the number 1.5"),
         (line(id="first"), "the id 'first' is already used at .*r.jsonl:1"),
         (line(message=1), "message must be a string, not the number 1"),
-        (line(context="hi"), "context must be an array of strings, one a turn, not the string 'hi'"),
+        (line(context="hi"), "context must be an array of strings, one per turn, not the string 'hi'"),
         (line(context=["hi", {}]), r"context\[1\] must be a string, not an object"),
     ],
 )

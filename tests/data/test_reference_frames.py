@@ -212,7 +212,7 @@ def rows(**columns: Any) -> pl.DataFrame:
         (rows(id=["a", None]), "row 2: the id is empty; every row names the segment that its text belongs to$"),
         (rows(id=[1.5, 2.5]), r"row 1: id must be a string, not the number 1\.5$"),
         (rows(message=[1, 2]), "row 1: message must be a string, not the number 1$"),
-        (rows(context=["a", "b"]), "row 1: context must be an array of strings, one a turn, not the string 'a'$"),
+        (rows(context=["a", "b"]), "row 1: context must be an array of strings, one per turn, not the string 'a'$"),
         (rows(id=["x", "x"], message=["a", "b"]), "row 2: message is not that of .*row 1, which has the same id;"),
         (nested({"text": None}), r"row 2: references\[0\]\.text must be a string, not null$"),
         (nested({"text": "a"}, {"text": "b", "weight": 2.0}), r"row 2: references\[1\]\.weight must be from -1 to 1"),

@@ -167,9 +167,9 @@ def test_what_was_left_out_is_said() -> None:
     [
         ({"least": "good"}, "the least mean rating must be a number such as 0.5 or 7/2, not 'good'"),
         ({"least": "1/0"}, "the least mean rating must be a number"),
-        ({"least": 6}, "the least mean rating must lie between 1 and 5, not 6"),
-        ({"dev": 0}, "the share of dev must lie between 0 and 1, not 0"),
-        ({"dev": 1.0}, "the share of dev must lie between 0 and 1, not 1.0"),
+        ({"least": 6}, "the least mean rating must be between 1 and 5, not 6"),
+        ({"dev": 0}, "the share of dev must be between 0 and 1, not 0"),
+        ({"dev": 1.0}, "the share of dev must be between 0 and 1, not 1.0"),
         ({"dev": float("nan")}, "the share of dev must be a number"),
         ({"raters": 0}, "0 raters are too few"),
         ({"seed": -3}, "a seed must be a whole number of 0 or more, not -3"),

@@ -231,7 +231,7 @@ def test_what_a_name_does_not_tell_the_first_line_does(tmp_path: Path) -> None:
         (
             "c.jsonl",
             ['{"message": "a", "response": "b", "context": "c"}'],
-            "c.jsonl:1: context must be an array of strings, one a turn, not the string 'c'",
+            "c.jsonl:1: context must be an array of strings, one per turn, not the string 'c'",
         ),
         (
             "c.jsonl",

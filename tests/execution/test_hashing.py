@@ -135,7 +135,9 @@ def test_code_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     after = digests()
     assert [one == other for one, other in zip(before, after, strict=True)] == [False] * 4 + [True]
     monkeypatch.delattr(module, "__file__")
-    with pytest.raises(UsageError, match=r"^results of what is defined in somebodys_code cannot be kept, as it has no"):
+    with pytest.raises(
+        UsageError, match=r"^results of what is defined in somebodys_code cannot be cached, as it has no"
+    ):
         content_digest(module.Mine(2))
 
 
@@ -183,5 +185,7 @@ def test_what_cannot_be_told() -> None:
     circle: list[Any] = []
     circle.append(circle)
     for thing in (Local(), lambda: 1, circle, {Local}, Secretive()):
-        with pytest.raises(UsageError, match=r"^results cannot be kept: .*; use functions and classes that can be im"):
+        with pytest.raises(
+            UsageError, match=r"^results cannot be cached: .*; use functions and classes that can be im"
+        ):
             content_digest(thing)

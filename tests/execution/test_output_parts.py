@@ -137,7 +137,7 @@ def test_other_jobs_keep_their_folders(tmp_path: Path) -> None:
     (tmp_path / "other" / "sub" / MANIFEST).touch()
     with pytest.raises(DataError, match=r"other is not empty: sub/manifest.json is not of this work"):
         made(tmp_path / "other")
-    with pytest.raises(DataError, match=r"the folder .*none/out cannot be made: No such file"):
+    with pytest.raises(DataError, match=r"the folder .*none/out cannot be created: No such file"):
         made(tmp_path / "none" / "out")
 
 

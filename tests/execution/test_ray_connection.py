@@ -157,7 +157,10 @@ def test_the_cluster_refuses_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(ray_tasks, "needed", lambda *_what: Cluster(("done",)))
     monkeypatch.setattr(Cluster, "put", Cluster.get)
     full = exceptions.ObjectStoreFullError("it is full\nand more about it")
-    with OnRay(None) as cluster, pytest.raises(EngineError, match=r"cannot go on \(ObjectStoreFullError: it is full"):
+    with (
+        OnRay(None) as cluster,
+        pytest.raises(EngineError, match=r"cannot continue \(ObjectStoreFullError: it is full"),
+    ):
         Tasks(cluster, Cluster(None), full, "", ("1", "2"))
 
 

@@ -66,7 +66,7 @@ def test_texts_become_categories_the_most_frequent_first() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        (["x"] * 20, "the column c has one value, 'x', in all segments, which makes no buckets"),
+        (["x"] * 20, "the column c has one value, 'x', in all segments, which gives no buckets"),
         ([None] * 20, "the column c has no value in any segment"),
         ([f"t{place}" for place in range(20)], "the column c has a value of its own in every segment"),
         (["x"], "the column c has 1 values for 20 segments"),

@@ -75,7 +75,7 @@ def test_one_rater_is_told_of() -> None:
     ("written", "systems", "message"),
     [
         ("all", ["A"], "at least two systems"),
-        ("A", ["A", "B"], "'A' is no pair"),
+        ("A", ["A", "B"], "'A' is not a pair"),
         ("A:C", ["A", "B"], "names no system 'C'"),
         ("A:A", ["A", "B"], "one system twice"),
         ("A:B,B:A", ["A", "B"], "given twice"),

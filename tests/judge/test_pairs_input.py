@@ -155,7 +155,7 @@ def test_wrong_options_are_refused(options: dict[str, Any], message: str) -> Non
         ({"sweeps": ("units",)}, "there is no sweep 'units'"),
         ({"draws": 0}, "draws must be 1 or more"),
         ({"unit": 0}, "unit must be 1 or more"),
-        ({"confidence": 95}, "confidence must lie between 0 and 1"),
+        ({"confidence": 95}, "confidence must be between 0 and 1"),
         ({"seed": -1}, "seed must be between"),
     ],
 )

@@ -138,7 +138,7 @@ def test_few_systems_have_no_system_level() -> None:
     ratings, scores, _, _ = world(systems=3)
     report = judged(ratings, scores)
     assert [row.level for row in report.verdicts] == ["segment"]
-    assert "the system level needs 5 systems, not 3" in report.notes
+    assert "the system level needs at least 5 systems; there are 3" in report.notes
     with pytest.raises(UsageError, match="pearson needs 5 systems and there are 3; leave it out"):
         judged(ratings, scores, system_measure="pearson")
 

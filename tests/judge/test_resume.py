@@ -370,8 +370,10 @@ def test_what_cannot_be_kept(tmp_path: Path) -> None:
         pass
 
     for judged in (pairs, wmt):
-        with pytest.raises(UsageError, match=r"^results cannot be kept: .*Mine.*; use functions and classes that can"):
+        with pytest.raises(
+            UsageError, match=r"^results cannot be cached: .*Mine.*; use functions and classes that can"
+        ):
             judged(tmp_path, metrics={"mine": Mine(1)})
         (tmp_path / "file").touch()
-        with pytest.raises(DataError, match=rf"^the folder {re.escape(str(tmp_path / 'file'))} cannot be made"):
+        with pytest.raises(DataError, match=rf"^the folder {re.escape(str(tmp_path / 'file'))} cannot be created"):
             judged(tmp_path / "file")

@@ -476,7 +476,7 @@ def test_averages_over_different_pairs_are_not_compared() -> None:
         ({}, {"resample": "judges"}, "resample=judges is not known"),
         ({}, {"tau": "wmt99"}, "there is no variant 'wmt99' of τ"),
         ({}, {"resamples": -1}, "resamples must be 1 or more"),
-        ({}, {"confidence": 1.0}, "confidence must lie between 0 and 1"),
+        ({}, {"confidence": 1.0}, "confidence must be between 0 and 1"),
         ({}, {"seed": -1}, "seed must be between"),
         ({}, {"unrated_as": 2}, "unrated_as must be"),
         ({}, {"lower_is_better": ["bleu"]}, "lower is better for bleu, but no file has scores of it"),

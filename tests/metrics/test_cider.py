@@ -193,5 +193,5 @@ def test_other_options_are_checked() -> None:
 
 @pytest.mark.parametrize("shape", [(), (3, 5), (2, 0)])
 def test_statistics_of_another_width_are_refused(shape: tuple[int, ...]) -> None:
-    with pytest.raises(DataError, match="holds no statistics of cider-d-4"):
+    with pytest.raises(DataError, match="has no statistics of cider-d-4"):
         CiderD().score(np.zeros(shape))

@@ -255,7 +255,7 @@ def test_parts_are_refused_and_what_has_learned_takes_them() -> None:
     whole = some_references()
     parts: Any = [(whole.take([0, 1]), {"a": OUTPUTS[:2]}), (whole.take([2, 3]), {"a": OUTPUTS[2:]})]
     metrics = {"nist-3": metric("nist-3"), "bleu-1": metric("bleu-1")}
-    with pytest.raises(UsageError, match="nist-3 must know the references of all segments before one is scored"):
+    with pytest.raises(UsageError, match="nist-3 needs the references of all segments before it can score one"):
         score_parts(parts, ["a"], 4, metrics)
     taught = {name: each.learned(whole) for name, each in metrics.items()}
     assert score_parts(parts, ["a"], 4, taught).scores[0].score == (

@@ -142,7 +142,7 @@ def test_bad_input() -> None:
             ours.corpus(["a", 1], [["a"], ["b"]])  # type: ignore[list-item]
         with pytest.raises(DataError, match="1 output but references for 2 segments"):
             ours.corpus(["a"], References.from_lists([["a"], ["b"]]))
-        with pytest.raises(DataError, match="holds no statistics of"):
+        with pytest.raises(DataError, match="has no statistics of"):
             ours.score(np.zeros((2, 3)))
 
 

@@ -136,7 +136,7 @@ def test_contract_and_names() -> None:
 
 @pytest.mark.parametrize("shape", [(), (3, 9), (2, 11)])
 def test_statistics_of_another_width_are_refused(shape: tuple[int, ...]) -> None:
-    with pytest.raises(DataError, match="holds no statistics of lebleu-4"):
+    with pytest.raises(DataError, match="has no statistics of lebleu-4"):
         LeBleu().score(np.zeros(shape))
 
 

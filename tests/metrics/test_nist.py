@@ -125,7 +125,7 @@ def test_names_orders_and_signatures() -> None:
 
 @pytest.mark.parametrize("shape", [(), (3, 5), (7,), (2, 0)])
 def test_statistics_of_another_width_are_refused(shape: tuple[int, ...]) -> None:
-    with pytest.raises(DataError, match="holds no statistics of nist-2"):
+    with pytest.raises(DataError, match="has no statistics of nist-2"):
         Nist(2).score(np.zeros(shape))
 
 

@@ -102,7 +102,7 @@ def test_rows_add_up() -> None:
         assert ours.score(np.stack([rows, rows[::-1]])).shape == (2, 3)
         whole, summed = ours.result(rows).parts, ours.result(total(rows)[np.newaxis]).parts
         assert summed == near(whole)
-        with pytest.raises(DataError, match=f"holds no statistics of {name}"):
+        with pytest.raises(DataError, match=f"has no statistics of {name}"):
             ours.score(rows[:, :3])
 
 

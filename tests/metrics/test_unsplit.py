@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 CHINESE = ["今天的天气非常好。", "我不知道你在说什么。", "你好"]
 LONG_CHINESE = ["今天的天气非常好我们一起去公园散步吧你觉得怎么样", "我不知道你在说什么但是我觉得你说的话非常有道理"]
 MESSAGE = (
-    "the tokenizer {} does not split Chinese, Japanese, Thai, Lao, Khmer or Burmese, so that clauses and sentences of "
-    "many outputs are one token each; take the tokenizer words or char, or zh for Chinese"
+    "the tokenizer {} does not split Chinese, Japanese, Thai, Lao, Khmer or Burmese, so clauses and sentences of "
+    "many outputs are one token each; use the tokenizer words or char, or zh for Chinese"
 )
 METRICS = (
     *("bleu-4", "sbleu-2", "dbleu-2", "sdbleu-2", "ibleu-2"),

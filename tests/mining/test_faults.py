@@ -560,7 +560,7 @@ class TestWriters:
             with pytest.raises(DataError, match=r"x may not be written: Permission denied; check its permissions"):
                 index.add(triples(2))
             assert rows(Index.open(powerless / "x")) == plain(triples(5))
-            with pytest.raises(DataError, match=r"x/y cannot be made: Permission denied"):
+            with pytest.raises(DataError, match=r"x/y cannot be created: Permission denied"):
                 Index.build(powerless / "x" / "y", triples(2))
             (powerless / "x").chmod(0o000)
             with pytest.raises(TrubleuError, match=r"x(/index\.json)? may not be read; check its permissions"):

@@ -217,14 +217,14 @@ def test_a_bad_row_after_many_good_ones_can_be_skipped_afterwards(tmp_path: Path
 def test_an_empty_corpus(tmp_path: Path, content: str) -> None:
     (tmp_path / "c.jsonl").write_text(content)
     skipped = r" \(1 row skipped\)" if content.strip() else ""
-    with pytest.raises(DataError, match=rf"c\.jsonl holds no triples{skipped}; give triples with a message"):
+    with pytest.raises(DataError, match=rf"c\.jsonl has no triples{skipped}; give triples with a message"):
         Index.build(tmp_path / "x", tmp_path / "c.jsonl")
     assert not (tmp_path / "x").exists()
-    with pytest.raises(DataError, match=r"<triples> holds no triples; give"):
+    with pytest.raises(DataError, match=r"<triples> has no triples; give"):
         Index.build(tmp_path / "x", [])
     index = Index.build(tmp_path / "x", triples(3))
     before = files(tmp_path / "x")
-    with pytest.raises(DataError, match=r"c\.jsonl holds no triples"):
+    with pytest.raises(DataError, match=r"c\.jsonl has no triples"):
         index.add(tmp_path / "c.jsonl")
     assert files(tmp_path / "x") == before
 
@@ -234,7 +234,7 @@ def test_an_empty_corpus(tmp_path: Path, content: str) -> None:
     [
         ({"tokenize": "13b"}, r"there is no tokenizer '13b'"),
         ({"tokenize": str.split}, r"its tokenizer is given by name, such as 13a"),
-        ({"shard_triples": 0}, r"shard-triples is 0, but must lie between 1 and 1048576"),
+        ({"shard_triples": 0}, r"shard-triples is 0, but must be between 1 and 1048576"),
         ({"shard_triples": 2**20 + 1}, r"shard-triples is 1048577"),
         ({"shard_triples": 1.5}, r"shard-triples is 1\.5"),
         ({"stop_words": "the a"}, r"stop words are a list, not one string"),
@@ -329,7 +329,7 @@ def test_folders_that_are_taken(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(DataError, match=r"file is a file, but an index is a folder; choose another name"):
         Index.build(tmp_path / "file", triples(2))
-    with pytest.raises(DataError, match=r"no/x cannot be made: there is no folder .*no; create it first"):
+    with pytest.raises(DataError, match=r"no/x cannot be created: there is no folder .*no; create it first"):
         Index.build(tmp_path / "no" / "x", triples(2))
     corpus = tmp_path / "corpus"
     corpus.mkdir()
@@ -358,10 +358,12 @@ def test_what_is_no_index(tmp_path: Path) -> None:
         Index.open(tmp_path / "nothing")
     (tmp_path / "file").write_text("x")
     with pytest.raises(
-        DataError, match=r"file is not an index, which would be a folder; make one with trubleu mine index"
+        DataError, match=r"file is not an index, which would be a folder; create one with trubleu mine index"
     ):
         Index.open(tmp_path / "file")
-    with pytest.raises(DataError, match=r" is not an index: index\.json is missing; make one with trubleu mine index"):
+    with pytest.raises(
+        DataError, match=r" is not an index: index\.json is missing; create one with trubleu mine index"
+    ):
         Index.open(tmp_path)
     corpus = write(tmp_path / "c.jsonl", [*triples(25), BAD])
     interrupted(tmp_path / "x", [corpus])

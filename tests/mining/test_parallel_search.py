@@ -194,7 +194,7 @@ def test_a_damaged_result_is_made_again(folder: Path, tmp_path: Path, searched: 
 
 def test_a_folder_that_cannot_be_made(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(DataError, match=r"the folder .*kept cannot be made: .*; check the path"):
+    with pytest.raises(DataError, match=r"the folder .*kept cannot be created: .*; check the path"):
         mined(Index.open(folder), keep=tmp_path / "file" / "kept")
 
 

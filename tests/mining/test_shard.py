@@ -101,7 +101,7 @@ def test_a_shard_has_room_for_so_many(tmp_path: Path, monkeypatch: pytest.Monkey
     writer = ShardWriter("13a", lowercase=True)
     writer.add(batch([("1", "a", "b")] * 2))
     assert writer.room == 1
-    with pytest.raises(UsageError, match="a shard holds at most 3 triples; write it, and go on with another"):
+    with pytest.raises(UsageError, match="a shard holds at most 3 triples; write it, and continue with another"):
         writer.add(batch([("1", "a", "b")] * 2))
     assert writer.triples == 2
 

@@ -159,7 +159,7 @@ def test_imported_answers_count_as_far_as_there_is_room(make: Make) -> None:
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (Imported("zz", "w", (1,), place="r.csv:3"), "r.csv:3: 'zz' is no item of this study; check the ids"),
+        (Imported("zz", "w", (1,), place="r.csv:3"), "r.csv:3: 'zz' is not an item of this study; check the ids"),
         (Imported("k0", "w", (1, 2), place="r.csv:3"), "r.csv:3: there are 2 scores, but the study has 1 per item"),
         (Imported("k0", "w", (9,), place="r.csv:3"), "r.csv:3: a score must be a whole number from 1 to 5, not 9"),
     ],
@@ -268,7 +268,7 @@ def test_who_was_erased_there_is_known_here(make: Make) -> None:
     carry(second, first)
     carry(third, second)
     for study in (first, second, third):
-        with pytest.raises(UsageError, match="was here before and was erased since, so they cannot rate again"):
+        with pytest.raises(UsageError, match="the rater with this id was erased, and cannot rate again"):
             study.enter("prolific", external="P1")
         assert study.enter("prolific", external="P2").rater.answered == 0
 

@@ -236,7 +236,7 @@ seed: 7
         ),
         (
             HEAD + "questions: [{name: mean}]\n",
-            "study.yaml:3: questions[1].name must be another word than mean, item, system, ",
+            "study.yaml:3: questions[1].name must be a word other than mean, item, system, ",
         ),
         (HEAD + "questions: [{name: 'a,b'}]\n", "questions[1].name must be at most 40 letters, digits, spaces"),
         (TWO + "weights: c\n", "study.yaml:6: weights must be mean or the name of a question, not 'c'"),
@@ -389,7 +389,7 @@ def test_gold_can_come_from_a_file_beside_the_settings(tmp_path: Path) -> None:
             '{"responses": ["a", "b"], "accepted": [[1, 2]]}',
             "accepted must be one for each of the 2 responses, such as [[1, 2], [1, 2]]",
         ),
-        ("response", "", "holds no gold items; add some or leave gold.file out"),
+        ("response", "", "has no gold items; add some or leave gold.file out"),
         (
             "response",
             '{"response": "a", "accepted": [1, 1]}\n{"response": "a", "accepted": [1, 1]}',

@@ -205,17 +205,17 @@ def test_pairs_of_a_table(make: Make, tmp_path: Path) -> None:
         ("item,rater\nk0,ann\n", "r.csv:1: the column score must be there; columns found: item, rater"),
         (
             "item,rater,years\nk0,ann,3\n",
-            "r.csv:2, column years: 'years' is no question of this study; give a column score and no",
+            "r.csv:2, column years: 'years' is not a question of this study; give a column score and no",
         ),
         (
             "item,rater,score,aspect\nk0,ann,3,style\n",
-            "r.csv:2: 'style' is no question of this study; give a column score and no",
+            "r.csv:2: 'style' is not a question of this study; give a column score and no",
         ),
         ("item,score\nk0,3\n", "r.csv:1: the column rater must be there; columns found: item, score"),
         ("item,rater,score\nk0,ann,6\n", "r.csv:2: score must be an integer from 1 to 5, not 6"),
         ("item,rater,score\nk0,ann,3\n\nk1,ann,x\n", "r.csv:4: score must be an integer from 1 to 5, not 'x'"),
         ("item,rater,score\nk0,,3\n", "r.csv:2: rater is empty"),
-        ("item,rater,score\nk0,ann,3\nnone,ann,3\n", "r.csv:3: 'none' is no item of this study; check the ids"),
+        ("item,rater,score\nk0,ann,3\nnone,ann,3\n", "r.csv:3: 'none' is not an item of this study; check the ids"),
         (
             "item,rater,score\nk0,ann,3\nk1,ann,3\nk0,ann,4\n",
             "r.csv:4: 'ann' has rated 'k0' already at r.csv:2; leave one of the two out",
@@ -243,7 +243,7 @@ def test_a_table_that_cannot_be_used(
     [
         ("0,A,A:B,ann,3\n", "r.csv:2: 'ann' has not rated all 2 texts of '0#A:B'; add the others"),
         ("0,A,A:B,ann,3\n0,A,A:B,ann,3\n", "r.csv:3: 'ann' has rated '0#A:B' already at r.csv:2"),
-        ("0,C,A:B,ann,3\n", "r.csv:2: 'C' is no system of '0#A:B'; known: A, B"),
+        ("0,C,A:B,ann,3\n", "r.csv:2: 'C' is not a system of '0#A:B'; known: A, B"),
         ("9,A,A:B,ann,3\n", "r.csv:2: there is no item '9#A:B' in this study"),
         ("0,A,,ann,3\n", "r.csv:2: there is no item '0' in this study; an item is SEGMENT#A:B, or give a column pair"),
         ("0,,A:B,ann,3\n", "r.csv:2: system is empty"),
@@ -410,7 +410,7 @@ def test_html_says_the_same_and_holds_no_markup(text: str) -> None:
             {"Input.key": "k0", "Answer.score.1": "true", "Answer.score.2": "true"},
             "b.csv:2, column Answer.score: the scores 1, 2 are all chosen; only one may be",
         ),
-        ({"Input.key": "zz", "Answer.score": "4"}, "b.csv:2: 'zz' is no item of this study; check the ids"),
+        ({"Input.key": "zz", "Answer.score": "4"}, "b.csv:2: 'zz' is not an item of this study; check the ids"),
     ],
 )
 def test_results_that_cannot_be_used(

@@ -188,7 +188,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert records["models"][0]["epsilon"] == 0
     assert records["bias"][0]["by"] == "all"
     assert main(["rate", "status", str(tmp_path / "s"), "--epsilon", "2"]) == 2
-    assert "--epsilon 2 must lie between 0 and 1" in capsys.readouterr().err
+    assert "--epsilon 2 must be between 0 and 1" in capsys.readouterr().err
 
 
 def test_pages_of_the_lead(tmp_path: Path) -> None:

@@ -274,7 +274,7 @@ def test_what_does_not_pass_stops_it_and_keeps_what_is_done(make: Make, reply: R
             rate_with_model(study, options)
         message = str(caught.value)
         assert said in message
-        assert message.endswith("; 2 of 4 items were done and are kept, and the same command goes on from there")
+        assert message.endswith("; 2 of 4 items were done and are kept; run the same command again to continue")
         assert "sk-secret" not in message
         server.answer = lambda _body, _number: Reply()
         assert rate_with_model(study, options).rated == 2
@@ -301,7 +301,7 @@ def test_ten_refusals_at_first_stop_it(make: Make, reply: Reply, requests: int, 
         message = str(caught.value)
         assert message.startswith(f"no answer of 127.0.0.1 to the last 10 items can be used: {said}")
         assert message.endswith(
-            "; 0 of 15 items were done and are kept (10 refused), and the same command goes on from there"
+            "; 0 of 15 items were done and are kept (10 refused); run the same command again to continue"
         )
         assert len(server.bodies) == requests
         assert all("response_format" in body for body in server.bodies)
@@ -544,16 +544,16 @@ def test_paused_and_excluded(make: Make) -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"url": "api.example.org"}, "is no endpoint; write https://HOST/v1"),
-        ({"url": "https://user:word@example.org/v1"}, "--url 'https://…@example.org/v1' is no endpoint"),
-        ({"url": "user:wo/r?d@example.org"}, "--url '…@example.org' is no endpoint"),
-        ({"url": "https://example.org/v1?key=1"}, "--url 'https://example.org/v1…' is no endpoint"),
+        ({"url": "api.example.org"}, "is not an endpoint; write https://HOST/v1"),
+        ({"url": "https://user:word@example.org/v1"}, "--url 'https://…@example.org/v1' is not an endpoint"),
+        ({"url": "user:wo/r?d@example.org"}, "--url '…@example.org' is not an endpoint"),
+        ({"url": "https://example.org/v1?key=1"}, "--url 'https://example.org/v1…' is not an endpoint"),
         ({"model": " "}, "--model is empty"),
         ({"key": "sk-1\nsk-2"}, "OPENAI_API_KEY has spaces, line breaks or letters outside of ASCII; set it to a key"),
         ({"key": "sk-é"}, "OPENAI_API_KEY has spaces"),
-        ({"share": 1.5}, "--share must lie between 0 and 1, not 1.5"),
-        ({"repeat": 0}, "--repeat must lie between 1 and 100, not 0"),
-        ({"budget": 0}, "--budget must lie between 1"),
+        ({"share": 1.5}, "--share must be between 0 and 1, not 1.5"),
+        ({"repeat": 0}, "--repeat must be between 1 and 100, not 0"),
+        ({"budget": 0}, "--budget must be between 1"),
         ({"repeat": 2, "logprobs": True}, "--repeat and --logprobs are two ways to get fractions"),
     ],
 )
@@ -690,7 +690,7 @@ def test_ctrl_c_keeps_what_is_done(folder: Path) -> None:
         _, said = process.communicate(timeout=60)
     assert process.returncode == 130
     assert said == (
-        "trubleu: interrupted; 2 of 4 items were done and are kept, and the same command goes on from there\n"
+        "trubleu: interrupted; 2 of 4 items were done and are kept; run the same command again to continue\n"
     )
     with Study.open(folder) as study:
         assert len(study.table()) == 2

@@ -146,7 +146,7 @@ def test_what_was_exported_can_be_imported(make: Make, tmp_path: Path) -> None:
             "item,rater,score\nk0,ann,2\n",
             "r.csv:2: this names no question; give a column aspect with relevance, interest",
         ),
-        ("item,rater,score,aspect\nk0,ann,2,style\n", "r.csv:2: 'style' is no question of this study; "),
+        ("item,rater,score,aspect\nk0,ann,2,style\n", "r.csv:2: 'style' is not a question of this study; "),
         (
             "item,rater,score,aspect\nk0,ann,4,relevance\n",
             "r.csv:2: a score for relevance must be a whole number from 1 to",

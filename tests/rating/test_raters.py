@@ -170,7 +170,7 @@ def test_erasure_leaves_ratings_and_nothing_of_the_person(make: Make) -> None:
         study.new_link(rater)
     assert study.erase(rater, now=99).erased_at == 77
     # As somebody new they could rate an item twice, so they are known by a checksum, and not let in.
-    with pytest.raises(UsageError, match="was here before and was erased since, so they cannot rate again"):
+    with pytest.raises(UsageError, match="the rater with this id was erased, and cannot rate again"):
         study.enter("prolific", external="unmistakable-id")
     assert study.enter("mturk", external="unmistakable-id").rater.id != rater
     assert audit(study) == []

@@ -622,7 +622,7 @@ def test_settings_are_followed_when_a_study_is_opened_again(make: Make) -> None:
     text = (study.folder / "study.yaml").read_text()
     (study.folder / "study.yaml").write_text(text.replace("raters: 1", "raters: 2").replace("gold 0.0", "other gold"))
     study.close()
-    with pytest.warns(TrubleuWarning, match="they hold once trubleu rate serve is started again"):
+    with pytest.warns(TrubleuWarning, match="they take effect when trubleu rate serve is restarted"):
         Study.open(study.folder).close()
     with Study.open(study.folder, sync=True) as again:
         assert {stored.wanted for stored in again.items() if stored.role == "item"} == {2}

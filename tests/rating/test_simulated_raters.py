@@ -271,10 +271,10 @@ def test_options_that_cannot_be(options: dict[str, object], message: str, make: 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"noise": -1.0}, "the noise of raters must lie between 0 and 100, not -1"),
-        ({"bias": float("nan")}, "the bias of raters must lie between 0 and 100, not nan"),
-        ({"slow": 1.01}, "the share of slow raters must lie between 0 and 1, not 1.01"),
-        ({"leaving": float("inf")}, "the share of leaving raters must lie between 0 and 1, not inf"),
+        ({"noise": -1.0}, "the noise of raters must be between 0 and 100, not -1"),
+        ({"bias": float("nan")}, "the bias of raters must be between 0 and 100, not nan"),
+        ({"slow": 1.01}, "the share of slow raters must be between 0 and 1, not 1.01"),
+        ({"leaving": float("inf")}, "the share of leaving raters must be between 0 and 1, not inf"),
     ],
 )
 def test_habits_that_cannot_be(options: dict[str, float], message: str) -> None:
@@ -300,7 +300,7 @@ def test_servers_that_are_not_there_or_serve_something_else(make: Make) -> None:
 
 
 def test_a_server_that_does_not_start_says_why(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"does not start: .* holds no study"), ServerProcess(tmp_path):
+    with pytest.raises(UsageError, match=r"does not start: .* has no study"), ServerProcess(tmp_path):
         pass
 
 
@@ -325,10 +325,10 @@ def test_the_command(make: Make, capsys: pytest.CaptureFixture[str]) -> None:
     ("arguments", "message"),
     [
         (["--raters", "0"], "the number of simulated raters must be from 1 to 10,000, not 0"),
-        (["--raters", "2", "--noise", "-1"], "the noise of raters must lie between 0 and 100, not -1"),
-        (["--raters", "2", "--url", "nowhere"], "--url nowhere is no address of pages"),
-        (["--raters", "2", "--world", "nowhere"], "nowhere holds no world.json; make a world with trubleu simulate"),
-        (["--raters", "2", "more"], "rate simulate has no use for more; leave it out"),
+        (["--raters", "2", "--noise", "-1"], "the noise of raters must be between 0 and 100, not -1"),
+        (["--raters", "2", "--url", "nowhere"], "--url nowhere is not an address of pages"),
+        (["--raters", "2", "--world", "nowhere"], "nowhere has no world.json; create a world with trubleu simulate"),
+        (["--raters", "2", "more"], "rate simulate does not take more; leave it out"),
     ],
 )
 def test_the_command_with_bad_options(

@@ -86,16 +86,16 @@ def test_other_versions_are_refused(make: Make, version: str, message: str) -> N
 
 
 def test_what_is_no_study_is_refused(tmp_path: Path, make: Make) -> None:
-    with pytest.raises(DataError, match=r"holds no study: there is no study.yaml; make one with trubleu rate new"):
+    with pytest.raises(DataError, match=r"has no study: there is no study.yaml; create one with trubleu rate new"):
         Study.open(tmp_path)
     study = make(1)
-    with pytest.raises(UsageError, match="is there already; name a folder that does not exist yet"):
+    with pytest.raises(UsageError, match="already exists; name a folder that does not exist yet"):
         Study.create(study.folder, CONFIG, ITEMS)
     settings = study.folder / "study.yaml"
     settings.write_text(settings.read_text().replace("kind: response", "kind: pair"))
     with pytest.raises(DataError, match="says kind: pair, but the study was made as response; change it back"):
         Study.open(study.folder)
-    with pytest.raises(DataError, match="cannot be made: No such file or directory; check the path"):
+    with pytest.raises(DataError, match="cannot be created: No such file or directory; check the path"):
         Study.create(tmp_path / "no" / "such", CONFIG, ITEMS)
     with pytest.raises(DataError, match=r"study.yaml:9: raters must be a whole number from 1 to 1,000, not '0'"):
         Study.create(tmp_path / "zero", StudyConfig("T", "response", raters=0), ITEMS)
@@ -138,7 +138,7 @@ def test_files_that_are_no_database_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"none.db: there is no such file; check the path of the study"):
         Store.open(f"sqlite:///{tmp_path / 'none.db'}")
     sqlite3.connect(tmp_path / "empty.db").execute("CREATE TABLE a (b)").connection.close()
-    with pytest.raises(DataError, match="holds no study; make one with trubleu rate new"):
+    with pytest.raises(DataError, match="has no study; create one with trubleu rate new"):
         Store.open(f"sqlite:///{tmp_path / 'empty.db'}")
 
 

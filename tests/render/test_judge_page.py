@@ -167,7 +167,7 @@ def test_unweighted_metrics_are_coloured_by_the_weights_of_references(report: Pa
     seen = Seen(render_judge_page(report, measure=Measure(metric="bleu-2", condition="all")))
     classes = {attributes.get("class") for attributes in seen.all("span")}
     assert {"run w20 pos", "run w0 neg"} <= classes
-    assert "This metric takes all references alike." in seen.text
+    assert "This metric treats all references alike." in seen.text
 
 
 # What is drawn.
@@ -418,10 +418,7 @@ def test_marks_and_pictures_are_named(report: PairsReport) -> None:
 @pytest.mark.parametrize("measure", [Measure(metric="chrf", condition="all"), NEURAL])
 def test_a_metric_that_cannot_be_explained_shows_plain_outputs(report: PairsReport, measure: Measure) -> None:
     seen = Seen(render_judge_page(report, measure=measure, browse=120))
-    assert (
-        "This metric does not match words or n-grams of one segment alone, so that outputs are shown as they are."
-        in seen.text
-    )
+    assert "This metric cannot be explained by matches within a segment, so outputs are shown as they are." in seen.text
     assert HOSTILE + " the end" in seen.text
     assert not [a for a in seen.all("span") if (a.get("class") or "").startswith("run")]
     assert "w20 pos" in " ".join(
@@ -496,7 +493,9 @@ def test_words_that_met_are_marked_and_a_metric_that_learns_shows_plain_outputs(
     by_words = Measure(metric="trubleu", condition="all")
     page = render_judge_page(report, measure=by_words, browse=36)
     seen = Seen(page)
-    assert "Each word has the colour of how similar it is to the word that it met: blue in good references" in seen.text
+    assert (
+        "Words are coloured by their similarity to the word they were paired with: blue in good references" in seen.text
+    )
     classes = {attributes.get("class") for attributes in seen.all("span")}
     assert {"run w20 pos", "run unmet"} <= classes
     assert any((each or "").endswith(" near") for each in classes)
@@ -515,4 +514,4 @@ def test_words_that_met_are_marked_and_a_metric_that_learns_shows_plain_outputs(
             }
             assert met <= {gram for grams in known for gram in grams.split()}
     plain = render_judge_page(report, measure=Measure(metric=names[2], condition="all"), browse=5)
-    assert "of one segment alone, so that outputs are shown as they are" in plain
+    assert "so outputs are shown as they are" in plain

@@ -363,7 +363,7 @@ def knowing() -> dict[str, Any]:
 
 
 def test_what_learns_in_its_own_way_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"mine must know .* does not add up over parts"):
+    with pytest.raises(UsageError, match=r"mine needs .* does not add up over parts"):
         score_files(write(tmp_path, 10), knowing)
 
 

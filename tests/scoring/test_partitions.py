@@ -128,7 +128,10 @@ def test_folders_are_checked_before_any_work(
     (tmp_path / "file").touch()
     monkeypatch.setattr(partitions, "counted_on", None)
     for option in ("--resume", "--segments-to"):
-        for place, message in (("file", "cannot be made: File exists"), ("no/such", "cannot be made: No such file")):
+        for place, message in (
+            ("file", "cannot be created: File exists"),
+            ("no/such", "cannot be created: No such file"),
+        ):
             code, _, error = run(tmp_path, "--engine", "local", option, str(tmp_path / place), capsys=capsys)
             assert (code, message in error) == (2, True)
 
@@ -180,7 +183,7 @@ def test_finished_ranges_are_not_scored_again(tmp_path: Path, monkeypatch: pytes
         assert len(again()[1]) == 5
     with pytest.raises(UsageError, match="scores of segments are kept in files only"):
         score_files(files, make_metrics, two, segments=True, keep=kept)
-    with pytest.raises(DataError, match=r"the folder .*none/kept cannot be made: No such file"):
+    with pytest.raises(DataError, match=r"the folder .*none/kept cannot be created: No such file"):
         score_files(files, make_metrics, two, keep=tmp_path / "none" / "kept")
 
 

@@ -106,10 +106,10 @@ def test_phrases_have_two_to_five_words() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"words": 999}, "words is 999, but must lie between 1,000 and 10,000,000"),
-        ({"words": 10_000_001}, "words is 10000001, but must lie between 1,000 and 10,000,000"),
-        ({"exponent": -0.1}, "exponent is -0.1, but must lie between 0 and 3"),
-        ({"exponent": float("nan")}, "exponent is nan, but must lie between 0 and 3"),
+        ({"words": 999}, "words is 999, but must be between 1,000 and 10,000,000"),
+        ({"words": 10_000_001}, "words is 10000001, but must be between 1,000 and 10,000,000"),
+        ({"exponent": -0.1}, "exponent is -0.1, but must be between 0 and 3"),
+        ({"exponent": float("nan")}, "exponent is nan, but must be between 0 and 3"),
         ({"seed": -1}, "language is -1, but must not be negative"),
     ],
 )

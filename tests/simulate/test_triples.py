@@ -236,9 +236,9 @@ def test_an_interrupted_write_leaves_nothing(tmp_path: Path) -> None:
     [
         ({"seed": -1}, "seed is -1, but must not be negative"),
         ({"language": -1}, "language is -1, but must not be negative"),
-        ({"words": 10}, "words is 10, but must lie between 1,000 and 10,000,000"),
-        ({"duplicates": -0.1}, "duplicates is -0.1, but a share must lie between 0 and 1"),
-        ({"near_duplicates": float("nan")}, "near_duplicates is nan, but a share must lie between 0 and 1"),
+        ({"words": 10}, "words is 10, but must be between 1,000 and 10,000,000"),
+        ({"duplicates": -0.1}, "duplicates is -0.1, but a share must be between 0 and 1"),
+        ({"near_duplicates": float("nan")}, "near_duplicates is nan, but a share must be between 0 and 1"),
         (
             {"duplicates": 0.3, "near_duplicates": 0.3},
             "duplicates and near_duplicates are 0.6 together, but must not be more than a half",
@@ -252,7 +252,7 @@ def test_options_out_of_bounds(options: dict[str, float], message: str) -> None:
 
 @pytest.mark.parametrize("n", [-1, 10**12 + 1])
 def test_numbers_out_of_bounds(tmp_path: Path, n: int) -> None:
-    message = f"n is {n}, but must lie between 0 and 1,000,000,000,000"
+    message = f"n is {n}, but must be between 0 and 1,000,000,000,000"
     with pytest.raises(UsageError, match=message):
         simulated_triples(n)
     with pytest.raises(UsageError, match=message):

@@ -175,7 +175,7 @@ def test_bad_options_are_refused_before_anything_is_written(
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (None, "holds no world.json; make a world with trubleu simulate world"),
+        (None, "has no world.json; create a world with trubleu simulate world"),
         (b"{", "world.json is not JSON; make the world again"),
         (b"\xff", "world.json is not UTF-8; make the world again"),
         (b"[]", "the field schema must be 'trubleu.world/1', not None; make the world again"),

@@ -332,7 +332,7 @@ def test_options_that_are_refused() -> None:
         krippendorff_alpha([1], [1], [1], level="ordnial")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="resamples must be 1 or more, not -1"):
         krippendorff_alpha([1], [1], [1], resamples=-1)
-    with pytest.raises(UsageError, match="confidence must lie between 0 and 1"):
+    with pytest.raises(UsageError, match="confidence must be between 0 and 1"):
         krippendorff_alpha([1], [1], [1], confidence=95)
     with pytest.raises(UsageError, match="seed must be between"):
         krippendorff_alpha([1], [1], [1], seed=-1)

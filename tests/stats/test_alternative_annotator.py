@@ -101,9 +101,9 @@ def test_too_few_items_or_people() -> None:
 
 
 def test_bad_input_is_refused() -> None:
-    with pytest.raises(UsageError, match="epsilon must lie between 0 and 1, not 2"):
+    with pytest.raises(UsageError, match="epsilon must be between 0 and 1, not 2"):
         alternative_annotator_test([1], ["a"], [3], {}, epsilon=2)
-    with pytest.raises(UsageError, match="q must lie strictly between 0 and 1, not 0"):
+    with pytest.raises(UsageError, match="q must be strictly between 0 and 1, not 0"):
         alternative_annotator_test([1], ["a"], [3], {}, q=0)
     with pytest.raises(UsageError, match="least must be 2 or more, not 1"):
         alternative_annotator_test([1], ["a"], [3], {}, least=1)

@@ -447,7 +447,7 @@ BROKEN: list[tuple[Callable[[Path], object], str]] = [
     ),
     (
         lambda folder: write_folder(folder, word_pieces(), a=matrix(), weights=np.array(1.0)),
-        "has weights that are not one number a token",
+        "has weights that are not one number per token",
     ),
     (
         lambda folder: write_folder(folder, word_pieces(), a=matrix(), mapping=np.full(12, 12)),

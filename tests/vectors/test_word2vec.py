@@ -234,7 +234,7 @@ BAD: list[tuple[bytes, str]] = [
     (b"1 2\n" + b"a" * 70_000 + b" 1 2\n", "v:2: the line is longer than 2 numbers can be"),
     (RAW[:-2], f"v ends early, at byte {len(RAW) - 2}: it promises 3 vectors, but has 2; copy it again"),
     (RAW[:40], "v ends early, at byte 40: it promises 3 vectors, but has 1"),
-    (RAW + b"more", f"v goes on after its 3 vectors, at byte {len(RAW) - 1}"),
+    (RAW + b"more", f"v continues after its 3 vectors, at byte {len(RAW) - 1}"),
     (NAN, "v: byte 16: the vector of 'x' has a number that is not finite"),
     (binary_file(["a", "a"], matrix(2)), r"v: byte 27: 'a' is there again \(first: byte 4\)"),
     (b"900000000 300\n" + RAW[4:], f"v ends early, at byte {len(RAW) + 10}: it promises 900,000,000 vectors"),
@@ -352,7 +352,7 @@ CONVERSIONS: list[tuple[Callable[[Path], object], str]] = [
     (lambda folder: convert_vectors(folder / "a.vec", folder / "b", to="csv"), "to=csv is not known"),  # type: ignore[arg-type]
     (lambda folder: convert_vectors(folder / "a.vec", folder / "b.store", dtype="int8"), "dtype=int8 is not known"),  # type: ignore[arg-type]
     (lambda folder: convert_vectors(folder, folder / "b.store"), "has a vector for any n-gram and no list of them"),
-    (lambda folder: convert_vectors(folder / "a.vec", folder / "b.store", among=["zz"]), "knows none of the 1 n-grams"),
+    (lambda folder: convert_vectors(folder / "a.vec", folder / "b.store", among=["zz"]), "has none of the 1 n-grams"),
     (
         lambda folder: convert_vectors(folder / "a.vec", folder / "b.store", dtype="float16"),
         "too large for float16; use",

@@ -72,7 +72,7 @@ def _check_choice(options: argparse.Namespace) -> None:
     if given != ["segment"] and count < 1:
         raise UsageError(f"--{given[0]} {count} shows nothing; ask for 1 or more")
     if options.worst is not None and len(options.systems) != 1:
-        raise UsageError("--worst goes by the scores of one system; name one, or ask two where they --differ")
+        raise UsageError("--worst takes one system; for two, use --differ")
     if options.differ is not None and len(options.systems) != 2:
         raise UsageError(f"--differ needs two systems, not {len(options.systems)}")
 

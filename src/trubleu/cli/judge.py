@@ -71,7 +71,7 @@ def add_pairs_parser(protocols: add.Commands) -> None:
     """Add ``judge pairs``, the ΔBLEU protocol."""
     parser = add.command(protocols, "pairs", run_pairs, EPILOG)
     add.corpus(parser, "judge pairs", without=["no_positive", "scale"])
-    people = parser.add_argument_group("what people think")
+    people = parser.add_argument_group("human judgements")
     about = "ratings of outputs: item, system, rater, score (and pair, aspect); a table, JSON lines or Parquet"
     add.option(people, "--ratings", "FILE", about)
     add_rating_options(people)
@@ -86,25 +86,25 @@ def add_pairs_parser(protocols: add.Commands) -> None:
     add.option(units, "--unit", "M", "segments per unit", 100)
     add.option(units, "--draws", "N", "random assignments to units", 1000)
     add_draw_options(units, "bootstrap replicates")
-    add.flag(units, "--partial", "keep a pair's last unit although it is smaller")
-    add.option(units, "--sweeps", "LIST", "threshold, unit, order (all three), or none", "threshold,unit,order")
-    add.option(units, "--sweep-draws", "N", "draws at each point", 200)
-    add.option(units, "--sweep-resamples", "N", "replicates at each point", 200)
-    about = "rated outputs of the other systems join the references, weighted by their ratings"
+    add.flag(units, "--partial", "keep the last unit of a pair even if it is smaller")
+    add.option(units, "--sweeps", "LIST", "threshold, unit, order, or none", "threshold,unit,order")
+    add.option(units, "--sweep-draws", "N", "draws per point", 200)
+    add.option(units, "--sweep-resamples", "N", "replicates per point", 200)
+    about = "add the rated outputs of other systems to the references, weighted by their ratings"
     add.flag(units, "--pool-outputs", about)
-    about = "leave out references equal to this system's output when it is scored; all for every system"
+    about = "ignore references that equal this system's output; all for every system"
     add.several(units, "--drop-equal", "NAME", about)
     out = add.output(parser, digits=3)
     add.option(out, "--report", "FILE.html", "also write a page with tables, charts and segments")
-    add.option(out, "--browse", "N", "segments to look at on the page", 200)
+    add.option(out, "--browse", "N", "number of segments on the page", 200)
     add.threads(out)
     add.engine(parser, RESUME)
 
 
 def run_pairs(options: argparse.Namespace) -> None:
-    """Units of segments, pairs of systems, rated outputs: the protocol of the ΔBLEU paper.
+    """Pairs of systems on units of segments: the protocol of the ΔBLEU paper.
 
-    Hold differences between systems' scores against differences between their ratings.
+    Correlate the differences between systems' scores with the differences between their ratings.
     """
     from trubleu.data import parse_system
     from trubleu.judge import judge_pairs
@@ -203,19 +203,19 @@ def add_wmt_parser(protocols: add.Commands) -> None:
     """Add ``judge wmt``."""
     parser = add.command(protocols, "wmt", run_wmt, WMT_EPILOG)
     add.corpus(parser, "judge wmt", systems="*", without=["no_positive", "scale", "columns", "only_common"])
-    people = parser.add_argument_group("what people think")
+    people = parser.add_argument_group("human judgements")
     add.option(people, "--human", "FILE", "official scores of systems: one NAME SCORE (LOW, HIGH) per line")
-    add.option(people, "--rankings", "FILE", "ranked pairs of outputs: WMT's CSV, maybe compressed")
-    about = "direct assessments of a system's outputs, one number per line or nothing; repeat for more systems"
+    add.option(people, "--rankings", "FILE", "ranked pairs of outputs: WMT's CSV, compressed or not")
+    about = "direct assessments of a system's outputs, one number or empty line each; repeat for more systems"
     add.several(people, "--assessments", "[NAME=]FILE", about)
-    add.option(people, "--tasks", "FILE.toml", "several language pairs; instead of all files above")
+    add.option(people, "--tasks", "FILE.toml", "several language pairs, instead of the files above")
     add_score_options(
         parser.add_argument_group("other metrics"),
         "other metrics' scores of segments, or of systems if it ends in .sys.score(.gz)",
     )
     drawn = parser.add_argument_group("protocol")
     add.option(drawn, "--tau", "NAME", "wmt12, wmt13, wmt14 (default) or hties", "wmt14")
-    about = "systems that wrote the same text: expanded (default) or collapsed into one"
+    about = "systems with the same text: expanded (default) or collapsed into one"
     add.option(drawn, "--identical", "HOW", about, "expanded", choices=("expanded", "collapsed"))
     add_draw_options(drawn, "draws; 0 for no intervals", "both")
     out = add.output(parser, formats=add.PAGE_FORMATS, digits=WMT_DIGITS)
@@ -227,7 +227,7 @@ def add_wmt_parser(protocols: add.Commands) -> None:
 def run_wmt(options: argparse.Namespace) -> None:
     """Official scores of systems, ranked pairs, direct assessments: the protocol of WMT's metrics tasks.
 
-    Correlate metrics with people as the metrics tasks of WMT do. What is not given is not computed.
+    Correlate metrics with people as WMT's metrics tasks do. The files you give decide what is computed.
     """
     from trubleu.judge.wmt.judge import judge_wmt
     from trubleu.render.judge_wmt import render_wmt, render_wmt_page

@@ -52,14 +52,14 @@ def add_ratings_parser(protocols: add.Commands) -> None:
     parser = add.command(protocols, "ratings", run_ratings, RATINGS_EPILOG)
     parser.set_defaults(set_name=None)
     add.corpus(parser, "judge ratings", systems="*", without=["no_positive", "scale", "only_common"])
-    people = parser.add_argument_group("what people think")
-    about = "ratings or rankings of outputs, if they do not stand first among the arguments"
+    people = parser.add_argument_group("human judgements")
+    about = "ratings or rankings of outputs, if they are not the first argument"
     add.option(people, "--ratings", "FILE", about)
     add_rating_options(people, without=True)
     add_score_options(people)
     _add_protocol_options(parser)
     out = add.output(parser, formats=add.PAGE_FORMATS, digits=3)
-    add.flag(out, "--all-pairs", "also print the comparisons of all pairs of metrics")
+    add.flag(out, "--all-pairs", "print the comparisons of all pairs of metrics")
     add.threads(out)
 
 
@@ -69,7 +69,7 @@ def add_sets_parser(protocols: add.Commands) -> None:
     parser.set_defaults(weight=None, source=None)
     parser.add_argument("files", nargs="+", metavar="[NAME=]SET", help="a set made by trubleu import")
     add.metrics(parser, "judge ratings", without=[*{*add.METRIC_OPTIONS} - {"tokenize", "lowercase"}])
-    add_rating_options(parser.add_argument_group("what people think"), without=True)
+    add_rating_options(parser.add_argument_group("human judgements"), without=True)
     _add_protocol_options(parser)
     add.threads(add.output(parser, formats=add.PAGE_FORMATS, digits=3))
 
@@ -78,9 +78,9 @@ def add_rating_options(people: argparse._ArgumentGroup, *, without: bool = False
     """Add the options of rating files, and optionally ``--without``."""
     add.several(people, "--aspect", "NAME", "use only ratings of this aspect; repeat for more (default: all, averaged)")
     if without:
-        about = "leave out a system, such as people whose texts are among the references; of one set only: SET:SYSTEM"
+        about = "leave out a system, such as people whose texts are also references; SET:SYSTEM for one set only"
         add.several(people, "--without", "SYSTEM", about)
-    add.option(people, "--scale", "LOW:HIGH", "the worst and the best rating: 1:5, 0:1, -25:0 (guessed)")
+    add.option(people, "--scale", "LOW:HIGH", "the worst and the best rating: 1:5, 0:1, -25:0 (default: detected)")
     rules = ("refuse", "mean", "first", "last", "keep")
     add.choice(people, "--repeated-ratings", rules, "a rater's second rating of the same output: ", "RULE")
 
@@ -91,8 +91,8 @@ def add_score_options(
     """Add the options of score files."""
     add.several(group, "--scores", "FILE", scores)
     add.several(group, "--lower-is-better", "NAME", "a metric in --scores that is an error rate")
-    add.option(group, "--language-pair", "NAME", "the language pair, where files have several")
-    add.option(group, "--testset", "NAME", "the test set, where files of scores have several")
+    add.option(group, "--language-pair", "NAME", "the language pair, if files have several")
+    add.option(group, "--testset", "NAME", "the test set, if files of scores have several")
 
 
 def add_draw_options(
@@ -109,17 +109,17 @@ def add_draw_options(
 
 def _add_protocol_options(parser: argparse.ArgumentParser) -> None:
     drawn = parser.add_argument_group("protocol")
-    add.option(drawn, "--segment-measure", "NAME", "what is tested on outputs (acc-eq-calibrated)")
-    add.option(drawn, "--system-measure", "NAME", "what is tested on systems (soft-pairwise-accuracy)")
-    add.option(drawn, "--test", "NAME", "between metrics", "perm-input")
-    add.option(drawn, "--trials", "N", "of the test (1000, or 50 for each pair of metrics if that is more)", type=int)
+    add.option(drawn, "--segment-measure", "NAME", "segment-level measure to test (default: acc-eq-calibrated)")
+    add.option(drawn, "--system-measure", "NAME", "system-level measure to test (default: soft-pairwise-accuracy)")
+    add.option(drawn, "--test", "NAME", "test between metrics", "perm-input")
+    add.option(drawn, "--trials", "N", "trials of the test (default: 1000, or 50 per pair of metrics)", type=int)
     add_draw_options(drawn, "bootstrap replicates of intervals", "segments", ratings=True)
 
 
 def run_ratings(options: argparse.Namespace) -> None:
-    """Ratings or rankings of outputs: segment and system level, by the measures that the field uses today.
+    """Ratings or rankings of outputs, with the current measures of the field.
 
-    Hold metrics against ratings or rankings of outputs. What there is, is found out from the data.
+    Compare metrics with ratings or rankings of outputs, at the segment and the system level.
     """
     _check(options)
     named = options.ratings
@@ -134,7 +134,7 @@ def run_ratings(options: argparse.Namespace) -> None:
 def run_sets(options: argparse.Namespace) -> None:
     """The same metrics on many sets: how far each is from the best.
 
-    Judge metrics on many sets, as judge ratings does, and put them side by side.
+    Judge metrics on many sets, as judge ratings does, and compare them.
     """
     from trubleu.data import parse_system
     from trubleu.data.sets import find_set
@@ -147,7 +147,7 @@ def run_sets(options: argparse.Namespace) -> None:
         given, _, path = argument.rpartition("=")
         folder = path if given else argument
         if find_set(folder) is None:
-            raise UsageError(f"{folder} is not a set; make one with trubleu import")
+            raise UsageError(f"{folder} is not a set; create one with trubleu import")
         name = given or Path(parse_system(folder)[1]).name or folder
         if name in folders:
             raise UsageError(f"two sets are named {name}; name them with NAME=SET")

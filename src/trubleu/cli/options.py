@@ -44,7 +44,7 @@ def check_range(options: argparse.Namespace, name: str, low: float, high: float)
     """Raise an error for a number that is out of range."""
     if not low <= getattr(options, name) <= high:
         flag = f"--{name.replace('_', '-')} {getattr(options, name):g}"
-        raise UsageError(f"{flag} must lie between {low:,} and {high:,}")
+        raise UsageError(f"{flag} must be between {low:,} and {high:,}")
 
 
 def operands(options: argparse.Namespace, command: str, wanted: str, count: int | None = None) -> list[str]:

@@ -51,7 +51,7 @@ examples:
 
 def add_parser(commands: add.Commands) -> None:
     """Add the command and its subcommands."""
-    about = "let people rate or rank responses and outputs, and models beside them"
+    about = "collect ratings of responses and outputs, by people and models"
     inner = add.commands(commands, "rate", about, EPILOG)
     _add_new(inner)
     _add_plan(inner)
@@ -63,45 +63,45 @@ def add_parser(commands: add.Commands) -> None:
 
 def _add_new(commands: add.Commands) -> None:
     parser = add.command(commands, "new", new, NEW_EPILOG)
-    parser.add_argument("study", metavar="STUDY", help="the folder to make")
+    parser.add_argument("study", metavar="STUDY", help="the folder to create")
     _add_what(parser, required=True)
-    add.option(parser, "--title", "TEXT", "what raters see at the top (Rate responses)")
-    add.option(parser, "--carry", "STUDY", "take over the ratings that another study has of the same texts")
-    add.option(parser, "--store", "URL", "a PostgreSQL database instead of a file in the folder")
+    add.option(parser, "--title", "TEXT", "title of the pages (default: Rate responses)")
+    add.option(parser, "--carry", "STUDY", "reuse the ratings of the same texts in another study")
+    add.option(parser, "--store", "URL", "PostgreSQL database (default: a file in the folder)")
     add.quiet(parser, "print nothing")
 
 
 def _add_what(parser: argparse.ArgumentParser, *, required: bool) -> None:
-    about = "candidates, references or triples as JSON lines, tables or Parquet; for pairs, what the outputs answer to"
+    about = "candidates, references or triples: JSON lines, a table or Parquet; for pairs and rankings, the messages"
     add.option(parser, "--from", "FILE", about, dest="source", required=required)
     add.option(parser, "--kind", "NAME", "response (default), pair or ranking", choices=("response", "pair", "ranking"))
-    add.option(parser, "--outputs", "SYSTEM", "for pairs and rankings: NAME=PATH or PATH of each system", [], nargs="+")
-    add.option(parser, "--pairs", "LIST", "for pairs: which, as A:B,A:C, or all (default)")
-    add.option(parser, "--raters", "N", "ratings for each item (5)", type=int)
-    add.option(parser, "--config", "FILE", "settings to begin with, as in the study.yaml of a study")
+    add.option(parser, "--outputs", "SYSTEM", "outputs of systems, for pairs and rankings", [], nargs="+")
+    add.option(parser, "--pairs", "LIST", "pairs of systems to compare, such as A:B,A:C (default: all)")
+    add.option(parser, "--raters", "N", "ratings per item (default: 5)", type=int)
+    add.option(parser, "--config", "FILE", "settings to start from: the study.yaml of another study")
 
 
 def _add_plan(commands: add.Commands) -> None:
     parser = add.command(commands, "plan", plan, PLAN_EPILOG)
-    parser.add_argument("study", nargs="?", metavar="STUDY", help="the folder of a study; or give --from")
+    parser.add_argument("study", nargs="?", metavar="STUDY", help="the folder of a study, unless --from is given")
     _add_what(parser, required=False)
-    add.option(parser, "--seconds-per-item", "S", "how long a task takes (20)", type=float)
-    add.option(parser, "--pay", "P", "of an hour (15)", type=float)
-    add.option(parser, "--minutes", "M", "that nobody should exceed", 60.0)
+    add.option(parser, "--seconds-per-item", "S", "seconds per item (default: 20)", type=float)
+    add.option(parser, "--pay", "P", "pay per hour (default: 15)", type=float)
+    add.option(parser, "--minutes", "M", "maximum minutes per rater", 60.0)
     score = parser.add_argument_group("which references to rate next")
-    add.option(score, "--systems", "[NAME=]OUTPUTS", "outputs of one system, or of two", dest="scored", nargs="+")
+    add.option(score, "--systems", "[NAME=]OUTPUTS", "outputs of one or two systems", dest="scored", nargs="+")
     add.option(score, "-m --metric", "METRIC", "a metric that uses weights (default: trubleu)")
-    add.option(score, "--interval", "WIDTH", "width of the interval at which the plan ends", type=float)
-    add.option(score, "--most", "N", "ratings to plan at most (default: 100)", type=int)
+    add.option(score, "--interval", "WIDTH", "stop when the interval is this narrow", type=float)
+    add.option(score, "--most", "N", "maximum number of ratings to plan (default: 100)", type=int)
     add.output(parser)
 
 
 def new(options: argparse.Namespace) -> None:
-    """Make a study.
+    """Create a study.
 
-    Make a study in a new folder, from candidates, references or triples (one response at a time), or from the outputs
-    of systems (two at a time, or several to be ranked; blind). Wording, practice and gold items are then set in its
-    study.yaml.
+    Create a study in a new folder, from candidates, references or triples (raters see one response at a time), or from
+    the outputs of systems (two side by side, or several to rank, without their names). Edit its study.yaml to set the
+    wording, practice and gold items.
     """
     check_packages()
     from trubleu.rating import Study
@@ -197,11 +197,11 @@ def _items(options: argparse.Namespace, config: StudyConfig) -> list[Item]:
 
 
 def plan(options: argparse.Namespace) -> None:
-    """What a study takes, or which references to rate next.
+    """Estimate effort and cost, or choose the references to rate next.
 
-    Say how many ratings, hours and people a study takes, and at a given pay how much money; practice and gold items
-    included. For a study, what is still missing. With --systems, which references to rate next so that the interval of
-    a score, or of the difference between two, becomes narrowest.
+    Estimate the ratings, hours, people and money that a new study needs, or that an existing one still needs, practice
+    and gold items included. With --systems, list the references to rate next to narrow the interval of a score, or of
+    the difference between two scores.
     """
     from trubleu.rating.plan import make_plan
     from trubleu.render.rating import plan_table

@@ -25,44 +25,43 @@ examples:
   trubleu rate model my-study --url https://api.openai.com/v1 --model gpt-5-mini --send-to api.openai.com \\
     --repeat 3 --answer-tokens 4000 --share 0.5 --budget 2000000
 
-A key is read from OPENAI_API_KEY. What is rated is kept at once, and the same command goes on from there; it also asks
-again about items to which no answer could be used.
+The API key is read from OPENAI_API_KEY. Ratings are stored at once; after an interruption, run the same command again
+to continue. It also retries items whose answers could not be used.
 """
 
 
 def add_model_parser(commands: add.Commands) -> None:
     """Add ``rate model``."""
     parser = study_command(commands, "model", rate, EPILOG)
-    add.option(parser, "--url", "URL", "the endpoint, as https://HOST/v1", required=True)
-    add.option(parser, "--model", "NAME", "what the model is called there", required=True)
-    add.option(parser, "--share", "P", "of the items, from 0 to 1", 1.0)
-    add.option(parser, "--repeat", "N", "answers per item, whose mean is taken", 1)
-    add.flag(parser, "--logprobs", "weigh the scale by the probabilities of the answer's tokens")
-    add.option(parser, "--temperature", "T", "(0 for one answer, 1 for several)", type=float)
-    add.option(parser, "--seed", "N", "of the share; sent to the server if not 0", 0)
-    add.option(parser, "--concurrency", "N", "requests at once", 8)
-    add.option(parser, "--timeout", "S", "seconds for an answer", 60.0)
-    add.option(parser, "--answer-tokens", "N", "the longest answer; models that reason need thousands", 512)
-    add.option(parser, "--budget", "TOKENS", "stop when about so many tokens are spent", type=int)
+    add.option(parser, "--url", "URL", "the endpoint, such as https://HOST/v1", required=True)
+    add.option(parser, "--model", "NAME", "name of the model at the endpoint", required=True)
+    add.option(parser, "--share", "P", "share of the items to rate, from 0 to 1", 1.0)
+    add.option(parser, "--repeat", "N", "answers per item, which are averaged", 1)
+    add.flag(parser, "--logprobs", "average the scale by the probabilities of the answer's tokens")
+    add.option(parser, "--temperature", "T", "sampling temperature (default: 0; 1 with --repeat)", type=float)
+    add.option(parser, "--seed", "N", "random seed of --share; sent to the server if not 0", 0)
+    add.option(parser, "--concurrency", "N", "concurrent requests", 8)
+    add.option(parser, "--timeout", "S", "seconds to wait for an answer", 60.0)
+    add.option(parser, "--answer-tokens", "N", "maximum tokens per answer; reasoning models need thousands", 512)
+    add.option(parser, "--budget", "TOKENS", "stop after about this many tokens", type=int)
     parser.add_argument(
         "--price",
         type=float,
         nargs=2,
         metavar=("IN", "OUT"),
-        help="of a million tokens, for the estimate of --dry-run",
+        help="prices per million tokens, for --dry-run",
     )
     add.flag(parser, "--dry-run", "print items, tokens and cost, and send nothing")
     add.option(parser, "--send-to", "HOST", "confirm that texts may be sent to this host")
-    add.quiet(parser, "print nothing, and no progress bar")
+    add.quiet(parser, "no output and no progress bar")
 
 
 def rate(options: argparse.Namespace) -> None:
     """Let a language model rate.
 
-    Let a language model rate the items of a study, over any endpoint that speaks OpenAI's API, with the study's own
-    instructions, questions, scales and practice items. Its answers are logged as those of a model: they count towards
-    the ratings that items need only if study.yaml says models_count: true, and rate status shows how far they can be
-    trusted.
+    Let a language model rate the items of a study, through any endpoint with OpenAI's API, with the study's own
+    instructions, questions, scales and practice items. Its answers are logged as those of a model. They help to
+    complete items only with models_count: true in study.yaml; rate status shows how far they can be trusted.
     """
     if not all(math.isfinite(price) and price >= 0 for price in options.price or ()):
         raise UsageError(f"--price must be two numbers from 0 on, not {options.price[0]:g} and {options.price[1]:g}")

@@ -37,24 +37,28 @@ _PROXY = "127.0.0.1,::1"
 def add_serve_parser(commands: add.Commands) -> None:
     """Add ``rate serve``."""
     parser = study_command(commands, "serve", serve, SERVE_EPILOG)
-    add.option(parser, "--host", "NAME", "where to listen", "127.0.0.1")
-    add.option(parser, "--port", "N", "0 takes a free one", 8000)
-    add.option(parser, "--url", "URL", "how people reach the pages, such as https://rate.example.org")
-    about = "web servers in front that say who asks, as addresses or networks, for use with --url"
+    add.option(parser, "--host", "NAME", "address to listen on", "127.0.0.1")
+    add.option(parser, "--port", "N", "port to listen on; 0 for any free one", 8000)
+    add.option(parser, "--url", "URL", "public address of the pages, such as https://rate.example.org")
+    about = "trusted web servers in front, as addresses or networks; with --url"
     add.option(parser, "--proxy", "ADDRESS,…", about, _PROXY)
-    add.option(parser, "--workers", "N", "processes", 1)
-    add.option(parser, "--requests", "N", "a minute and rater; 0 for no limit", _REQUESTS, type=float)
-    add.option(parser, "--connections", "N", "at the same time in each process", _CONNECTIONS)
-    add.option(parser, "--per-address", "N", "of these from one address, web servers in front apart", _PER_ADDRESS)
-    add.flag(parser, "--openapi", "describe the pages for programs at /openapi.json")
-    add.quiet(parser, "do not print a line for each request")
+    add.option(parser, "--workers", "N", "number of processes", 1)
+    add.option(
+        parser, "--requests", "N", "maximum requests per minute and rater; 0 for no limit", _REQUESTS, type=float
+    )
+    add.option(parser, "--connections", "N", "maximum connections per process", _CONNECTIONS)
+    add.option(
+        parser, "--per-address", "N", "maximum connections per address, except from web servers in front", _PER_ADDRESS
+    )
+    add.flag(parser, "--openapi", "serve a description of the API at /openapi.json")
+    add.quiet(parser, "do not log requests")
 
 
 def serve(options: argparse.Namespace) -> None:
     """Serve the pages for raters and the lead.
 
-    Serve the pages of a study for raters and its lead, until Ctrl-C. Raters elsewhere need TLS: put a web server such
-    as nginx or Caddy in front and name its address with --url.
+    Serve the pages for raters and the lead, until Ctrl-C. For raters on the internet, put a web server with TLS such as
+    nginx or Caddy in front, and give its address with --url.
     """
     for package in ("fastapi", "uvicorn", "jinja2", "markdown_it", "python_multipart", "sqlalchemy", "yaml"):
         needed(package, "serving a study", "trubleu[rate]")
@@ -102,7 +106,7 @@ def _check_proxy(proxy: str, url: str | None) -> None:
             ipaddress.ip_network(address.strip())
         except ValueError as error:
             raise UsageError(
-                f"--proxy {address} is no address; write one like 10.0.0.5, or a network like 10.0.0.0/24"
+                f"--proxy {address} is not an address; write one like 10.0.0.5, or a network like 10.0.0.0/24"
             ) from error
 
 
@@ -264,32 +268,32 @@ examples:
 def add_simulate_parser(commands: add.Commands) -> None:
     """Add ``rate simulate``."""
     parser = study_command(commands, "simulate", simulate, SIMULATE_EPILOG)
-    add.option(parser, "--raters", "N", "how many there are", type=int, required=True)
-    about = "raters know the true quality of every text in this world, made with trubleu simulate world"
+    add.option(parser, "--raters", "N", "number of raters", type=int, required=True)
+    about = "raters know the true quality of every text in this world (see trubleu simulate world)"
     add.option(parser, "--world", "FOLDER", about)
-    add.option(parser, "--noise", "S", "spread of one rater's scores", 0.8)
-    add.option(parser, "--bias", "S", "spread of how mild raters are", 0.3)
-    add.option(parser, "--lazy", "SHARE", "of raters who do not read", 0.0)
-    about = "of those who send twice, lose the connection, take answers back, cannot judge"
+    add.option(parser, "--noise", "S", "standard deviation of a rater's noise", 0.8)
+    add.option(parser, "--bias", "S", "standard deviation of raters' leniency", 0.3)
+    add.option(parser, "--lazy", "SHARE", "share of raters who do not read", 0.0)
+    about = "share of raters who send twice, lose the connection, undo answers or cannot judge"
     add.option(parser, "--clumsy", "SHARE", about, 0.0)
-    add.option(parser, "--slow", "SHARE", "of those who answer late", 0.0)
-    add.option(parser, "--leaving", "SHARE", "of those who take a task and never come back", 0.0)
-    add.option(parser, "--seconds", "S", "that a task takes on average", 0.0)
-    add.option(parser, "--at-once", "N", "how many rate at the same time", 8)
-    about = "of the people and of all that is drawn (1); the same people judge the same item the same way"
+    add.option(parser, "--slow", "SHARE", "share of raters who answer late", 0.0)
+    add.option(parser, "--leaving", "SHARE", "share of raters who take a task and never come back", 0.0)
+    add.option(parser, "--seconds", "S", "mean seconds per task", 0.0)
+    add.option(parser, "--at-once", "N", "number of raters who rate at the same time", 8)
+    about = "random seed; with the same seed, raters give an item the same scores"
     add.option(parser, "--seed", "N", about, 1)
-    about = "where the study is served already; several times for several servers"
+    about = "use this running server; repeat for more"
     add.several(parser, "--url", "URL", about, default=[])
-    about = "even if real people have rated, whose answers it would mix with, or the study is in PostgreSQL"
+    about = "even if real people have rated (answers would mix), or the study is in PostgreSQL"
     add.flag(parser, "--anyway", about)
-    add.quiet(parser, "print nothing, and no progress bar")
+    add.quiet(parser, "no output and no progress bar")
 
 
 def simulate(options: argparse.Namespace) -> None:
-    """Answer a study with simulated raters, for rehearsal.
+    """Rehearse a study with simulated raters.
 
-    Answer a study with simulated raters, who reach it over HTTP as people do: for rehearsal, on a study that no real
-    person has rated in. Without --url a server is started for them.
+    Rehearse a study, in which no real person has rated, with simulated raters who answer over HTTP as people do.
+    Without --url, a server is started for them.
     """
     _check_store(options)
     with opened(options.study, sync=True) as study:
@@ -324,7 +328,7 @@ def _check(options: argparse.Namespace, study: Study) -> None:
             "rehearse with a study of its own, or add --anyway"
         )
     if study.paused:
-        raise UsageError(f"{study.folder} is paused; trubleu rate resume lets raters go on")
+        raise UsageError(f"{study.folder} is paused; trubleu rate resume continues it")
 
 
 def _simulated(options: argparse.Namespace, study: Study) -> Simulation:

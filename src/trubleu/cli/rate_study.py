@@ -86,15 +86,15 @@ def study_command(commands: add.Commands, name: str, run: add.Run, epilog: str =
 def add_parsers(commands: add.Commands) -> None:
     """Add the commands."""
     parser = study_command(commands, "links", links, LINKS_EPILOG)
-    add.option(parser, "--add", "N", "how many raters to add", type=int)
-    add.option(parser, "--labels", "FILE", "what to call them, one per line")
-    add.option(parser, "--renew", "RATER", "give a rater a new link instead; the old one ceases to work")
-    about = f"how people reach the pages (default: as rate serve was last started with, else {_LOCAL})"
+    add.option(parser, "--add", "N", "number of raters to add", type=int)
+    add.option(parser, "--labels", "FILE", "a file with one rater name per line")
+    add.option(parser, "--renew", "RATER", "replace the link of this rater; the old one stops working")
+    about = f"public address of the pages (default: that of the last rate serve, else {_LOCAL})"
     add.option(parser, "--url", "URL", about)
     add.option(parser, "--out", "FILE", "a new .csv file (default: standard output)", "-")
 
     parser = study_command(commands, "status", status, STATUS_EPILOG)
-    add.option(parser, "--resamples", "N", "for the interval of α", 1000)
+    add.option(parser, "--resamples", "N", "resamples for the interval of α", 1000)
     about = (
         "how much worse than a person a model may be: 0.1 beside crowd workers, 0.15 beside trained raters, 0.2 beside "
         "experts"
@@ -108,23 +108,23 @@ def add_parsers(commands: add.Commands) -> None:
     add.option(parser, "--as", "NAME", ", ".join(WHATS), dest="what", choices=WHATS, required=True)
     about = (
         "references: .jsonl; ratings, wide, raw: .csv, .tsv, .jsonl, .parquet; rankings: .csv, .tsv; "
-        "mturk-tasks: .csv; standard output gets JSON lines, or CSV (default)"
+        "mturk-tasks: .csv (default: standard output, as JSON lines or CSV)"
     )
     add.option(parser, "--out", "FILE", about, "-")
-    add.flag(parser, "--labels", "call raters by their labels instead of by numbers")
+    add.flag(parser, "--labels", "name raters by their labels instead of their numbers")
     about = (
         "of references. people (default); joint: people's, and where nobody has rated, those of a model, calibrated on "
         "the texts that both have rated; model: those of a model alone"
     )
     add.option(parser, "--weights", "NAME", about, WEIGHTS_FROM[0], choices=WEIGHTS_FROM)
-    add.option(parser, "--model", "NAME", "which model, by name or number, if several have rated")
-    add.flag(parser, "--unverified", "with --weights model: export what nobody has checked, and say so")
+    add.option(parser, "--model", "NAME", "name or number of the model, if several have rated")
+    add.flag(parser, "--unverified", "with --weights model: export unchecked weights, and mark them")
     add.quiet(parser)
 
     parser = study_command(commands, "import", bring_in, IMPORT_EPILOG)
-    parser.add_argument("file", metavar="FILE", help="CSV, TSV, JSON lines or Parquet; for Mechanical Turk CSV")
+    parser.add_argument("file", metavar="FILE", help="CSV, TSV, JSON lines or Parquet; CSV for Mechanical Turk")
     add.option(parser, "--as", "NAME", "table (default) or mturk", LAYOUTS[0], dest="layout", choices=LAYOUTS)
-    about = "what the form on Mechanical Turk calls an answer; for pairs 1 and 2 are added"
+    about = "name of the answer in the form on Mechanical Turk; pairs append 1 and 2"
     add.option(parser, "--answer", "NAME", about, "score")
     add.quiet(parser)
 
@@ -134,9 +134,9 @@ def add_parsers(commands: add.Commands) -> None:
         ("erase", erase, "7"),
     ):
         parser = study_command(commands, name, run, f"examples:\n  trubleu rate {name} my-study {example}\n")
-        parser.add_argument("rater", metavar="RATER", help="the number of the rater, or the label")
+        parser.add_argument("rater", metavar="RATER", help="number or label of the rater")
         if run is not erase:
-            add.option(parser, "--reason", "TEXT", "why; it stays in the log for ever, so name nobody", required=True)
+            add.option(parser, "--reason", "TEXT", "the reason; it stays in the log, so name nobody", required=True)
     study_command(commands, "pause", pause)
     study_command(commands, "resume", resume)
 
@@ -144,11 +144,10 @@ def add_parsers(commands: add.Commands) -> None:
 def export(options: argparse.Namespace) -> None:
     """Write weighted references, ratings or the log.
 
-    Write what a study has. references: a file for trubleu score, with the weights that the ratings give. ratings: one
-    row a rating, for trubleu judge and trubleu triples split. rankings: one row for each pair of a ranking, for trubleu
-    judge. wide: one row an answer, for spreadsheets. raw: the log of everything that happened. mturk-tasks: what still
-    lacks ratings, for a batch of Mechanical Turk. Excluded raters, gold and practice items are left out, except from
-    the log.
+    Export the data of a study. references: weighted references for trubleu score. ratings: one row per rating, for
+    trubleu judge and trubleu triples split. rankings: one row per pair of ranked outputs, for trubleu judge. wide: one
+    row per answer, for spreadsheets. raw: the complete log. mturk-tasks: items that still lack ratings, for a batch of
+    Mechanical Turk. Excluded raters, gold and practice items are left out, except from the log.
     """
     check_writable(options.out)
     with opened(options.study, copy=True) as study:
@@ -178,11 +177,11 @@ def export(options: argparse.Namespace) -> None:
 
 
 def bring_in(options: argparse.Namespace) -> None:
-    """Add ratings that were given elsewhere.
+    """Add ratings collected elsewhere.
 
-    Add ratings that were given elsewhere: a table with the columns item, rater and score (for pairs also system and
-    pair), or the results of a batch of Mechanical Turk. All are added, or none if one cannot be used; doing it again
-    changes nothing.
+    Add ratings collected elsewhere: a table with the columns item, rater and score (for pairs also system and pair), or
+    the results of a batch of Mechanical Turk. If one row is bad, nothing is added; importing a file again changes
+    nothing.
     """
     with opened(options.study) as study:
         from trubleu.rating.import_ratings import import_ratings
@@ -204,10 +203,10 @@ def bring_in(options: argparse.Namespace) -> None:
 
 
 def status(options: argparse.Namespace) -> None:
-    """How a study goes: progress, agreement, raters, weights.
+    """Show progress, agreement, raters and weights.
 
-    Say how a study goes, as the lead's page does: progress, agreement of raters, how each of them rates, the
-    distribution of weights, and what they disagree on most.
+    Show what the lead's page shows: progress, agreement, the ratings of each rater, the distribution of weights, and
+    the texts that raters disagree on most.
     """
     from trubleu.render.rating import status_records, status_tables
 
@@ -227,9 +226,8 @@ def status(options: argparse.Namespace) -> None:
 def audit(options: argparse.Namespace) -> None:
     """Check the store of a study.
 
-    Check that the store of a study is as it was written: the hashes of settings, items, raters and the log are right,
-    and every other table is what follows from the log. Other commands check that too and refuse a store with the first
-    fault; this one lists all of them.
+    Verify the hashes of settings, items, raters and the log, and that every other table follows from the log. Other
+    commands stop at the first fault of a store; this one lists all of them.
     """
     from trubleu.rating.audit import audit as faults_of
 
@@ -252,15 +250,15 @@ def audit(options: argparse.Namespace) -> None:
 def links(options: argparse.Namespace) -> None:
     """Add raters, and print their links once.
 
-    Add raters with links of their own. The links are printed, or written to a file that only its owner may read, this
-    once: the study keeps nothing that they could be made from again.
+    Add raters, each with a personal link. The links are shown only once, on standard output or in a file that only you
+    can read: the study stores only their hashes.
     """
     from trubleu.files.lines import read_text_lines
 
     lines = [] if options.labels is None else read_text_lines(options.labels)
     labels = [line.strip() for line in lines if line.strip()]
     if options.labels is not None and not labels:
-        raise UsageError(f"{options.labels} holds no labels; write one per line")
+        raise UsageError(f"{options.labels} has no labels; write one per line")
     if (options.renew is not None) == (options.add is not None or bool(labels)):
         raise UsageError("rate links needs --add N or --labels FILE for new raters, or --renew RATER for a new link")
     given = None if options.url is None else checked_url(options.url)
@@ -292,7 +290,7 @@ def _tell(target: str, url: str, made: Callable[[], list[NewRater]]) -> None:
     try:
         handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError as error:
-        raise DataError(f"{target} is there already, and may hold links; choose another name") from error
+        raise DataError(f"{target} already exists, and may hold links; choose another name") from error
     except OSError as error:
         raise DataError(f"{target} cannot be written: {error.strerror or error}") from error
     try:
@@ -333,23 +331,23 @@ def rater_number(study: Study, name: str) -> int:
 
 
 def exclude(options: argparse.Namespace) -> None:
-    """Leave a rater's ratings out; items that now lack ratings are asked again."""
+    """Discount a rater's ratings; other raters get the items that now lack some."""
     with opened(options.study) as study:
         person = study.exclude(rater_number(study, options.rater), reason=options.reason)
     say(f"{one_line(person.name)} (number {person.id}) is excluded, and the ratings no longer count")
 
 
 def readmit(options: argparse.Namespace) -> None:
-    """Take a rater's ratings in again, as far as items have room."""
+    """Count an excluded rater's ratings again, where items still lack ratings."""
     with opened(options.study) as study:
         person = study.readmit(rater_number(study, options.rater), reason=options.reason)
     say(f"{one_line(person.name)} (number {person.id}) is taken in again")
 
 
 def erase(options: argparse.Namespace) -> None:
-    """Forget who a rater is.
+    """Erase a rater's identity.
 
-    Forget a rater's label, id from elsewhere and link, for ever. The ratings stay and go on counting.
+    Permanently erase a rater's label, external id and link. The ratings are kept and still count.
     """
     with opened(options.study) as study:
         erased = study.erase(rater_number(study, options.rater))
@@ -362,7 +360,7 @@ def erase(options: argparse.Namespace) -> None:
 
 
 def pause(options: argparse.Namespace) -> None:
-    """Hand out no more tasks; answers to those that are out are still kept."""
+    """Stop handing out tasks; answers to open tasks are still accepted."""
     with opened(options.study) as study:
         study.pause()
     say(f"{study.folder} is paused")

@@ -74,7 +74,7 @@ def convert(options: argparse.Namespace) -> None:
     if not options.files:
         raise UsageError("refs convert needs the file to write; give it last")
     if options.min_weight is not None and not -1 <= options.min_weight <= 1:
-        raise UsageError(f"--min-weight {options.min_weight:g} must lie between -1 and 1, as weights do")
+        raise UsageError(f"--min-weight {options.min_weight:g} must be between -1 and 1, as weights are")
     *files, target = options.files
     check_writable(target)
     options.files = files

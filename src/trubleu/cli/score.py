@@ -107,7 +107,7 @@ def run(options: argparse.Namespace) -> None:
         write_output(options, metric_list(options))
         return
     if not options.systems:
-        raise UsageError("there is nothing to score; name a file of outputs, or see what there is with --list-metrics")
+        raise UsageError("there is nothing to score; name a file of outputs, or list the metrics with --list-metrics")
     if options.score_only and (options.format != "text" or options.ci or options.test or options.segments):
         raise UsageError("-b prints only scores; leave it out, or --format, --ci, --test and --segments")
     if options.baseline is not None and not options.test:

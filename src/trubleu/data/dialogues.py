@@ -144,7 +144,7 @@ class DialogueFiles:
         """Say why there are no triples, for which a conversation needs so many turns at least."""
         names = some(map(name_of, self.files), 3)
         if not self.dialogues:
-            return f"{names} holds no dialogues; give some, one per line"
+            return f"{names} has no dialogues; give some, one per line"
         skipped = f" ({counted(self.bad, 'dialogue')} skipped)" if self.bad else ""
         said = f"{names}: no dialogue gives a triple{skipped}, for which it needs {counted(least, 'turn')} at least"
         if self.short and self._unseparated:

@@ -129,7 +129,7 @@ def _json_records(lines: Iterable[str], first: str, name: str, table: str) -> It
     rows = document.get(table)
     if not isinstance(rows, list) or not rows:
         hint = "run trubleu score with --segments" if table == "segments" else "give what trubleu score prints"
-        raise DataError(f"{name} holds no {table}; {hint}")
+        raise DataError(f"{name} has no {table}; {hint}")
     for number, row in enumerate(rows, 1):
         if not isinstance(row, dict):
             raise DataError(f"{name}: row {number} of {table} must be an object, not {kind_of(row)}")
@@ -188,7 +188,7 @@ def _gathered(rows: Iterator[Row], name: str, labels: Sequence[str]) -> dict[str
             builder.add(column)
         places += found
     if not places:
-        raise DataError(f"{name} holds no scores; a file of scores has {' '.join(labels).upper()} SCORE per line")
+        raise DataError(f"{name} has no scores; a file of scores has {' '.join(labels).upper()} SCORE per line")
     columns = {label: builder.build() for label, builder in zip(labels, builders, strict=True)}
     return {**columns, "score": np.concatenate(scores), "source": name, "place": places.__getitem__}
 

@@ -92,7 +92,7 @@ def read_official_scores(path: PathLike) -> dict[str, float]:
         scores[system] = score
         seen[system] = number
     if not scores:
-        raise DataError(f"{name} holds no scores; official scores have NAME SCORE per line")
+        raise DataError(f"{name} has no scores; official scores have NAME SCORE per line")
     return scores
 
 
@@ -134,7 +134,7 @@ def read_assessments(path: PathLike) -> list[float]:
     Raises
     ------
     DataError
-        If the file cannot be read or holds no number, or a line is something else.
+        If the file cannot be read or has no number, or a line is something else.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def read_assessments(path: PathLike) -> list[float]:
         raise DataError(f"{name} is empty; assessments are one number per line")
     there = [row for row, line in enumerate(lines) if line.strip().casefold() not in _NOT_ASSESSED]
     if not there:
-        raise DataError(f"{name} holds no assessment; write one number per line, and nothing for an output without one")
+        raise DataError(f"{name} has no assessment; write one number per line, and nothing for an output without one")
     numbers = finite_numbers([lines[row] for row in there], "an assessment", lambda place: f"{name}:{there[place] + 1}")
     assessments = [math.nan] * len(lines)
     for row, number in zip(there, numbers, strict=True):

@@ -533,7 +533,7 @@ class Ratings:
             for row, score in enumerate(self._exact()):
                 if not scale[0] <= score <= scale[1]:
                     raise DataError(
-                        f"{place(row)}: the score {float(score):g} lies outside of the scale from 1 to 5, on which the "
+                        f"{place(row)}: the score {float(score):g} is outside the scale from 1 to 5, on which the "
                         "others are; correct it, or give the scale (--scale LOW:HIGH)"
                     )
             return scale

@@ -181,7 +181,7 @@ def context_field(record: Mapping[str, Any], place: str) -> tuple[str, ...] | No
     if context is None:
         return None
     if type(context) is not list:
-        raise DataError(f"{place}: context must be an array of strings, one a turn, not {kind_of(context)}")
+        raise DataError(f"{place}: context must be an array of strings, one per turn, not {kind_of(context)}")
     for index, turn in enumerate(context):
         if type(turn) is not str:
             raise DataError(f"{place}: context[{index}] must be a string, not {kind_of(turn)}")
@@ -689,7 +689,7 @@ def _table_weights(
         for _, number in ratings:
             if not chosen[0] <= number <= chosen[1]:
                 raise DataError(
-                    f"{place}: the rating {number:g} lies outside of the scale from {chosen[0]:g} to {chosen[1]:g}; "
+                    f"{place}: the rating {number:g} is outside the scale from {chosen[0]:g} to {chosen[1]:g}; "
                     "correct it, or say on which scale the ratings are: --scale LOW:HIGH"
                 )
     told = f", on the scale {chosen[0]:g}:{chosen[1]:g}"

@@ -215,12 +215,12 @@ def split_seeds(
     limit = _fraction(least, "the least mean rating")
     share = _fraction(dev, "the share of dev")
     if not 0 < share < 1:
-        raise UsageError(f"the share of dev must lie between 0 and 1, not {shown(dev)}; give it like 0.5")
+        raise UsageError(f"the share of dev must be between 0 and 1, not {shown(dev)}; give it like 0.5")
     if raters < 1:
         raise UsageError(f"{raters} raters are too few; ask for 1 or more")
     if ratings.scale is not None and not ratings.scale[0] <= limit <= ratings.scale[1]:
         low, high = ratings.scale
-        raise UsageError(f"the least mean rating must lie between {low:g} and {high:g}, not {shown(least)}")
+        raise UsageError(f"the least mean rating must be between {low:g} and {high:g}, not {shown(least)}")
     random = _generator(seed)
     means, people = _opinions(triples, ratings)
     kept = [

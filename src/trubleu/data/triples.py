@@ -216,7 +216,7 @@ def _check(triple: object, place: str) -> None:
         if type(value) is not str:
             raise DataError(f"{place}: {name} must be a string, not {kind_of(value)}")
     if type(triple.context) is not tuple or any(type(turn) is not str for turn in triple.context):
-        raise DataError(f"{place}: context must be a tuple of strings, one a turn, not {kind_of(triple.context)}")
+        raise DataError(f"{place}: context must be a tuple of strings, one per turn, not {kind_of(triple.context)}")
 
 
 def distinct_triples(
@@ -340,7 +340,7 @@ class TripleFiles:
     Raises
     ------
     DataError
-        If a path does not exist or is given twice, or a folder holds no files or others than these.
+        If a path does not exist or is given twice, or a folder has no files or others than these.
     UsageError
         If ``columns`` are wrong, or there is no table that they could be about.
 

@@ -175,7 +175,9 @@ class Cache:
         except _UNFIT as error:
             if not self.reused:
                 raise
-            raise DataError(f"what was kept does not fit this work ({error}); compute again with --no-cache") from error
+            raise DataError(
+                f"the cached results do not fit this work ({error}); compute again with --no-cache"
+            ) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -204,7 +204,7 @@ def content_digest(*things: object) -> str:
     for name, known in code:
         if not known:
             raise UsageError(
-                f"results of what is defined in {name} cannot be kept, as it has no file whose changes would be "
+                f"results of what is defined in {name} cannot be cached, as it has no file whose changes would be "
                 "noticed; put it into a module"
             )
     digest.update(repr([code_digest(), code]).encode())
@@ -230,7 +230,9 @@ def _feed(digest: Any, thing: object) -> set[str]:
     try:
         content.dump(thing)
     except Exception as error:  # any class may define its pickling
-        raise UsageError(f"results cannot be kept: {error}; use functions and classes that can be imported") from error
+        raise UsageError(
+            f"results cannot be cached: {error}; use functions and classes that can be imported"
+        ) from error
     return content.modules
 
 

@@ -223,7 +223,7 @@ def prepare_folder(folder: PathLike) -> None:
     try:
         paths.make_folder(folder)
     except OSError as error:
-        raise DataError(f"the folder {folder} cannot be made: {error.strerror or error}; check the path") from error
+        raise DataError(f"the folder {folder} cannot be created: {error.strerror or error}; check the path") from error
     check_writable(paths.joined(folder, MANIFEST))
 
 

@@ -137,7 +137,7 @@ class OnRay(Engine):
         except self._ray.exceptions.AuthenticationError as error:
             raise EngineError(_refused(None)) from error
         except self._ray.exceptions.RayError as error:
-            raise EngineError(f"the Ray cluster cannot go on ({said(error)}); {NOTHING_LOST}") from error
+            raise EngineError(f"the Ray cluster cannot continue ({said(error)}); {NOTHING_LOST}") from error
 
     def tasks(self, work: bytes, folder: str) -> Tasks[Any]:
         """Start a map of pickled work; relative paths start from ``folder``."""
@@ -334,7 +334,7 @@ class Tasks(Run[Partition, Any]):
             return self._ray.get(reference)
         except exceptions.OutOfMemoryError as error:
             raise EngineError(
-                f"{self._names[number]}: its workers were stopped for lack of memory; give each more threads, so that "
+                f"{self._names[number]}: its workers were stopped for lack of memory; give each more threads, so "
                 "fewer run on a node, or use nodes with more of it"
             ) from error
         except (exceptions.WorkerCrashedError, exceptions.NodeDiedError) as error:

@@ -148,7 +148,7 @@ def column_buckets(name: str, values: Sequence[Value], segments: int, systems: i
     if len(counts) < 2:
         (only,) = counts or {None: 0}
         what = "no value in any segment" if only is None else f"one value, {shown(_label(only))}, in all segments"
-        raise DataError(f"the column {name} has {what}, which makes no buckets; name another column, or leave it out")
+        raise DataError(f"the column {name} has {what}, which gives no buckets; name another column, or leave it out")
     numbers = [value for value in counts if isinstance(value, float)]
     if len(counts) - len(numbers) <= (None in counts) and len(numbers) > CATEGORIES:
         column = np.array([[np.nan if value is None else value for value in values]], dtype=np.float64)
@@ -156,7 +156,7 @@ def column_buckets(name: str, values: Sequence[Value], segments: int, systems: i
     else:
         if len(counts) == segments > CATEGORIES:
             raise DataError(
-                f"the column {name} has a value of its own in every segment, which makes no buckets; "
+                f"the column {name} has a value of its own in every segment, which gives no buckets; "
                 "name a column of numbers or of fewer values"
             )
         order: list[Value] = [value for value, _ in counts.most_common() if value is not None]

@@ -244,8 +244,8 @@ def warn_of_unsplit(outputs: Sequence[str], tokenizer: Tokenizer) -> None:
     if many_unsplit(outputs, tokenizer):
         # Without a count, so the text is the same for all parts of a large corpus.
         what = (
-            f"the tokenizer {tokenizer.name} does not split Chinese, Japanese, Thai, Lao, Khmer or Burmese, so that "
-            "clauses and sentences of many outputs are one token each; take the tokenizer words or char, or zh for "
+            f"the tokenizer {tokenizer.name} does not split Chinese, Japanese, Thai, Lao, Khmer or Burmese, so "
+            "clauses and sentences of many outputs are one token each; use the tokenizer words or char, or zh for "
             "Chinese"
         )
         warnings.warn(what, TrubleuWarning, stacklevel=3)
@@ -254,7 +254,7 @@ def warn_of_unsplit(outputs: Sequence[str], tokenizer: Tokenizer) -> None:
 def check_width(statistics: NDArray[np.float64], columns: int, name: str) -> None:
     """Raise an error for statistics of another metric."""
     if statistics.ndim == 0 or statistics.shape[-1] != columns:
-        raise DataError(f"an array of shape {statistics.shape} holds no statistics of {name}")
+        raise DataError(f"an array of shape {statistics.shape} has no statistics of {name}")
 
 
 def too_long(references: References, segment: int, words: int, longest: int, what: str) -> DataError:

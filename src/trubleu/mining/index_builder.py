@@ -192,9 +192,9 @@ def make_folder(path: str) -> bool:
         paths.make_folder(path)
     except FileNotFoundError as error:
         folder = paths.parent(path)
-        raise DataError(f"{path} cannot be made: there is no folder {folder}; create it first") from error
+        raise DataError(f"{path} cannot be created: there is no folder {folder}; create it first") from error
     except OSError as error:
-        raise DataError(f"{path} cannot be made: {error.strerror or error}") from error
+        raise DataError(f"{path} cannot be created: {error.strerror or error}") from error
     return not there
 
 
@@ -564,7 +564,7 @@ def add_to_index(path: str, corpus: Corpus, reading: Reading) -> None:
 
 
 def check_there(path: str) -> None:
-    """Raise an error if a path holds no finished index.
+    """Raise an error if a path has no finished index.
 
     Raises
     ------
@@ -583,10 +583,10 @@ def _missing(path: str) -> DataError:
     if not paths.exists(path):
         return DataError(f"{path}: there is no such index; check the path")
     if not paths.is_folder(path):
-        return DataError(f"{path} is not an index, which would be a folder; make one with trubleu mine index")
+        return DataError(f"{path} is not an index, which would be a folder; create one with trubleu mine index")
     if paths.exists(paths.joined(path, JOURNAL)):
         return DataError(f"the index {path} is not finished; continue with trubleu mine index and --resume")
-    return DataError(f"{path} is not an index: {MANIFEST} is missing; make one with trubleu mine index")
+    return DataError(f"{path} is not an index: {MANIFEST} is missing; create one with trubleu mine index")
 
 
 def _found(path: str, reading: Reading) -> tuple[Journal | None, Manifest | None]:
@@ -653,7 +653,7 @@ class _Work:
             if not any(each.shard for each in made):
                 names = some(self.journal.sources, 3)
                 skipped = f" ({counted(bad + empty, 'row')} skipped)" if bad + empty else ""
-                raise DataError(f"{names} holds no triples{skipped}; give triples with a message and a response")
+                raise DataError(f"{names} has no triples{skipped}; give triples with a message and a response")
             manifest = self._manifest(made, bad, empty)
             manifest.write(self._path)
         with suppress(OSError):  # the index is complete; the next writer removes leftovers

@@ -409,7 +409,7 @@ def checked_options(tokenize: object, lowercase: bool, stop_words: Iterable[str]
     if how is None or (name := how.known_as) is None:
         raise UsageError("an index must be opened elsewhere too, so its tokenizer is given by name, such as 13a")
     if type(shard_triples) is not int or not 1 <= shard_triples <= MOST_TRIPLES:
-        raise UsageError(f"shard-triples is {shard_triples}, but must lie between 1 and {MOST_TRIPLES}")
+        raise UsageError(f"shard-triples is {shard_triples}, but must be between 1 and {MOST_TRIPLES}")
     if isinstance(stop_words, str):
         raise UsageError("stop words are a list, not one string; put the string into a list, or read it from its file")
     words = sorted({word.lower() if lowercase else word for word in stop_words})
@@ -446,7 +446,7 @@ def read_stop_words(path: PathLike) -> list[str]:
             raise DataError(f"{name_of(path)}:{number}: {len(found)} words stand here; give one stop word per line")
         words += found
     if not words:
-        raise DataError(f"{name_of(path)} holds no stop words; give one per line, or leave the option out")
+        raise DataError(f"{name_of(path)} has no stop words; give one per line, or leave the option out")
     return words
 
 

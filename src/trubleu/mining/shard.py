@@ -189,7 +189,7 @@ class ShardWriter:
             If the shard has no room for so many.
         """
         if len(batch.ids) > self.room:
-            raise UsageError(f"a shard holds at most {MOST_TRIPLES:,} triples; write it, and go on with another")
+            raise UsageError(f"a shard holds at most {MOST_TRIPLES:,} triples; write it, and continue with another")
         messages, responses = tuple(batch.messages), tuple(batch.responses)
         how = self._tokenizer
         if how.native:

@@ -83,10 +83,10 @@ def check_url(url: str) -> str:
     'https://rate.example.org/chat'
     >>> check_url("rate.example.org")
     Traceback (most recent call last):
-    trubleu.errors.UsageError: --url rate.example.org is no address of pages; write https://HOST or https://HOST/PATH
+    trubleu.errors.UsageError: --url rate.example.org is not an address of pages; write https://HOST or https://HOST/PATH
     """
     if not is_address(url) or "?" in url or "#" in url or "@" in url:
-        raise UsageError(f"--url {url} is no address of pages; write https://HOST or https://HOST/PATH")
+        raise UsageError(f"--url {url} is not an address of pages; write https://HOST or https://HOST/PATH")
     return url.rstrip("/")
 
 
@@ -185,7 +185,7 @@ class Question(Settings):
         Stripped,
         must("be at most 40 letters, digits, spaces, dots, - and _", re.compile(r"\w[\w .-]{0,39}").fullmatch),
         must(
-            f"be another word than {', '.join(RESERVED)}, which tables of ratings use",
+            f"be a word other than {', '.join(RESERVED)}, which tables of ratings use",
             lambda name: name not in RESERVED,
         ),
     ] = ""
@@ -388,7 +388,7 @@ class Entry(Settings):
     links: bool = True
     code: Annotated[
         Stripped | None,
-        must("have at least 8 characters, so that nobody guesses it", lambda code: len(code) >= 8),
+        must("have at least 8 characters, so nobody can guess it", lambda code: len(code) >= 8),
     ] = None
     prolific: Annotated[
         Annotated[Prolific, Tag("signed")]
@@ -673,7 +673,7 @@ def read_gold(path: Path, asked: Asked) -> tuple[Item, ...]:
         with document.mistakes():
             _add(items, document.read(_GoldExample), asked, "gold", ())
     if not items:
-        raise DataError(f"{path} holds no gold items; add some or leave gold.file out")
+        raise DataError(f"{path} has no gold items; add some or leave gold.file out")
     return tuple(items.values())
 
 

@@ -162,7 +162,7 @@ def found(
     """Create the folder and the database of a study (see `Study.create`); if ``also`` fails, neither is created."""
     check_items(items, config.parts)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise UsageError(f"{target} is there already; name a folder that does not exist yet")
+        raise UsageError(f"{target} already exists; name a folder that does not exist yet")
     # Created beside the target and moved there at the end, so a study is complete or absent.
     making = target.parent / f".trubleu-{secrets.token_hex(8)}.tmp"
     try:
@@ -185,7 +185,7 @@ def found(
         Store.create(url, fill, secret=secret).close()
         making.replace(target)
     except OSError as error:
-        raise DataError(f"{target} cannot be made: {error.strerror or error}; check the path") from error
+        raise DataError(f"{target} cannot be created: {error.strerror or error}; check the path") from error
     finally:
         shutil.rmtree(making, ignore_errors=True)
 

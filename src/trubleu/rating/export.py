@@ -293,7 +293,7 @@ def check_weights(what: What, weights: WeightsFrom, model: str | None, *, unveri
         raise UsageError("--model is for --weights joint or model; add one of them, or leave it out")
     if weights == "model" and not unverified:
         raise UsageError(
-            "weights of a model alone have been checked by nobody; add --unverified to export them all the same, or "
+            "weights of a model alone have been checked by nobody; add --unverified to export them anyway, or "
             "calibrate them on people's ratings with --weights joint"
         )
     if weights != "model" and unverified:

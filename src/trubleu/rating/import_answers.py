@@ -149,7 +149,7 @@ def _import(
     different = 0
     for answer in given:
         if answer.key not in here:
-            raise DataError(f"{answer.place}: {answer.key!r} is no item of this study; check the ids")
+            raise DataError(f"{answer.place}: {answer.key!r} is not an item of this study; check the ids")
         item = here[answer.key][0]
         if (labelled := people.labelled(answer.rater)) is not None:
             # Most likely an export of this study with nothing new; otherwise the name could mean another person.

@@ -171,7 +171,7 @@ def _question(questions: Sequence[Question], aspect: str | None, place: str) -> 
     if aspect is not None and aspect not in names:
         known = [name for name in names if name]
         hint = nearest(aspect, known) if known else "give a column score and none of aspects"
-        raise DataError(f"{place}: {shown(aspect)} is no question of this study; {hint}")
+        raise DataError(f"{place}: {shown(aspect)} is not a question of this study; {hint}")
     return 0 if aspect is None else names.index(aspect)
 
 
@@ -186,7 +186,9 @@ def _part(items: dict[str, Item], item: str, system: str, pair: str | None, plac
             f"{place}: there is no item {shown(key)} in this study; an item is SEGMENT#A:B, or give a column pair"
         )
     if system not in items[key].systems:
-        raise DataError(f"{place}: {shown(system)} is no system of {shown(key)}; {nearest(system, items[key].systems)}")
+        raise DataError(
+            f"{place}: {shown(system)} is not a system of {shown(key)}; {nearest(system, items[key].systems)}"
+        )
     return key, items[key].systems.index(system)
 
 

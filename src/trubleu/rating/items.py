@@ -323,7 +323,7 @@ def read_items(path: PathLike) -> list[Item]:
                 )
         rated += sum(_is_rated(each) for each in record.get("references") or ())
     if not items:
-        raise DataError(f"{name} holds nothing to rate; give a file of candidates or triples with a line a segment")
+        raise DataError(f"{name} holds nothing to rate; give a file of candidates or triples with one line per segment")
     if rated:
         warnings.warn(
             f"{name} has ratings or weights of {counted(rated, 'reference')}, which are left out: it does not say "

@@ -75,7 +75,7 @@ class ModelAgreement:
 
     @property
     def verdict(self) -> str:
-        """Say whether the model may stand in for a person, by the alternative annotator test."""
+        """Say whether the model may replace a person, by the alternative annotator test."""
         if not self.shared:
             return "not known: people have rated none of its texts"
         if self.test is None:

@@ -113,7 +113,7 @@ class ModelOptions:
 
     def __post_init__(self) -> None:
         if not is_address(self.url) or "?" in self.url or "#" in self.url:
-            raise UsageError(f"--url {shown(without_secrets(self.url))} is no endpoint; write https://HOST/v1")
+            raise UsageError(f"--url {shown(without_secrets(self.url))} is not an endpoint; write https://HOST/v1")
         if not self.model.strip():
             raise UsageError("--model is empty; name a model that the endpoint has")
         check_name(self.model, "--model")
@@ -131,7 +131,7 @@ class ModelOptions:
         )
         for name, value, low, high in checks:
             if value is not None and not low <= value <= high:
-                raise UsageError(f"--{name} must lie between {low:g} and {high:,g}, not {value:g}")
+                raise UsageError(f"--{name} must be between {low:g} and {high:,g}, not {value:g}")
         if self.logprobs and self.repeat > 1:
             raise UsageError("--repeat and --logprobs are two ways to get fractions; choose one")
 
@@ -510,7 +510,7 @@ def rate_with_model(
     """
     needed("openai", "rating with a model", "trubleu[model]")
     if study.paused:
-        raise UsageError(f"{study.folder} is paused; trubleu rate resume lets raters go on")
+        raise UsageError(f"{study.folder} is paused; trubleu rate resume continues it")
     at = study.now() if now is None else now
 
     settings = _settings(study.config, options)
@@ -603,7 +603,7 @@ class _Run:
         """Say what stays."""
         refused = f" ({self.refused:,} refused)" if self.refused else ""
         said = f"{self.rated:,} of {counted(total, 'item')} were done and are kept{refused}"
-        return f"{said}, and the same command goes on from there" if self._goes_on else said
+        return f"{said}; run the same command again to continue" if self._goes_on else said
 
     def run(self, items: Sequence[StoredItem]) -> None:
         """Ask about items; in a notebook, whose thread has a loop of its own, in another thread."""

@@ -292,7 +292,7 @@ def enter(connection: Connection, *, entry: str, external: str | None, label: st
         known = get_rater(connection, number)
         if known.erased_at is not None:
             # A new rater would get items again that they have rated.
-            raise UsageError("whoever has this id was here before and was erased since, so they cannot rate again")
+            raise UsageError("the rater with this id was erased, and cannot rate again")
     if known is None:
         new = add_rater(connection, token=token, label=label, entry=entry, external=external, now=now)
         remember(connection, new.rater.id, entry, external)
@@ -336,7 +336,7 @@ def new_link(connection: Connection, rater: int, *, now: int) -> str:
     """Replace a rater's token (see `Study.new_link`)."""
     person = get_rater(connection, rater, lock=True)
     if person.entry == MODEL:
-        raise UsageError(f"rater {rater} is a model, which has no link; trubleu rate model lets it go on")
+        raise UsageError(f"rater {rater} is a model, which has no link; trubleu rate model continues it")
     if person.erased_at is not None:
         raise UsageError(f"the identity of rater {rater} was erased, so there can be no new link; add a rater instead")
     token = new_token()

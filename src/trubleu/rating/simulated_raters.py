@@ -270,7 +270,7 @@ class Browser:
             try:
                 response = self._request(method, path, fields)
             except httpx.InvalidURL as error:
-                raise UsageError(f"{self.url} is no address of a server; write http://HOST:PORT") from error
+                raise UsageError(f"{self.url} is not the address of a server; write http://HOST:PORT") from error
             except httpx.TransportError as error:
                 self.trouble.connections += 1
                 if time.monotonic() > until:
@@ -593,7 +593,7 @@ class _Crowd:
                 case "feedback":
                     page = browser.open("/rate")
                 case "paused":
-                    raise UsageError(f"{self.study.folder} is paused; trubleu rate resume lets raters go on")
+                    raise UsageError(f"{self.study.folder} is paused; trubleu rate resume continues it")
                 case "done" | "excluded":
                     visitor.done = True
                     return

@@ -169,7 +169,7 @@ class Study:
         """
         at = Path(folder)
         if not (at / SETTINGS).is_file():
-            raise DataError(f"{at} holds no study: there is no {SETTINGS}; make one with trubleu rate new")
+            raise DataError(f"{at} has no study: there is no {SETTINGS}; create one with trubleu rate new")
         config = read_config(at / SETTINGS)
         store = open_store(at, copy=copy)
         try:
@@ -183,7 +183,7 @@ class Study:
                 else:
                     warnings.warn(
                         f"{at / SETTINGS} asks for other ratings per item, practice or gold items than the study has "
-                        "now; they hold once trubleu rate serve is started again",
+                        "now; they take effect when trubleu rate serve is restarted",
                         TrubleuWarning,
                         stacklevel=2,
                     )

@@ -249,7 +249,7 @@ def _ngrams(title: str, rows: Sequence[NGramDifference], *, words: bool) -> Tabl
 
 
 def _notes(comparison: SystemComparison) -> Iterator[str]:
-    yield f"segments, buckets and n-grams: by {comparison.metric}; in brackets: what the other system does not say"
+    yield f"segments, buckets and n-grams: by {comparison.metric}; brackets mark words that only one system has"
     for cut in comparison.cuts:
         if described := describe_bucket(cut.by):
             yield f"{cut.by}: {described}"

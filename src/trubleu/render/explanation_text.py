@@ -496,7 +496,7 @@ def ngram_table(explanation: Explanation) -> Table:
         *([Column("weight", kind="signed")] if weighted else []),
         Column("clipped", kind="count"),
         Column("credit", kind="signed" if weighted else "number"),
-        Column("possible", "of at best", kind="number"),
+        Column("possible", "at best", kind="number"),
     ]
     return table_of(matched_ngrams(explanation), columns, notes=list(unmatched(explanation)))
 

@@ -136,7 +136,7 @@ def _models_table(found: Summary) -> Table:
         Column("kappa", "κ with people", kind="number", digits=3),
         Column("winning_rate", "ω", kind="number"),
         Column("advantage", "ρ", kind="number"),
-        Column("verdict", "may stand in for a person"),
+        Column("verdict", "may replace a person"),
     ]
     rows = [
         (

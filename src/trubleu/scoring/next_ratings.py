@@ -115,7 +115,7 @@ def plan_ratings(
     if not 1 <= len(systems) <= 2:
         raise UsageError(f"a plan is for the score of one system or the difference between two, not for {len(systems)}")
     if not metric.uses_weights:
-        raise UsageError(f"{metric.name} does not use weights, so ratings do not change it; take trubleu or dbleu-2")
+        raise UsageError(f"{metric.name} does not use weights, so ratings do not change it; use trubleu or dbleu-2")
     if width is not None and not 0 < width < math.inf:
         raise UsageError(f"the width must be a number above 0, not {width:g}")
     if most < 1:

@@ -91,7 +91,7 @@ def learning_in_parts(metrics: Mapping[str, Metric]) -> dict[str, LearningMetric
         raise UsageError(f"{some(whole)} must see all outputs of a system at once; score whole files, without --engine")
     if other := [name for name, metric in learning.items() if not isinstance(metric, LearningMetric)]:
         raise UsageError(
-            f"{some(other)} must know the references of all segments before one is scored, and what it learns does not "
+            f"{some(other)} needs the references of all segments before it can score one, and what it learns does not "
             "add up over parts of them; score whole files, without --engine, or let it learn from another corpus"
         )
     return {name: metric for name, metric in learning.items() if isinstance(metric, LearningMetric)}

@@ -297,7 +297,7 @@ def score_parts(
     for references, outputs in parts:
         if learning and len(references) != count:
             raise UsageError(
-                f"{some(learning)} must know the references of all segments before one is scored; "
+                f"{some(learning)} needs the references of all segments before it can score one; "
                 "score the corpus as a whole, or let the metric learn first (Metric.learned)"
             )
         counter.add(references, outputs)

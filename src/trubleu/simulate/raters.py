@@ -38,7 +38,7 @@ class Habits:
     --------
     >>> Habits(lazy=1.5)
     Traceback (most recent call last):
-    trubleu.errors.UsageError: the share of lazy raters must lie between 0 and 1, not 1.5
+    trubleu.errors.UsageError: the share of lazy raters must be between 0 and 1, not 1.5
     """
 
     noise: float = 0.8
@@ -51,10 +51,10 @@ class Habits:
     def __post_init__(self) -> None:
         for name in ("noise", "bias"):
             if not 0 <= getattr(self, name) <= 100:
-                raise UsageError(f"the {name} of raters must lie between 0 and 100, not {getattr(self, name):g}")
+                raise UsageError(f"the {name} of raters must be between 0 and 100, not {getattr(self, name):g}")
         for name in ("lazy", "clumsy", "slow", "leaving"):
             if not 0 <= getattr(self, name) <= 1:
-                raise UsageError(f"the share of {name} raters must lie between 0 and 1, not {getattr(self, name):g}")
+                raise UsageError(f"the share of {name} raters must be between 0 and 1, not {getattr(self, name):g}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +140,10 @@ class SimulatedModel:
 
     def __post_init__(self) -> None:
         if not 0 <= self.noise <= 100:
-            raise UsageError(f"the noise of a model must lie between 0 and 100, not {self.noise:g}")
+            raise UsageError(f"the noise of a model must be between 0 and 100, not {self.noise:g}")
         for name in ("bias", "slope", "length"):
             if not -100 <= getattr(self, name) <= 100:
-                raise UsageError(f"the {name} of a model must lie between -100 and 100, not {getattr(self, name):g}")
+                raise UsageError(f"the {name} of a model must be between -100 and 100, not {getattr(self, name):g}")
 
     def score(self, place: str, text: str, quality: float) -> float:
         """Return the score of a text of this quality, as a fraction on the scale."""

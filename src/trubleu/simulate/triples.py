@@ -138,9 +138,9 @@ class Language:
 
     def __post_init__(self) -> None:
         if not FEWEST_WORDS <= self.words <= MOST_WORDS:
-            raise UsageError(f"words is {self.words}, but must lie between {FEWEST_WORDS:,} and {MOST_WORDS:,}")
+            raise UsageError(f"words is {self.words}, but must be between {FEWEST_WORDS:,} and {MOST_WORDS:,}")
         if not 0 <= self.exponent <= LARGEST_EXPONENT:
-            raise UsageError(f"exponent is {self.exponent}, but must lie between 0 and {LARGEST_EXPONENT:g}")
+            raise UsageError(f"exponent is {self.exponent}, but must be between 0 and {LARGEST_EXPONENT:g}")
         if self.seed < 0:
             raise UsageError(f"language is {self.seed}, but must not be negative")
 
@@ -542,7 +542,7 @@ class TripleSimulation:
             raise UsageError(f"seed is {self.seed}, but must not be negative")
         for name in ("duplicates", "near_duplicates"):
             if not 0 <= getattr(self, name) <= 1:
-                raise UsageError(f"{name} is {getattr(self, name)}, but a share must lie between 0 and 1")
+                raise UsageError(f"{name} is {getattr(self, name)}, but a share must be between 0 and 1")
         # Copies then take part in three triples out of four, and the fourth is their source.
         if self.duplicates + self.near_duplicates > 1 / 2:
             raise UsageError(
@@ -643,4 +643,4 @@ def simulated_triples(n: int, **options: Any) -> Iterator[Triple]:
 
 def _check_number(n: int) -> None:
     if not 0 <= n <= MOST_TRIPLES:
-        raise UsageError(f"n is {n}, but must lie between 0 and {MOST_TRIPLES:,}")
+        raise UsageError(f"n is {n}, but must be between 0 and {MOST_TRIPLES:,}")

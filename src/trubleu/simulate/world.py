@@ -435,7 +435,7 @@ def read_world(folder: PathLike) -> World:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
-        raise DataError(f"{folder} holds no {WORLD}; make a world with trubleu simulate world {folder}") from error
+        raise DataError(f"{folder} has no {WORLD}; create a world with trubleu simulate world {folder}") from error
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:

@@ -124,9 +124,9 @@ def alternative_annotator_test(
     (1.0, 1.0, True)
     """
     if not 0 <= epsilon <= 1:
-        raise UsageError(f"epsilon must lie between 0 and 1, not {epsilon}")
+        raise UsageError(f"epsilon must be between 0 and 1, not {epsilon}")
     if not 0 < q < 1:
-        raise UsageError(f"q must lie strictly between 0 and 1, not {q}")
+        raise UsageError(f"q must be strictly between 0 and 1, not {q}")
     if least < 2:
         raise UsageError(f"least must be 2 or more, not {least}")
     labels = list(item)

@@ -65,7 +65,8 @@ def same_shape(shapes: Sequence[tuple[int, int]], names: Sequence[str]) -> None:
             )
         if width != columns:
             raise DataError(
-                f"{name} has {width} statistics a segment but {names[0]} has {columns}; score both with the same metric"
+                f"{name} has {width} statistics per segment but {names[0]} has {columns}; "
+                "score both with the same metric"
             )
 
 
@@ -86,7 +87,7 @@ def effects_with(test: str) -> None:
 def confidence_level(confidence: float) -> None:
     """Require a confidence level strictly between 0 and 1."""
     if not 0.0 < confidence < 1.0:
-        raise UsageError(f"confidence must lie between 0 and 1, for example 0.95, not {confidence:g}")
+        raise UsageError(f"confidence must be between 0 and 1, for example 0.95, not {confidence:g}")
 
 
 def seed_range(seed: int) -> None:

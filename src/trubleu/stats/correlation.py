@@ -325,7 +325,7 @@ def _number_of_sets(shapes: dict[str, tuple[int, ...]]) -> int:
     sets = 1
     for name, (rows, points) in shapes.items():
         if points != shapes["x"][1]:
-            raise DataError(f"x has {shapes['x'][1]} points a set but {name} has {points}")
+            raise DataError(f"x has {shapes['x'][1]} points per set but {name} has {points}")
         if rows == 1:
             continue
         if sets not in (1, rows):

@@ -258,7 +258,7 @@ class OutputPairs:
         ([0.5], [1.0])
         """
         if not len(self):
-            raise DataError("no item has two rated outputs, so that there is no pair to calibrate ties with")
+            raise DataError("no item has two rated outputs, so there is no pair to calibrate ties with")
         sizes = self.sizes()
         kinds, kind = np.unique(sizes, return_inverse=True)
         return np.array([_best_threshold(np.abs(each), self._gain(each), kind, kinds) for each in self.scores])

@@ -331,7 +331,7 @@ def check_test(level: str, measure: str, test: str) -> None:
     if measure == CALIBRATED and test == "perm-system":
         raise UsageError(
             "perm-system cannot compare acc-eq-calibrated, whose tie threshold belongs to one metric; "
-            "take perm-both, perm-input or another measure"
+            "use perm-both, perm-input or another measure"
         )
 
 

@@ -82,7 +82,7 @@ class UnitDraws:
         """
         if self.unit > n:
             raise UsageError(
-                f"a unit of {counted(self.unit, 'segment')} is larger than the data, which has {n}; take a smaller one"
+                f"a unit of {counted(self.unit, 'segment')} is larger than the data, which has {n}; use a smaller one"
             )
         return -(-n // self.unit) if self.partial else n // self.unit
 

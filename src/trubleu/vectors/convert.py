@@ -119,7 +119,7 @@ def _chosen(source: VectorSource, among: Sequence[str], path: PathLike) -> Matri
     matrix = source.lookup(distinct)
     known = np.flatnonzero(matrix.any(axis=1))
     if not len(known):
-        raise UsageError(f"{path} knows none of the {len(distinct)} n-grams; check how they are written")
+        raise UsageError(f"{path} has none of the {len(distinct)} n-grams; check how they are written")
     chosen = MatrixSource([distinct[row] for row in known.tolist()], matrix[known])
     if isinstance(source, ListedSource) and source.counts is not None:
         chosen.counts = source.counts[source.rows(chosen.ngrams())]

@@ -324,7 +324,7 @@ def _find_matrix(tensors: Mapping[str, NDArray[Any]], where: str) -> NDArray[Any
 def _per_token(tensors: Mapping[str, NDArray[Any]], name: str, kinds: str, where: str) -> NDArray[Any] | None:
     tensor = tensors.get(name)
     if tensor is not None and (tensor.ndim != 1 or tensor.dtype.kind not in kinds):
-        raise DataError(f"{where} has {name} that are not one number a token; give a model2vec folder")
+        raise DataError(f"{where} has {name} that are not one number per token; give a model2vec folder")
     return tensor
 
 

@@ -432,7 +432,7 @@ def _read_binary(stream: io.BufferedReader, offset: int, data: bytes, rows: Rows
         at = space + 1 + size
     if data[at:].strip() or stream.read(_BLOCK).strip():
         raise DataError(
-            f"{rows.name} goes on after its {entries:,} vectors, at byte {offset + at}; it is damaged or not word2vec"
+            f"{rows.name} continues after its {entries:,} vectors, at byte {offset + at}; it is damaged or not word2vec"
         )
 
 

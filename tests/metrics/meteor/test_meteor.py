@@ -140,7 +140,7 @@ def test_contract_and_names() -> None:
 
 @pytest.mark.parametrize("shape", [(), (3, 5), (2, 7)])
 def test_statistics_of_another_width_are_refused(shape: tuple[int, ...]) -> None:
-    with pytest.raises(DataError, match="holds no statistics of meteor"):
+    with pytest.raises(DataError, match="has no statistics of meteor"):
         Meteor().score(np.zeros(shape))
 
 

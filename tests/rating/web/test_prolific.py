@@ -200,11 +200,11 @@ def test_prolific_is_away_from_the_start(tmp_path: Path, monkeypatch: pytest.Mon
     ("text", "message"),
     [
         (None, "keys.json: there is no such file"),
-        ("{", "keys.json is no set of public keys"),
-        ('{"keys": 5}', "is no set of public keys"),
-        ('{"keys": [{"kty": "RSA", "kid": "k"}]}', "is no set of public keys"),
-        ('{"keys": [{"kty": "oct", "kid": "k", "k": "c2VjcmV0"}]}', "holds no RSA keys"),
-        (key_set("k1", use="enc"), "holds no RSA keys"),
+        ("{", "keys.json is not a set of public keys"),
+        ('{"keys": 5}', "is not a set of public keys"),
+        ('{"keys": [{"kty": "RSA", "kid": "k"}]}', "is not a set of public keys"),
+        ('{"keys": [{"kty": "oct", "kid": "k", "k": "c2VjcmV0"}]}', "has no RSA keys"),
+        (key_set("k1", use="enc"), "has no RSA keys"),
     ],
     ids=["no file", "no JSON", "no keys", "no RSA number", "another kind", "not for signatures"],
 )

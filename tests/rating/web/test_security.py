@@ -477,12 +477,12 @@ def test_below_a_path_of_a_proxy(stripped: bool, make: Make, visit: Visit) -> No
     ],
 )  # fmt: skip
 def test_addresses_that_are_none(url: str, make: Make, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(UsageError, match="is no address of pages"):
+    with pytest.raises(UsageError, match="is not an address of pages"):
         check_url(url)
     # The same for links as for the server.
     study = make(1)
     assert main(["rate", "links", str(study.folder), "--add", "1", "--url", url]) == 2
-    assert "is no address of pages; write https://HOST or https://HOST/PATH\n" in capsys.readouterr().err
+    assert "is not an address of pages; write https://HOST or https://HOST/PATH\n" in capsys.readouterr().err
     assert study.raters() == []
 
 

@@ -122,21 +122,24 @@ def test_warnings_where_others_listen(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--port", "70000"], "--port 70000 must lie between 0 and 65535"),
+        (["--port", "70000"], "--port 70000 must be between 0 and 65535"),
         (["--port", "x"], "argument --port: invalid int value: 'x'"),
-        (["--workers", "0"], "--workers 0 must lie between 1 and 64"),
-        (["--requests", "-1"], "--requests -1 must lie between 0 and"),
-        (["--connections", "0"], "--connections 0 must lie between 1 and 1,000,000"),
-        (["--per-address", "0"], "--per-address 0 must lie between 1 and 1,000,000"),
-        (["--requests", "nan"], "--requests nan must lie between 0 and"),
-        (["--url", "example.org"], "--url example.org is no address of pages; write https://HOST or https://HOST/PATH"),
-        (["--url", "https://ann:secret@h/a?key=1"], "--url https://…@h/a… is no address of pages; write"),
+        (["--workers", "0"], "--workers 0 must be between 1 and 64"),
+        (["--requests", "-1"], "--requests -1 must be between 0 and"),
+        (["--connections", "0"], "--connections 0 must be between 1 and 1,000,000"),
+        (["--per-address", "0"], "--per-address 0 must be between 1 and 1,000,000"),
+        (["--requests", "nan"], "--requests nan must be between 0 and"),
+        (
+            ["--url", "example.org"],
+            "--url example.org is not an address of pages; write https://HOST or https://HOST/PATH",
+        ),
+        (["--url", "https://ann:secret@h/a?key=1"], "--url https://…@h/a… is not an address of pages; write"),
         (["--host", "no.such.host.invalid"], "--host no.such.host.invalid is not known here"),
         (
             ["--url", "http://h", "--proxy", "nginx"],
-            "--proxy nginx is no address; write one like 10.0.0.5, or a network",
+            "--proxy nginx is not an address; write one like 10.0.0.5, or a network",
         ),
-        (["--url", "http://h", "--proxy", "*"], "--proxy * is no address; write one like 10.0.0.5, or a network"),
+        (["--url", "http://h", "--proxy", "*"], "--proxy * is not an address; write one like 10.0.0.5, or a network"),
         (["--proxy", "10.0.0.5"], "--proxy needs --url too: how people reach the web server in front"),
         (["other"], "rate serve has no use for other; leave it out"),
     ],
@@ -191,7 +194,7 @@ def test_pages_do_not_wait_for_an_acknowledgement() -> None:
 
 def test_no_study(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rate", "serve", str(tmp_path)]) == 2
-    assert "holds no study" in capsys.readouterr().err
+    assert "has no study" in capsys.readouterr().err
 
 
 def test_the_limits_are_the_same_everywhere() -> None:

@@ -105,7 +105,7 @@ def test_bad_input_is_refused(pool: Pool) -> None:
         model_study(pool, MODELS, metric="bleu-2")
     with pytest.raises(UsageError, match="rated"):
         model_study(pool, MODELS, rated=(0,))
-    with pytest.raises(UsageError, match="the noise of a model must lie between 0 and 100, not -1"):
+    with pytest.raises(UsageError, match="the noise of a model must be between 0 and 100, not -1"):
         SimulatedModel(noise=-1)
     with pytest.raises(DataError, match="the model gives all texts that people have rated the same value"):
         model_study(pool, {"always 3": SimulatedModel(noise=0, slope=0)}, segments=50, sets=2)

@@ -372,8 +372,8 @@ def test_a_damaged_checkpoint(corpus: Path, tmp_path: Path, monkeypatch: pytest.
 @pytest.mark.parametrize(
     ("text", "choice", "message"),
     [
-        ("", {}, r"text\.txt holds no words; give text, one sentence per line"),
-        ("\n \n\n", {}, r"text\.txt holds no words"),
+        ("", {}, r"text\.txt has no words; give text, one sentence per line"),
+        ("\n \n\n", {}, r"text\.txt has no words"),
         ("one two three\n", {}, r"text\.txt has 3 words, no more than the window of 5; give more text"),
         ("one two three four five six\n", {}, r"no word was seen 5 times or more, so order 1 is empty"),
         (
@@ -426,7 +426,7 @@ def test_files_that_cannot_be(corpus: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="dtype float8 is not known; known: float32, float16"):
         train_vectors([corpus], tmp_path / "v", small(), dtype="float8")  # type: ignore[arg-type]
     (tmp_path / "v.training").write_text("not a folder")
-    with pytest.raises(DataError, match=r"the folder .*v\.training cannot be made"):
+    with pytest.raises(DataError, match=r"the folder .*v\.training cannot be created"):
         train_vectors([corpus], tmp_path / "v", small())
 
 

@@ -164,7 +164,7 @@ def test_a_pipe_is_read_again(corpus: list[Path], tmp_path: Path, monkeypatch: p
 
     text = corpus[2].read_bytes()
     stopped_before("level-3", give(text), tmp_path / "a", monkeypatch)
-    with pytest.raises(DataError, match=r"<stdin> holds no words; .* per line; continue with --resume"):
+    with pytest.raises(DataError, match=r"<stdin> has no words; .* per line; continue with --resume"):
         train_vectors(give(b""), tmp_path / "a", OPTIONS, threads=1, resume=True)
     other = text.replace(b"w1", b"w2")
     assert count(give(other), tmp_path / "a", begin=False) == count(give(other), tmp_path / "b")
@@ -190,7 +190,7 @@ def test_parts_of_another_count(
     corpus: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: Any, name: str, part: str
 ) -> None:
     path = tmp_path / "a.training" / part
-    message = rf"{part} was replaced by another count; let one training at a time write to that folder.*--resume$"
+    message = rf"{part} was replaced by another count; run only one training at a time in that folder.*--resume$"
 
     def replace() -> None:
         parts = number_files.Parts(str(path.parent), Cache().key(path.parent))

@@ -332,7 +332,7 @@ def tell_of_references(
             many = counted(int(np.count_nonzero(below)), "segment")
             notes.add(f"{condition}: {many} without such a reference keep their best-weighted one")
     if library.references.weights is None and any(condition.threshold is not None for condition in conditions):
-        notes.add("the references have no weights, so that all of them reach every threshold")
+        notes.add("the references have no weights, so all of them reach every threshold")
     if pooled:
         notes.add(
             "ratings are shared: the rated outputs of other systems serve as references, weighted by the same "
@@ -342,7 +342,7 @@ def tell_of_references(
         if np.all(shelf.weights[~shelf.pooled] == 1):
             notes.add("the given references all weigh 1")
         if len(systems) == 2:
-            notes.warn("there are only two systems, so that no other one's outputs can join the references")
+            notes.warn("there are only two systems, so there are no other outputs to add to the references")
     if dropping:
         notes.add(
             "references that equal the output being scored are left out for "

@@ -208,7 +208,7 @@ def _split_pair(text: str, names: Mapping[str, int]) -> tuple[str, str]:
     places = [place for place, character in enumerate(text) if character == ":"]
     ways = [(text[:place], text[place + 1 :]) for place in places]
     if not ways:
-        raise UsageError(f"{text!r} is no pair; write A:B, and several as A:B,A:C")
+        raise UsageError(f"{text!r} is not a pair; write A:B, and several as A:B,A:C")
     return next((way for way in ways if way[0] in names and way[1] in names), ways[0])
 
 
@@ -235,7 +235,7 @@ def _tell_of_raters(ratings: Ratings, notes: Notes) -> None:
             "give each a pair, or none"
         )
     if set(ratings.rater) not in ({MEAN},) and ratings.raters() == 1:
-        notes.warn(f"all ratings in {ratings.source} come from one rater, whose taste and slips nobody balances")
+        notes.warn(f"all ratings in {ratings.source} come from one rater, so nothing balances that rater's errors")
     counts = ratings.counts().values()
     if min(counts) != max(counts):
         notes.add(f"outputs have from {min(counts)} to {counted(max(counts), 'rating')} each")

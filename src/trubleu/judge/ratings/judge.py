@@ -521,7 +521,7 @@ def _check_rankings(opinions: Opinions, test: Test, resample: str) -> None:
     if opinions.people is None and (
         test in ("perm-system", "bootstrap-systems", "bootstrap-both") or resample in ("systems", "both")
     ):
-        raise UsageError("ranked pairs are of two systems each, so systems cannot be drawn or swapped; take segments")
+        raise UsageError("ranked pairs are of two systems each, so systems cannot be drawn or swapped; use segments")
 
 
 def _headlines(
@@ -534,9 +534,9 @@ def _headlines(
         if segment not in SEGMENT_MEASURES:
             raise UsageError(f"there is no segment-level measure {segment!r}; {nearest(segment, SEGMENT_MEASURES)}")
         if segment in (CALIBRATED, ACCURACY) and not paired:
-            raise UsageError(f"{segment} compares outputs of one item, and no item has two; take pearson-pooled")
+            raise UsageError(f"{segment} compares outputs of one item, and no item has two; use pearson-pooled")
         if opinions.people is None and segment not in (CALIBRATED, ACCURACY):
-            raise UsageError(f"ranked pairs have no scores to correlate with; take {ACCURACY} or {CALIBRATED}")
+            raise UsageError(f"ranked pairs have no scores to correlate with; use {ACCURACY} or {CALIBRATED}")
     chosen["segment"] = segment or (CALIBRATED if paired else "pearson-pooled")
     if not paired:
         notes.add("no item has two rated outputs, so outputs are compared across items and not within them")
@@ -550,7 +550,7 @@ def _headlines(
     elif system is not None:
         raise UsageError(f"{system} needs {LEAST_SYSTEMS} systems and there are {systems}; leave it out")
     else:
-        notes.add(f"the system level needs {LEAST_SYSTEMS} systems, not {systems}")
+        notes.add(f"the system level needs at least {LEAST_SYSTEMS} systems; there are {systems}")
     if paired and not (evaluation.pairs.people == 0).any():
         notes.add("people tied no pair of outputs, so calibrating ties changes nothing: ε = 0 and acc*_eq = acc_eq")
     if opinions.people is not None and not opinions.rated.all():
@@ -744,7 +744,7 @@ def _note_tied(evaluation: MetaEvaluation, names: Sequence[str], notes: Notes) -
     if tied:
         notes.warn(
             f"calibration ties more than {MOSTLY_TIED:.0%} of all pairs for {some(tied)}, so acc*_eq is little more "
-            "than the share of pairs that people tie; go by another measure, such as --segment-measure kendall-item"
+            "than the share of pairs that people tie; use another measure, such as --segment-measure kendall-item"
         )
 
 

@@ -149,7 +149,7 @@ def warn_of_texts(source: VectorSource, tokenizer_name: str, lowercase: bool) ->
         differs.append("lowercase" if case else "case kept, not lowercase")
     if differs:
         what = (
-            f"{source.name} was trained on texts with {' and '.join(differs)}, so that words may have no vector; "
+            f"{source.name} was trained on texts with {' and '.join(differs)}, so words may have no vector; "
             "score with the same options, or use other vectors"
         )
         warnings.warn(what, TrubleuWarning, stacklevel=4)

@@ -160,7 +160,7 @@ class Store:
 
     def _check_version(self, connection: Connection) -> None:
         if not inspect(connection).has_table("meta"):
-            raise DataError(f"{self.name} holds no study; make one with trubleu rate new")
+            raise DataError(f"{self.name} has no study; create one with trubleu rate new")
         found = connection.execute(select(meta.c.value).where(meta.c.key == "schema")).scalar()
         if not isinstance(found, str) or not found.isdecimal():
             raise DataError(f"{self.name} does not say which version its tables have; restore it from a backup")

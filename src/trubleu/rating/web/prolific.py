@@ -45,7 +45,7 @@ class Keys:
     Raises
     ------
     DataError
-        If a file cannot be read or holds no keys.
+        If a file cannot be read or has no keys.
     """
 
     def __init__(self, source: str, folder: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -93,10 +93,10 @@ class Keys:
             }
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError, self._jwt.PyJWTError) as error:
             raise DataError(
-                f"{self._path or self._source} is no set of public keys (JWKS); check entry.prolific.verify"
+                f"{self._path or self._source} is not a set of public keys (JWKS); check entry.prolific.verify"
             ) from error
         if not keys:
-            raise DataError(f"{self._path or self._source} holds no RSA keys; check entry.prolific.verify")
+            raise DataError(f"{self._path or self._source} has no RSA keys; check entry.prolific.verify")
         self._keys, self._read_at = keys, self._clock()
 
     def _text(self) -> bytes:

@@ -136,7 +136,7 @@ class Folder:
         try:
             self.path.mkdir(exist_ok=True)
         except OSError as error:
-            raise DataError(f"the folder {self.path} cannot be made: {error.strerror or error}") from error
+            raise DataError(f"the folder {self.path} cannot be created: {error.strerror or error}") from error
         with locked(self.path):
             yield
 

@@ -1024,7 +1024,7 @@ class _Count:
             self._folder.remove()
         names = ", ".join(map(name_of, self._corpus))
         if total == 0:
-            raise DataError(f"{names} holds no words; give text, one sentence per line")
+            raise DataError(f"{names} has no words; give text, one sentence per line")
         raise DataError(
             f"{names} has {total} words, no more than the window of {self._options.window}; "
             "give more text, or a smaller window"

@@ -180,7 +180,7 @@ class Parts:
         part = ArrayFile(self.path(name), PART, key=self.key)
         if (part.header.get("part"), part.header.get("job")) != (name, job):
             raise DataError(
-                f"{self.path(name)} was replaced by another count; let one training at a time write to that folder"
+                f"{self.path(name)} was replaced by another count; run only one training at a time in that folder"
             )
         return part
 
