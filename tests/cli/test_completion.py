@@ -45,7 +45,7 @@ def test_without_shtab_the_message_says_what_to_install(
     ("arguments", "message"),
     [
         (["nushell"], "invalid choice: 'nushell'; known: "),
-        (["bash", "zsh"], "completion has no use for zsh; leave it out"),
+        (["bash", "zsh"], "completion does not take zsh; leave it out"),
         ([], "the following arguments are required: SHELL"),
     ],
 )

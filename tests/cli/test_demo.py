@@ -160,7 +160,7 @@ def test_bad_input_is_one_sentence_and_changes_nothing(
         (["file/demo"], "file/demo cannot be used for a demo: Not a directory; name another folder"),
         (["-"], "- is not a folder on this machine; name one for the demo"),
         (["s3://bucket/demo"], "s3://bucket/demo is not a folder on this machine; name one for the demo"),
-        (["a", "b"], "demo has no use for b; leave it out"),
+        (["a", "b"], "demo does not take b; leave it out"),
         (["--segments", "1"], "--segments 1 must be between 4 and 2,000"),
         (["--raters", "0"], "--raters 0 must be between 1 and 50"),
         (["--seed", "-1"], "--seed -1 must be between 0 and 2,147,483,646"),

@@ -50,7 +50,7 @@ def test_counts_and_the_licence_are_told(folder: Path, capsys: pytest.CaptureFix
         (["usr", "nowhere", "--out", "set"], "there is no nowhere; import usr takes tc_usr_data.json or"),
         (["usr", "raw", "--out", "full"], "raw holds nothing that import usr reads; it takes"),
         (["mqm", "mqm_made.tsv", "--out", "full"], "full already holds something (mine); give another folder"),
-        (["mqm", "mqm_made.tsv", "other", "--out", "set"], "import has no use for other; leave it out"),
+        (["mqm", "mqm_made.tsv", "other", "--out", "set"], "import does not take other; leave it out"),
         (["mqm", "mqm_made.tsv", "--out", "s3://b/set"], "s3://b/set is an address; a set is written to a folder of"),
         (["summeval", "mqm_made.tsv", "--out", "set"], "mqm_made.tsv:1: this is not JSON"),
         (["dstc9", "raw", "--out", "set"], "argument KIND: invalid choice: 'dstc9'"),

@@ -93,7 +93,7 @@ def test_a_bar_shows_how_far_it_is(run: Run, monkeypatch: pytest.MonkeyPatch) ->
         (["--n", "1", "--out", "no/t.tsv"], "no/t.tsv cannot be written: there is no folder no; create it first"),
         (
             ["--n", "1", "other.jsonl"],
-            "simulate triples has no use for other.jsonl; leave it out",
+            "simulate triples does not take other.jsonl; leave it out",
         ),
         (["--n", "some"], "argument --n: invalid int value: 'some'; see trubleu simulate triples --help"),
     ],

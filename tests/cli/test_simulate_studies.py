@@ -139,7 +139,7 @@ def test_order_has_the_systems_of_a_world_by_default(run: Run) -> None:
         (("power", "--pool", "1"), "pool must be a whole number from 2"),
         (("power", "--corpus", "0"), "corpus must be a whole number from 1"),
         (("power", "--top", "0"), "top must be a whole number from 1"),
-        (("power", "refs.jsonl"), "simulate power has no use for refs.jsonl; leave it out"),
+        (("power", "refs.jsonl"), "simulate power does not take refs.jsonl; leave it out"),
         (("power", "--digits", "99"), "--digits 99 must be between 0 and 17"),
         (("coverage", "--confidence", "1"), "confidence must be between 0 and 1"),
         (("coverage", "--sets", "0"), "sets must be a whole number from 1"),

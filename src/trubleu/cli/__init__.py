@@ -135,7 +135,7 @@ def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
         operands += files
     elif files:
         name = _parser_of(parser, options).prog.removeprefix("trubleu ")
-        raise UsageError(f"{name} has no use for {files[0]}; leave it out")
+        raise UsageError(f"{name} does not take {files[0]}; leave it out")
     if getattr(options, "input", None) is not None:
         _take_input(options)
     if "systems" in options and "refs" in options:

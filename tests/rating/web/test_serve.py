@@ -141,7 +141,7 @@ def test_warnings_where_others_listen(
         ),
         (["--url", "http://h", "--proxy", "*"], "--proxy * is not an address; write one like 10.0.0.5, or a network"),
         (["--proxy", "10.0.0.5"], "--proxy needs --url too: how people reach the web server in front"),
-        (["other"], "rate serve has no use for other; leave it out"),
+        (["other"], "rate serve does not take other; leave it out"),
     ],
 )
 def test_options_that_cannot_be_used(
