@@ -13,17 +13,18 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import func, select
 from sqlalchemy.engine import URL
 
-from trubleu.errors import DataError, UsageError, counted
+from trubleu.errors import DataError, StoreError, UsageError, counted
 from trubleu.files.writer import write_private
 from trubleu.rating import raters
 from trubleu.rating.config import StudyConfig, config_text, gold_lines, parse_config, question_key
 from trubleu.rating.items import check_items
+from trubleu.rating.migrate import migrate
 from trubleu.rating.quota import settle
 from trubleu.rating.raters import KEY, note
 from trubleu.rating.scheduler import SHUFFLES
-from trubleu.rating.secret import SECRET, new_secret, read_secret
+from trubleu.rating.secret import SECRET, keep_secret, new_secret, read_secret
 from trubleu.rating.store.database import Store, get_meta, lock_study, put_meta, secret_of
-from trubleu.rating.store.schema import MODELS_COUNT, items
+from trubleu.rating.store.schema import MODELS_COUNT, SCHEMA, items
 from trubleu.rating.store.schema import raters as people
 from trubleu.rating.store.updates import ITEM, ITEMS, QUESTIONS, TIP, row_mac
 
@@ -206,7 +207,7 @@ def store_url_of(folder: Path) -> str | URL:
 
 
 def open_store(folder: Path, *, copy: bool) -> Store:
-    """Open a study's database.
+    """Open a study's database, migrating an older version (for a copy, only the copy).
 
     Raises
     ------
@@ -217,12 +218,36 @@ def open_store(folder: Path, *, copy: bool) -> Store:
     """
     store = Store.open(store_url_of(folder), copy=copy)
     try:
-        store.secret = read_secret(folder)
+        _check_copy(store, copy=copy)
+        if store.version == 1:  # which kept the secret in the store
+            store.secret = _older_secret(store)
+            if not copy:
+                keep_secret(folder, store.secret)
+        else:
+            store.secret = read_secret(folder)
+        if store.version != SCHEMA:
+            migrate(store)
         store.readonly = copy
     except BaseException:
         store.close()
         raise
     return store
+
+
+def _check_copy(store: Store, *, copy: bool) -> None:
+    """Raise an error for tables of an older version that cannot be copied and migrated in memory."""
+    if copy and store.version != SCHEMA and store.dialect != "sqlite":
+        raise DataError(
+            f"{store.name} has tables of version {store.version}; trubleu rate serve brings them up to date"
+        )
+
+
+def _older_secret(store: Store) -> str:
+    """Return the secret of a version 1 study, which is in its store."""
+    secret = store.get("secret")
+    if not isinstance(secret, str) or not secret:
+        raise StoreError(f"{store.name} is damaged: its secret is not there; restore the study from a backup")
+    return secret
 
 
 def check_kind(store: Store, config: StudyConfig, folder: Path) -> None:

@@ -55,6 +55,8 @@ class Store:
         The database as messages show it, without a password.
     secret
         That of the study, the key of all hashes in the tables.
+    version
+        The version of the tables that were found.
     readonly
         Whether `write` is refused: what is written to a copy would be lost.
 
@@ -75,6 +77,7 @@ class Store:
         self.name = name or (
             str(url.database) if self.dialect == "sqlite" else url.render_as_string(hide_password=True)
         )
+        self.version = SCHEMA
         self.readonly = False
         # SQLite allows one writer at a time and waits by sleeping in steps: threads queue up here instead.
         self._turn = threading.Lock() if engine.dialect.name == "sqlite" else None
@@ -114,7 +117,7 @@ class Store:
 
     @classmethod
     def open(cls, url: str | URL, *, copy: bool = False) -> Store:
-        """Open a database that holds a study; the caller sets ``secret``.
+        """Open a database that holds a study; the caller sets ``secret``, and migrates an older version.
 
         Parameters
         ----------
@@ -142,7 +145,7 @@ class Store:
                 except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
                     raise store._said(error) from error
         try:
-            store.read(store._check_version)
+            store.version = store.read(store._check_version)
         except BaseException:
             store.close()
             raise
@@ -158,17 +161,18 @@ class Store:
         # Otherwise PostgreSQL plans for empty tables until it analyses them by itself.
         connection.exec_driver_sql("ANALYZE")
 
-    def _check_version(self, connection: Connection) -> None:
+    def _check_version(self, connection: Connection) -> int:
         if not inspect(connection).has_table("meta"):
             raise DataError(f"{self.name} has no study; create one with trubleu rate new")
         found = connection.execute(select(meta.c.value).where(meta.c.key == "schema")).scalar()
         if not isinstance(found, str) or not found.isdecimal():
             raise DataError(f"{self.name} does not say which version its tables have; restore it from a backup")
-        if int(found) != SCHEMA:
+        if not 1 <= int(found) <= SCHEMA:
             remedy = "update TruBLEU" if int(found) > SCHEMA else "finish the study with the TruBLEU that made it"
             raise DataError(
                 f"{self.name} has tables of version {found}, and this TruBLEU reads version {SCHEMA}; {remedy}"
             )
+        return int(found)
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run a read-only function in one transaction, and return its result.
