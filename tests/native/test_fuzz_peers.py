@@ -1,4 +1,4 @@
-"""TER, ROUGE and its stems equal their peers on many random texts; `make soak` takes a million of each."""
+"""Metrics equal their peers on many random texts; `make soak` takes a million of each."""
 
 from __future__ import annotations
 
@@ -8,14 +8,23 @@ from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from nltk.stem.porter import PorterStemmer
+from nltk.translate.meteor_score import align_words, single_meteor_score
+from nltk.translate.nist_score import corpus_nist
 from rouge_score.rouge_scorer import RougeScorer
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 from sacrebleu.tokenizers.tokenizer_ter import TercomTokenizer
 
+from tests.oracles.corpora import streams
+from tests.oracles.meteor import NoWordNet, Stems, chunks
 from tests.oracles.strings13a import strings
-from trubleu.metrics import Ter, metric
+from tests.oracles.tolerances import near
+from trubleu.data import References
+from trubleu.metrics import Bleu, ChrF, Meteor, Ter, metric
 from trubleu.native import kernels
 
 if TYPE_CHECKING:
@@ -57,11 +66,11 @@ def text(generator: random.Random) -> str:
     return " ".join(generator.choices(WORDS, k=generator.randrange(9)))
 
 
-def batches(seed: int) -> Iterator[tuple[list[str], list[list[str]]]]:
+def batches(seed: int, most: int = 2) -> Iterator[tuple[list[str], list[list[str]]]]:
     """Yield outputs and their references; outputs are often references with words in another order."""
     generator = random.Random(seed)
     for _ in range(COUNT // BATCH):
-        references = [[text(generator) for _ in range(generator.choice([1, 1, 2]))] for _ in range(BATCH)]
+        references = [[text(generator) for _ in range(generator.choice([1, 1, most]))] for _ in range(BATCH)]
         outputs = []
         for row in references:
             words = row[0].split(" ")
@@ -69,6 +78,72 @@ def batches(seed: int) -> Iterator[tuple[list[str], list[list[str]]]]:
                 generator.shuffle(words)
             outputs.append(" ".join(words) if generator.random() < 0.7 else text(generator))
         yield outputs, references
+
+
+def test_bleu() -> None:
+    generator = random.Random(7)
+    for outputs, references in batches(8):
+        options = {"tokenize": generator.choice(["13a", "none"]), "lowercase": generator.random() < 0.5}
+        order = generator.randrange(1, 10)
+        peer = BLEU(**options, force=True, max_ngram_order=order)
+        theirs = np.array(peer._extract_corpus_statistics(outputs, streams(references)), dtype=np.float64)
+        ours = Bleu(order, **options)
+        prepared = References.from_lists(references).prepare(**options)
+        for given in (references, prepared):
+            found = ours.statistics(outputs, given)
+            differing = np.flatnonzero((found != theirs).any(axis=1))
+            assert not len(differing), (options, order, outputs[differing[0]], references[differing[0]])
+
+
+def test_chrf() -> None:
+    generator = random.Random(9)
+    for outputs, references in batches(10):
+        options: dict[str, Any] = {name: generator.random() < 0.5 for name in ("lowercase", "whitespace")}
+        options |= {"char_order": generator.randrange(1, 8), "word_order": generator.randrange(4)}
+        peer = CHRF(**options)
+        theirs = peer._extract_corpus_statistics(outputs, streams(references))
+        found = ChrF(**options).statistics(outputs, references).tolist()
+        for output, row, ours_found, wanted in zip(outputs, references, found, theirs, strict=True):
+            assert ours_found == wanted, (output, row, options)
+
+
+def test_nist() -> None:
+    generator = random.Random(11)
+    for outputs, references in batches(12, most=1):  # with several NLTK computes something else
+        order = generator.randrange(1, 6)
+        words = [[line.split() for line in row] for row in references]
+        theirs = corpus_nist(words, [line.split() for line in outputs], order)
+        assert metric(f"nist-{order}", tokenize="none").corpus(outputs, references).score == near(theirs)
+
+
+def test_meteor() -> None:
+    generator, unsynonymous = random.Random(13), NoWordNet()
+    for outputs, references in batches(14, most=1):
+        options = {"alpha": generator.choice([0.9, 0.5]), "beta": generator.choice([3.0, 1.0])}
+        ours = Meteor(**options, tokenize="none")
+        stems = Stems(ours)
+        rows = ours.statistics(outputs, references)
+        scores = ours.score(rows)
+        for output, [reference], row, score in zip(outputs, references, rows, scores, strict=True):
+            # Ours is in lower case before words are compared.
+            words, others = output.lower().split(), reference.lower().split()
+            pairs, _, _ = align_words(words, others, stems, unsynonymous)
+            runs = chunks(pairs)
+            assert row[:3].sum() == len(pairs), (output, reference)
+            assert row[5] <= runs, (output, reference)
+            if row[5] == runs:  # NLTK does not look for the fewest
+                theirs = single_meteor_score(others, words, stemmer=stems, wordnet=unsynonymous, **options)
+                assert score == near(100 * theirs), (output, reference)
+
+
+def test_cider_d() -> None:
+    scorers = pytest.importorskip("pycocoevalcap.cider.cider_scorer")
+    for outputs, references in batches(15):
+        peer = scorers.CiderScorer(n=4, sigma=6.0)
+        for pair in zip(outputs, references, strict=True):
+            peer += pair
+        _, theirs = peer.compute_score()
+        assert metric("cider-d", tokenize="none").segments(outputs, references).tolist() == near(theirs.tolist())
 
 
 def test_ter() -> None:

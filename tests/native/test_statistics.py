@@ -151,7 +151,7 @@ def test_threads_change_nothing(credit: str) -> None:
         assert agreed(corpus, choice, threads=threads).tolist() == one.tolist()
 
 
-@pytest.mark.parametrize("size", [0, 1, 2, 8, 9, 16, 253, 254, 255, 256, 257, 300, 511, 600])
+@pytest.mark.parametrize("size", [0, 1, 2, 8, 9, 15, 16, 17, 24, 25, 29, 30, 32, 33, 64, 253, 254, 255, 256, 257, 300, 511, 600])
 @pytest.mark.parametrize("vocabulary", [1, 3, 40, 10**6])
 def test_hypotheses_around_the_longest_that_fits_the_window(size: int, vocabulary: int) -> None:
     rng = random.Random(size * 7 + vocabulary)
@@ -249,6 +249,19 @@ def test_a_vocabulary_that_grows() -> None:
     outputs = [" ".join(rng.sample(words, 6)) for words in segments]
     references = [[" ".join(words[:5]), " ".join(words[2:])] for words in segments]
     check(outputs, references, [[1.0, -0.5]] * len(outputs), order=2)
+
+
+@pytest.mark.parametrize("known", [65_533, 65_534, 65_535, 65_536, 131_100])
+def test_a_vocabulary_around_65_536_words(known: int) -> None:
+    """Prepared references compare 16 bits of a number while that is enough; those of other words must not count."""
+    words = [f"w{i}" for i in range(known)]
+    first = range(0, known, 1_000)
+    references = [*([" ".join(words[i : i + 1_000])] for i in first), [" ".join(words[:3])], ["w1 w0 w1"]]
+    alike = [f"w{i}" for i in range(known - 2, known)] + [f"w{65_536 + i}" for i in range(3)]
+    outputs = [*(words[i] for i in first), " ".join([*words[:2], *alike, "new"]), " ".join([*alike, "w1", "w1"])]
+    rows = agreed(lay_flat(outputs, references), Choice("none", order=2)).tolist()
+    for row, output, [reference] in list(zip(rows, outputs, references, strict=True))[-3:]:
+        assert row == segment(output.split(), [reference.split()], order=2).columns(weighted=False)
 
 
 def test_many_segments_by_one_worker() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
+
+    from trubleu.metrics import Meteor
 
 Pair = tuple[int, int]
 
@@ -61,3 +63,17 @@ def score(
     precision, recall = matches / length, matches / reference_length
     mean = precision * recall / (alpha * precision + (1 - alpha) * recall)
     return 100 * mean * float(1 - gamma * (runs / matches) ** beta)
+
+
+class NoWordNet:
+    """What NLTK asks for synonyms."""
+
+    def synsets(self, _: str) -> list[Any]:
+        return []
+
+
+class Stems:
+    """The metric's own stemmer as NLTK wants it: theirs has extensions of its own."""
+
+    def __init__(self, ours: Meteor) -> None:
+        self.stem = ours._stem

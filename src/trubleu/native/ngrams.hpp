@@ -45,11 +45,9 @@ class LengthChoice {
         sum_ += length;
         switch (rule_) {
             case ReferenceLength::closest: {
-                size_t distance = length > hypothesis_ ? length - hypothesis_ : hypothesis_ - length;
-                if (distance < distance_ || (distance == distance_ && length < chosen_)) {
-                    distance_ = distance;
-                    chosen_ = length;
-                }
+                // The shorter of two that are as close: the distance decides, and then the length.
+                uint64_t distance = length > hypothesis_ ? length - hypothesis_ : hypothesis_ - length;
+                closest_ = std::min(closest_, distance << 32 | length);
                 break;
             }
             case ReferenceLength::shortest: chosen_ = count_ == 1 ? length : std::min(chosen_, length); break;
@@ -61,6 +59,7 @@ class LengthChoice {
     double value() const {
         if (count_ == 0) return 0.0;
         if (rule_ == ReferenceLength::average) return static_cast<double>(sum_) / static_cast<double>(count_);
+        if (rule_ == ReferenceLength::closest) return static_cast<uint32_t>(closest_);
         return static_cast<double>(chosen_);
     }
 
@@ -68,7 +67,7 @@ class LengthChoice {
     ReferenceLength rule_;
     size_t hypothesis_;
     size_t count_ = 0, sum_ = 0, chosen_ = 0;
-    size_t distance_ = std::numeric_limits<size_t>::max();
+    uint64_t closest_ = std::numeric_limits<uint64_t>::max();
 };
 
 // Writes one row of statistics: see Options::columns for the order of the columns.

@@ -3,43 +3,72 @@
 #include <bit>
 #include <stdexcept>
 
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
-
 namespace trubleu {
 
 namespace {
 
-// Which of 64 ids equal one, a bit each.
-uint64_t equal_bits(const uint32_t *ids, uint32_t id) {
-    uint64_t bits = 0;
+// Places that one instruction compares.
 #if defined(__AVX2__)
-    __m256i wanted = _mm256_set1_epi32(static_cast<int>(id));
-    auto equal = [&](int i) {
-        return _mm256_cmpeq_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(ids + i)), wanted);
-    };
-    // Packing works on the two halves of a register apart, which leaves groups of four out of order.
-    const __m256i in_order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-    for (int i = 0; i < 64; i += 32) {
-        __m256i low = _mm256_packs_epi32(equal(i), equal(i + 8)), high = _mm256_packs_epi32(equal(i + 16), equal(i + 24));
-        __m256i bytes = _mm256_permutevar8x32_epi32(_mm256_packs_epi16(low, high), in_order);
-        bits |= static_cast<uint64_t>(static_cast<uint32_t>(_mm256_movemask_epi8(bytes))) << i;
-    }
-#elif defined(__SSE2__)
-    __m128i wanted = _mm_set1_epi32(static_cast<int>(id));
-    auto equal = [&](int i) {
-        return _mm_cmpeq_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i *>(ids + i)), wanted);
-    };
-    for (int i = 0; i < 64; i += 16) {
-        __m128i low = _mm_packs_epi32(equal(i), equal(i + 4)), high = _mm_packs_epi32(equal(i + 8), equal(i + 12));
-        uint32_t bytes = static_cast<uint32_t>(_mm_movemask_epi8(_mm_packs_epi16(low, high)));
-        bits |= static_cast<uint64_t>(bytes) << i;
-    }
+using Lanes = WindowBits __attribute__((vector_size(32)));
 #else
-    for (int i = 0; i < 64; ++i) bits |= uint64_t{ids[i] == id} << i;
+using Lanes = WindowBits __attribute__((vector_size(16)));
 #endif
-    return bits;
+constexpr size_t lanes = sizeof(Lanes) / sizeof(WindowBits);
+static_assert(block % (2 * lanes) == 0);
+
+template <typename Vector> Vector load(const auto *from) {
+    Vector values;
+    std::memcpy(&values, from, sizeof values);
+    return values;
+}
+
+// The lower or the higher halves of ids.
+Lanes halves(const uint32_t *ids, unsigned shift) {
+    Lanes values;
+    for (size_t i = 0; i < lanes; ++i) values[i] = static_cast<WindowBits>(ids[i] >> shift);
+    return values;
+}
+
+// Which words of a window stand at each of `count` places. The lower halves of ids are compared, and the higher ones if the
+// vocabulary is so large that they differ (`wide`).
+template <bool wide>
+void compare_words(const uint32_t *ids, size_t count, const uint32_t *window, size_t size, WindowBits *row) {
+    Lanes low[window_size], high[window_size];
+    for (size_t i = 0; i < size; ++i) {
+        low[i] = Lanes{} + static_cast<WindowBits>(window[i]);
+        if constexpr (wide) high[i] = Lanes{} + static_cast<WindowBits>(window[i] >> 16);
+    }
+    for (size_t at = 0; at < count; at += 2 * lanes) {
+        Lanes here = halves(ids + at, 0), next = halves(ids + at + lanes, 0), bits{}, next_bits{};
+        for (size_t i = size; i-- > 0;) {
+            auto same = here == low[i], next_same = next == low[i];
+            if constexpr (wide) {
+                same &= halves(ids + at, 16) == high[i];
+                next_same &= halves(ids + at + lanes, 16) == high[i];
+            }
+            bits = bits + bits - reinterpret_cast<Lanes>(same);  // equal is −1
+            next_bits = next_bits + next_bits - reinterpret_cast<Lanes>(next_same);
+        }
+        std::memcpy(row + at, &bits, sizeof bits);
+        std::memcpy(row + at + lanes, &next_bits, sizeof next_bits);
+    }
+}
+
+// Four places, the first one lowest.
+uint64_t four_places(const WindowBits *row) {
+    if constexpr (std::endian::native == std::endian::little) return load<uint64_t>(row);
+    return row[0] | uint64_t{row[1]} << 16 | uint64_t{row[2]} << 32 | uint64_t{row[3]} << 48;
+}
+
+// Which n-grams end at any of some places.
+WindowBits any_of(const WindowBits *row, size_t count) {
+    Lanes any{};
+    for (size_t at = 0; at < count; at += lanes) any |= load<Lanes>(row + at);
+    uint64_t parts[sizeof any / sizeof(uint64_t)], all = 0;
+    std::memcpy(parts, &any, sizeof any);
+    for (uint64_t part : parts) all |= part;
+    all |= all >> 32;
+    return static_cast<WindowBits>(all | all >> 16);
 }
 
 }  // namespace
@@ -111,7 +140,8 @@ PreparedData PreparedBuilder::finish() {
 }
 
 PreparedScorer::PreparedScorer(const Options &options, const Prepared &prepared, std::span<const double> weights)
-    : options_(options), prepared_(prepared), weights_(weights),
+    : options_(options), prepared_(prepared), all_weights_(weights),
+      wide_(prepared.token_begins.size() - 1 > static_cast<WindowBits>(separator)),
       bits_(static_cast<unsigned>(std::countr_zero(prepared.token_table.size() / 2))), trie_(options) {}
 
 inline uint32_t PreparedScorer::find(const Token &token) const {
@@ -166,168 +196,98 @@ void PreparedScorer::announce(size_t segment, const Text &hypothesis) {
 
 // The hypothesis' words as ids.
 void PreparedScorer::number(const Announced &announced) {
-    hypothesis_.resize(announced.tokens.size());
-    for (size_t i = 0; i < announced.tokens.size(); ++i) hypothesis_[i] = find(announced.tokens[i]);
+    length_ = announced.tokens.size();
+    hypothesis_.resize(length_ + block);
+    for (size_t i = 0; i < length_; ++i) hypothesis_[i] = find(announced.tokens[i]);
+    std::fill_n(hypothesis_.data() + length_, block, unknown_id);
 }
 
-// How often each n-gram of the hypothesis occurs in it, noted where it first ends.
-void PreparedScorer::find_repeats() {
-    size_t length = hypothesis_.size(), order = static_cast<size_t>(options_.order);
-    counts_.assign(length * order, 1);
-    hypothesis_.resize((length + 63) / 64 * 64, unknown_id);
-    // Most words are new, which a few bits nearly always tell; only those that may have occurred are looked for.
-    uint64_t seen[16] = {};
-    for (size_t i = 0; i < length; ++i) {
-        uint32_t hash = hypothesis_[i] * 0x9E3779B1u >> 22;
-        uint64_t bit = uint64_t{1} << (hash % 64), &bits = seen[hash / 64];
-        bool maybe = bits & bit;
-        bits |= bit;
-        if (!maybe || hypothesis_[i] == unknown_id) continue;
-        size_t possible = std::min(i + 1, order), noted = 0;
-        for (size_t word = 0; word <= i / 64 && noted < possible; ++word) {
-            uint64_t same = equal_bits(hypothesis_.data() + word * 64, hypothesis_[i]);
-            if (word == i / 64) same &= (uint64_t{1} << (i % 64)) - 1;
-            for (; same && noted < possible; same &= same - 1) {
-                size_t earlier = word * 64 + static_cast<size_t>(std::countr_zero(same)), agreed = 1;
-                while (agreed < std::min(earlier + 1, possible) && hypothesis_[i - agreed] != unknown_id &&
-                       hypothesis_[earlier - agreed] == hypothesis_[i - agreed])
-                    ++agreed;
-                for (; noted < agreed; ++noted) {
-                    counts_[i * order + noted] = 0;
-                    ++counts_[earlier * order + noted];
-                }
-            }
+// Fills a row of a window: which of its n-grams of an order end at each place. The row of the order before it must be there.
+void PreparedScorer::fill_row(size_t order, const uint32_t *window, size_t size) {
+    WindowBits *to = row(order);
+    to[-1] = 0;
+    if (order == 1) {
+        auto compare = wide_ ? compare_words<true> : compare_words<false>;
+        compare(ids_, id_count_, window, size, to);
+        // The last places were those of the next segment, or of the padding.
+        std::fill_n(to + id_count_, block, WindowBits{0});
+        for (auto [begin, end] : left_out_) std::fill(to + begin, to + end, WindowBits{0});
+        compare(hypothesis_.data(), places_ - own_, window, size, to + own_);
+        return;
+    }
+    const WindowBits *words = row(1), *shorter = row(order - 1) - 1;
+    for (size_t i = 0; i < places_; ++i) to[i] = static_cast<WindowBits>(words[i] & shorter[i] << 1);
+}
+
+// Which n-grams of the window that begins with the word `first` occurred before, and which do again.
+PreparedScorer::Repeats PreparedScorer::repeats_of(size_t order, size_t first) const {
+    Repeats repeats;
+    const WindowBits *own = row(order) + own_;
+    for (size_t i = 0; i < first; ++i) repeats.later |= own[i];
+    for (size_t i = first; i < length_; ++i) {
+        uint64_t here = uint64_t{1} << std::min(i - first, window_size);
+        repeats.later |= static_cast<WindowBits>(own[i] & ~(2 * here - 1));
+        repeats.again |= static_cast<WindowBits>(own[i] & (here - 1));
+    }
+    return repeats;
+}
+
+// The credit of one n-gram of the window.
+double PreparedScorer::credit_of(size_t order, unsigned bit) const {
+    // Four places are looked at a time.
+    auto four_at = [&](size_t place) { return four_places(row(order) + place) & uint64_t{0x0001000100010001} << bit; };
+    uint32_t own_count = 0, count = 0;
+    for (size_t place = own_; place < places_; place += 4) own_count += static_cast<uint32_t>(std::popcount(four_at(place)));
+    Best best;
+    size_t reference = 0;
+    auto settle = [&] {
+        if (count) best.add(options_.credit, std::min(count, own_count), weights_ ? weights_[reference] : 1.0);
+        count = 0;
+    };
+    for (size_t place = 0; place < own_; place += 4) {
+        for (uint64_t four = four_at(place); four; four &= four - 1) {
+            size_t end = place + static_cast<size_t>(std::countr_zero(four)) / 16;
+            for (; end >= begins_[reference + 1] - begins_[0]; ++reference) settle();
+            if (++count == own_count && !options_.weighted()) return count;  // there cannot be more
         }
     }
-    hypothesis_.resize(length);
-}
-
-uint32_t PreparedScorer::count_in(const uint64_t *bits, const Reference &reference) const {
-    uint32_t count = 0;
-    for (size_t word = reference.begin / 64; word <= (reference.end - 1) / 64; ++word) {
-        uint64_t here = bits[word];
-        if (word == reference.begin / 64) here &= ~uint64_t{0} << (reference.begin % 64);
-        if (word == reference.end / 64) here &= (uint64_t{1} << (reference.end % 64)) - 1;
-        count += static_cast<uint32_t>(std::popcount(here));
-    }
-    return count;
-}
-
-double PreparedScorer::credit_of(const uint64_t *bits, uint32_t hypothesis_count) const {
-    Best best;
-    for (const Reference &reference : references_)
-        if (uint32_t count = count_in(bits, reference))
-            best.add(options_.credit, std::min(count, hypothesis_count), reference.weight);
+    settle();
     return best.credited(options_.credit);
 }
 
-// The credit of an n-gram that the hypothesis has once: the largest weight of a reference that holds it.
-double PreparedScorer::best_weight_of(const uint64_t *bits) const {
-    double best = -std::numeric_limits<double>::infinity();
-    size_t at = 0;
-    for (size_t word = 0; word < words_; ++word) {
-        for (uint64_t here = bits[word]; here; here &= here - 1) {
-            uint32_t position = static_cast<uint32_t>(word * 64) + static_cast<uint32_t>(std::countr_zero(here));
-            while (references_[at].end <= position) ++at;
-            best = std::max(best, references_[at].weight);
-        }
-    }
-    return best;
-}
-
-// Segments of few words of bits and the usual orders: every row in registers, and no branch on what is found.
-template <size_t order, size_t words> void PreparedScorer::compare_few(double *matches) {
-    bool weighted = options_.weighted();
-    uint64_t previous[order][words] = {};
-    uint64_t found_once[order] = {};
-    for (size_t i = 0; i < hypothesis_.size(); ++i) {
-        // Unknown words need no care: their id is in no reference.
-        uint64_t current[order][words];
-        for (size_t word = 0; word < words; ++word)
-            current[0][word] = equal_bits(ids_ + word * 64, hypothesis_[i]) & taking_part_[word];
-        for (size_t n = 1; n < order; ++n) {
-            uint64_t carry = 0;
-            for (size_t word = 0; word < words; ++word) {
-                current[n][word] = current[0][word] & (previous[n - 1][word] << 1 | carry);
-                carry = previous[n - 1][word] >> 63;
-            }
-        }
-        for (size_t n = 0; n < order; ++n) {
-            uint64_t any = 0;
-            for (size_t word = 0; word < words; ++word) any |= current[n][word];
-            uint8_t count = counts_[i * order + n];
-            found_once[n] += (any != 0) & (count == 1);
-            if ((any != 0) & ((count > 1) | (weighted & (count == 1)))) [[unlikely]]
-                matches[n] += count > 1 ? credit_of(current[n], count) : best_weight_of(current[n]);
-        }
-        std::memcpy(previous, current, sizeof current);
-    }
-    if (!weighted)
-        for (size_t n = 0; n < order; ++n) matches[n] += static_cast<double>(found_once[n]);
-}
-
-void PreparedScorer::compare_many(double *matches) {
-    size_t order = static_cast<size_t>(options_.order);
-    bool weighted = options_.weighted();
-    // Two rows an order: of the n-grams that end at the previous word, and at this one.
-    rows_.assign(2 * order * words_, 0);
-    uint64_t *previous = rows_.data(), *current = rows_.data() + order * words_;
-    size_t active = 0;
-    for (size_t i = 0; i < hypothesis_.size(); ++i) {
-        uint64_t any = 0;
-        for (size_t word = 0; word < words_; ++word) {
-            current[word] = equal_bits(ids_ + word * 64, hypothesis_[i]) & taking_part_[word];
-            any |= current[word];
-        }
-        size_t grams = std::min(active + 1, order), found = 0;
-        while (any) {
-            const uint64_t *bits = current + found * words_;
-            if (uint8_t count = counts_[i * order + found]; count > 1) matches[found] += credit_of(bits, count);
-            else if (count == 1) matches[found] += weighted ? best_weight_of(bits) : 1.0;
-            if (++found == grams) break;
-            any = 0;
-            uint64_t carry = 0;
-            const uint64_t *shorter = previous + (found - 1) * words_;
-            for (size_t word = 0; word < words_; ++word) {
-                uint64_t longer = current[word] & (shorter[word] << 1 | carry);
-                carry = shorter[word] >> 63;
-                current[found * words_ + word] = longer;
-                any |= longer;
-            }
-        }
-        active = found;
-        std::swap(previous, current);
-    }
-}
-
-template <size_t order> void PreparedScorer::compare_short(double *matches) {
-    switch (words_) {
-        case 1: return compare_few<order, 1>(matches);
-        case 2: return compare_few<order, 2>(matches);
-        case 3: return compare_few<order, 3>(matches);
-        case 4: return compare_few<order, 4>(matches);
-        case 5: return compare_few<order, 5>(matches);
-        case 6: return compare_few<order, 6>(matches);
-        default: return compare_many(matches);
-    }
-}
-
 void PreparedScorer::compare(double *matches) {
-    find_repeats();
-    switch (options_.order) {
-        case 1: return compare_short<1>(matches);
-        case 2: return compare_short<2>(matches);
-        case 3: return compare_short<3>(matches);
-        case 4: return compare_short<4>(matches);
-        default: return compare_many(matches);
+    size_t order = static_cast<size_t>(options_.order), new_words = window_size - (order - 1);
+    own_ = (id_count_ / block + 1) * block;
+    places_ = own_ + (length_ + block - 1) / block * block;
+    row_size_ = places_ + 2 * block;
+    if (rows_.size() < order * row_size_) rows_.resize(2 * order * row_size_);
+    for (size_t first = 0; first == 0 || first + order - 1 < length_; first += new_words) {
+        // n-grams that end in the words that two windows share were counted in the one before.
+        unsigned seen = first == 0 ? 0 : static_cast<unsigned>(order - 1);
+        bool repeated = true;
+        for (size_t n = 1; n <= order; ++n) {
+            fill_row(n, hypothesis_.data() + first, std::min(window_size, length_ - first));
+            WindowBits found = static_cast<WindowBits>(any_of(row(n), own_) >> seen << seen);
+            if (!found) break;
+            Repeats repeats;
+            if (repeated) repeats = repeats_of(n, first);
+            repeated = repeats.later | repeats.again;
+            found &= ~repeats.later;
+            // Of the others it is enough to know that some reference has them.
+            WindowBits special = options_.weighted() ? found : found & repeats.again;
+            matches[n - 1] += std::popcount(static_cast<WindowBits>(found & ~special));
+            for (; special; special &= special - 1) matches[n - 1] += credit_of(n, static_cast<unsigned>(std::countr_zero(special)));
+        }
     }
 }
 
 void PreparedScorer::walk_trie(double *matches) {
-    trie_.build(hypothesis_);
-    for (const Reference &reference : references_) {
-        trie_.walk({ids_ + reference.begin, ids_ + reference.end});
-        trie_.settle(reference.weight);
+    trie_.build({hypothesis_.data(), length_});
+    for (size_t j = 0; j < reference_count_; ++j) {
+        double weight = weights_ ? weights_[j] : 1.0;
+        if (std::isnan(weight)) continue;
+        trie_.walk({ids_ + (begins_[j] - begins_[0]), ids_ + (begins_[j + 1] - begins_[0])});
+        trie_.settle(weight);
     }
     trie_.collect(matches);
 }
@@ -336,36 +296,30 @@ void PreparedScorer::score(double *row) {
     ask_for_longer(scored_count_);
     const Announced &announced = announced_[scored_count_++ % most_announced];
     number(announced);
-    size_t hypothesis_length = announced.line.size();
     uint64_t first = prepared_.reference_begins[announced.segment];
-    uint64_t last = prepared_.reference_begins[announced.segment + 1];
-    uint64_t begin = prepared_.id_begins[first];
-    ids_ = prepared_.ids.data() + begin;
-    id_count_ = static_cast<size_t>(prepared_.id_begins[last] - begin);
-    words_ = (id_count_ + 63) / 64;
-    references_.clear();
-    LengthChoice length(options_.reference_length, hypothesis_length);
-    double best_weight = weights_.empty() ? 1.0 : -std::numeric_limits<double>::infinity();
-    taking_part_.assign(words_, ~uint64_t{0});
-    // The last word reaches into the next segment, or into the padding.
-    if (words_) taking_part_.back() >>= 64 * words_ - id_count_;
-    for (uint64_t j = first; j < last; ++j) {
-        double weight = weights_.empty() ? 1.0 : weights_[j];
-        Reference reference{static_cast<uint32_t>(prepared_.id_begins[j] - begin),
-                            static_cast<uint32_t>(prepared_.id_begins[j + 1] - begin), weight};
+    reference_count_ = static_cast<size_t>(prepared_.reference_begins[announced.segment + 1] - first);
+    begins_ = &prepared_.id_begins[first];
+    weights_ = all_weights_.empty() ? nullptr : all_weights_.data() + first;
+    ids_ = prepared_.ids.data() + begins_[0];
+    id_count_ = static_cast<size_t>(begins_[reference_count_] - begins_[0]);
+    LengthChoice length(options_.reference_length, length_);
+    double best_weight = weights_ ? -std::numeric_limits<double>::infinity() : 1.0;
+    left_out_.clear();
+    auto length_of = [&](size_t j) { return begins_[j + 1] - begins_[j] - 1; };
+    for (size_t j = 0; j < reference_count_ && !weights_; ++j) length.add(length_of(j));
+    for (size_t j = 0; j < reference_count_ && weights_; ++j) {
+        double weight = weights_[j];
         if (std::isnan(weight)) {
-            for (uint32_t i = reference.begin; i < reference.end; ++i) taking_part_[i / 64] &= ~(uint64_t{1} << (i % 64));
+            left_out_.emplace_back(begins_[j] - begins_[0], begins_[j + 1] - begins_[0]);
             continue;
         }
-        references_.push_back(reference);
         best_weight = std::max(best_weight, weight);
-        if (!options_.positive_lengths || weight > 0) length.add(reference.end - reference.begin - 1);
+        if (!options_.positive_lengths || weight > 0) length.add(length_of(j));
     }
     double matches[max_order] = {};
-    bool short_enough = hypothesis_.size() <= 255 && hypothesis_.size() * id_count_ <= most_comparisons;
-    if (short_enough) compare(matches);
+    if (length_ * (id_count_ + length_) <= most_comparisons) compare(matches);
     else walk_trie(matches);
-    write_row(options_, row, hypothesis_length, length.value(), matches, best_weight);
+    write_row(options_, row, length_, length.value(), matches, best_weight);
 }
 
 }  // namespace trubleu

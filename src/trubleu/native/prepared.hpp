@@ -13,7 +13,7 @@ namespace trubleu {
 //
 // Vocabulary: an open-addressing table of pairs (first eight bytes, size << 32 | id) over a heap of token bytes; at least
 // one slot is free. Segments: the token ids of their references one after the other, each reference behind a
-// `separator`, in the order they were given, and `id_padding` separators behind the last.
+// `separator`, in the order they were given, and `id_padding` unknown ones behind the last.
 template <template <typename> class Array> struct PreparedArrays {
     Array<uint64_t> token_table;
     Array<uint64_t> token_begins;
@@ -50,15 +50,22 @@ class PreparedBuilder {
     unsigned bits_ = 10;
 };
 
+// A window is up to 16 words of a hypothesis, one after the other; its n-grams have a bit each, at their last word.
+using WindowBits = uint16_t;
+constexpr size_t window_size = 16;
+// Rows of bits have whole blocks of places.
+constexpr size_t block = 32;
+
 // Hypotheses against prepared references. Scratch memory is reused from segment to segment.
 //
 // A large vocabulary is not in the cache, and the references come from memory too. So hypotheses are announced three
 // ahead: while one is scored, the slots of the words of the third one after it are on their way, the places of the
 // second one's long words, and the bytes of the next one's.
 //
-// Comparing a word of the hypothesis with all tokens of the segment's references gives a row of bits, eight comparisons
-// an instruction. The row of the bigrams that end there is the row of the word, and the row of the word before it shifted
-// by one; and so on for longer ones. Separators equal no word, so nothing reaches from one reference into the next.
+// A place is a token of the segment's references, or of the hypothesis itself. Comparing all places with each word of a window
+// gives a row of bits: which of its words stands there. The row of bigrams is the row of words, and the row of words at the
+// place before it shifted by one bit; and so on for longer ones. Separators equal no word, so nothing reaches from one reference
+// into the next. The hypothesis' own places tell which n-grams it repeats.
 class PreparedScorer {
   public:
     // `weights`: one a reference, or none for 1 each; NaN says that the reference does not take part.
@@ -82,39 +89,42 @@ class PreparedScorer {
         std::vector<uint32_t> longer;  // which of them have more than eight bytes
     };
 
-    struct Reference {
-        uint32_t begin, end;  // its positions in the segment
-        double weight;
+    // Of n-grams in a window.
+    struct Repeats {
+        WindowBits later = 0, again = 0;  // those that occurred before, and those that will again
     };
 
     void ask_for_longer(size_t number) const;
     void number(const Announced &announced);
-    void find_repeats();
     void compare(double *matches);
-    template <size_t order> void compare_short(double *matches);
-    template <size_t order, size_t words> void compare_few(double *matches);
-    void compare_many(double *matches);
+    void fill_row(size_t order, const uint32_t *window, size_t size);
+    Repeats repeats_of(size_t order, size_t first) const;
+    double credit_of(size_t order, unsigned bit) const;
     void walk_trie(double *matches);
+    WindowBits *row(size_t order) { return rows_.data() + (order - 1) * row_size_ + block; }
+    const WindowBits *row(size_t order) const { return rows_.data() + (order - 1) * row_size_ + block; }
     uint32_t find(const Token &token) const;
-    double credit_of(const uint64_t *bits, uint32_t hypothesis_count) const;
-    double best_weight_of(const uint64_t *bits) const;
-    uint32_t count_in(const uint64_t *bits, const Reference &reference) const;
 
     Options options_;
     const Prepared &prepared_;
-    std::span<const double> weights_;
+    std::span<const double> all_weights_;
+    bool wide_;  // whether ids need more than 16 bits
     unsigned bits_;
     TrieMatcher trie_;
     static constexpr size_t most_announced = 4;
     Announced announced_[most_announced];
     size_t announced_count_ = 0, scored_count_ = 0;
-    std::vector<uint32_t> hypothesis_;
-    std::vector<Reference> references_;  // those that take part
+    std::vector<uint32_t> hypothesis_;  // its words, and a block of unknown ones
+    size_t length_ = 0;
+    const uint64_t *begins_ = nullptr;  // of the segment's references among all ids
+    const double *weights_ = nullptr;   // null for 1 each
+    size_t reference_count_ = 0;
     const uint32_t *ids_ = nullptr;
-    size_t id_count_ = 0, words_ = 0;
-    std::vector<uint8_t> counts_;  // by position and order: how often the n-gram occurs, 0 if it occurred before
-    std::vector<uint64_t> rows_;
-    std::vector<uint64_t> taking_part_;  // positions of references that take part
+    size_t id_count_ = 0;
+    std::vector<std::pair<size_t, size_t>> left_out_;  // places of references that do not take part
+    size_t own_ = 0, places_ = 0;                      // where the hypothesis' own begin, and all end
+    std::vector<WindowBits> rows_;                     // one an order, each behind a block of which the last place is read
+    size_t row_size_ = 0;
 };
 
 }  // namespace trubleu

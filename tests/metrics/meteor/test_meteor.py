@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from nltk.translate.meteor_score import align_words, single_meteor_score
 
 from tests.oracles.corpora import Corpus, corpora, odd_texts, plain_texts
-from tests.oracles.meteor import best, chunks, score
+from tests.oracles.meteor import NoWordNet, Stems, best, chunks, score
 from tests.oracles.tolerances import near
 from trubleu.errors import DataError, MissingExtraError, UsageError
 from trubleu.metrics import Meteor, metric
@@ -24,20 +24,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::trubleu.errors.TrubleuWarning")
 
 WORDS = ("the", "a", "cat", "cats", "sleep", "sleeps", "sleeping", "slept", "on", ".")
 texts = st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join) | plain_texts(5) | odd_texts(4)
-
-
-class NoWordNet:
-    """What NLTK asks for synonyms."""
-
-    def synsets(self, _: str) -> list[Any]:
-        return []
-
-
-class Stems:
-    """The metric's own stemmer as NLTK wants it: theirs has extensions of its own."""
-
-    def __init__(self, ours: Meteor) -> None:
-        self.stem = ours._stem
 
 
 parameters = st.fixed_dictionaries(
