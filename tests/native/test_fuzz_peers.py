@@ -83,7 +83,7 @@ def batches(seed: int, most: int = 2) -> Iterator[tuple[list[str], list[list[str
 def test_bleu() -> None:
     generator = random.Random(7)
     for outputs, references in batches(8):
-        options = {"tokenize": generator.choice(["13a", "none"]), "lowercase": generator.random() < 0.5}
+        options: dict[str, Any] = {"tokenize": generator.choice(["13a", "none"]), "lowercase": generator.random() < 0.5}
         order = generator.randrange(1, 10)
         peer = BLEU(**options, force=True, max_ngram_order=order)
         theirs = np.array(peer._extract_corpus_statistics(outputs, streams(references)), dtype=np.float64)
@@ -119,7 +119,7 @@ def test_nist() -> None:
 def test_meteor() -> None:
     generator, unsynonymous = random.Random(13), NoWordNet()
     for outputs, references in batches(14, most=1):
-        options = {"alpha": generator.choice([0.9, 0.5]), "beta": generator.choice([3.0, 1.0])}
+        options: dict[str, Any] = {"alpha": generator.choice([0.9, 0.5]), "beta": generator.choice([3.0, 1.0])}
         ours = Meteor(**options, tokenize="none")
         stems = Stems(ours)
         rows = ours.statistics(outputs, references)
