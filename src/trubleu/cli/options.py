@@ -42,9 +42,10 @@ def picked(options: argparse.Namespace, names: str) -> dict[str, Any]:
 
 def check_range(options: argparse.Namespace, name: str, low: float, high: float) -> None:
     """Raise an error for a number that is out of range."""
-    if not low <= getattr(options, name) <= high:
-        flag = f"--{name.replace('_', '-')} {getattr(options, name):g}"
-        raise UsageError(f"{flag} must be between {low:,} and {high:,}")
+    value = getattr(options, name)
+    if not low <= value <= high:
+        given = f"{value:g}" if isinstance(value, float) else value
+        raise UsageError(f"--{name.replace('_', '-')} {given} must be between {low:,} and {high:,}")
 
 
 def operands(options: argparse.Namespace, command: str, wanted: str, count: int | None = None) -> list[str]:

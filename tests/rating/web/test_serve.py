@@ -122,7 +122,7 @@ def test_warnings_where_others_listen(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--port", "70000"], "--port 70000 must be between 0 and 65535"),
+        (["--port", "70000"], "--port 70000 must be between 0 and 65,535"),
         (["--port", "x"], "argument --port: invalid int value: 'x'"),
         (["--workers", "0"], "--workers 0 must be between 1 and 64"),
         (["--requests", "-1"], "--requests -1 must be between 0 and"),
