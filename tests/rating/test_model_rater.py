@@ -493,6 +493,7 @@ def test_the_log_has_the_end_of_a_long_answer(make: Make) -> None:
 
 @given(st.text(max_size=60))
 def test_any_answer_is_on_the_scale_or_says_what_is_wrong(text: str) -> None:
+    assert parse_answer("4\x1f", PLAIN) == (4,)  # a space for regular expressions, but not for int
     found = parse_answer(text, PLAIN)
     assert isinstance(found, str) or (len(found) == 1 and found[0] in range(1, 6))
 

@@ -277,7 +277,7 @@ def parse_answer(text: str, asked: Asked) -> Scores | str:
     names = asked.fields
     record = _record(text, names)
     if record is None and len(names) == 1 and re.fullmatch(r"\s*\d{1,2}\s*", text):
-        record = {names[0]: int(text)}
+        record = {names[0]: int(text.strip())}  # int takes fewer characters for spaces
     if record is None:
         return "there is no JSON object"
     scores: list[int | None] = []
