@@ -163,7 +163,7 @@ def test_a_command_that_was_killed_goes_on(
 ) -> None:
     kept, out = tmp_path / "kept", tmp_path / "out"
     kept.mkdir()
-    arguments = [*jobs["score"], "--engine", "ray", "--resume", str(kept), "--out", str(out)]
+    arguments = [*jobs["score"], "--engine", "ray", "--resume", str(kept), "--out", str(out), "--quiet"]
     before: dict[Path, int] = {}
     for wanted in (2, 5, 9):
         running = command(*arguments)
