@@ -104,7 +104,8 @@ def test_no_room_is_one_sentence_and_no_file(tmp_path: Path) -> None:
     texts = random.Random(1).choices("abcdefghijklmnop", k=100_000)
     source = tmp_path / "refs.txt"
     source.write_text("".join(f"{''.join(texts[at : at + 50])}\n" for at in range(0, len(texts), 50)))
-    command = [sys.executable, "-m", "trubleu", "refs", "convert", str(source), str(tmp_path / "x.parquet")]
+    # Without -B, Python would leave modules in its cache that end at the limit.
+    command = [sys.executable, "-B", "-m", "trubleu", "refs", "convert", str(source), str(tmp_path / "x.parquet")]
     done = subprocess.run(command, capture_output=True, text=True, check=False, preexec_fn=little_room)
     assert done.returncode == 2
     assert done.stderr.endswith("x.parquet cannot be written: File too large; nothing was changed\n")

@@ -29,7 +29,7 @@ from trubleu.mining.manifest import Manifest, SealedKind, read_sealed, write_sea
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-COMMAND: list[Any] = [sys.executable, "-m", "trubleu", "mine"]
+COMMAND: list[Any] = [sys.executable, "-B", "-m", "trubleu", "mine"]  # -B: no cached modules that end at a limit
 
 # Kills a process before each of its steps that touch the folder of the index, one process after the other, and keeps
 # what each leaves behind. The interpreter itself tells of every opening, renaming and removal.

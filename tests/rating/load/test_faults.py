@@ -91,6 +91,7 @@ def test_sqlite_has_no_room(make: Make) -> None:
 def test_the_disk_is_full_under_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The server's files may not grow for a while, until somebody makes room."""
     refusals = Refusals(monkeypatch)
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")  # cached modules must not end at the limit
     with new_study(tmp_path / "study", None) as study, ServerProcess(study.folder, options=["--quiet"]) as server:
 
         def no_room_for_a_while() -> None:
