@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from trubleu.data import References
     from trubleu.data.references import Segment
-    from trubleu.metrics.trubleu import AlignedNgrams, SegmentParts, TruBleu
+    from trubleu.metrics.bleu2vec.alignment import AlignedNgrams
+    from trubleu.metrics.trubleu import SegmentParts, TruBleu
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from trubleu.explain.explanation import ExplainedReference, Explanation, NGram
     from trubleu.explain.similarity import AnyExplanation
-    from trubleu.metrics.trubleu import AlignedNgrams
+    from trubleu.metrics.bleu2vec.alignment import AlignedNgrams
 
 
 STEPS: Final = 20

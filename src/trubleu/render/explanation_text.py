@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from trubleu.explain.explanation import ExplainedOrder, ExplainedOutput, Explanation, NearMiss, NGram, ReferenceText
     from trubleu.explain.similarity import AnyExplanation, SimilarReference
-    from trubleu.metrics.trubleu import AlignedNgrams
+    from trubleu.metrics.bleu2vec.alignment import AlignedNgrams
 
 
 WIDTH: Final = 100

@@ -560,7 +560,7 @@ class CountPairs:
         begins = np.concatenate([[0], np.cumsum(np.bincount(bucket, minlength=BUCKETS))]).astype(np.uint64)
         # One after the other: there may be as many pairs as places.
         firsts, seconds, counts = firsts[order], seconds[order], counts[order]
-        arrays = {"firsts": firsts, "seconds": seconds, "counts": counts, "begins": begins}
+        arrays: dict[str, NDArray[Any]] = {"firsts": firsts, "seconds": seconds, "counts": counts, "begins": begins}
         self.parts.write(f"{self.name}-{places.number}", arrays)
         return [int(size) for size in np.diff(begins)]
 
