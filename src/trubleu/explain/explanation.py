@@ -306,7 +306,7 @@ class ExplainedOutput:
         from trubleu.render.explanation_text import render_explanation_text
         from trubleu.results import html_text
 
-        return html_text(render_explanation_text({"output": [self]}))  # type: ignore[list-item] - there are two kinds
+        return html_text(render_explanation_text({"output": [self]}))  # type: ignore[list-item]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
