@@ -29,7 +29,7 @@ from trubleu.files.paths import (
     is_standard,
     labels,
     name_of,
-    unreadable,
+    reading,
 )
 from trubleu.files.tables import is_table_name, table_titles
 from trubleu.files.writer import atomic_writer, check_writable
@@ -195,13 +195,8 @@ class TripleList:
         while some := list(islice(triples, size() if callable(size) else size)):
             for number, triple in enumerate(some, end + 1):
                 _check(triple, f"triples: number {number}")
+                rows.append(triple.id, triple.context if contexts else (), triple.message, triple.response)
             end += len(some)
-            rows.add(
-                [triple.id for triple in some],
-                [triple.context if contexts else () for triple in some],
-                [triple.message for triple in some],
-                [triple.response for triple in some],
-            )
             self.empty = rows.empty
             yield TripleBatch(*rows.taken(), file=0, end=end)
             if progress is not None:
@@ -494,12 +489,10 @@ def _expanded(path: PathLike) -> list[str]:
     if is_standard(path):
         return ["-"]
     name = os.fspath(path)
-    try:
+    with reading(name_of(path)):
         if places.is_folder(path):
             return _files_of_folder(name)
         places.byte_size(path)
-    except OSError as error:
-        raise DataError(unreadable(name_of(path), error)) from error
     return [name]
 
 

@@ -159,6 +159,12 @@ def is_parquet(stream: io.BufferedReader, name: str) -> bool:
     return format_of(name) == "parquet" or stream.peek().startswith(PARQUET_MAGIC)
 
 
+def check_parquet(stream: io.BufferedReader, name: str) -> None:
+    """Raise an error for a newly opened file whose name says that it is Parquet, but whose first bytes do not."""
+    if not stream.peek().startswith(PARQUET_MAGIC):
+        raise DataError(f"{name} is not a Parquet file, though its name says so; rename it or write it again")
+
+
 def read_parquet(stream: io.BufferedReader, name: str, wanted: Collection[str]) -> Table:
     """Read selected columns of a Parquet file.
 
@@ -169,8 +175,7 @@ def read_parquet(stream: io.BufferedReader, name: str, wanted: Collection[str]) 
     MissingExtraError
         If Polars is not installed.
     """
-    if not stream.peek().startswith(PARQUET_MAGIC):
-        raise DataError(f"{name} is not a Parquet file, though its name says so; rename it or write it again")
+    check_parquet(stream, name)
     data = stream.read()
     with damage_named(name) as polars:
         _check_sum(io.BytesIO(data), name)
