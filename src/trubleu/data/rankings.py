@@ -7,7 +7,7 @@ import math
 import re
 import warnings
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from trubleu.data.categorical import LabelBuilder, Labels, frozen, in_order
 from trubleu.errors import CountedWarning, DataError, counted, nearest, shown, some
 from trubleu.files.delimited import (
     check_width,
-    delimited_columns,
     delimited_rows,
     finite,
     finite_numbers,
@@ -163,6 +162,7 @@ COLUMNS = (
 )  # fmt: skip
 
 NOT_RANKED = -1
+_AT_ONCE = 1 << 10  # rows at once: they stay in the CPU cache, and few strings live at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -464,29 +464,29 @@ class _Gathered:
 
 
 def _read(lines: Iterator[str], name: str, delimiter: str) -> Rankings:
-    line, header, pieces = delimited_columns(lines, name, delimiter)
-    places = _places(header, f"{name}:{line}") if header else []
-    if not places:
+    rows = delimited_rows(lines, name, delimiter)
+    line, header = next(rows, (1, []))
+    if not header:
         raise DataError(f"{name} is empty; its first line must name the columns {', '.join(COLUMNS)}")
+    places = _places(header, f"{name}:{line}")
     gathered = _Gathered(name)
-    for numbers, columns in pieces:
+    while piece := list(islice(rows, _AT_ONCE)):
+        numbers, cells = zip(*piece, strict=True)
+        for number, row in piece:
+            check_width(row, header, f"{name}:{number}")
 
         def place(row: int, numbers: Sequence[int] = numbers) -> str:
             return f"{name}:{numbers[row]}"
 
+        columns = list(zip(*cells, strict=True))
         source, target, *others = (columns[index] for index in places)
         for languages in (source, target):
             if "" in languages:
                 raise DataError(f"{place(languages.index(''))}: the language is empty; every line names two")
         pairs = list(map("-".join, zip(source, target, strict=True)))
-        gathered.add(dict(zip(_READ, [pairs, *map(_unguarded, others)], strict=True)), place)
+        names = [list(map(unguarded, column)) for column in others]
+        gathered.add(dict(zip(_READ, [pairs, *names], strict=True)), place)
     return gathered.rankings()
-
-
-def _unguarded(values: Sequence[str]) -> Sequence[str]:
-    """Return names without the apostrophe that keeps spreadsheets from running them."""
-    names = {each: unguarded(each) for each in set(values)}
-    return values if all(name == plain for name, plain in names.items()) else [names[each] for each in values]
 
 
 def _places(header: Sequence[str], place: str) -> list[int]:

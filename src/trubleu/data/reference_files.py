@@ -30,7 +30,7 @@ from trubleu.files.jsonl import is_json_name, json_line, kind_of, parse_objects
 from trubleu.files.lines import open_bytes, read_text_lines, split_lines
 from trubleu.files.parquet import is_parquet, read_parquet
 from trubleu.files.paths import PathLike, base_name, check_standard_input_once, name_of
-from trubleu.files.tables import check_no_table, find_fields, is_table_name, read_table, tell_fields
+from trubleu.files.tables import check_no_table, is_table_name, read_table, table_rows, tell_fields
 from trubleu.files.writer import atomic_writer
 from trubleu.native import kernels
 from trubleu.optional_deps import pandas_module, polars_module
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from trubleu.data.references import References, Segment
-    from trubleu.files.parquet import Frame, Table
-    from trubleu.files.tables import TextTable
+    from trubleu.files.parquet import Frame
+    from trubleu.files.tables import Table
 
 
 _AT_ONCE: Final = 1 << 16  # references that are checked together
@@ -417,8 +417,8 @@ def segments_from_table(table: Table) -> Columns:
 
 def _from_nested(table: Table) -> Columns:
     collector = SegmentCollector(table.source)
-    for row, record in enumerate(table.rows()):
-        collector.add(record, table.place(row), table.default_id(row))
+    for row, (place, record) in enumerate(table.rows()):
+        collector.add(record, place, table.default_id(row))
     return collector.columns()
 
 
@@ -563,58 +563,55 @@ RATING_TITLES: Final = {"ratings": r"(r|rater|ratings?|annotator|judge|worker|sc
 
 
 def references_of_table(
-    table: TextTable, columns: Mapping[str, str] | None = None, scale: tuple[float, float] | None = None
+    table: Table, columns: Mapping[str, str] | None = None, scale: tuple[float, float] | None = None
 ) -> Columns:
     """Make references of a table with a row per reference: id, text, and weight, score or one column per rater."""
-    place = f"{table.name}: the first row"
-    found = find_fields(table.titles, REFERENCE_TITLES, columns, place, RATING_TITLES)
-    if "text" not in found:
-        raise DataError(
-            f"{place} names no column of texts, only {some(table.titles)}; {table.remedy('--columns text=TITLE')}"
-        )
+    found = table.find(REFERENCE_TITLES, columns, RATING_TITLES)
     if "weight" in found and ("score" in found or "ratings" in found):
-        raise DataError(f"{place} has weights and ratings; say which to use, or take one out of the table")
-    text: dict[str, Sequence[Any]] = {"text": table.column(found["text"][0])}
+        raise DataError(
+            f"{table.source}: the first row has weights and ratings; say which to use, or take one out of the table"
+        )
+    text: dict[str, Sequence[Any]] = {"text": table.columns[found["text"][0]]}
     for field in ("message", "origin"):
         if field in found:
-            text[field] = [cell or None for cell in table.column(found[field][0])]
+            text[field] = [cell or None for cell in table.columns[found[field][0]]]
     weights, told = _table_weights(table, found, scale)
-    tell_fields(found, table.name, told)
+    tell_fields(found, table.source, told)
     if "id" in found:
-        identities = [cell if cell.strip() else None for cell in table.column(found["id"][0])]
+        identities = [cell if cell.strip() else None for cell in table.columns[found["id"][0]]]
     else:
-        identities = [f"{base_name(table.name)}:{row + 1}" for row in range(len(table.rows))]
-    return _grouped(text | weights, identities, table.places.__getitem__, table.name)
+        identities = [table.default_id(row) for row in range(table.height)]
+    return _grouped(text | weights, identities, table.place, table.source)
 
 
 def _table_weights(
-    table: TextTable, found: Mapping[str, Sequence[str]], scale: tuple[float, float] | None
+    table: Table, found: Mapping[str, Sequence[str]], scale: tuple[float, float] | None
 ) -> tuple[dict[str, Sequence[Any]], str]:
     """Return the columns of weights, standard errors and ratings, with None for what is not known, and the scale."""
     field = next((name for name in ("weight", "ratings", "score") if name in found), None)
     if field is None:
         if scale is not None:
-            raise UsageError(f"--scale has no effect, because {table.name} has no ratings; leave it out")
+            raise UsageError(f"--scale has no effect, because {table.source} has no ratings; leave it out")
         return {}, ""
     rows = _numbers(table, found[field])
     if field == "weight":
         if scale is not None:
-            raise UsageError(f"--scale has no effect, because {table.name} has weights, not ratings; leave it out")
+            raise UsageError(f"--scale has no effect, because {table.source} has weights, not ratings; leave it out")
         errors = _numbers(table, found.get("weight_se", ()))
         return {"weight": [_only(row) for row in rows], "weight_se": [_only(row) for row in errors]}, ""
     given = [number for row in rows for _, number in row]
     chosen = scale or guess_scale(given)
     if chosen is None:
         raise DataError(
-            f"{table.name}: the ratings go from {min(given):g} to {max(given):g}; say on which scale they are: "
+            f"{table.source}: the ratings go from {min(given):g} to {max(given):g}; say on which scale they are: "
             "--scale LOW:HIGH"
         )
-    for place, ratings in zip(table.places, rows, strict=True):
+    for row, ratings in enumerate(rows):
         for _, number in ratings:
             if not chosen[0] <= number <= chosen[1]:
                 raise DataError(
-                    f"{place}: the rating {number:g} is outside the scale from {chosen[0]:g} to {chosen[1]:g}; "
-                    "correct it, or say on which scale the ratings are: --scale LOW:HIGH"
+                    f"{table.place(row)}: the rating {number:g} is outside the scale from {chosen[0]:g} to "
+                    f"{chosen[1]:g}; correct it, or say on which scale the ratings are: --scale LOW:HIGH"
                 )
     told = f", on the scale {chosen[0]:g}:{chosen[1]:g}"
     weights = [weight_on_scale([number for _, number in row], chosen) if row else None for row in rows]
@@ -629,17 +626,17 @@ def _only(row: Sequence[tuple[str, float]]) -> float | None:
     return row[0][1] if row else None
 
 
-def _numbers(table: TextTable, titles: Sequence[str]) -> list[list[tuple[str, float]]]:
+def _numbers(table: Table, titles: Sequence[str]) -> list[list[tuple[str, float]]]:
     """Return the numbers in some columns of each row, each with its title, without those of empty cells."""
-    rows: list[list[tuple[str, float]]] = [[] for _ in table.rows]
+    rows: list[list[tuple[str, float]]] = [[] for _ in range(table.height)]
     for title in titles:
-        for row, cell in enumerate(table.column(title)):
+        for row, cell in enumerate(table.columns[title]):
             if not cell.strip():
                 continue
             number = finite(cell)
             if number is None:
                 raise DataError(
-                    f"{table.places[row]}: {title} must be a number, or empty, not {shown(cell)}{comma_hint(cell)}"
+                    f"{table.place(row)}: {title} must be a number, or empty, not {shown(cell)}{comma_hint(cell)}"
                 )
             rows[row].append((title, number))
     return rows
@@ -658,7 +655,7 @@ def read_any(
     name = name_of(path)
     with open_bytes(path) as stream:
         if is_table_name(name):
-            return references_of_table(read_table(stream, name), columns, scale)
+            return references_of_table(read_table(table_rows(stream, name), name), columns, scale)
         if columns is not None or scale is not None:
             raise UsageError(f"--columns and --scale go with tables, and {name} is none; leave them out")
         if is_parquet(stream, name):
