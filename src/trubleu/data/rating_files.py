@@ -242,7 +242,8 @@ def _tabular(
     """Take ratings of rows with their places, the titles first, by which columns are found."""
     table = read_table(rows, name, f" {some(required)}")
     named = [each for each in required if each != "rater" or not means]
-    layout = find_columns(table.names, columns, aspects, f"{name}:1", named)
+    first = f"{name}: row 1" if format_of(name) == "xlsx" else f"{name}:1"
+    layout = find_columns(table.names, columns, aspects, first, named)
     if layout.guessed and only is not None and set(only) <= set(layout.scores):
         layout = layout._replace(scores=tuple(title for title in layout.scores if title in only))
     scores = [*filter(None, [layout.fields.get("score")]), *layout.scores]
